@@ -1,0 +1,1 @@
+"""Structured inference as differentiable PyTorch layers."""

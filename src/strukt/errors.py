@@ -1,0 +1,53 @@
+"""The exceptions that strukt raises on purpose; everything else is a bug or comes from PyTorch."""
+
+from __future__ import annotations
+
+import os
+
+
+class StruktError(Exception):
+    """Base of every error that strukt raises on purpose."""
+
+
+class InfeasibleError(StruktError, ValueError):
+    """Every structure of some batch items is forbidden, so that they have no mode and no sample."""
+
+
+class DataError(StruktError):
+    """A file cannot be used as it is.
+
+    Args:
+        message: What is wrong and how to mend it, in one line.
+        path: The file, if there is one.
+        line: The line in it, counted from 1.
+
+    Example:
+        >>> print(DataError("expected 10 columns, found 9", path="train.conllu", line=12))
+        train.conllu:12: expected 10 columns, found 9
+    """
+
+    def __init__(self, message: str, path: str | os.PathLike[str] | None = None, line: int | None = None) -> None:
+        super().__init__(message, path, line)
+        self.message = message
+        self.path = None if path is None else os.fspath(path)
+        self.line = line
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.path, self.line) if part is not None)
+        return f"{place}: {self.message}" if place else self.message
+
+
+class MissingExtraError(StruktError, ImportError):
+    """A package is missing that one of strukt's optional extras brings.
+
+    Args:
+        package: The package that could not be imported.
+        extra: The extra that installs it.
+
+    Example:
+        >>> print(MissingExtraError("lightning", "train"))
+        'lightning' is not installed; get it with: pip install "strukt[train]"
+    """
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"'{package}' is not installed; get it with: pip install \"strukt[{extra}]\"")
