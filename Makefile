@@ -1,0 +1,39 @@
+# make demo   installs strukt and runs its three-minute demonstration
+# make test   installs the development extra and runs every check that CI runs
+# The environment is made in .venv; `make test VENV=/tmp/elsewhere` puts it somewhere else.
+
+PYTHON ?= python3
+VENV ?= .venv
+WORKERS ?= 2
+BIN = $(VENV)/bin
+INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt
+SOURCES = src tests examples $(wildcard benchmarks)
+
+.PHONY: demo test lint types docs pytest clean
+
+demo: $(VENV)/installed-train
+	$(BIN)/strukt demo
+
+test: lint types docs pytest
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff check $(SOURCES)
+
+types: $(VENV)/installed-dev
+	$(BIN)/mypy
+
+docs: $(VENV)/installed-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+pytest: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -q -n $(WORKERS)
+
+$(VENV)/installed-%: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) --editable ".[$*]"
+	touch $@
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+clean:
+	rm -rf $(VENV) site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
