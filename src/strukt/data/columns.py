@@ -1,0 +1,136 @@
+"""Two-column files, as for BIO entities: a word, a TAB, its tag; blank lines between sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from strukt.data import sentence
+from strukt.data.blocks import Block, blocks
+from strukt.data.files import Source
+from strukt.data.problems import Problem, Report, stop
+from strukt.data.sentence import Cell, add_note, cells
+
+COLUMNS = ("form", "tag", "misc")
+
+
+class Sentence(sentence.Sentence):
+    r"""A sentence of a column file: 1 to 3 columns, the form, the tag, and notes such as probabilities.
+
+    Example:
+        >>> import io
+        >>> [sentence] = read(io.BytesIO(b"Ada\tB-PER\nLovelace\tI-PER\n\n"))
+        >>> sentence.forms, sentence.column("tag")
+        (['Ada', 'Lovelace'], ['B-PER', 'I-PER'])
+    """
+
+    __slots__ = ("rows",)
+
+    def __init__(self, block: Block, rows: list[list[str]]) -> None:
+        super().__init__(block)
+        self.rows = rows
+
+    @property
+    def forms(self) -> list[str]:
+        """The first column."""
+        return [row[0] for row in self.rows]
+
+    def column(self, name: str) -> list[str]:
+        """One of the columns "form", "tag", "misc".
+
+        Raises:
+            ValueError: There is no such column.
+            DataError: A word has no tag.
+        """
+        index = _index(name)
+        for problem in missing(self, index):
+            raise problem.error()
+        return [row[index] for row in self.rows]
+
+    def annotated(self, **columns: Sequence[Cell]) -> Sentence:
+        r"""A copy in which the named columns are replaced, or added where the file has none.
+
+        Raises:
+            ValueError: There is no such column, it has not one value for each word, a value cannot stand in a
+                file, or notes are to stand beside words without a tag.
+
+        Example:
+            >>> import io
+            >>> [sentence] = read(io.BytesIO(b"Ada\n\n"))
+            >>> str(sentence.annotated(tag=["B-PER"]))
+            'Ada\tB-PER\n\n'
+        """
+        rows = [list(row) for row in self.rows]
+        for index, name in enumerate(COLUMNS):
+            if name in columns:
+                for row, text in zip(rows, cells(name, columns[name], len(rows)), strict=True):
+                    _put(row, index, text)
+        for name in columns:
+            _index(name)
+        lines = ["\t".join(row) for row in rows]
+        return _sentence(Block(lines, self.block.end, self.path, self.line))
+
+    def with_misc(self, **values: Sequence[Cell]) -> Sentence:
+        """A copy with `key=value` in a third column.
+
+        Raises:
+            ValueError: As for `annotated`.
+        """
+        misc = [row[2] if len(row) > 2 else "_" for row in self.rows]
+        for key, notes in values.items():
+            texts = cells(key, notes, len(self.rows))
+            misc = [add_note(old, key, text) for old, text in zip(misc, texts, strict=True)]
+        return self.annotated(misc=misc)
+
+
+def read(source: Source) -> Iterator[Sentence]:
+    """Reads a column file lazily and without loss, also the white space that some files hold in blank lines.
+
+    There are no comments: `#` is a word as any other. The tag may be missing, as in text to be tagged.
+
+    Raises:
+        DataError: The file cannot be read or is not well-formed; with its name and the line.
+    """
+    for block in blocks(source):
+        yield _sentence(block)
+
+
+def parse(block: Block, report: Report) -> list[list[str]]:
+    """The columns of each line; what is wrong with the lines goes to `report`."""
+    rows = [text.split("\t") for text in block.lines]
+    for number, row in enumerate(rows, block.line):
+        for rule, message, remedy in _faults(row):
+            report(Problem(rule, message, remedy, block.path, number))
+    return rows
+
+
+def missing(sentence: Sentence, index: int = 1) -> Iterator[Problem]:
+    """The words without a tag (or another column), as problems."""
+    for number, row in enumerate(sentence.rows, sentence.line):
+        if len(row) <= index:
+            message = f"the word {row[0]!r} has no {COLUMNS[index]}"
+            yield Problem("tag", message, "write it after the word and a TAB", sentence.path, number)
+
+
+def _faults(row: list[str]) -> Iterator[tuple[str, str, str]]:
+    if len(row) > len(COLUMNS):
+        yield "column-count", f"expected word and tag, found {len(row)} columns", "keep these two"
+    if len(row) == 1 and " " in row[0]:
+        yield "column-count", "the line has spaces but no TAB", "put one TAB between the word and its tag"
+    if "" in row:
+        yield "empty-column", f"the column {row.index('') + 1} is empty", "write the word, a TAB, and its tag"
+
+
+def _sentence(block: Block) -> Sentence:
+    return Sentence(block, parse(block, stop))
+
+
+def _index(name: str) -> int:
+    if name not in COLUMNS:
+        raise ValueError(f"the columns have no {name!r}; choose one of {', '.join(COLUMNS)}")
+    return COLUMNS.index(name)
+
+
+def _put(row: list[str], index: int, text: str) -> None:
+    if index > len(row):
+        raise ValueError(f"the word {row[0]!r} has no {COLUMNS[index - 1]}; give that column as well")
+    row[index : index + 1] = [text]

@@ -1,0 +1,254 @@
+"""CoNLL-U in and out, without loss of comments, multiword tokens, empty nodes or enhanced graphs.
+
+Reading and demanding are two steps. `read` accepts every well-formed file, also one without heads or tags, as
+text to be annotated is; `require_tree` demands what training and evaluating a parser need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from strukt.data import sentence, trees
+from strukt.data.blocks import Block, blocks
+from strukt.data.conllu_rules import COLUMNS, Word, parse
+from strukt.data.files import Source
+from strukt.data.problems import Problem, Report, stop
+from strukt.data.sentence import Cell, add_note, cells
+
+__all__ = ["COLUMNS", "Sentence", "Word", "from_forms", "read", "require_tree", "tree_problems"]
+
+
+class Sentence(sentence.Sentence):
+    """A sentence of a CoNLL-U file.
+
+    Attributes:
+        words: The syntactic words: the lines with a whole-number ID.
+
+    Example:
+        >>> sentence = from_forms(["It", "works"]).annotated(upos=["PRON", "VERB"], head=[2, 0])
+        >>> sentence.forms, sentence.column("upos"), sentence.heads
+        (['It', 'works'], ['PRON', 'VERB'], [2, 0])
+    """
+
+    __slots__ = ("words",)
+
+    def __init__(self, block: Block, words: list[Word]) -> None:
+        super().__init__(block)
+        self.words = words
+
+    @property
+    def forms(self) -> list[str]:
+        """The FORM column."""
+        return [word.form for word in self.words]
+
+    @property
+    def heads(self) -> list[int]:
+        """The HEAD column: n numbers 0..n, where 0 is the root.
+
+        Raises:
+            DataError: A word has no head.
+        """
+        heads = []
+        for word in self.words:
+            if word.head is None:
+                raise _no_head(self, word).error()
+            heads.append(word.head)
+        return heads
+
+    @property
+    def deprels(self) -> list[str]:
+        """The DEPREL column."""
+        return [word.deprel for word in self.words]
+
+    @property
+    def arcs(self) -> list[tuple[int, str]]:
+        """Head and relation of each word, as `metrics.trees.AttachmentScore` takes them.
+
+        Raises:
+            DataError: A word has no head.
+        """
+        return list(zip(self.heads, self.deprels, strict=True))
+
+    @property
+    def comments(self) -> list[str]:
+        """The lines before the words, with their `#`."""
+        return [text for text in self.block.lines if text.startswith("#")]
+
+    @property
+    def multiword_tokens(self) -> list[list[str]]:
+        """The ten columns of each line with an ID like `1-2`."""
+        return [row for row in self._rows() if "-" in row[0]]
+
+    @property
+    def empty_nodes(self) -> list[list[str]]:
+        """The ten columns of each line with an ID like `8.1`."""
+        return [row for row in self._rows() if "." in row[0]]
+
+    def column(self, name: str) -> list[str]:
+        """One column of the words as text; `name` is one of `COLUMNS`.
+
+        Raises:
+            ValueError: There is no such column.
+        """
+        _index(name)
+        values = [getattr(word, name) for word in self.words]
+        return ["_" if value is None else str(value) for value in values]
+
+    def annotated(self, **columns: Sequence[Cell]) -> Sentence:
+        r"""A copy in which the named columns of the words are replaced.
+
+        Comments, multiword tokens, empty nodes and all other columns stay the same to the byte.
+
+        Raises:
+            ValueError: There is no such column or it is the ID, it has not one value for each word, or a
+                value cannot stand in a file.
+            DataError: A head is no number from 0 to n.
+
+        Example:
+            >>> str(from_forms(["Stop"]).annotated(upos=["VERB"]))
+            '1\tStop\t_\tVERB\t_\t_\t_\t_\t_\t_\n\n'
+        """
+        texts = {_index(name): cells(name, values, len(self.words)) for name, values in columns.items()}
+        if 0 in texts:
+            raise ValueError("id: the numbering of the words cannot be replaced; name another column")
+        lines = list(self.block.lines)
+        for position, word in enumerate(self.words):
+            row = lines[word.line - self.line].split("\t")
+            for index, values in texts.items():
+                row[index] = values[position]
+            lines[word.line - self.line] = "\t".join(row)
+        return _sentence(Block(lines, self.block.end, self.path, self.line))
+
+    def with_misc(self, **values: Sequence[Cell]) -> Sentence:
+        """A copy with `key=value` added to MISC; other notes stay, an earlier value of the key is replaced.
+
+        Raises:
+            ValueError: As for `annotated`.
+
+        Example:
+            >>> from_forms(["Stop"]).with_misc(TagProbability=["0.93"]).column("misc")
+            ['TagProbability=0.93']
+        """
+        misc = self.column("misc")
+        for key, notes in values.items():
+            texts = cells(key, notes, len(self.words))
+            misc = [add_note(old, key, text) for old, text in zip(misc, texts, strict=True)]
+        return self.annotated(misc=misc)
+
+    def _rows(self) -> Iterator[list[str]]:
+        return (text.split("\t") for text in self.block.lines if not text.startswith("#"))
+
+
+def read(source: Source) -> Iterator[Sentence]:
+    r"""Reads CoNLL-U lazily: each sentence as soon as the blank line after it is there, in constant memory.
+
+    Heads and tags may be missing (`_`). Repaired, with a `DataWarning` each: a byte order mark (dropped),
+    CRLF line ends (LF instead), blank lines that end no sentence (dropped), white space in a blank line
+    (dropped), no blank line at the end (added).
+
+    Args:
+        source: A path, `-` for standard input, or an open stream; gzip is recognised by its content.
+
+    Raises:
+        DataError: The file cannot be read or is not well-formed; with its name and the line.
+
+    Example:
+        >>> import io
+        >>> text = b"# text = Stop\n1\tStop\tstop\tVERB\tVB\t_\t0\troot\t_\t_\n\n"
+        >>> [sentence] = read(io.BytesIO(text))
+        >>> sentence.words[0].lemma, str(sentence).encode() == text
+        ('stop', True)
+    """
+    for block in blocks(source):
+        yield _sentence(block_without_space(block, stop))
+
+
+def from_forms(
+    forms: Sequence[str], comments: Sequence[str] = (), path: str | None = None, line: int = 1
+) -> Sentence:
+    """A sentence with nothing but word forms, ready to be annotated.
+
+    Args:
+        forms: The words, at least one; they may contain spaces.
+        comments: Lines to stand before the words, each beginning with `#`.
+        path: The file that the text comes from, for messages.
+        line: The line in it.
+
+    Raises:
+        ValueError: There are no forms, a form cannot stand in a file, or a comment lacks its `#`.
+    """
+    if not forms:
+        raise ValueError("forms: got no word; a sentence has at least one")
+    if any(not comment.startswith("#") or "\n" in comment for comment in comments):
+        raise ValueError("comments: got one that is not a single line beginning with '#'")
+    texts = enumerate(cells("forms", forms, len(forms)), 1)
+    rows = [f"{position}\t{form}" + "\t_" * 8 for position, form in texts]
+    return _sentence(Block([*comments, *rows], "", path, line))
+
+
+def require_tree(sentence: Sentence) -> Sentence:
+    """Gives the sentence back if its heads form a tree with one root and every word has a relation.
+
+    Raises:
+        DataError: They do not; with the line of the first word at fault.
+
+    Example:
+        >>> require_tree(from_forms(["It", "works"]).annotated(head=[2, 1], deprel=["nsubj", "root"]))
+        Traceback (most recent call last):
+        strukt.errors.DataError: 1: no word has head 0; give one word HEAD 0
+    """
+    for problem in tree_problems(sentence):
+        raise problem.error()
+    return sentence
+
+
+def tree_problems(sentence: Sentence) -> Iterator[Problem]:
+    """Everything that keeps a sentence from being a dependency tree with one root and labelled arcs."""
+    for word in sentence.words:
+        if word.head is None:
+            yield _no_head(sentence, word)
+        if word.deprel == "_":
+            message = f"word {word.id}, {word.form!r}, has no relation"
+            yield Problem("deprel", message, "fill in the column DEPREL", sentence.path, word.line)
+    heads = [-1 if word.head is None else word.head for word in sentence.words]
+    if -1 in heads:
+        return
+    yield from _root_problems(sentence, [word for word in sentence.words if word.head == 0])
+    if cycle := trees.find_cycle(heads):
+        path = " -> ".join(str(word) for word in [*cycle[:10], cycle[0]][: 11 if len(cycle) <= 10 else 10])
+        line = sentence.words[cycle[0] - 1].line
+        yield Problem("cycle", f"the heads run in a circle: {path}", "break it", sentence.path, line)
+
+
+def block_without_space(block: Block, report: Report) -> Block:
+    """Repairs a separating line that holds white space, which CoNLL-U does not allow."""
+    if not block.end:
+        return block
+    line = block.line + len(block.lines)
+    message, repair = "the line holds only white space", "reading it as the end of the sentence"
+    report(Problem("white-space", message, repair, block.path, line, repaired=True))
+    return Block(block.lines, "", block.path, block.line)
+
+
+def _sentence(block: Block) -> Sentence:
+    return Sentence(block, parse(block, stop))
+
+
+def _index(name: str) -> int:
+    if name not in COLUMNS:
+        raise ValueError(f"CoNLL-U has no column {name!r}; choose one of {', '.join(COLUMNS)}")
+    return COLUMNS.index(name)
+
+
+def _no_head(sentence: Sentence, word: Word) -> Problem:
+    message = f"word {word.id}, {word.form!r}, has no head"
+    return Problem("head", message, "fill in the column HEAD, 0 for the root", sentence.path, word.line)
+
+
+def _root_problems(sentence: Sentence, roots: list[Word]) -> Iterator[Problem]:
+    if not roots:
+        line = sentence.words[0].line
+        yield Problem("root", "no word has head 0", "give one word HEAD 0", sentence.path, line)
+    for word in roots[1:]:
+        message = f"word {word.id} has head 0, as has word {roots[0].id}"
+        yield Problem("root", message, "a sentence has exactly one root", sentence.path, word.line)

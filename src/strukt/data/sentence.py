@@ -1,0 +1,117 @@
+"""What every corpus format gives: sentences with words, named columns, and exactly the text that was read."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TypeVar
+
+from strukt.data.blocks import Block
+
+Cell = str | int
+"""What may be written to a column."""
+
+SentenceT = TypeVar("SentenceT", bound="Sentence")
+
+
+class Sentence(ABC):
+    """A sentence of a corpus; it never changes, annotating makes a copy.
+
+    `str(sentence)` is exactly the text that was read, up to and including the blank line that ends the
+    sentence (apart from the repairs that a warning has told of), so that
+    `"".join(str(sentence) for sentence in read(path))` is the file.
+
+    Attributes:
+        block: The lines behind the sentence.
+    """
+
+    __slots__ = ("block",)
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+
+    @property
+    def path(self) -> str | None:
+        """The file, for messages."""
+        return self.block.path
+
+    @property
+    def line(self) -> int:
+        """The first line in that file, counted from 1."""
+        return self.block.line
+
+    @property
+    @abstractmethod
+    def forms(self) -> list[str]:
+        """The words as they stand in the text."""
+
+    @abstractmethod
+    def column(self, name: str) -> list[str]:
+        """One column of all words, as text.
+
+        Raises:
+            ValueError: The format has no column of that name.
+        """
+
+    @abstractmethod
+    def annotated(self: SentenceT, **columns: Sequence[Cell]) -> SentenceT:
+        """A copy in which the named columns of the words are replaced, and nothing else.
+
+        Raises:
+            ValueError: There is no such column, it has not one value for each word, or a value cannot stand
+                in a file (it is empty or holds a TAB or a line end).
+        """
+
+    @abstractmethod
+    def with_misc(self: SentenceT, **values: Sequence[Cell]) -> SentenceT:
+        """A copy with a note `key=value` added to the last column of each word; what stands there is kept.
+
+        Raises:
+            ValueError: As for `annotated`.
+        """
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+    def __str__(self) -> str:
+        return str(self.block)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and isinstance(other, Sentence) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __repr__(self) -> str:
+        place = "" if self.path is None else f", {self.path}:{self.line}"
+        return f"<{type(self).__module__.rpartition('.')[2]} sentence of {len(self)} words{place}>"
+
+
+def cells(name: str, values: Sequence[Cell], count: int) -> list[str]:
+    """Checks the values that are to be written to a column and gives them as text.
+
+    Raises:
+        ValueError: As for `Sentence.annotated`.
+
+    Example:
+        >>> cells("head", [2, 0], 2)
+        ['2', '0']
+    """
+    texts = [str(value) for value in values]
+    if len(texts) != count:
+        raise ValueError(f"{name}: got {len(texts)} values for {count} words; give one for each word")
+    for text in texts:
+        if not text or any(mark in text for mark in "\t\n\r\0"):
+            raise ValueError(f"{name}: {text!r} cannot stand in a column; use no TAB or line end")
+    return texts
+
+
+def add_note(misc: str, key: str, value: str) -> str:
+    """Adds `key=value` to a MISC cell, replacing an earlier value of the same key.
+
+    Example:
+        >>> add_note("SpaceAfter=No", "p", "0.9"), add_note("_", "p", "0.9")
+        ('SpaceAfter=No|p=0.9', 'p=0.9')
+    """
+    kept = [note for note in misc.split("|") if misc != "_" and not note.startswith(f"{key}=")]
+    return "|".join([*kept, f"{key}={value}"])

@@ -1,0 +1,46 @@
+"""Plain text: one sentence a line, words separated by white space. Annotated, it becomes CoNLL-U."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from strukt.data import conllu
+from strukt.data.files import Source, lines, name_of
+from strukt.data.problems import Problem, stop
+
+_TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|\S")
+
+
+def read(source: Source) -> Iterator[conllu.Sentence]:
+    r"""Reads one sentence from each line that is not blank, lazily, with the line as its comment `# text = `.
+
+    Raises:
+        DataError: The file cannot be read, is not UTF-8 text, or holds no sentence.
+
+    Example:
+        >>> import io
+        >>> [sentence.forms for sentence in read(io.BytesIO(b"It works .\n"))]
+        [['It', 'works', '.']]
+    """
+    path = name_of(source)
+    found = False
+    for number, line in enumerate(lines(source), 1):
+        if forms := line.split():
+            found = True
+            yield conllu.from_forms(forms, [f"# text = {line.strip()}"], path, number)
+    if not found:
+        stop(Problem("empty-file", "the file holds no sentence", "give a file with at least one", path))
+
+
+def tokenize(text: str) -> list[str]:
+    """Cuts running text into words and punctuation marks, by a rule that knows no language.
+
+    Letters and digits form words, also across a hyphen, apostrophe or full stop inside; every other mark
+    stands alone.
+
+    Example:
+        >>> tokenize("It isn't over, she said (at 3.15).")
+        ['It', "isn't", 'over', ',', 'she', 'said', '(', 'at', '3.15', ')', '.']
+    """
+    return _TOKEN.findall(text)

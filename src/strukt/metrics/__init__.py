@@ -1,0 +1,1 @@
+"""Scores as small counters: attachment, spans, accuracy. Nothing here imports PyTorch."""

@@ -1,0 +1,69 @@
+"""How well dependency trees agree, by the rules of the CoNLL 2018 shared task on gold words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+Arc = tuple[int, str]
+"""Head and relation of a word."""
+
+# fmt: off
+CONTENT_RELATIONS = frozenset((
+    "nsubj", "obj", "iobj", "csubj", "ccomp", "xcomp", "obl", "vocative", "expl", "dislocated",
+    "advcl", "advmod", "discourse", "nmod", "appos", "nummod", "acl", "amod", "conj", "fixed",
+    "flat", "compound", "list", "parataxis", "orphan", "goeswith", "reparandum", "root", "dep",
+))
+# fmt: on
+"""Relations of content words, which alone count for CLAS."""
+
+
+class AttachmentScore:
+    """Counts words with the right head (UAS) and relation (LAS), and content words alike (CLAS).
+
+    All words count, punctuation too; subtypes of relations, what follows a `:`, do not.
+
+    Source: Zeman et al. (2018), CoNLL 2018 Shared Task, section 5; `conll18_ud_eval.py`.
+
+    Example:
+        >>> score = AttachmentScore()
+        >>> score.update(gold=[(2, "nsubj"), (0, "root")], predicted=[(2, "nsubj:pass"), (1, "root")])
+        >>> score.result()
+        {'UAS': 50.0, 'LAS': 50.0, 'CLAS': 50.0}
+    """
+
+    def __init__(self) -> None:
+        self.words = 0
+        self.right_heads = 0
+        self.right_arcs = 0
+        self.gold_content = 0
+        self.predicted_content = 0
+        self.right_content = 0
+
+    def update(self, gold: Sequence[Arc], predicted: Sequence[Arc]) -> None:
+        """Adds one sentence, for example `update(gold_sentence.arcs, predicted_sentence.arcs)`.
+
+        Raises:
+            ValueError: The sentences have different lengths.
+        """
+        for (gold_head, gold_deprel), (head, deprel) in zip(gold, predicted, strict=True):
+            gold_relation, relation = gold_deprel.split(":")[0], deprel.split(":")[0]
+            is_right = gold_head == head and gold_relation == relation
+            self.right_heads += gold_head == head
+            self.right_arcs += is_right
+            self.gold_content += gold_relation in CONTENT_RELATIONS
+            self.predicted_content += relation in CONTENT_RELATIONS
+            self.right_content += is_right and relation in CONTENT_RELATIONS
+        self.words += len(gold)
+
+    def result(self) -> dict[str, float]:
+        """Per cent of all words so far (CLAS: F1 of content words); 0 if there were none."""
+        content = (self.gold_content + self.predicted_content) / 2
+        return {
+            "UAS": _percent(self.right_heads, self.words),
+            "LAS": _percent(self.right_arcs, self.words),
+            "CLAS": _percent(self.right_content, content),
+        }
+
+
+def _percent(part: float, whole: float) -> float:
+    return 100 * part / whole if whole else 0.0
