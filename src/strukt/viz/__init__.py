@@ -1,0 +1,1 @@
+"""Pictures of structures: in the terminal, as SVG, as a page."""

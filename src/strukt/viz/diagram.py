@@ -1,0 +1,101 @@
+"""What a picture shows, said once for every way of drawing it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Arc:
+    """One arc of a tree between two words, counted from 0.
+
+    Attributes:
+        head: The word that the arc leaves.
+        dependent: The word that it enters.
+        label: What is written on it; may be empty.
+        level: Its height above the words, from 1; two arcs above the same gap have different levels.
+        probability: Its marginal probability, if known.
+    """
+
+    head: int
+    dependent: int
+    label: str
+    level: int
+    probability: float | None = None
+
+    @property
+    def left(self) -> int:
+        """The first of its two words."""
+        return min(self.head, self.dependent)
+
+    @property
+    def right(self) -> int:
+        """The second of its two words."""
+        return max(self.head, self.dependent)
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """A sentence with what is to be drawn around it; every column is empty or has one entry per word.
+
+    Args:
+        forms: The words.
+        tags: The tag of each word.
+        heads: The head of each word as in a CoNLL-U HEAD column: counted from 1, 0 is the root.
+        relations: The label of the arc that enters each word.
+        tag_probabilities: The probability of each tag, in [0, 1].
+        head_probabilities: The probability of each arc, in [0, 1].
+
+    Raises:
+        ValueError: If a column has another length than `forms`, or a head is out of range or its own head.
+
+    Example:
+        >>> diagram = Diagram(["Dogs", "bark"], heads=[2, 0], relations=["nsubj", "root"])
+        >>> diagram.arcs()
+        [Arc(head=1, dependent=0, label='nsubj', level=1, probability=None)]
+        >>> diagram.roots()
+        [1]
+    """
+
+    forms: Sequence[str]
+    tags: Sequence[str] = ()
+    heads: Sequence[int] = ()
+    relations: Sequence[str] = ()
+    tag_probabilities: Sequence[float] = ()
+    head_probabilities: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        expected = len(self.forms)
+        for name in ("tags", "heads", "relations", "tag_probabilities", "head_probabilities"):
+            given = len(getattr(self, name))
+            if given not in (0, expected):
+                raise ValueError(f"{name}: got {given} entries, expected {expected} (one per word) or none")
+        for word, head in enumerate(self.heads, start=1):
+            if not 0 <= head <= expected or head == word:
+                raise ValueError(f"heads: word {word} has head {head}, expected 0 or a word of 1..{expected}")
+
+    def arcs(self) -> list[Arc]:
+        """The arcs between words, lowest first; the arcs from the root are `roots()`.
+
+        Levels are a skyline: shorter arcs first, each just above what it covers. O(n + sum of the lengths).
+        """
+        between = [(head - 1, word) for word, head in enumerate(self.heads) if head > 0]
+        between.sort(key=lambda arc: (abs(arc[0] - arc[1]), min(arc)))
+        skyline = [0] * len(self.forms)
+        arcs = []
+        for head, dependent in between:
+            gaps = range(min(head, dependent), max(head, dependent))
+            level = 1 + max(skyline[gap] for gap in gaps)
+            skyline[gaps.start : gaps.stop] = [level] * len(gaps)
+            probability = self.head_probabilities[dependent] if self.head_probabilities else None
+            arcs.append(Arc(head, dependent, self.relation(dependent), level, probability))
+        return arcs
+
+    def roots(self) -> list[int]:
+        """The words whose head is the root, counted from 0."""
+        return [word for word, head in enumerate(self.heads) if head == 0]
+
+    def relation(self, word: int) -> str:
+        """The label of the arc that enters a word (counted from 0); empty where none is known."""
+        return self.relations[word] if self.relations else ""

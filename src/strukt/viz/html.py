@@ -1,0 +1,47 @@
+"""A web page of pictures that needs nothing but itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from pathlib import Path
+
+from strukt.viz import svg
+from strukt.viz.diagram import Diagram
+from strukt.viz.width import printable
+
+_STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+
+
+def page(diagrams: Iterable[Diagram], title: str) -> str:
+    """A complete page: no script, no font, no address outside itself; light or dark as the reader has it.
+
+    Args:
+        diagrams: The sentences, one picture each.
+        title: The heading and the name of the window; escaped, as all text is.
+
+    Example:
+        >>> text = page([Diagram(["a < b"], ["NOUN"])], "one & two")
+        >>> "<h1>one &amp; two</h1>" in text, "a &lt; b" in text
+        (True, True)
+    """
+    heading = escape(printable(title))
+    figures = "\n".join(f"<figure>\n{svg.draw(diagram)}\n</figure>" for diagram in diagrams)
+    return f"""\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{heading}</title>
+<style>
+{_STYLE}{svg.STYLE}</style>
+</head>
+<body>
+<main>
+<h1>{heading}</h1>
+{figures}
+</main>
+</body>
+</html>
+"""
