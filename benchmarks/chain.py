@@ -1,0 +1,125 @@
+"""Linear chains: emissions `(batch, n, labels)` and one transition matrix `(labels, labels)`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from benchmarks.contest import Case, Contestant, Family
+from benchmarks.peers import supar_structs
+
+
+def strukt_log_partition(emissions: Tensor, transition: Tensor) -> Tensor:
+    from strukt.distributions import LinearChain
+
+    return LinearChain(emissions, transition).log_partition
+
+
+def strukt_mode(emissions: Tensor, transition: Tensor) -> Tensor:
+    from strukt.distributions import LinearChain
+
+    return LinearChain(emissions, transition).mode
+
+
+def _torch_struct(emissions: Tensor, transition: Tensor) -> Any:
+    """torch-struct takes one score per pair of neighbouring tags, indexed [next, previous]."""
+    from torch_struct import LinearChainCRF
+
+    edges = transition.T + emissions[:, 1:, :, None]
+    first = edges[:, :1] + emissions[:, :1, None, :]
+    return LinearChainCRF(torch.cat([first, edges[:, 1:]], dim=1))
+
+
+def torch_struct_log_partition(emissions: Tensor, transition: Tensor) -> Tensor:
+    return _torch_struct(emissions, transition).partition
+
+
+def torch_struct_mode(emissions: Tensor, transition: Tensor) -> Tensor:
+    edges = _torch_struct(emissions, transition).argmax
+    first, following = edges[:, :1].sum(-2).argmax(-1), edges.sum(-1).argmax(-1)
+    return torch.cat([first, following], dim=1)
+
+
+def _supar(emissions: Tensor, transition: Tensor) -> Any:
+    """supar keeps the start and end transitions in the last row and column."""
+    return supar_structs().LinearChainCRF(emissions, pad(transition, (0, 1, 0, 1)))
+
+
+def supar_log_partition(emissions: Tensor, transition: Tensor) -> Tensor:
+    return _supar(emissions, transition).log_partition
+
+
+def supar_mode(emissions: Tensor, transition: Tensor) -> Tensor:
+    return _supar(emissions, transition).argmax
+
+
+def _pytorch_crf(transition: Tensor) -> Any:
+    """A layer that scores with `transition` and with neither start nor end scores."""
+    from torchcrf import CRF
+
+    layer = CRF(len(transition), batch_first=True).requires_grad_(False)
+    layer.start_transitions.zero_()
+    layer.end_transitions.zero_()
+    del layer.transitions
+    layer.transitions = transition
+    return layer
+
+
+def pytorch_crf_log_partition(emissions: Tensor, transition: Tensor) -> Tensor:
+    """The public interface has the log-likelihood of given tags only."""
+    everything = emissions.new_ones(emissions.shape[1::-1], dtype=torch.bool)
+    return _pytorch_crf(transition)._compute_normalizer(emissions.transpose(0, 1), everything)
+
+
+def pytorch_crf_mode(emissions: Tensor, transition: Tensor) -> Tensor:
+    everything = emissions.new_ones(emissions.shape[:2], dtype=torch.bool)
+    return torch.tensor(_pytorch_crf(transition).decode(emissions, everything))
+
+
+def _torchlatent(emissions: Tensor, transition: Tensor) -> Any:
+    from torchlatent.crf import CrfDistribution
+    from torchrua import D
+
+    batch, length, labels = emissions.shape
+    border = emissions.new_zeros(labels)
+    lengths = torch.full((batch,), length)
+    return CrfDistribution(D(data=emissions, token_sizes=lengths), (transition, border, border))
+
+
+def torchlatent_log_partition(emissions: Tensor, transition: Tensor) -> Tensor:
+    return _torchlatent(emissions, transition).log_partitions
+
+
+def torchlatent_mode(emissions: Tensor, transition: Tensor) -> Tensor:
+    """The decoder is a gradient, so that the emissions must ask for one."""
+    return _torchlatent(emissions.requires_grad_(), transition).argmax.data
+
+
+def score(emissions: Tensor, transition: Tensor, tags: Tensor) -> Tensor:
+    """Score of tag sequences `(batch, n)`, in float64."""
+    used = emissions.double().gather(-1, tags[..., None]).squeeze(-1)
+    return used.sum(-1) + transition.double()[tags[:, :-1], tags[:, 1:]].sum(-1)
+
+
+def case(batch: int, length: int, labels: int) -> Case:
+    shapes = ((batch, length, labels), (labels, labels))
+    return Case(f"{batch}x{length}x{labels}", shapes, chart=batch * length * labels)
+
+
+FAMILY = Family(
+    name="chain",
+    title="Linear chain (batch x length x labels)",
+    cases=(case(32, 128, 32), case(8, 1000, 16), case(16, 64, 256)),
+    warm_up=case(2, 4, 3),
+    contestants=(
+        Contestant("strukt", strukt_log_partition, strukt_mode),
+        Contestant("torch-struct", torch_struct_log_partition, torch_struct_mode),
+        Contestant("supar", supar_log_partition, supar_mode),
+        Contestant("pytorch-crf", pytorch_crf_log_partition, pytorch_crf_mode),
+        Contestant("torchlatent", torchlatent_log_partition, torchlatent_mode),
+    ),
+    score=score,
+)

@@ -1,0 +1,103 @@
+"""What is compared: cases (inputs of one size), contestants (libraries) and operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+Answer = tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Inputs of one size, as a user holds them.
+
+    Attributes:
+        name: The sizes in words.
+        shapes: The shape of every raw input.
+        chart: Number of scores in the smallest table that the recursion fills.
+        scale: Standard deviation of the scores.
+    """
+
+    name: str
+    shapes: tuple[tuple[int, ...], ...]
+    chart: int
+    scale: float = 1.0
+
+    def inputs(self) -> tuple[Tensor, ...]:
+        """Normally distributed float32 scores, the same in every process."""
+        generator = torch.Generator().manual_seed(0)
+        return tuple(self.scale * torch.randn(shape, generator=generator) for shape in self.shapes)
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A library behind two functions of the raw inputs; the change of layout is theirs, and timed.
+
+    Attributes:
+        name: Name of its distribution on the package index.
+        log_partition: Returns a tensor of shape `(batch,)`.
+        mode: Returns the best structures as compact events; None if the library has no decoder.
+    """
+
+    name: str
+    log_partition: Callable[..., Tensor]
+    mode: Callable[..., Tensor] | None = None
+
+
+@dataclass(frozen=True)
+class Family:
+    """A structure, its cases and the libraries that have it.
+
+    Attributes:
+        name: Name on the command line.
+        title: Heading of its tables.
+        cases: What is timed.
+        warm_up: A tiny case that makes every library load, compile and allocate what it keeps.
+        contestants: strukt first.
+        score: Score of events under the raw inputs, in float64.
+        accuracy: Cases that are only checked, against `exact`, and not timed.
+        exact: Log-partition and gradients of the raw inputs in arbitrary precision.
+    """
+
+    name: str
+    title: str
+    cases: tuple[Case, ...]
+    warm_up: Case
+    contestants: tuple[Contestant, ...]
+    score: Callable[..., Tensor]
+    accuracy: tuple[Case, ...] = ()
+    exact: Callable[..., Answer] | None = None
+
+
+def _aliases(inputs: tuple[Tensor, ...]) -> list[Tensor]:
+    """Fresh leaves: some peers switch `requires_grad` of the tensors they are given."""
+    return [score.detach() for score in inputs]
+
+
+def log_partition(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
+    """The log-partition, without gradients."""
+    with torch.no_grad():
+        return (contestant.log_partition(*_aliases(inputs)).detach(),)
+
+
+def gradient(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
+    """The log-partition and its gradient in every raw input."""
+    leaves = [score.requires_grad_() for score in _aliases(inputs)]
+    value = contestant.log_partition(*leaves)
+    return (value.detach(), *torch.autograd.grad(value.sum(), leaves))
+
+
+def mode(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
+    """The best structure of each item."""
+    if contestant.mode is None:
+        raise NotImplementedError("no decoder")
+    with torch.no_grad():
+        return (contestant.mode(*_aliases(inputs)),)
+
+
+Operation = Callable[[Contestant, tuple[Tensor, ...]], Answer]
+OPERATIONS: Mapping[str, Operation] = {"log-partition": log_partition, "gradient": gradient, "mode": mode}

@@ -1,0 +1,124 @@
+"""Dependency trees with a single root.
+
+Arc scores are `(batch, n, n + 1)`; `[m, h]` scores head h of word m + 1, head 0 being the root.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from benchmarks.contest import Case, Contestant, Family
+from benchmarks.exact import matrix_tree
+from benchmarks.peers import supar_structs
+
+
+def strukt_non_projective_log_partition(arcs: Tensor) -> Tensor:
+    from strukt.distributions import NonProjectiveTree
+
+    return NonProjectiveTree(arcs).log_partition
+
+
+def strukt_non_projective_mode(arcs: Tensor) -> Tensor:
+    from strukt.distributions import NonProjectiveTree
+
+    return NonProjectiveTree(arcs).mode
+
+
+def strukt_projective_log_partition(arcs: Tensor) -> Tensor:
+    from strukt.distributions import ProjectiveTree
+
+    return ProjectiveTree(arcs).log_partition
+
+
+def strukt_projective_mode(arcs: Tensor) -> Tensor:
+    from strukt.distributions import ProjectiveTree
+
+    return ProjectiveTree(arcs).mode
+
+
+def _head_child(arcs: Tensor) -> Tensor:
+    """torch-struct's layout `(batch, n, n)`: [head, child] with the root scores on the diagonal."""
+    return torch.diagonal_scatter(arcs[..., 1:].transpose(1, 2), arcs[..., 0], dim1=1, dim2=2)
+
+
+def torch_struct_non_projective_log_partition(arcs: Tensor) -> Tensor:
+    from torch_struct import NonProjectiveDependencyCRF
+
+    return NonProjectiveDependencyCRF(_head_child(arcs), multiroot=False).partition
+
+
+def torch_struct_projective_log_partition(arcs: Tensor) -> Tensor:
+    from torch_struct import DependencyCRF
+
+    return DependencyCRF(_head_child(arcs), multiroot=False).partition
+
+
+def torch_struct_projective_mode(arcs: Tensor) -> Tensor:
+    from torch_struct import DependencyCRF
+
+    head = DependencyCRF(_head_child(arcs), multiroot=False).argmax.argmax(1)
+    child = torch.arange(head.shape[-1])
+    return torch.where(head == child, 0, head + 1)
+
+
+def _with_root_row(arcs: Tensor) -> Tensor:
+    """supar's layout `(batch, n + 1, n + 1)`: [child, head] with a row for the root that is ignored."""
+    return pad(arcs, (0, 0, 1, 0))
+
+
+def supar_non_projective_log_partition(arcs: Tensor) -> Tensor:
+    return supar_structs().MatrixTree(_with_root_row(arcs)).log_partition
+
+
+def supar_non_projective_mode(arcs: Tensor) -> Tensor:
+    return supar_structs().MatrixTree(_with_root_row(arcs)).argmax[:, 1:]
+
+
+def supar_projective_log_partition(arcs: Tensor) -> Tensor:
+    return supar_structs().DependencyCRF(_with_root_row(arcs)).log_partition
+
+
+def supar_projective_mode(arcs: Tensor) -> Tensor:
+    return supar_structs().DependencyCRF(_with_root_row(arcs)).argmax[:, 1:]
+
+
+def score(arcs: Tensor, heads: Tensor) -> Tensor:
+    """Score of head sequences `(batch, n)`, in float64."""
+    return arcs.double().gather(-1, heads[..., None]).squeeze(-1).sum(-1)
+
+
+def case(batch: int, words: int, charts: int, scale: float = 1.0) -> Case:
+    name = f"{batch}x{words}" if scale == 1 else f"{batch}x{words}, scores of standard deviation {scale:g}"
+    return Case(name, ((batch, words, words + 1),), charts * batch * (words + 1) ** 2, scale)
+
+
+NON_PROJECTIVE = Family(
+    name="matrix-tree",
+    title="Non-projective tree, single root (batch x words)",
+    cases=(case(32, 40, charts=1),),
+    warm_up=case(2, 4, charts=1),
+    contestants=(
+        Contestant("strukt", strukt_non_projective_log_partition, strukt_non_projective_mode),
+        Contestant("torch-struct", torch_struct_non_projective_log_partition),
+        Contestant("supar", supar_non_projective_log_partition, supar_non_projective_mode),
+    ),
+    score=score,
+    accuracy=tuple(case(4, 40, charts=1, scale=scale) for scale in (1, 50, 200)),
+    exact=matrix_tree,
+)
+
+# Complete and incomplete spans to the left and to the right: four triangles, the size of two squares.
+PROJECTIVE = Family(
+    name="projective-tree",
+    title="Projective tree, single root (batch x words)",
+    cases=(case(16, 40, charts=2),),
+    warm_up=case(2, 4, charts=2),
+    contestants=(
+        Contestant("strukt", strukt_projective_log_partition, strukt_projective_mode),
+        Contestant("torch-struct", torch_struct_projective_log_partition, torch_struct_projective_mode),
+        Contestant("supar", supar_projective_log_partition, supar_projective_mode),
+    ),
+    score=score,
+)

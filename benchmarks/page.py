@@ -1,0 +1,57 @@
+"""The page of results: each program replaces its own section and leaves the rest as it is."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+
+
+class PageError(Exception):
+    """The page has no place for the results."""
+
+
+def machine(threads: int) -> str:
+    """The date, the processor and the versions that the numbers belong to."""
+    return (
+        f"Measured on {date.today().isoformat()}: {processor()}, {os.cpu_count()} cores, {threads} threads; "
+        f"Python {platform.python_version()}, torch {torch.__version__}, strukt {version('strukt')}."
+    )
+
+
+def processor() -> str:
+    """Name of the processor, from /proc where there is one."""
+    information = Path("/proc/cpuinfo")
+    lines = information.read_text().splitlines() if information.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def publish(text: str, section: str, output: str | None) -> None:
+    """Prints the results; puts them into a section of `output` as well if that is given."""
+    print(text)
+    if output:
+        replace_section(Path(output), section, text)
+        print(f"section '{section}' of {output} replaced", file=sys.stderr)
+
+
+def replace_section(page: Path, section: str, text: str) -> None:
+    """Puts `text` between `<!-- NAME: begin -->` and `<!-- NAME: end -->`.
+
+    Raises:
+        PageError: The page does not exist or lacks one of the two lines.
+    """
+    begin, end = f"<!-- {section}: begin -->", f"<!-- {section}: end -->"
+    content = page.read_text() if page.exists() else ""
+    before, found_begin, rest = content.partition(begin)
+    _, found_end, after = rest.partition(end)
+    if not (found_begin and found_end):
+        raise PageError(f"{page} needs the lines '{begin}' and '{end}', between which the results go")
+    beside = page.with_name(page.name + ".new")
+    beside.write_text(f"{before}{begin}\n{text}\n{end}{after}")
+    beside.replace(page)

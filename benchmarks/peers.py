@@ -1,0 +1,23 @@
+"""Loading peers that do not import as they are installed."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+
+def supar_structs() -> ModuleType:
+    """The structures of supar without its parsers, whose import needs nltk, stanza, dill and transformers."""
+    if "supar.structs" not in sys.modules:
+        specification = importlib.util.find_spec("supar")
+        if specification is None or specification.origin is None:
+            raise ModuleNotFoundError("supar is not installed; run: python -m benchmarks.setup")
+        folder = Path(specification.origin).parent
+        for name, path in (("supar", folder), ("supar.utils", folder / "utils")):
+            bare = ModuleType(name)
+            bare.__path__ = [str(path)]
+            sys.modules[name] = bare
+    return importlib.import_module("supar.structs")

@@ -1,0 +1,89 @@
+"""Measurements as Markdown tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+from benchmarks.contest import OPERATIONS, Case, Family
+from benchmarks.measure import Measurement, ratio
+
+HEADINGS = {"log-partition": "log-partition", "gradient": "with its gradient", "mode": "mode"}
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table, columns padded so that it reads well as plain text too."""
+    grid = [list(header), *(list(row) for row in rows)]
+    widths = [max(len(row[column]) for row in grid) for column in range(len(header))]
+    lines = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in grid]
+    lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    return "\n".join(lines)
+
+
+def duration(seconds: float) -> str:
+    """Milliseconds with three significant digits."""
+    milliseconds = 1000 * seconds
+    return f"{milliseconds:.{max(0, 2 - math.floor(math.log10(milliseconds)))}f} ms"
+
+
+def time_cell(measured: Measurement) -> str:
+    """The median; or what is wrong."""
+    if measured.failure:
+        return "none" if measured.failure.startswith("NotImplementedError") else "failed"
+    return duration(measured.median) if measured.right else f"wrong (error {measured.error:.1e})"
+
+
+def label(library: str) -> str:
+    """The library and the version that is installed."""
+    try:
+        return f"{library} {version(library)}"
+    except PackageNotFoundError:
+        return library
+
+
+def speed_table(family: Family, case: Case, measurements: Sequence[Measurement]) -> str:
+    """Medians, memory and errors of every library on one case, and how far strukt is ahead."""
+    own = family.contestants[0].name
+    header = ["", *HEADINGS.values(), "extra memory, MB", "error"]
+    rows = []
+    for contestant in family.contestants:
+        mine = {m.operation: m for m in measurements if m.contestant == contestant.name}
+        ordered = [mine[operation] for operation in OPERATIONS]
+        memory = " / ".join("-" if math.isnan(m.extra) else f"{m.extra / 1e6:.1f}" for m in ordered)
+        errors = " / ".join("-" if m.failure else f"{m.error:.0e}" for m in ordered)
+        rows.append([label(contestant.name), *map(time_cell, ordered), memory, errors])
+    ahead = [ratio(measurements, own, operation) for operation in OPERATIONS]
+    times = ["-" if math.isnan(factor) else f"**{factor:.1f} x**" for factor in ahead]
+    rows.append([f"{own} faster than the best peer", *times, "", ""])
+    title = f"### {family.title}: {case.name}\n\nChart: {4 * case.chart / 1e6:.2f} MB.\n\n"
+    return title + table(header, rows) + failures(measurements)
+
+
+def failures(measurements: Iterable[Measurement]) -> str:
+    """Why something has no time, a line per library and reason."""
+    operations: dict[tuple[str, str], list[str]] = {}
+    for measured in measurements:
+        if time_cell(measured) == "failed":
+            reason = (measured.contestant, measured.failure.splitlines()[0])
+            operations.setdefault(reason, []).append(HEADINGS[measured.operation])
+    lines = [f"- {name} ({', '.join(which)}): {why}" for (name, why), which in operations.items()]
+    return "\n\n" + "\n".join(lines) if lines else ""
+
+
+def accuracy_table(family: Family, results: Sequence[tuple[Case, Sequence[Measurement]]]) -> str:
+    """Errors of every library on cases whose truth is known in arbitrary precision."""
+    rows = [
+        [case.name, name, *(error_cell(m) for m in measurements if m.contestant == name)]
+        for case, measurements in results
+        for name in [contestant.name for contestant in family.contestants]
+    ]
+    title = f"### {family.title}: errors in float32\n\n"
+    return title + table(["", "", *HEADINGS.values()], rows)
+
+
+def error_cell(measured: Measurement) -> str:
+    """The error; or what went wrong."""
+    if measured.failure:
+        return time_cell(measured)
+    return f"{measured.error:.0e}" if measured.right else f"wrong ({measured.error:.0e})"

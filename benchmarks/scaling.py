@@ -1,0 +1,113 @@
+"""How the cost of each recursion grows with the length and the number of labels."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import linear_regression, median
+
+import torch
+
+from benchmarks import chain, dependency
+from benchmarks.contest import OPERATIONS, Case, Family
+from benchmarks.page import machine, publish
+from benchmarks.report import duration, table
+from benchmarks.worker import timed
+
+
+@dataclass(frozen=True)
+class Series:
+    """Cases that differ in one size.
+
+    Attributes:
+        family: The structure.
+        variable: What grows.
+        sizes: Its values; large enough that the recursion outweighs the cost of a call.
+        case: The case of each size.
+        theory: Exponent of the number of operations, for each operation of `contest.OPERATIONS`.
+    """
+
+    family: Family
+    variable: str
+    sizes: tuple[int, ...]
+    case: Callable[[int], Case]
+    theory: Mapping[str, int]
+
+
+SERIES = (
+    Series(
+        chain.FAMILY,
+        "length, 32 labels",
+        (256, 512, 1024, 2048),
+        lambda length: chain.case(8, length, 32),
+        {"log-partition": 1, "gradient": 1, "mode": 1},
+    ),
+    Series(
+        chain.FAMILY,
+        "labels, length 64",
+        (64, 128, 256, 512),
+        lambda labels: chain.case(8, 64, labels),
+        {"log-partition": 2, "gradient": 2, "mode": 2},
+    ),
+    Series(
+        dependency.NON_PROJECTIVE,
+        "words",
+        (40, 80, 160, 320),
+        lambda words: dependency.case(8, words, charts=1),
+        {"log-partition": 3, "gradient": 3, "mode": 2},
+    ),
+    Series(
+        dependency.PROJECTIVE,
+        "words",
+        (40, 80, 160, 320),
+        lambda words: dependency.case(8, words, charts=2),
+        {"log-partition": 3, "gradient": 3, "mode": 3},
+    ),
+)
+
+
+def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
+    """The power of the size that fits the times best: the slope between their logarithms."""
+    logarithms = [torch.tensor(values, dtype=torch.float64).log().tolist() for values in (sizes, seconds)]
+    return linear_regression(*logarithms).slope
+
+
+def measure(series: Series, operation: str) -> list[float]:
+    """Median seconds of strukt at each size."""
+    action, own = OPERATIONS[operation], series.family.contestants[0]
+    medians = []
+    for size in series.sizes:
+        inputs = series.case(size).inputs()
+        action(own, inputs)  # compiles and allocates
+        medians.append(median(timed(lambda inputs=inputs: action(own, inputs), slice_=0.3)))
+    return medians
+
+
+def rows(series: Series) -> list[list[str]]:
+    """A table row per operation: times, fitted exponent, theory."""
+    cells = []
+    for operation, expected in series.theory.items():
+        seconds = measure(series, operation)
+        fitted = f"{exponent(series.sizes, seconds):.2f}"
+        cells.append([operation, *map(duration, seconds), fitted, str(expected)])
+    return cells
+
+
+def report(series: Series) -> str:
+    """The table of one series."""
+    header = [series.variable, *map(str, series.sizes), "fitted exponent", "in theory"]
+    return f"### {series.family.title.partition(' (')[0]}\n\n" + table(header, rows(series))
+
+
+def main() -> None:
+    """Parses the command line, measures, prints."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
+    parser.add_argument("--output", help="page whose section 'scaling' is replaced")
+    arguments = parser.parse_args()
+    texts = [machine(torch.get_num_threads()), *map(report, SERIES)]
+    publish("\n\n".join(texts), "scaling", arguments.output)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""Makes the environment of the benchmarks: `python -m benchmarks.setup [FOLDER]`, by default .venv-peers.
+
+The peers are installed without their dependencies: they ask for parsers, tokenizers and tree banks
+that no benchmark uses (see `benchmarks.peers`), and torch must stay the version strukt is tested with.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PEERS = ("torch-struct==0.5", "supar==1.1.4", "pytorch-crf==0.7.2", "torchlatent==0.4.3", "torchrua==0.5.0")
+
+
+def install(python: Path, *arguments: str) -> None:
+    """Runs pip with the versions that strukt is tested with."""
+    constraints = str(ROOT / "constraints.txt")
+    subprocess.run([python, "-m", "pip", "install", "--constraint", constraints, *arguments], check=True)
+
+
+def main(folder: str = ".venv-peers") -> None:
+    """Makes a virtual environment in `folder` with strukt (from this working tree), the peers and mpmath."""
+    environment = Path(folder)
+    venv.create(environment, with_pip=True)
+    python = environment / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    install(python, "--editable", f"{ROOT}[train]", "mpmath")
+    install(python, "--no-deps", *PEERS)
+    print(f"done: {python} -m benchmarks run", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,77 @@
+"""A process that runs one library on one case and answers over a pipe."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+import numpy as np
+import torch
+
+from benchmarks import memory
+from benchmarks.contest import OPERATIONS, Case, Contestant
+
+MEMORY_LIMIT = 8 * 2**30
+SLICE = 0.1  # seconds of repetition in one turn; at least one run
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The first run of an operation on the real inputs.
+
+    Attributes:
+        answer: What the library computed.
+        extra: Peak of resident bytes above inputs, imports and what the warm-up left behind.
+    """
+
+    answer: tuple[np.ndarray, ...]
+    extra: float
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The operation raised."""
+
+    message: str
+
+
+def serve(connection: Connection, contestant: Contestant, warm_up: Case, case: Case, threads: int) -> None:
+    """Answers requests `("try" | "time", operation)` until the pipe closes."""
+    warnings.simplefilter("ignore")  # the peers use deprecated functions
+    memory.limit(MEMORY_LIMIT)
+    torch.set_num_threads(threads)
+    for operation in OPERATIONS.values():
+        with contextlib.suppress(Exception):  # raised again, and reported, on the real inputs
+            operation(contestant, warm_up.inputs())
+    inputs = case.inputs()
+    baseline = memory.resident()
+
+    def attempt(name: str) -> Trial:
+        answer, peak = memory.peak(lambda: OPERATIONS[name](contestant, inputs))
+        return Trial(tuple(tensor.detach().numpy() for tensor in answer), peak - baseline)
+
+    def repeat(name: str) -> list[float]:
+        return timed(lambda: OPERATIONS[name](contestant, inputs))
+
+    requests = {"try": attempt, "time": repeat}
+    with contextlib.suppress(EOFError):
+        while True:
+            request, name = connection.recv()
+            try:
+                connection.send(requests[request](name))
+            except Exception as error:  # whatever a library raises is its result
+                connection.send(Failure(f"{type(error).__name__}: {error}"))
+
+
+def timed(action: Callable[[], object], slice_: float = SLICE) -> list[float]:
+    """Seconds of each of the runs that fit into `slice_` seconds, at least one."""
+    seconds: list[float] = []
+    while sum(seconds) < slice_:
+        start = time.perf_counter()
+        action()
+        seconds.append(time.perf_counter() - start)
+    return seconds

@@ -1,0 +1,110 @@
+"""Processes side by side: a right library, a wrong one, one that raises, one that dies."""
+
+import os
+
+import pytest
+import torch
+from benchmarks.contest import OPERATIONS, Case, Contestant, Family
+from benchmarks.harness import compare, exact_truth, truth
+from benchmarks.measure import Measurement, WrongResultError
+from torch import Tensor
+
+CASE = Case("2x3", ((2, 3),), chart=6)
+
+
+def right(scores: Tensor) -> Tensor:
+    return scores.logsumexp(-1)
+
+
+def best(scores: Tensor) -> Tensor:
+    return scores.argmax(-1)
+
+
+def wrong(scores: Tensor) -> Tensor:
+    return scores.logsumexp(-1) + 0.01
+
+
+def second_best(scores: Tensor) -> Tensor:
+    return scores.argsort(-1)[:, -2]
+
+
+def raising(scores: Tensor) -> Tensor:
+    raise RuntimeError(f"cannot do {tuple(scores.shape)}")
+
+
+def dying(scores: Tensor) -> Tensor:
+    os._exit(1)
+
+
+def wrong_in_float32(scores: Tensor) -> Tensor:
+    return wrong(scores) if scores.dtype == torch.float32 else right(scores)
+
+
+def score(scores: Tensor, event: Tensor) -> Tensor:
+    return scores.double().gather(-1, event[:, None]).squeeze(-1)
+
+
+def exactly(scores: Tensor) -> tuple[Tensor, Tensor]:
+    return scores.double().logsumexp(-1), scores.double().softmax(-1)
+
+
+def family(*contestants: Contestant) -> Family:
+    return Family("choice", "Choice", (CASE,), CASE, contestants, score, exact=exactly)
+
+
+OWN = Contestant("own", right, best)
+
+
+@pytest.fixture(scope="module")
+def measurements() -> dict[tuple[str, str], Measurement]:
+    peers = (("wrong", wrong, second_best), ("raising", raising), ("dying", dying))
+    choice = family(OWN, *(Contestant(*peer) for peer in peers))
+    results = compare(choice, CASE, truth(choice, CASE), rounds=2, threads=1)
+    return {(result.contestant, result.operation): result for result in results}
+
+
+def test_every_library_is_measured_at_every_operation(measurements: dict) -> None:
+    names = ("own", "wrong", "raising", "dying")
+    assert set(measurements) == {(name, operation) for name in names for operation in OPERATIONS}
+
+
+def test_the_right_library_is_timed_in_every_round(measurements: dict) -> None:
+    for operation in OPERATIONS:
+        assert measurements["own", operation].right
+        assert len(measurements["own", operation].seconds) >= 2
+        assert min(measurements["own", operation].seconds) > 0
+
+
+def test_a_wrong_library_is_not_timed(measurements: dict) -> None:
+    for operation in OPERATIONS:
+        assert not measurements["wrong", operation].right
+        assert not measurements["wrong", operation].seconds
+    inputs = CASE.inputs()[0].double()
+    off = 0.01 / max(1.0, float(inputs.logsumexp(-1).abs().max()))
+    assert measurements["wrong", "log-partition"].error == pytest.approx(off, rel=1e-3)
+
+
+def test_what_a_library_raises_is_its_result(measurements: dict) -> None:
+    assert measurements["raising", "gradient"].failure == "RuntimeError: cannot do (2, 3)"
+    assert measurements["raising", "mode"].failure == "NotImplementedError: no decoder"
+
+
+def test_a_process_that_ends_is_a_failure_of_its_library_only(measurements: dict) -> None:
+    assert "process ended" in measurements["dying", "log-partition"].failure
+
+
+def test_nothing_is_reported_when_our_own_result_is_wrong() -> None:
+    choice = family(Contestant("own", wrong_in_float32, best))
+    with pytest.raises(WrongResultError, match="choice 2x3: log-partition of own is wrong"):
+        compare(choice, CASE, truth(choice, CASE), rounds=1, threads=1)
+
+
+def test_truth_judges_each_operation_by_its_own_measure() -> None:
+    choice = family(OWN)
+    inputs = CASE.inputs()
+    for errors in (truth(choice, CASE), exact_truth(choice, CASE)):
+        assert errors("log-partition", (right(*inputs),)) < 1e-6
+        assert errors("gradient", (right(*inputs), inputs[0].softmax(-1))) < 1e-6
+        assert errors("gradient", (right(*inputs), 2 * inputs[0].softmax(-1))) > 0.1
+        assert errors("mode", (best(*inputs),)) == 0
+        assert errors("mode", (second_best(*inputs),)) > 0.01

@@ -1,0 +1,53 @@
+"""The page of results keeps what people wrote on it."""
+
+from pathlib import Path
+
+import pytest
+from benchmarks.page import PageError, machine, publish, replace_section
+
+PAGE = "# Title\n\n<!-- a: begin -->\nold\n<!-- a: end -->\n\ntext\n\n<!-- b: begin -->\n<!-- b: end -->\n"
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Path:
+    path = tmp_path / "page.md"
+    path.write_text(PAGE)
+    return path
+
+
+def test_only_the_section_changes(page: Path) -> None:
+    replace_section(page, "a", "new")
+    assert page.read_text() == PAGE.replace("old", "new")
+
+
+def test_replacing_twice_is_replacing_once(page: Path) -> None:
+    replace_section(page, "b", "new")
+    once = page.read_text()
+    replace_section(page, "b", "new")
+    assert page.read_text() == once
+
+
+def test_nothing_else_is_left_in_the_folder(page: Path) -> None:
+    replace_section(page, "a", "new")
+    assert [path.name for path in page.parent.iterdir()] == ["page.md"]
+
+
+def test_a_page_without_the_section_is_refused_and_kept(page: Path) -> None:
+    with pytest.raises(PageError, match="needs the lines '<!-- c: begin -->' and '<!-- c: end -->'"):
+        replace_section(page, "c", "new")
+    assert page.read_text() == PAGE
+    with pytest.raises(PageError, match=r"missing\.md"):
+        replace_section(page.with_name("missing.md"), "a", "new")
+
+
+def test_results_are_printed_with_and_without_a_page(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    publish("numbers", "a", None)
+    publish("more numbers", "a", str(page))
+    assert capsys.readouterr().out == "numbers\nmore numbers\n"
+    assert "more numbers" in page.read_text()
+
+
+def test_the_machine_is_named_with_its_versions() -> None:
+    line = machine(threads=3)
+    assert "3 threads" in line
+    assert "torch 2." in line
