@@ -32,7 +32,7 @@ def test_a_tree_without_crossing_arcs():
          ╭det╮╭nsubj╮│╭punct╮
          ▼   │▼     │▼│     ▼
         The  dog   barks    .
-        DT   NN     VBZ     .""")
+         DT   NN    VBZ     .""")
 
 
 def test_a_label_never_hides_a_crossing_line():

@@ -1,0 +1,1 @@
+"""The command line: a launcher, and one module per command."""

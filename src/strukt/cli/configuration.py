@@ -1,0 +1,109 @@
+"""The configuration of a task, from its defaults, a YAML or JSON file, and options with dots."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from importlib import import_module
+from typing import Any, NoReturn, get_type_hints
+
+import jsonargparse
+
+from strukt.cli.console import UsageError, suggestion
+from strukt.cli.options import refuse_unknown
+from strukt.tasks import TASKS
+
+
+@dataclass
+class Order:
+    """What `strukt train` was asked to do.
+
+    Attributes:
+        config: The `Config` of the task.
+        output: The folder that the model is saved in.
+        resume: Whether to go on with a run that was cut off.
+    """
+
+    config: Any
+    output: str
+    resume: bool
+
+
+def parse(task: str, arguments: Sequence[str]) -> Order:
+    """Reads the options of a task.
+
+    Args:
+        task: Its name.
+        arguments: What follows the name on the command line; later options win over a file given earlier.
+
+    Raises:
+        UsageError: An option is unknown or has a wrong value, here or in the file.
+
+    Example:
+        >>> parse("tag", ["--train", "a", "--dev", "b", "--encoder.layers", "1"]).config.encoder.layers
+        1
+    """
+    parser = build(task)
+    refuse_unknown(arguments, parser)
+    values = vars(parser.instantiate(parser.parse_args(list(arguments))))
+    config = _config_class(task)
+    chosen = {field.name: values[field.name] for field in fields(config)}
+    for corpus in ("train", "dev"):
+        if not chosen[corpus]:
+            raise UsageError(f"--{corpus} is missing: name the file of that corpus; see: {parser.prog} --help")
+    return Order(config(**chosen), values["output"], values["resume"])
+
+
+def build(task: str) -> jsonargparse.ArgumentParser:
+    """The parser of a task's options."""
+    summary = import_module(TASKS[task]).SUMMARY
+    parser = _Parser(prog=f"strukt train {task}", description=summary, allow_abbrev=False)
+    parser.add_argument(
+        "--config", action="config", help="YAML or JSON file of options, as --print_config gives"
+    )
+    parser.add_argument(
+        "-o", "--output", default=f"{task}-model", metavar="FOLDER", help="where to save the model"
+    )
+    parser.add_argument("--resume", action="store_true", help="go on with the run in FOLDER that was cut off")
+    parser.add_class_arguments(_config_class(task))
+    return parser
+
+
+def _config_class(task: str) -> Any:
+    """The dataclass of a task, its annotations resolved.
+
+    Where annotations are text, jsonargparse runs the TYPE_CHECKING block of the module and so imports PyTorch.
+    """
+    config = import_module(TASKS[task]).Config
+    config.__init__.__annotations__ = get_type_hints(config) | {"return": None}
+    return config
+
+
+class _Parser(jsonargparse.ArgumentParser):
+    """Raises instead of printing its usage and leaving."""
+
+    def error(self, message: str, ex: Exception | None = None) -> NoReturn:
+        raise UsageError(f"{_readable(message, self)}; see: {self.prog} --help") from ex
+
+
+def _readable(message: str, parser: jsonargparse.ArgumentParser) -> str:
+    """The message of jsonargparse in one line, with options as they are typed; an unknown one has its nearest."""
+    line = " ".join(message.split())
+    for pattern, replacement in _WORDING:
+        line = re.sub(pattern, replacement, line)
+    unknown = re.search(r"(?:Group '([\w.]+)' does not accept option|Option) '([\w.]+)'", line)
+    if not unknown:
+        return line
+    key = ".".join(part for part in unknown.groups() if part)
+    return f"unknown option {key!r} in the file; {suggestion(key, list(parser.get_defaults().keys()))}"
+
+
+_WORDING = (
+    (r"Parser key \"([\w.]+)\":", r"--\1:"),
+    (
+        r"Expected an? (?:<class '(\w+)'>|typing\.Literal\[([^]]+)\])\. Got value: (.*)",
+        r"expected \1\2, got '\3'",
+    ),
+    (r"File does not exist: '(.*?)'", r"there is no file '\1'"),
+)

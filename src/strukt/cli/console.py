@@ -1,0 +1,74 @@
+"""What a person at a terminal reads: messages, suggestions, colour. Nothing here imports anything slow."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import TextIO
+
+from strukt.errors import StruktError
+
+
+class UsageError(StruktError):
+    """The command line cannot be understood."""
+
+
+def message(text: str) -> None:
+    """Tells the person something, on standard error; results go to standard output with `print`."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def error(text: str) -> None:
+    """Says in one line why the command ends."""
+    message(f"{_coloured('error:', '31', sys.stderr)} {_one_line(text)}")
+
+
+def warning(text: str) -> None:
+    """Says in one line what the person should know, though the command goes on."""
+    message(f"{_coloured('warning:', '33', sys.stderr)} {_one_line(text)}")
+
+
+def choose(given: str, known: Iterable[str], kind: str) -> str:
+    """Gives `given` back if it is known.
+
+    Raises:
+        UsageError: It is not known; the message names the nearest that is.
+
+    Example:
+        >>> choose("tag", ["tag", "dependency"], "task")
+        'tag'
+        >>> choose("tga", ["tag", "dependency"], "task")
+        Traceback (most recent call last):
+        strukt.cli.console.UsageError: unknown task 'tga'; did you mean 'tag'?
+    """
+    names = list(known)
+    if given in names:
+        return given
+    raise UsageError(f"unknown {kind} {given!r}; {suggestion(given, names)}")
+
+
+def suggestion(given: str, known: list[str]) -> str:
+    """The nearest of the known names as a question; all of them if none is near.
+
+    Example:
+        >>> suggestion("--jsno", ["--json", "--format"])
+        "did you mean '--json'?"
+    """
+    from difflib import get_close_matches
+
+    near = get_close_matches(given, known, n=1, cutoff=0.5)
+    return f"did you mean {near[0]!r}?" if near else f"known are: {', '.join(known)}"
+
+
+def use_colour(stream: TextIO) -> bool:
+    """Whether a stream is a terminal that shows colours and whose owner wants them (see no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _coloured(text: str, code: str, stream: TextIO) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if use_colour(stream) else text
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

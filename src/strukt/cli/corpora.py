@@ -1,0 +1,33 @@
+"""The files that commands read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from strukt.data import corpus
+from strukt.data.sentence import Sentence
+from strukt.errors import DataError
+
+STANDARD_INPUT = "-"
+
+
+def read(paths: Sequence[str], format: str | None) -> Iterator[Sentence]:
+    """The sentences of several files, one after the other, read as they are needed.
+
+    Args:
+        paths: Files; `-` is standard input.
+        format: Their format; if None, the name of each tells, and standard input is CoNLL-U.
+
+    Raises:
+        DataError: A file does not exist (said at once, not when its turn comes) or cannot be read.
+    """
+    for path in paths:
+        if path != STANDARD_INPUT and not os.path.exists(path):
+            raise DataError("there is no such file", path)
+    return chain.from_iterable(corpus.read(path, format or _default(path)) for path in paths)
+
+
+def _default(path: str) -> str | None:
+    return "conllu" if path == STANDARD_INPUT else None

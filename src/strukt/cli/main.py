@@ -1,0 +1,90 @@
+"""The command `strukt`: finds the command that is meant, and imports nothing else.
+
+Each command is a module with `run(arguments)`, imported when it is asked for, so that help answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+
+from strukt.cli import console
+from strukt.errors import StruktError
+
+COMMANDS = {
+    "demo": "train a small parser on text that every Python carries, and show it",
+    "train": "train a model on a corpus",
+    "evaluate": "measure a model on an annotated corpus",
+    "predict": "annotate text with a model",
+    "check": "say what is wrong with a corpus, and what is in it",
+    "show": "draw what a model makes of a sentence",
+    "doctor": "say what is installed, and check every kernel",
+}
+"""Every command and what it does; its module is `strukt.cli.<command>`."""
+
+FAILURE, INTERRUPTED = 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command and turns what goes wrong into one line and an exit code.
+
+    Args:
+        arguments: What follows `strukt` on the command line; those of this process if None.
+
+    Returns:
+        0 when all went well or the reader of a pipe went away, 1 when a check failed, 2 when the input or the
+        arguments are at fault, 130 after Ctrl-C.
+    """
+    warnings.showwarning = lambda message, *_: console.warning(str(message))
+    try:
+        code = dispatch(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()
+    except StruktError as error:
+        console.error(str(error))
+        return FAILURE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # as in `strukt predict MODEL FILE | head`: nobody reads on
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
+
+
+def dispatch(arguments: Sequence[str]) -> int:
+    """Hands the arguments to the command that they begin with.
+
+    Raises:
+        UsageError: There is no such command.
+    """
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(help_text())
+        return 0
+    if arguments[0] in ("-V", "--version"):
+        print(version())
+        return 0
+    console.choose(arguments[0], COMMANDS, "command")
+    command = import_module(f"strukt.cli.{arguments[0]}")
+    return int(command.run(list(arguments[1:])))
+
+
+def help_text() -> str:
+    """What `strukt --help` prints."""
+    commands = "\n".join(f"  {name:<10}{summary}" for name, summary in COMMANDS.items())
+    return f"""\
+usage: strukt COMMAND ...
+
+Structured models of text: train them, measure them, apply them, look at them.
+
+{commands}
+
+Each has its own help: strukt COMMAND --help. Start with: strukt demo"""
+
+
+def version() -> str:
+    """What `strukt --version` prints."""
+    from importlib.metadata import version
+
+    return f"strukt {version('strukt')}"

@@ -1,0 +1,48 @@
+"""`strukt predict`: annotates text, sentence by sentence, in the format in which it came."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from strukt.cli import corpora
+from strukt.cli.options import Parser, add_format
+
+
+def run(arguments: list[str]) -> int:
+    """Writes the annotated sentences in order, each as soon as it is computed."""
+    options = _parser().parse(arguments)
+    sentences = corpora.read(options.file, options.format)
+
+    from strukt.train import bundle
+
+    model = bundle.load(options.model)
+    with _output(options.output) as stream:
+        for sentence in model.predict(sentences, probabilities=options.probabilities):
+            stream.write(str(sentence))
+            stream.flush()
+    return 0
+
+
+def _parser() -> Parser:
+    parser = Parser("predict", "Annotates corpora; the format of the output is that of the input.")
+    parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
+    parser.add_argument("file", metavar="FILE", nargs="+", help="corpora in turn; - is standard input")
+    parser.add_argument("-o", "--output", metavar="OUT", help="write this file, whole or not at all")
+    parser.add_argument("--probabilities", action="store_true", help="note how probable each prediction is")
+    add_format(parser)
+    return parser
+
+
+@contextmanager
+def _output(path: str | None) -> Iterator[TextIO]:
+    if path is None:
+        sys.stdout.reconfigure(encoding="utf-8", newline="")  # type: ignore[union-attr]
+        yield sys.stdout
+        return
+    from strukt.data.files import atomic_write
+
+    with atomic_write(path) as stream:
+        yield stream

@@ -1,0 +1,43 @@
+"""Tables that read without colour and survive being piped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from strukt.viz.width import display_width, pad
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows in columns: the first flush left, the others flush right.
+
+    Args:
+        rows: Cells, the same number in each row.
+
+    Example:
+        >>> print(table([("", "UAS"), ("strukt", "91.20"), ("baseline", "9.1")]))
+                    UAS
+        strukt    91.20
+        baseline    9.1
+    """
+    widths = [max(display_width(cell) for cell in column) for column in zip(*rows, strict=True)]
+    return "\n".join(_line(row, widths) for row in rows)
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    first = pad(row[0], widths[0])
+    others = [
+        " " * (columns - display_width(cell)) + cell
+        for cell, columns in zip(row[1:], widths[1:], strict=True)
+    ]
+    return "  ".join([first, *others]).rstrip()
+
+
+def percentages(results: Mapping[str, float]) -> str:
+    """Metrics, one a line, with two digits as papers give them.
+
+    Example:
+        >>> print(percentages({"UAS": 91.2, "LAS": 89.0}))
+        UAS  91.20
+        LAS  89.00
+    """
+    return table([(name, f"{value:.2f}") for name, value in results.items()])

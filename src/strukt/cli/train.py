@@ -1,0 +1,46 @@
+"""`strukt train`: trains a model; its options are the configuration of the task."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from strukt.cli import console
+from strukt.cli.table import percentages
+from strukt.errors import MissingExtraError
+from strukt.tasks import TASKS
+
+
+def run(arguments: list[str]) -> int:
+    """Trains, saves the model, and prints how good it is on the development corpus."""
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(help_text())
+        return 0
+    task = console.choose(arguments[0], TASKS, "task")
+    order = _configuration().parse(task, arguments[1:])
+
+    from strukt.train.fit import fit
+
+    results = fit(task, order.config, order.output, resume=order.resume)
+    print(percentages(results))
+    console.message(f"saved in {order.output}; measure it with: strukt evaluate {order.output} FILE")
+    return 0
+
+
+def help_text() -> str:
+    """What `strukt train --help` prints."""
+    tasks = "\n".join(f"  {name:<12}{import_module(module).SUMMARY}" for name, module in TASKS.items())
+    return f"""\
+usage: strukt train TASK --train FILE --dev FILE [-o FOLDER] [--config FILE] [--resume] [--OPTION VALUE ...]
+
+{tasks}
+
+Each has its own options: strukt train TASK --help"""
+
+
+def _configuration() -> Any:
+    try:
+        from strukt.cli import configuration
+    except ImportError as error:
+        raise MissingExtraError(str(error.name), "train") from error
+    return configuration
