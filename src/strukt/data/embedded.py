@@ -1,0 +1,145 @@
+"""Corpora that every Python installation carries: its standard library, as a treebank and as prose.
+
+They need no download, and serve demonstrations and tests. The split is made from a hash of the
+file's name (for prose, of the paragraph): 80 % training, 10 % development, 10 % test. The text is
+that of the running Python, so results are comparable within one of its versions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import re
+import sys
+import tokenize
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from strukt.data import conllu, python_syntax, text
+from strukt.errors import DataError
+
+Split = Literal["train", "dev", "test"]
+SPLITS: Mapping[str, range] = {"train": range(8), "dev": range(8, 9), "test": range(9, 10)}
+"""The tenths that make up each split."""
+
+_LEFT_OUT = {"test", "tests", "idle_test", "pydoc_data", "site-packages", "dist-packages", "__pycache__"}
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(*])")
+
+
+def treebank(split: Split = "train", limit: int | None = None, longest: int = 60) -> list[conllu.Sentence]:
+    """The statements of the standard library's source as dependency trees; see `python_syntax` for the rules.
+
+    A statement that occurs again within the split is left out, as are those of a single token or more than
+    `longest`. Reading makes about 4,000 statements a second, and stops at `limit`.
+
+    Args:
+        split: "train", "dev" or "test".
+        limit: Number of sentences, all if None; files are taken in a mixed but fixed order.
+        longest: Bound on the number of tokens of a sentence.
+
+    Raises:
+        DataError: This Python comes without the source of its library.
+        ValueError: There is no such split.
+
+    Example:
+        >>> sentences = treebank("dev", limit=100)
+        >>> len(sentences), all(conllu.require_tree(sentence) for sentence in sentences)
+        (100, True)
+    """
+    _require(split)
+    files = {path.relative_to(_library()).as_posix(): path for path in _source_files(_library())}
+    if not files:
+        raise DataError("holds no source files; this Python comes without them", _library())
+    found = (
+        sentence
+        for name in sorted(files, key=_hash)
+        if _belongs(name, split)
+        for sentence in _statements(files[name], name, longest)
+    )
+    return list(islice(_distinct(found), limit))
+
+
+def prose(split: Split = "train", limit: int | None = None) -> list[conllu.Sentence]:
+    """The sentences of the language reference, cut into words by `text.tokenize`, for language models.
+
+    Args:
+        split: "train", "dev" or "test".
+        limit: Number of sentences, all if None.
+
+    Raises:
+        DataError: This Python comes without the texts of its `help()`.
+        ValueError: There is no such split.
+
+    Example:
+        >>> len(prose("dev", limit=10))
+        10
+    """
+    _require(split)
+    try:
+        topics: dict[str, str] = importlib.import_module("pydoc_data.topics").topics
+    except ImportError as error:
+        raise DataError("this Python comes without pydoc_data; install its full standard library") from error
+    found = (
+        conllu.from_forms(forms, [f"# topic = {name}"], f"pydoc_data.topics[{name!r}]")
+        for name in sorted(topics)
+        for paragraph in _paragraphs(topics[name])
+        if _belongs(paragraph, split)
+        for sentence in _SENTENCE_END.split(paragraph)
+        if (forms := text.tokenize(sentence))
+    )
+    return list(islice(_distinct(found), limit))
+
+
+def _require(split: Split) -> None:
+    if split not in SPLITS:
+        raise ValueError(f"split: got {split!r}, expected one of {', '.join(SPLITS)}")
+
+
+def _hash(name: str) -> int:
+    return int(hashlib.sha256(name.encode()).hexdigest(), 16)  # `hash` differs between processes
+
+
+def _belongs(name: str, split: Split) -> bool:
+    return _hash(name) % 10 in SPLITS[split]
+
+
+def _distinct(sentences: Iterable[conllu.Sentence]) -> Iterator[conllu.Sentence]:
+    seen: set[tuple[str, ...]] = set()
+    for sentence in sentences:
+        key = tuple(sentence.forms)
+        if key not in seen:
+            seen.add(key)
+            yield sentence
+
+
+def _library() -> Path:
+    return Path(os.__file__).parent
+
+
+def _source_files(library: Path) -> Iterator[Path]:
+    """The modules that belong to Python on every machine, without its own tests."""
+    for entry in sorted(library.iterdir()):
+        if entry.stem not in sys.stdlib_module_names or entry.stem.startswith("_sysconfigdata"):
+            continue
+        for path in [entry] if entry.suffix == ".py" else sorted(entry.rglob("*.py")):
+            if _LEFT_OUT.isdisjoint(path.relative_to(library).parts):
+                yield path
+
+
+def _statements(path: Path, name: str, longest: int) -> Iterator[conllu.Sentence]:
+    try:
+        with tokenize.open(path) as stream:
+            yield from python_syntax.statements(stream.read(), name, longest)
+    except (OSError, SyntaxError, UnicodeError, RecursionError, tokenize.TokenError):
+        return  # a file of the library that this Python itself cannot read is no part of the treebank
+
+
+def _paragraphs(topic: str) -> Iterator[str]:
+    """The paragraphs of running text: they begin and end as a sentence does, without grammar or code."""
+    for paragraph in re.split(r"\n\s*\n", topic):
+        line = " ".join(paragraph.split())
+        if line[:1].isupper() and line.endswith((".", "!", "?")) and "::=" not in line and ">>>" not in line:
+            yield line
