@@ -32,6 +32,12 @@ def processor() -> str:
     return names[0] if names else platform.processor() or platform.machine()
 
 
+def require_section(section: str, output: str | None) -> None:
+    """Asks for the place of the results before they are measured; raises as `around_section`."""
+    if output:
+        around_section(Path(output), section)
+
+
 def publish(text: str, section: str, output: str | None) -> None:
     """Prints the results; puts them into a section of `output` as well if that is given."""
     print(text)
@@ -41,10 +47,18 @@ def publish(text: str, section: str, output: str | None) -> None:
 
 
 def replace_section(page: Path, section: str, text: str) -> None:
-    """Puts `text` between `<!-- NAME: begin -->` and `<!-- NAME: end -->`.
+    """Puts `text` between `<!-- NAME: begin -->` and `<!-- NAME: end -->`; raises as `around_section`."""
+    before, after = around_section(page, section)
+    beside = page.with_name(page.name + ".new")
+    beside.write_text(f"{before}\n{text}\n{after}")
+    beside.replace(page)
+
+
+def around_section(page: Path, section: str) -> tuple[str, str]:
+    """What stands before and after a section, its two marks included.
 
     Raises:
-        PageError: The page does not exist or lacks one of the two lines.
+        PageError: The page does not exist or lacks one of the marks.
     """
     begin, end = f"<!-- {section}: begin -->", f"<!-- {section}: end -->"
     content = page.read_text() if page.exists() else ""
@@ -52,6 +66,4 @@ def replace_section(page: Path, section: str, text: str) -> None:
     _, found_end, after = rest.partition(end)
     if not (found_begin and found_end):
         raise PageError(f"{page} needs the lines '{begin}' and '{end}', between which the results go")
-    beside = page.with_name(page.name + ".new")
-    beside.write_text(f"{before}{begin}\n{text}\n{end}{after}")
-    beside.replace(page)
+    return before + begin, end + after

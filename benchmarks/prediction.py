@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from benchmarks.page import PageError, machine, publish
+from benchmarks.page import PageError, machine, publish, require_section
 from benchmarks.report import duration, table
 
 if TYPE_CHECKING:
@@ -129,6 +129,7 @@ def main() -> None:
 
     try:
         model = strukt.load(arguments.model)
+        require_section(f"prediction-{model.task}", arguments.output)
         sentences = list(corpus.read(arguments.file))
         header = [model.task, "total", "encoder and scores", "inference", "share of inference"]
         text = f"{machine(arguments.threads)}\n\n{table(header, rows(model, sentences))}"

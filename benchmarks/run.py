@@ -12,7 +12,7 @@ from benchmarks import chain, dependency
 from benchmarks.contest import Family
 from benchmarks.harness import compare, exact_truth, truth
 from benchmarks.measure import WrongResultError, require_confirmed
-from benchmarks.page import PageError, machine, publish
+from benchmarks.page import PageError, machine, publish, require_section
 from benchmarks.report import accuracy_table, speed_table
 
 FAMILIES = {
@@ -39,7 +39,14 @@ def main() -> None:
     """Parses the command line, measures, prints; exit code 1 if a result is wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
     parser.add_argument("families", nargs="*", metavar="FAMILY", help=f"{', '.join(FAMILIES)}; default all")
-    parser.add_argument("--rounds", type=int, default=5, help="turns of each library at each operation")
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=5,
+        choices=range(1, 100),
+        metavar="N",
+        help="turns of each library at each operation",
+    )
     parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="of each library")
     parser.add_argument("--output", help="page whose section 'peers' is replaced")
     arguments = parser.parse_args()
@@ -47,6 +54,7 @@ def main() -> None:
         parser.error(f"unknown family {', '.join(sorted(unknown))}; there are {', '.join(FAMILIES)}")
     torch.set_num_threads(arguments.threads)
     try:
+        require_section("peers", arguments.output)
         chosen = [FAMILIES[name] for name in arguments.families or FAMILIES]
         measured = [text for family in chosen for text in tables(family, arguments.rounds, arguments.threads)]
         publish("\n\n".join([machine(arguments.threads), *measured]), "peers", arguments.output)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import linear_regression, median
@@ -11,7 +12,7 @@ import torch
 
 from benchmarks import chain, dependency
 from benchmarks.contest import OPERATIONS, Case, Family
-from benchmarks.page import machine, publish
+from benchmarks.page import PageError, machine, publish, require_section
 from benchmarks.report import duration, table
 from benchmarks.worker import timed
 
@@ -105,8 +106,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
     parser.add_argument("--output", help="page whose section 'scaling' is replaced")
     arguments = parser.parse_args()
-    texts = [machine(torch.get_num_threads()), *map(report, SERIES)]
-    publish("\n\n".join(texts), "scaling", arguments.output)
+    try:
+        require_section("scaling", arguments.output)
+        texts = [machine(torch.get_num_threads()), *map(report, SERIES)]
+        publish("\n\n".join(texts), "scaling", arguments.output)
+    except PageError as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

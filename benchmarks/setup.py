@@ -18,7 +18,9 @@ PEERS = ("torch-struct==0.5", "supar==1.1.4", "pytorch-crf==0.7.2", "torchlatent
 def install(python: Path, *arguments: str) -> None:
     """Runs pip with the versions that strukt is tested with."""
     constraints = str(ROOT / "constraints.txt")
-    subprocess.run([python, "-m", "pip", "install", "--constraint", constraints, *arguments], check=True)
+    subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", "--constraint", constraints, *arguments], check=True
+    )
 
 
 def main(folder: str = ".venv-peers") -> None:
@@ -28,7 +30,7 @@ def main(folder: str = ".venv-peers") -> None:
     python = environment / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     install(python, "--editable", f"{ROOT}[train]", "mpmath")
     install(python, "--no-deps", *PEERS)
-    print(f"done: {python} -m benchmarks run", file=sys.stderr)
+    print(f"done: {python} -m benchmarks.run", file=sys.stderr)
 
 
 if __name__ == "__main__":

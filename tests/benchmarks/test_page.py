@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from benchmarks.page import PageError, machine, publish, replace_section
+from benchmarks.page import PageError, machine, publish, replace_section, require_section
 
 PAGE = "# Title\n\n<!-- a: begin -->\nold\n<!-- a: end -->\n\ntext\n\n<!-- b: begin -->\n<!-- b: end -->\n"
 
@@ -38,6 +38,13 @@ def test_a_page_without_the_section_is_refused_and_kept(page: Path) -> None:
     assert page.read_text() == PAGE
     with pytest.raises(PageError, match=r"missing\.md"):
         replace_section(page.with_name("missing.md"), "a", "new")
+
+
+def test_the_section_is_asked_for_before_anything_is_measured(page: Path) -> None:
+    require_section("a", str(page))
+    require_section("c", None)
+    with pytest.raises(PageError, match="c: begin"):
+        require_section("c", str(page))
 
 
 def test_results_are_printed_with_and_without_a_page(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
