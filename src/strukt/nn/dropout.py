@@ -1,0 +1,38 @@
+"""Dropout whose mask is shared by all positions of a sentence."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class SharedDropout(nn.Module):
+    """Drops the same features at every position of a sequence ("variational" dropout).
+
+    Source: Gal and Ghahramani (2016), "A theoretically grounded application of dropout in recurrent
+    neural networks".
+
+    Args:
+        p: Probability that a feature is dropped.
+
+    Example:
+        >>> dropped = SharedDropout(0.5)(torch.ones(1, 4, 8))
+        >>> bool((dropped == dropped[:, :1]).all())
+        True
+    """
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        if not 0 <= p < 1:
+            raise ValueError(f"p: expected a probability in [0, 1), found {p}")
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Shapes: `(batch, n, features)` to the same."""
+        if not self.training or self.p == 0:
+            return x
+        mask = torch.empty_like(x[:, :1]).bernoulli_(1 - self.p)
+        return x * mask / (1 - self.p)
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}"

@@ -1,0 +1,143 @@
+"""Vectors of single words, made from the word itself, its characters, and its first and last letters."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from strukt.nn.encoders import BiLSTM
+
+PADDING, UNKNOWN = 0, 1
+
+
+class CharacterCNN(nn.Module):
+    """Convolutions of several widths over the characters of a word, the maximum over its positions.
+
+    Args:
+        characters: Size of the vocabulary; index 0 is padding.
+        size: Size of the vectors that come out; a multiple of the number of widths.
+        embedding: Size of the character vectors.
+        widths: Odd widths of the convolutions.
+
+    Example:
+        >>> CharacterCNN(30, 12)(torch.tensor([[4, 5, 0], [7, 8, 9]])).shape
+        torch.Size([2, 12])
+    """
+
+    def __init__(
+        self, characters: int, size: int, embedding: int = 32, widths: tuple[int, ...] = (1, 3, 5)
+    ) -> None:
+        super().__init__()
+        if size % len(widths) or not all(width % 2 for width in widths):
+            raise ValueError(f"size: expected a multiple of {len(widths)} and odd widths, found {size}, {widths}")
+        self.size = size
+        self.embedding = nn.Embedding(characters, embedding, padding_idx=PADDING)
+        self.convolutions = nn.ModuleList(
+            nn.Conv1d(embedding, size // len(widths), width, padding=width // 2) for width in widths
+        )
+
+    def forward(self, characters: Tensor) -> Tensor:
+        """Shapes: `(words, longest word)` indices to `(words, size)`."""
+        x = self.embedding(characters).transpose(1, 2)
+        outside = (characters == PADDING).unsqueeze(1)
+        features = torch.cat([convolution(x) for convolution in self.convolutions], 1)
+        # The ReLU makes 0 the least value, so that padding, and a word without characters, is 0.
+        return features.relu().masked_fill(outside, 0).amax(-1)
+
+
+class CharacterLSTM(nn.Module):
+    """The last states of an LSTM over the characters of a word, in both directions.
+
+    Args:
+        characters: Size of the vocabulary; index 0 is padding.
+        size: Size of the vectors that come out; even.
+        embedding: Size of the character vectors.
+
+    Example:
+        >>> CharacterLSTM(30, 12)(torch.tensor([[4, 5, 0], [7, 8, 9]])).shape
+        torch.Size([2, 12])
+    """
+
+    def __init__(self, characters: int, size: int, embedding: int = 32) -> None:
+        super().__init__()
+        if size % 2:
+            raise ValueError(f"size: expected an even number, found {size}")
+        self.size = size
+        self.embedding = nn.Embedding(characters, embedding, padding_idx=PADDING)
+        self.lstm = BiLSTM(embedding, size // 2)
+
+    def forward(self, characters: Tensor) -> Tensor:
+        """Shapes: `(words, longest word)` indices to `(words, size)`."""
+        lengths = (characters != PADDING).sum(-1)
+        states = self.lstm(self.embedding(characters), lengths)
+        if states.numel() == 0:
+            return states.new_zeros(len(characters), self.size)
+        forward, backward = states.chunk(2, -1)
+        last = (lengths - 1).clamp(min=0)
+        return torch.cat([forward[torch.arange(len(last), device=last.device), last], backward[:, 0]], -1)
+
+
+class WordEmbeddings(nn.Module):
+    """Joins the vector of a word with those of its characters and affixes.
+
+    What depends on the form alone is computed once for every different form of a batch.
+
+    Args:
+        words: Size of the word vocabulary; index 0 is padding and 1 the unknown word.
+        size: Size of the word vectors.
+        characters: A module from `(forms, longest form)` to `(forms, size)`, or None.
+        affixes: Size of the vocabulary of each kind of affix.
+        affix_size: Size of the vector of each affix.
+        word_dropout: Probability that a word counts as unknown in training: its form must speak for it.
+
+    Attributes:
+        size: Size of the vectors that come out.
+
+    Example:
+        >>> embeddings = WordEmbeddings(50, 8, CharacterCNN(30, 12), affixes=[20, 20], affix_size=4)
+        >>> words, form = torch.tensor([[3, 1, 3]]), torch.tensor([[0, 1, 0]])
+        >>> characters, affixes = torch.tensor([[4, 5], [7, 8]]), torch.tensor([[2, 3], [1, 1]])
+        >>> embeddings(words, form, characters, affixes).shape
+        torch.Size([1, 3, 28])
+    """
+
+    def __init__(
+        self,
+        words: int,
+        size: int,
+        characters: CharacterCNN | CharacterLSTM | None = None,
+        affixes: list[int] | None = None,
+        affix_size: int = 32,
+        word_dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.words = nn.Embedding(words, size, padding_idx=PADDING)
+        self.characters = characters
+        self.affixes = nn.ModuleList(nn.Embedding(count, affix_size) for count in affixes or [])
+        self.word_dropout = word_dropout
+        self.size = size + (characters.size if characters else 0) + affix_size * len(self.affixes)
+
+    def forward(self, words: Tensor, form: Tensor, characters: Tensor, affixes: Tensor) -> Tensor:
+        """Looks the words up.
+
+        Args:
+            words: `(batch, n)` indices of words.
+            form: `(batch, n)` which row of the next two belongs to each word.
+            characters: `(forms, longest form)` indices.
+            affixes: `(forms, number of kinds)` indices.
+
+        Returns:
+            `(batch, n, size)`.
+        """
+        of_form = [embedding(affixes[:, kind]) for kind, embedding in enumerate(self.affixes)]
+        if self.characters is not None:
+            of_form.append(self.characters(characters))
+        vectors = [self.words(self._with_unknown(words))]
+        vectors += [vector[form] for vector in of_form]
+        return torch.cat(vectors, -1)
+
+    def _with_unknown(self, words: Tensor) -> Tensor:
+        if not self.training or self.word_dropout == 0:
+            return words
+        dropped = torch.empty_like(words, dtype=torch.float).bernoulli_(self.word_dropout).bool()
+        return words.masked_fill(dropped & (words != PADDING), UNKNOWN)

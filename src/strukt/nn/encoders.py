@@ -1,0 +1,166 @@
+"""Encoders: a vector per word becomes a vector per word in its sentence."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from strukt.nn.dropout import SharedDropout
+
+
+def mask_of(lengths: Tensor, n: int) -> Tensor:
+    """True where a position is inside its sequence.
+
+    Args:
+        lengths: `(*batch,)`.
+        n: The padded length.
+
+    Returns:
+        `(*batch, n)` booleans.
+
+    Example:
+        >>> mask_of(torch.tensor([1, 3]), 3).int()
+        tensor([[1, 0, 0],
+                [1, 1, 1]], dtype=torch.int32)
+    """
+    return torch.arange(n, device=lengths.device) < lengths.unsqueeze(-1)
+
+
+class BiLSTM(nn.Module):
+    """Layers of two LSTMs that read the sentence in both directions, with dropout between the layers.
+
+    Args:
+        inputs: Size of the vectors that come in.
+        hidden: Size of each direction; what comes out has twice this size.
+        layers: Number of layers.
+        dropout: Probability that a feature of a sentence is dropped, before each layer but the first.
+
+    Attributes:
+        size: Size of the vectors that come out.
+
+    Example:
+        >>> encoder = BiLSTM(8, 16, layers=2)
+        >>> encoder(torch.randn(2, 5, 8), torch.tensor([5, 3])).shape
+        torch.Size([2, 5, 32])
+    """
+
+    def __init__(self, inputs: int, hidden: int, layers: int = 1, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.size = 2 * hidden
+        self.dropout = SharedDropout(dropout)
+        sizes = [inputs] + [self.size] * (layers - 1)
+        self.layers = nn.ModuleList(
+            nn.LSTM(size, hidden, batch_first=True, bidirectional=True) for size in sizes
+        )
+        for name, parameter in self.layers.named_parameters():
+            _initialise_lstm(name, parameter)
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """Reads the sentences.
+
+        Args:
+            x: `(batch, n, inputs)`; the padding is ignored.
+            lengths: `(batch,)`.
+
+        Returns:
+            `(batch, n, size)`, zero in the padding.
+        """
+        batch, n, _ = x.shape
+        if batch * n == 0:
+            return x.new_zeros(batch, n, self.size)
+        outside = ~mask_of(lengths, n).unsqueeze(-1)
+        x = x.masked_fill(outside, 0)
+        # An empty sentence cannot be packed: it is read as one zero vector, whose output is masked again.
+        steps = lengths.clamp(min=1).cpu()
+        for index, layer in enumerate(self.layers):
+            x = self.dropout(x) if index else x
+            packed = pack_padded_sequence(x, steps, batch_first=True, enforce_sorted=False)
+            x = pad_packed_sequence(layer(packed)[0], batch_first=True, total_length=n)[0]
+        return x.masked_fill(outside, 0)
+
+
+@torch.no_grad()
+def _initialise_lstm(name: str, parameter: Tensor) -> None:
+    """Orthogonal matrices per gate; the forget gate starts open (Jozefowicz et al., 2015)."""
+    if parameter.dim() == 2:
+        for gate in parameter.chunk(4):
+            nn.init.orthogonal_(gate)
+        return
+    parameter.zero_()
+    if "bias_ih" in name:
+        parameter.chunk(4)[1].fill_(1.0)
+
+
+class Transformer(nn.Module):
+    """A Transformer encoder with sinusoidal positions, normalised before each block.
+
+    Source: Vaswani et al. (2017); Xiong et al. (2020) for the place of the normalisation.
+
+    Args:
+        inputs: Size of the vectors that come in.
+        size: Size of the vectors inside and of those that come out.
+        layers: Number of layers.
+        heads: Attention heads; `size` is a multiple of it.
+        dropout: Dropout in every block.
+
+    Example:
+        >>> encoder = Transformer(8, 16, layers=2, heads=4)
+        >>> encoder(torch.randn(2, 5, 8), torch.tensor([5, 3])).shape
+        torch.Size([2, 5, 16])
+    """
+
+    def __init__(self, inputs: int, size: int, layers: int = 1, heads: int = 8, dropout: float = 0.0) -> None:
+        super().__init__()
+        if size % heads:
+            raise ValueError(f"size: expected a multiple of heads={heads}, found {size}")
+        self.size = size
+        self.project = nn.Linear(inputs, size)
+        self.dropout = nn.Dropout(dropout)
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(size, heads, 4 * size, dropout, "gelu", batch_first=True, norm_first=True)
+            for _ in range(layers)
+        )
+        self.norm = nn.LayerNorm(size)
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """Reads the sentences.
+
+        Args:
+            x: `(batch, n, inputs)`; the padding is ignored.
+            lengths: `(batch,)`.
+
+        Returns:
+            `(batch, n, size)`, zero in the padding; `O(n^2)` time and memory.
+        """
+        batch, n, _ = x.shape
+        if batch * n == 0:
+            return x.new_zeros(batch, n, self.size)
+        outside = ~mask_of(lengths, n)
+        # A softmax over nothing is NaN, so that an empty sentence attends to its (zero) padding.
+        unseen = outside & (lengths > 0).unsqueeze(-1)
+        x = self.project(x.masked_fill(outside.unsqueeze(-1), 0))
+        x = self.dropout(x + sinusoids(n, self.size, x))
+        for layer in self.layers:
+            x = layer(x, src_key_padding_mask=unseen)
+        return self.norm(x).masked_fill(outside.unsqueeze(-1), 0)
+
+
+def sinusoids(n: int, size: int, like: Tensor) -> Tensor:
+    """Positions as sines and cosines of geometrically spaced frequencies, `(n, size)`.
+
+    Args:
+        n: Number of positions.
+        size: Number of features; an odd size leaves out the last cosine.
+        like: A tensor whose dtype and device are taken.
+
+    Example:
+        >>> sinusoids(2, 4, torch.zeros(()))[0]
+        tensor([0., 0., 1., 1.])
+    """
+    half = (size + 1) // 2
+    frequency = torch.exp(torch.arange(half, device=like.device) * (-math.log(10_000.0) / half))
+    angle = torch.arange(n, device=like.device).unsqueeze(-1) * frequency
+    return torch.cat([angle.sin(), angle.cos()], -1)[:, :size].to(like.dtype)

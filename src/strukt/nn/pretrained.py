@@ -1,0 +1,177 @@
+"""Any Hugging Face `AutoModel` as an encoder of words."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+
+from strukt.errors import MissingExtraError
+
+
+def windows(pieces: int, width: int) -> list[tuple[int, int, int, int]]:
+    """Overlapping windows over a sentence that is longer than a model can read.
+
+    Each piece is taken from a window in which it has at least a quarter of the width as context on either
+    side, where the sentence has that much.
+
+    Args:
+        pieces: Number of word pieces.
+        width: Most pieces that fit into one window; at least 4.
+
+    Returns:
+        `(start, stop, first, last)`: a window reads pieces start to stop and gives the vectors of first to last.
+
+    Example:
+        >>> windows(10, 8)
+        [(0, 8, 0, 6), (4, 10, 6, 10)]
+        >>> windows(5, 8)
+        [(0, 5, 0, 5)]
+    """
+    margin = width // 4
+    step = width - 2 * margin
+    result, start = [], 0
+    while start + width < pieces:
+        result.append((start, start + width, start + margin if start else 0, start + width - margin))
+        start += step
+    return [*result, (start, pieces, start + margin if start else 0, pieces)]
+
+
+class PretrainedEncoder(nn.Module):
+    """A pretrained Transformer; the vector of a word is the mean of those of its pieces.
+
+    Sentences longer than the model's window are read in overlapping windows.
+
+    Args:
+        tokenizer: A fast tokenizer.
+        model: A model whose output has `last_hidden_state`.
+
+    Attributes:
+        size: Size of the vectors that come out.
+    """
+
+    def __init__(self, tokenizer: Any, model: nn.Module) -> None:
+        super().__init__()
+        if not tokenizer.is_fast:
+            raise ValueError("tokenizer: expected a fast tokenizer, which knows the word of each piece")
+        self.tokenizer = tokenizer
+        self.model = model
+        self.size: int = model.config.hidden_size
+        self._prefix, self._suffix = _special_pieces(tokenizer)
+        self._width = _window(tokenizer, model) - len(self._prefix) - len(self._suffix)
+
+    @classmethod
+    def load(cls, name: str | os.PathLike[str]) -> PretrainedEncoder:
+        """Loads tokenizer and weights from a folder, or from the hub if there is no such folder.
+
+        Args:
+            name: What `AutoModel.from_pretrained` takes.
+
+        Raises:
+            MissingExtraError: transformers is not installed.
+        """
+        auto = _transformers()
+        return cls(auto.AutoTokenizer.from_pretrained(name), auto.AutoModel.from_pretrained(name, dtype=torch.float32))
+
+    @classmethod
+    def from_assets(cls, folder: str | os.PathLike[str]) -> PretrainedEncoder:
+        """Builds tokenizer and model as `save_assets` left them, with random weights; reads no network.
+
+        Args:
+            folder: Where `save_assets` wrote.
+        """
+        auto = _transformers()
+        config = auto.AutoConfig.from_pretrained(folder, local_files_only=True)
+        tokenizer = auto.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        return cls(tokenizer, auto.AutoModel.from_config(config))
+
+    def save_assets(self, folder: str | os.PathLike[str]) -> None:
+        """Writes everything but the weights.
+
+        Args:
+            folder: Made if it is not there.
+        """
+        self.tokenizer.save_pretrained(folder)
+        self.model.config.save_pretrained(folder)  # type: ignore[union-attr, operator]
+
+    def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
+        """Word pieces of the sentences, cut into windows.
+
+        Args:
+            sentences: The words of each sentence.
+
+        Returns:
+            `pieces` and `attention` `(windows, width)`; `source`, the flat places of the pieces whose vectors
+            are used, and `target`, the flat places of their words in the padded batch.
+        """
+        n = max((len(forms) for forms in sentences), default=0)
+        rows: list[Tensor] = []
+        places: list[tuple[int, int, int]] = []
+        for index, forms in enumerate(sentences):
+            pieces, word_of_piece = self._pieces(forms)
+            for start, stop, first, last in windows(len(pieces), self._width):
+                offset = len(self._prefix) - start
+                places += [(len(rows), piece + offset, index * n + word_of_piece[piece]) for piece in range(first, last)]
+                rows.append(torch.tensor(self._prefix + pieces[start:stop] + self._suffix))
+        padded = pad_sequence(rows, batch_first=True) if rows else torch.zeros(0, 0, dtype=torch.long)
+        lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
+        row, column, target = torch.tensor(places, dtype=torch.long).reshape(-1, 3).unbind(-1)
+        attention = (torch.arange(padded.shape[1]) < lengths.unsqueeze(-1)).long()
+        return {"pieces": padded, "attention": attention, "source": row * padded.shape[1] + column, "target": target}
+
+    def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
+        """Reads the sentences.
+
+        Args:
+            inputs: What `inputs` gave, on the model's device.
+            lengths: `(batch,)` number of words.
+
+        Returns:
+            `(batch, n, size)`, zero in the padding.
+        """
+        n = int(lengths.max()) if len(lengths) else 0
+        sums = torch.zeros(len(lengths) * n, self.size, device=lengths.device)
+        if n == 0:
+            return sums.reshape(len(lengths), n, self.size)
+        states = self.model(input_ids=inputs["pieces"], attention_mask=inputs["attention"]).last_hidden_state
+        vectors = states.reshape(-1, self.size)[inputs["source"]].to(sums.dtype)
+        sums = sums.index_add(0, inputs["target"], vectors)
+        counts = torch.bincount(inputs["target"], minlength=len(sums)).clamp(min=1).unsqueeze(-1)
+        return (sums / counts).reshape(len(lengths), n, self.size)
+
+    def _pieces(self, forms: list[str]) -> tuple[list[int], list[int]]:
+        """Pieces, and the word of each; a word without a piece (a lone control character) gets the unknown one."""
+        if not forms:
+            return [], []
+        encoded = self.tokenizer(forms, is_split_into_words=True, add_special_tokens=False, verbose=False)
+        pieces_of: list[list[int]] = [[] for _ in forms]
+        for piece, word in zip(encoded["input_ids"], encoded.word_ids(), strict=True):
+            pieces_of[word].append(piece)
+        unknown = self.tokenizer.unk_token_id or 0
+        pairs = [(piece, word) for word, pieces in enumerate(pieces_of) for piece in pieces or [unknown]]
+        return [piece for piece, _ in pairs], [word for _, word in pairs]
+
+
+def _special_pieces(tokenizer: Any) -> tuple[list[int], list[int]]:
+    """What the tokenizer puts before and after a sentence."""
+    probe = tokenizer("a", add_special_tokens=False)["input_ids"]
+    whole = tokenizer("a")["input_ids"]
+    start = next(i for i in range(len(whole)) if whole[i : i + len(probe)] == probe)
+    return whole[:start], whole[start + len(probe) :]
+
+
+def _window(tokenizer: Any, model: nn.Module) -> int:
+    """Most pieces that the model reads at once, special ones included."""
+    positions = getattr(model.config, "max_position_embeddings", None) or 512
+    return min(int(positions), int(tokenizer.model_max_length))
+
+
+def _transformers() -> Any:
+    try:
+        import transformers
+    except ImportError as error:
+        raise MissingExtraError("transformers", "encoders") from error
+    return transformers

@@ -1,0 +1,9 @@
+"""The jobs that strukt is made for; a new one is a module here and a line in `TASKS`."""
+
+from __future__ import annotations
+
+TASKS: dict[str, str] = {
+    "tag": "strukt.tasks.tag",
+    "dependency": "strukt.tasks.dependency",
+}
+"""Name of each task and its module, which has `Config`, `SUMMARY` and `model_class()` and imports nothing heavy."""

@@ -1,0 +1,76 @@
+"""A batch of sentences as tensors, and what to do when it is too large for the memory."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from strukt.data.sentence import Sentence
+
+Result = TypeVar("Result")
+
+
+@dataclass
+class Batch:
+    """Sentences and what a model reads of them.
+
+    Attributes:
+        sentences: The sentences.
+        lengths: `(batch,)` numbers of words.
+        inputs: What the encoder reads.
+        targets: What the loss compares with, `(batch, n)` each with -1 in the padding; empty for prediction.
+    """
+
+    sentences: list[Sentence]
+    lengths: Tensor
+    inputs: dict[str, Tensor]
+    targets: dict[str, Tensor] = field(default_factory=dict)
+
+    def to(self, device: torch.device | str) -> Batch:
+        """The same batch on a device."""
+        inputs = {name: tensor.to(device, non_blocking=True) for name, tensor in self.inputs.items()}
+        targets = {name: tensor.to(device, non_blocking=True) for name, tensor in self.targets.items()}
+        return Batch(self.sentences, self.lengths.to(device), inputs, targets)
+
+
+def in_fitting_pieces(
+    run: Callable[[list[list[Sentence]]], Result], sentences: list[Sentence]
+) -> Result:
+    """Runs on a whole batch; out of memory, again on its halves, its quarters ...
+
+    Args:
+        run: Gets the batch in pieces and begins anew each time that it is called.
+        sentences: The batch.
+
+    Returns:
+        What `run` returned in the end.
+
+    Example:
+        >>> in_fitting_pieces(lambda pieces: [len(piece) for piece in pieces], ["a", "b", "c"])
+        [3]
+    """
+    pieces = 1
+    while True:
+        size = -(-len(sentences) // pieces)
+        try:
+            return run([sentences[start : start + size] for start in range(0, len(sentences), size)])
+        except RuntimeError as error:
+            if not _is_out_of_memory(error) or size <= 1:
+                raise
+        pieces *= 2
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        warnings.warn(
+            f"out of memory with {size} sentences of up to {max(map(len, sentences))} words at once; "
+            f"going on with {-(-len(sentences) // pieces)} (trainer.tokens sets the size of a batch)",
+            stacklevel=2,
+        )
+
+
+def _is_out_of_memory(error: RuntimeError) -> bool:
+    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error)

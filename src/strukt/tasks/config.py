@@ -1,0 +1,138 @@
+"""The parts of a configuration that all tasks share; plain dataclasses, so that help texts need no PyTorch."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar, get_type_hints
+
+ConfigT = TypeVar("ConfigT")
+
+
+@dataclass
+class EncoderConfig:
+    """How words become vectors.
+
+    Args:
+        kind: Two-way LSTMs, a Transformer, or a pretrained Hugging Face model.
+        layers: Number of layers.
+        hidden: Size of each direction of an LSTM; half the size of a Transformer.
+        heads: Attention heads of the Transformer.
+        dropout: Dropout in front of the layers, between them, and after them.
+        words: Size of the word vectors.
+        minimum_count: Rarer words have no vector of their own.
+        word_dropout: Probability that a word counts as unknown in training.
+        characters: How the characters of a word become a vector.
+        character_size: Size of that vector (for cnn a multiple of 3, for lstm even).
+        affixes: Size of the vector of each prefix and suffix of one to three letters; 0 for none.
+        pretrained: Folder or hub name of the model, for kind pretrained.
+    """
+
+    kind: Literal["bilstm", "transformer", "pretrained"] = "bilstm"
+    layers: int = 2
+    hidden: int = 256
+    heads: int = 8
+    dropout: float = 0.33
+    words: int = 100
+    minimum_count: int = 2
+    word_dropout: float = 0.1
+    characters: Literal["cnn", "lstm", "none"] = "cnn"
+    character_size: int = 96
+    affixes: int = 24
+    pretrained: str = ""
+
+
+@dataclass
+class OptimizerConfig:
+    """How the weights are found: Adam, a short rise of the learning rate, a linear fall to zero.
+
+    Args:
+        learning_rate: The highest learning rate.
+        beta1: Decay of Adam's mean of the gradients.
+        beta2: Decay of Adam's mean of their squares.
+        weight_decay: Decoupled weight decay (AdamW).
+        warmup: Part of the training in which the learning rate rises.
+        clip: Largest norm of the gradient.
+        averaging: Decay of the moving average of the weights, which is what is evaluated and saved; 0 for none.
+    """
+
+    learning_rate: float = 2e-3
+    beta1: float = 0.9
+    beta2: float = 0.95
+    weight_decay: float = 0.0
+    warmup: float = 0.05
+    clip: float = 5.0
+    averaging: float = 0.998
+
+
+@dataclass
+class TrainerConfig:
+    """How long, on what, and how safely.
+
+    Args:
+        epochs: Passes over the training corpus; the learning rate reaches zero at the end of the last.
+        max_minutes: Stop cleanly after this time, counted over all resumptions; 0 for no limit.
+        patience: Stop after so many epochs without a better result on the development corpus.
+        tokens: Most words in a batch, padding included.
+        seed: Decides everything random: weights, order, dropout.
+        checkpoint_steps: Steps between two checkpoints.
+        precision: Of the arithmetic; weights are always kept in 32 bits.
+        accelerator: Where to compute.
+        devices: Number of devices, or of processes on CPUs.
+        threads: CPU threads; 0 leaves PyTorch's choice.
+    """
+
+    epochs: int = 20
+    max_minutes: float = 0.0
+    patience: int = 10
+    tokens: int = 2500
+    seed: int = 1
+    checkpoint_steps: int = 200
+    precision: Literal["32", "bf16", "16"] = "32"
+    accelerator: Literal["auto", "cpu", "gpu"] = "auto"
+    devices: int = 1
+    threads: int = 0
+
+
+@dataclass
+class TaskConfig:
+    """What the configurations of all tasks have.
+
+    Args:
+        train: The training corpus.
+        dev: The development corpus, which chooses the best epoch.
+        encoder: How words become vectors.
+        optimizer: How the weights are found.
+        trainer: How long, on what, and how safely.
+    """
+
+    train: str = ""
+    dev: str = ""
+    encoder: EncoderConfig = field(default_factory=EncoderConfig)
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+
+
+def from_dict(kind: type[ConfigT], values: dict[str, Any]) -> ConfigT:
+    """Builds a configuration from what `dataclasses.asdict` made of one.
+
+    Args:
+        kind: The dataclass.
+        values: Its fields; those that are missing keep their defaults.
+
+    Raises:
+        ValueError: A field is not known.
+
+    Example:
+        >>> from_dict(TaskConfig, {"train": "a.conllu", "trainer": {"epochs": 3}}).trainer.epochs
+        3
+    """
+    hints = get_type_hints(kind)
+    unknown = values.keys() - hints.keys()
+    if unknown:
+        raise ValueError(f"{kind.__name__}: unknown option {sorted(unknown)[0]!r}; known are {', '.join(hints)}")
+    arguments = {
+        name: from_dict(hints[name], value) if dataclasses.is_dataclass(hints[name]) else value
+        for name, value in values.items()
+    }
+    return kind(**arguments)

@@ -1,0 +1,42 @@
+"""Dependency parsing: the head of each word and the label of the arc to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from strukt.tasks.config import EncoderConfig, TaskConfig, TrainerConfig
+
+if TYPE_CHECKING:
+    from strukt.tasks.parser import Parser
+
+SUMMARY = "the head of each word and the label of the arc to it"
+
+
+@dataclass
+class Config(TaskConfig):
+    """Options of the dependency parsing task.
+
+    Args:
+        criterion: Each head for itself (head), or the likelihood of the whole tree among all trees
+            (nonprojective) or among those without crossing arcs (projective).
+        decoder: Trees to choose from in prediction; always with exactly one root.
+        arc_size: Size of the vectors that are compared to score an arc.
+        label_size: Size of the vectors that are compared to label an arc.
+        encoder: How words become vectors.
+        trainer: How long, on what, and how safely.
+    """
+
+    criterion: Literal["head", "nonprojective", "projective"] = "head"
+    decoder: Literal["nonprojective", "projective"] = "nonprojective"
+    arc_size: int = 400
+    label_size: int = 100
+    encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=3, hidden=400))
+    trainer: TrainerConfig = field(default_factory=lambda: TrainerConfig(epochs=30))
+
+
+def model_class() -> type[Parser]:
+    """The model of this task."""
+    from strukt.tasks.parser import Parser
+
+    return Parser

@@ -1,0 +1,201 @@
+"""From the forms of sentences to a vector for each word: what every task begins with."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import Vocabulary
+from strukt.nn import BiLSTM, CharacterCNN, CharacterLSTM, SharedDropout, Transformer, WordEmbeddings
+from strukt.nn.pretrained import PretrainedEncoder
+from strukt.tasks.config import EncoderConfig
+
+AFFIXES = {"prefix1": slice(1), "prefix2": slice(2), "prefix3": slice(3)} | {
+    "suffix1": slice(-1, None),
+    "suffix2": slice(-2, None),
+    "suffix3": slice(-3, None),
+}
+"""Which part of a word each kind of affix is."""
+
+LONGEST_FORM = 32
+"""Of a longer word the characters in the middle are left out."""
+
+
+class Encoder(nn.Module, ABC):
+    """What turns the forms of sentences into a vector for each word.
+
+    Attributes:
+        size: Size of these vectors.
+    """
+
+    size: int
+
+    @abstractmethod
+    def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
+        """What `forward` reads, on the CPU."""
+
+    @abstractmethod
+    def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
+        """Vectors `(batch, n, size)`."""
+
+    def save_assets(self, folder: Path) -> None:  # noqa: B027 most encoders have none
+        """Writes what is neither weight, nor vocabulary, nor configuration."""
+
+
+def build_encoder(config: EncoderConfig, vocabularies: dict[str, Vocabulary], assets: Path | None) -> Encoder:
+    """The encoder that a configuration asks for.
+
+    Args:
+        config: Its options.
+        vocabularies: What `count_vocabularies` gave.
+        assets: Where `save_assets` of a saved encoder wrote, or None for a new one.
+    """
+    if config.kind == "pretrained":
+        return Pretrained(config, assets)
+    return FromWords(config, vocabularies)
+
+
+def count_vocabularies(config: EncoderConfig, sentences: Iterable[Sentence]) -> dict[str, Vocabulary]:
+    """The vocabularies that an encoder needs.
+
+    Args:
+        config: Its options.
+        sentences: The training corpus.
+    """
+    if config.kind == "pretrained":
+        return {}
+    forms = [form for sentence in sentences for form in sentence.forms]
+    vocabularies = {
+        "words": Vocabulary.count(map(normalised, forms), config.minimum_count),
+        "characters": Vocabulary.count((character for form in forms for character in form), config.minimum_count),
+    }
+    kinds = AFFIXES if config.affixes else {}
+    affixes = {name: Vocabulary.count((form[part] for form in forms), config.minimum_count) for name, part in kinds.items()}
+    return vocabularies | affixes
+
+
+def normalised(form: str) -> str:
+    """The entry of a form among the word vectors; its characters tell upper case and digits.
+
+    Example:
+        >>> normalised("B-52s")
+        'b-00s'
+    """
+    return re.sub(r"\d", "0", form.lower())
+
+
+class FromWords(Encoder):
+    """Vectors of words, characters and affixes, read by LSTMs or a Transformer.
+
+    Args:
+        config: The options.
+        vocabularies: What `count_vocabularies` gave.
+    """
+
+    def __init__(self, config: EncoderConfig, vocabularies: dict[str, Vocabulary]) -> None:
+        super().__init__()
+        self.vocabularies = vocabularies
+        self.kinds = [kind for kind in AFFIXES if kind in vocabularies]
+        self.embeddings = WordEmbeddings(
+            len(vocabularies["words"]),
+            config.words,
+            _characters(config, len(vocabularies["characters"])),
+            [len(vocabularies[kind]) for kind in self.kinds],
+            config.affixes,
+            config.word_dropout,
+        )
+        self.dropout = SharedDropout(config.dropout)
+        self.context = _context(config, self.embeddings.size)
+        self.size = self.context.size
+
+    def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
+        """Indices of words, and of the characters and affixes of each different form.
+
+        Example:
+            >>> from strukt.tasks.config import EncoderConfig
+            >>> vocabularies = {"words": Vocabulary(["a", "b"]), "characters": Vocabulary(["a", "b"])}
+            >>> inputs = FromWords(EncoderConfig(), vocabularies).inputs([["a", "B", "a"], ["B"]])
+            >>> inputs["form"]
+            tensor([[0, 1, 0],
+                    [1, 0, 0]])
+        """
+        row: dict[str, int] = {}
+        form = [torch.tensor([row.setdefault(form, len(row)) for form in forms], dtype=torch.long) for forms in sentences]
+        words = self.vocabularies["words"]
+        word_of_form = torch.tensor([words.index(normalised(form)) for form in row], dtype=torch.long)
+        affixes = [[self.vocabularies[kind].index(form[AFFIXES[kind]]) for kind in self.kinds] for form in row]
+        return {
+            "words": _padded([word_of_form[rows] for rows in form]),
+            "form": _padded(form),
+            "characters": _padded([self._characters_of(form) for form in row]),
+            "affixes": torch.tensor(affixes, dtype=torch.long).reshape(len(row), len(self.kinds)),
+        }
+
+    def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
+        """Vectors `(batch, n, size)` of the words in their sentences."""
+        vectors = self.dropout(self.embeddings(**inputs))
+        encoded: Tensor = self.context(vectors, lengths)
+        return encoded
+
+    def _characters_of(self, form: str) -> Tensor:
+        if len(form) > LONGEST_FORM:
+            form = form[: LONGEST_FORM // 2] + form[-LONGEST_FORM // 2 :]
+        characters = self.vocabularies["characters"]
+        return torch.tensor([characters.index(character) for character in form], dtype=torch.long)
+
+
+class Pretrained(Encoder):
+    """A pretrained Hugging Face model.
+
+    Args:
+        config: The options.
+        assets: Where tokenizer and configuration of a saved encoder are, or None for a new one.
+    """
+
+    def __init__(self, config: EncoderConfig, assets: Path | None) -> None:
+        super().__init__()
+        if not config.pretrained:
+            raise ValueError("encoder.pretrained: name the folder or hub name of the model to start from")
+        self.words = (
+            PretrainedEncoder.load(config.pretrained) if assets is None else PretrainedEncoder.from_assets(assets)
+        )
+        self.size = self.words.size
+
+    def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
+        """Word pieces in windows."""
+        return self.words.inputs(sentences)
+
+    def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
+        """Vectors `(batch, n, size)` of the words in their sentences."""
+        encoded: Tensor = self.words(inputs, lengths)
+        return encoded
+
+    def save_assets(self, folder: Path) -> None:
+        """Writes tokenizer and configuration."""
+        self.words.save_assets(folder)
+
+
+def _characters(config: EncoderConfig, count: int) -> CharacterCNN | CharacterLSTM | None:
+    if config.characters == "none":
+        return None
+    kinds = {"cnn": CharacterCNN, "lstm": CharacterLSTM}
+    return kinds[config.characters](count, config.character_size)
+
+
+def _context(config: EncoderConfig, inputs: int) -> BiLSTM | Transformer:
+    if config.kind == "bilstm":
+        return BiLSTM(inputs, config.hidden, config.layers, config.dropout)
+    return Transformer(inputs, 2 * config.hidden, config.layers, config.heads, config.dropout)
+
+
+def _padded(rows: list[Tensor]) -> Tensor:
+    return pad_sequence(rows, batch_first=True) if rows else torch.zeros(0, 0, dtype=torch.long)
+
+

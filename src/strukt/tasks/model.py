@@ -1,0 +1,232 @@
+"""What every model of a task is: it reads sentences, has a loss, and annotates sentences."""
+
+from __future__ import annotations
+
+import contextlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+
+from strukt.data.batching import batches
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import Vocabulary
+from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree
+from strukt.tasks.batch import Batch, in_fitting_pieces
+from strukt.tasks.encoding import build_encoder, count_vocabularies
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+WINDOW = 512
+"""Sentences that prediction reads ahead, to batch those of similar length."""
+
+
+@dataclass
+class Prediction:
+    """What a model says of one sentence.
+
+    Attributes:
+        columns: Values of the predicted columns.
+        notes: Probabilities, for the MISC column.
+    """
+
+    columns: dict[str, Sequence[str | int]]
+    notes: dict[str, Sequence[str]] = field(default_factory=dict)
+
+
+class Metric(Protocol):
+    """Counts from which scores are computed."""
+
+    def update(self, gold: Any, predicted: Any) -> None:
+        """Counts what was observed in a sentence."""
+
+    def result(self) -> dict[str, float]:
+        """The scores in percent."""
+
+
+class StructuredModel(nn.Module, ABC):
+    """A trained or trainable model of a task.
+
+    Args:
+        config: The configuration of the task.
+        vocabularies: Those of the encoder and of the labels, as `from_corpus` counted them.
+        assets: The folder with the files of a saved pretrained encoder; None for a new model.
+
+    Attributes:
+        task: Name of the task.
+        config: The configuration.
+        vocabularies: The vocabularies.
+        encoder: From forms to vectors.
+    """
+
+    task: ClassVar[str]
+
+    def __init__(self, config: Any, vocabularies: dict[str, Vocabulary], assets: Path | None = None) -> None:
+        super().__init__()
+        self.config = config
+        self.vocabularies = vocabularies
+        self.encoder = build_encoder(config.encoder, vocabularies, assets)
+
+    @classmethod
+    def from_corpus(cls, config: Any, sentences: Sequence[Sentence]) -> Self:
+        """A new model with the vocabularies of a training corpus.
+
+        Args:
+            config: The configuration of the task.
+            sentences: What `trainable` gave.
+
+        Raises:
+            DataError: The corpus cannot train this model.
+        """
+        vocabularies = count_vocabularies(config.encoder, sentences) | cls.labels_of(config, sentences)
+        return cls(config, vocabularies)
+
+    @classmethod
+    @abstractmethod
+    def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """The sentences that the criterion can learn from; a warning tells of the others.
+
+        Raises:
+            DataError: A sentence lacks what the task predicts, or it is malformed.
+        """
+
+    @classmethod
+    @abstractmethod
+    def labels_of(cls, config: Any, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
+        """The vocabularies of what is predicted."""
+
+    @property
+    @abstractmethod
+    def selection(self) -> str:
+        """The metric that chooses the best epoch."""
+
+    @abstractmethod
+    def targets(self, sentence: Sentence) -> dict[str, Tensor]:
+        """What the loss compares with, `(n,)` each."""
+
+    @abstractmethod
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean loss per word, a scalar."""
+
+    @abstractmethod
+    def distribution_of(self, batch: Batch) -> LinearChain | NonProjectiveTree | ProjectiveTree:
+        """The distribution over the structures of each sentence."""
+
+    @abstractmethod
+    def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[Prediction]:
+        """The best structures, and with `probabilities` how probable each of their parts is."""
+
+    @abstractmethod
+    def metric(self) -> Metric:
+        """A new counter of the field's metric."""
+
+    @abstractmethod
+    def observed(self, sentence: Sentence) -> Any:
+        """What the metric compares."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.parameters()).device
+
+    def collate(self, sentences: list[Sentence], with_targets: bool = True) -> Batch:
+        """Makes a batch, on the CPU.
+
+        Args:
+            sentences: The sentences.
+            with_targets: Whether they carry the annotation that the loss needs.
+        """
+        lengths = torch.tensor([len(sentence) for sentence in sentences], dtype=torch.long)
+        inputs = self.encoder.inputs([sentence.forms for sentence in sentences])
+        targets: dict[str, Tensor] = {}
+        if with_targets and sentences:
+            rows = [self.targets(sentence) for sentence in sentences]
+            targets = {
+                name: pad_sequence([row[name] for row in rows], batch_first=True, padding_value=-1)
+                for name in rows[0]
+            }
+        return Batch(sentences, lengths, inputs, targets)
+
+    def distribution(self, sentences: Sequence[Sentence]) -> LinearChain | NonProjectiveTree | ProjectiveTree:
+        """The distribution over the structures of each sentence, for probabilities and pictures.
+
+        Args:
+            sentences: A batch; what they are annotated with is not read.
+        """
+        with self._predicting():
+            return self.distribution_of(self.collate(list(sentences), with_targets=False).to(self.device))
+
+    def predict(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
+        """Annotates sentences in their order, as they come, in constant memory.
+
+        Args:
+            sentences: Any number of sentences; what they are annotated with is not read.
+            probabilities: Also note the probability of each predicted part.
+
+        Yields:
+            The sentences with the predicted columns replaced.
+        """
+        stream = iter(sentences)
+        while window := list(islice(stream, WINDOW)):
+            yield from self._predict_window(window, probabilities)
+
+    def evaluate(self, sentences: Iterable[Sentence]) -> dict[str, float]:
+        """The field's metrics on annotated sentences, in percent.
+
+        Args:
+            sentences: A corpus with gold annotation.
+        """
+        metric = self.metric()
+        stream = iter(sentences)
+        while window := list(islice(stream, WINDOW)):
+            for gold, predicted in zip(window, self._predict_window(window, False), strict=True):
+                metric.update(self.observed(gold), self.observed(predicted))
+        return metric.result()
+
+    def _predict_window(self, window: list[Sentence], probabilities: bool) -> list[Sentence]:
+        annotated = list(window)
+        for indices in batches([len(sentence) for sentence in window], self.config.trainer.tokens):
+            sentences = [window[index] for index in indices]
+            for index, prediction in zip(indices, self._predict_batch(sentences, probabilities), strict=True):
+                annotated[index] = _annotated(window[index], prediction)
+        return annotated
+
+    def _predict_batch(self, sentences: list[Sentence], probabilities: bool) -> list[Prediction]:
+        def run(pieces: list[list[Sentence]]) -> list[Prediction]:
+            collated = (self.collate(piece, with_targets=False).to(self.device) for piece in pieces)
+            return [prediction for batch in collated for prediction in self.predict_batch(batch, probabilities)]
+
+        with self._predicting():
+            return in_fitting_pieces(run, sentences)
+
+    @contextlib.contextmanager
+    def _predicting(self) -> Iterator[None]:
+        was_training = self.training
+        self.eval()
+        try:
+            with torch.inference_mode():
+                yield
+        finally:
+            self.train(was_training)
+
+
+def _annotated(sentence: Sentence, prediction: Prediction) -> Sentence:
+    annotated = sentence.annotated(**prediction.columns)
+    return annotated.with_misc(**prediction.notes) if prediction.notes else annotated
+
+
+def probability_notes(probabilities: Tensor) -> list[str]:
+    """Probabilities as they are written to a file.
+
+    Example:
+        >>> probability_notes(torch.tensor([0.5, 0.99999]))
+        ['0.5000', '1.0000']
+    """
+    return [f"{value:.4f}" for value in probabilities.tolist()]

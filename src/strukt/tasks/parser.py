@@ -1,0 +1,187 @@
+"""The dependency parser: biaffine scores of arcs and labels, and a distribution over trees."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from strukt.data import conllu
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import Vocabulary
+from strukt.distributions import NonProjectiveTree, ProjectiveTree
+from strukt.errors import DataError
+from strukt.metrics.trees import AttachmentScore
+from strukt.nn import Biaffine, SharedDropout
+from strukt.nn.encoders import mask_of
+from strukt.tasks.batch import Batch
+from strukt.tasks.dependency import Config
+from strukt.tasks.model import Prediction, StructuredModel, probability_notes
+
+TREES = {"nonprojective": NonProjectiveTree, "projective": ProjectiveTree}
+
+
+class Parser(StructuredModel):
+    """Predicts the head of each word and the label of the arc to it.
+
+    Source: Dozat and Manning (2017), "Deep biaffine attention for neural dependency parsing".
+    """
+
+    task: ClassVar[str] = "dependency"
+    config: Config
+
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None) -> None:
+        super().__init__(config, vocabularies, assets)
+        size, dropout = self.encoder.size, config.encoder.dropout
+        self.root = nn.Parameter(torch.zeros(size))
+        self.dropout = SharedDropout(dropout)
+        self.arc_dependent = _perceptron(size, config.arc_size, dropout)
+        self.arc_head = _perceptron(size, config.arc_size, dropout)
+        self.label_dependent = _perceptron(size, config.label_size, dropout)
+        self.label_head = _perceptron(size, config.label_size, dropout)
+        self.arc_score = Biaffine(config.arc_size, config.arc_size, 1)
+        self.label_score = Biaffine(config.label_size, config.label_size, len(vocabularies["labels"]))
+
+    @classmethod
+    def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """Checks that every sentence is a tree; those that the criterion cannot learn from are left out."""
+        trees = [conllu.require_tree(_conllu(sentence)) for sentence in sentences]
+        if config.criterion != "projective":
+            return trees
+        projective = [tree for tree in trees if is_projective(tree.heads)]
+        if len(projective) < len(trees):
+            warnings.warn(
+                f"{len(trees) - len(projective)} of {len(trees)} sentences have crossing arcs "
+                "and are left out of the training (criterion projective)",
+                stacklevel=2,
+            )
+        return projective
+
+    @classmethod
+    def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
+        """The relations."""
+        return {"labels": Vocabulary.labels(label for sentence in sentences for label in _conllu(sentence).deprels)}
+
+    @property
+    def selection(self) -> str:
+        """Labelled attachment score."""
+        return "LAS"
+
+    def targets(self, sentence: Sentence) -> dict[str, Tensor]:
+        """`heads` and `labels`, `(n,)` each."""
+        heads, labels = zip(*self.observed(sentence), strict=True)
+        return {
+            "heads": torch.tensor(heads, dtype=torch.long),
+            "labels": torch.tensor(self.vocabularies["labels"].indices(labels), dtype=torch.long),
+        }
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean negative log-likelihood of head and label per word."""
+        vectors = self._encoded(batch)
+        heads, labels = batch.targets["heads"], batch.targets["labels"]
+        label_scores = self._label_scores(vectors, heads)
+        of_labels = functional.cross_entropy(label_scores.flatten(0, 1), labels.flatten(), ignore_index=-1)
+        return of_labels + self._arc_loss(self._arc_scores(vectors), heads, batch.lengths)
+
+    def distribution_of(self, batch: Batch) -> NonProjectiveTree | ProjectiveTree:
+        """The distribution over trees with one root."""
+        return self._trees(self._arc_scores(self._encoded(batch)), batch.lengths)
+
+    def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[Prediction]:
+        """The best tree and the best label of each of its arcs.
+
+        With `probabilities` the notes `p`, the marginal probability of the arc, and `p_label`, that of the
+        label if the arc is right.
+        """
+        vectors = self._encoded(batch)
+        trees = self._trees(self._arc_scores(vectors), batch.lengths)
+        heads = trees.mode
+        label_scores = self._label_scores(vectors, heads)
+        labels = label_scores.argmax(-1)
+        marginals = trees.marginals.gather(-1, _gatherable(heads)).squeeze(-1) if probabilities else None
+        certainty = label_scores.softmax(-1).amax(-1)
+        symbols = self.vocabularies["labels"].symbols
+        predictions = []
+        for row, n in enumerate(batch.lengths.tolist()):
+            columns = {
+                "head": heads[row, :n].tolist(),
+                "deprel": [symbols[index] for index in labels[row, :n].tolist()],
+            }
+            notes = {}
+            if marginals is not None:
+                notes["p"] = probability_notes(marginals[row, :n])
+                notes["p_label"] = probability_notes(certainty[row, :n])
+            predictions.append(Prediction(columns, notes))
+        return predictions
+
+    def metric(self) -> AttachmentScore:
+        """UAS, LAS and CLAS."""
+        return AttachmentScore()
+
+    def observed(self, sentence: Sentence) -> list[tuple[int, str]]:
+        """The arcs of a sentence."""
+        return _conllu(sentence).arcs
+
+    def _encoded(self, batch: Batch) -> Tensor:
+        """`(batch, n + 1, size)`, the root first."""
+        words: Tensor = self.encoder(batch.inputs, batch.lengths)
+        return self.dropout(torch.cat([self.root.to(words.dtype).expand(len(words), 1, -1), words], 1))
+
+    def _arc_scores(self, vectors: Tensor) -> Tensor:
+        """`(batch, n, n + 1)`: of each word with each head."""
+        scores: Tensor = self.arc_score(self.arc_dependent(vectors[:, 1:]), self.arc_head(vectors))
+        return scores.squeeze(-1).float()
+
+    def _label_scores(self, vectors: Tensor, heads: Tensor) -> Tensor:
+        """`(batch, n, labels)`: of each word's arc to the given head."""
+        candidates: Tensor = self.label_head(vectors)
+        chosen = candidates.gather(1, _gatherable(heads).expand(-1, -1, candidates.shape[-1]))
+        return self.label_score.aligned(self.label_dependent(vectors[:, 1:]), chosen).float()
+
+    def _arc_loss(self, arcs: Tensor, heads: Tensor, lengths: Tensor) -> Tensor:
+        if self.config.criterion == "head":
+            candidates = mask_of(lengths + 1, arcs.shape[-1]).unsqueeze(1)
+            scores = arcs.masked_fill(~candidates, -torch.inf)
+            return functional.cross_entropy(scores.flatten(0, 1), heads.flatten(), ignore_index=-1)
+        trees = TREES[self.config.criterion](arcs, lengths)
+        return -trees.log_prob(heads).sum() / lengths.sum()
+
+    def _trees(self, arcs: Tensor, lengths: Tensor) -> NonProjectiveTree | ProjectiveTree:
+        return TREES[self.config.decoder](arcs, lengths)
+
+
+def _perceptron(inputs: int, size: int, dropout: float) -> nn.Sequential:
+    linear = nn.Linear(inputs, size)
+    nn.init.orthogonal_(linear.weight)
+    nn.init.zeros_(linear.bias)
+    return nn.Sequential(linear, nn.LeakyReLU(0.1), SharedDropout(dropout))
+
+
+def _gatherable(heads: Tensor) -> Tensor:
+    """Heads as an index for `gather`: padding (-1) points at the root."""
+    return heads.clamp(min=0).unsqueeze(-1)
+
+
+def _conllu(sentence: Sentence) -> conllu.Sentence:
+    if not isinstance(sentence, conllu.Sentence):
+        raise DataError("a dependency parser needs a CoNLL-U file", sentence.path, sentence.line)
+    return sentence
+
+
+def is_projective(heads: Sequence[int]) -> bool:
+    """Whether no two arcs cross, those from the root in front of the sentence included.
+
+    Args:
+        heads: Head of each word, 0 for the root.
+
+    Example:
+        >>> is_projective([2, 0, 2]), is_projective([3, 4, 0, 3])
+        (True, False)
+    """
+    arcs = [(min(word, head), max(word, head)) for word, head in enumerate(heads, start=1)]
+    return not any(a < c < b < d for a, b in arcs for c, d in arcs)

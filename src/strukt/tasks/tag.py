@@ -1,0 +1,36 @@
+"""Tagging: one label for each word (parts of speech, named entities, slots)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from strukt.tasks.config import TaskConfig
+
+if TYPE_CHECKING:
+    from strukt.tasks.tagger import Tagger
+
+SUMMARY = "a label for each word: parts of speech, named entities, slots"
+
+
+@dataclass
+class Config(TaskConfig):
+    """Options of the tagging task.
+
+    Args:
+        column: The column to predict: xpos or upos of CoNLL-U, tag of two-column files; auto takes xpos, or tag
+            where there is no xpos.
+        criterion: Each tag for itself, or all tags of a sentence together by a conditional random field.
+        constraints: Tag sequences to forbid (with the criterion crf): those that break the BIO scheme, or none.
+    """
+
+    column: Literal["auto", "xpos", "upos", "tag"] = "auto"
+    criterion: Literal["cross-entropy", "crf"] = "cross-entropy"
+    constraints: Literal["none", "bio"] = "none"
+
+
+def model_class() -> type[Tagger]:
+    """The model of this task."""
+    from strukt.tasks.tagger import Tagger
+
+    return Tagger

@@ -1,0 +1,127 @@
+"""The tagger: a score for each tag of each word, and a linear chain over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from strukt.data import conllu
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import Vocabulary
+from strukt.distributions import LinearChain
+from strukt.errors import DataError
+from strukt.metrics.accuracy import Accuracy
+from strukt.metrics.spans import SpanF1
+from strukt.nn import CRF, SharedDropout, bio_constraints
+from strukt.tasks.batch import Batch
+from strukt.tasks.model import Prediction, StructuredModel, probability_notes
+from strukt.tasks.tag import Config
+
+
+class Tagger(StructuredModel):
+    """Predicts a label for each word.
+
+    With the criterion cross-entropy the transition scores of the chain stay 0: it is a softmax per word,
+    apart from the forbidden sequences.
+    """
+
+    task: ClassVar[str] = "tag"
+    config: Config
+
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None) -> None:
+        super().__init__(config, vocabularies, assets)
+        labels = vocabularies["labels"]
+        self.dropout = SharedDropout(config.encoder.dropout)
+        self.score = nn.Linear(self.encoder.size, len(labels))
+        self.crf = CRF(len(labels), bio_constraints(labels.symbols) if config.constraints == "bio" else None)
+        self.crf.requires_grad_(config.criterion == "crf")
+        self.marks_spans = any(label.startswith("B-") for label in labels.symbols)
+
+    @classmethod
+    def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """Checks that the corpus has the tags, in the scheme that the constraints demand."""
+        for sentence in sentences if config.constraints == "bio" else []:
+            _require_bio(sentence, _tags(config, sentence))
+        return sentences
+
+    @classmethod
+    def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
+        """The tags."""
+        labels = Vocabulary.labels(tag for sentence in sentences for tag in _tags(config, sentence))
+        if len(labels) < 2:
+            found = ", ".join(labels.symbols) or "none"
+            column = _column(config, sentences[0]) if sentences else config.column
+            raise DataError(f"column {column}: expected at least two different tags, found {found}", config.train)
+        return {"labels": labels}
+
+    @property
+    def selection(self) -> str:
+        """F1 of the spans where the tags mark spans, else the accuracy."""
+        return "f1" if self.marks_spans else "accuracy"
+
+    def targets(self, sentence: Sentence) -> dict[str, Tensor]:
+        """`tags` `(n,)`."""
+        return {"tags": torch.tensor(self.vocabularies["labels"].indices(self.observed(sentence)), dtype=torch.long)}
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean negative log-likelihood per word."""
+        emissions, tags = self._emissions(batch), batch.targets["tags"]
+        if self.config.criterion == "crf":
+            return -self.crf(emissions, batch.lengths).log_prob(tags).sum() / batch.lengths.sum()
+        return functional.cross_entropy(emissions.flatten(0, 1), tags.flatten(), ignore_index=-1)
+
+    def distribution_of(self, batch: Batch) -> LinearChain:
+        """The distribution over tag sequences."""
+        return self.crf(self._emissions(batch), batch.lengths)
+
+    def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[Prediction]:
+        """The best tags; with `probabilities` the note `p`, the marginal probability of each tag."""
+        chain = self.distribution_of(batch)
+        tags = chain.mode
+        of_tags = chain.marginals.gather(-1, tags.clamp(min=0).unsqueeze(-1)).squeeze(-1) if probabilities else None
+        symbols = self.vocabularies["labels"].symbols
+        predictions = []
+        for row, (sentence, indices) in enumerate(zip(batch.sentences, tags.tolist(), strict=True)):
+            n = len(sentence)
+            notes = {} if of_tags is None else {"p": probability_notes(of_tags[row, :n])}
+            column = _column(self.config, sentence)
+            predictions.append(Prediction({column: [symbols[index] for index in indices[:n]]}, notes))
+        return predictions
+
+    def metric(self) -> Accuracy | SpanF1:
+        """Span F1 where the tags mark spans, else accuracy."""
+        return SpanF1() if self.marks_spans else Accuracy()
+
+    def observed(self, sentence: Sentence) -> list[str]:
+        """The tags of a sentence."""
+        return _tags(self.config, sentence)
+
+    def _emissions(self, batch: Batch) -> Tensor:
+        scores: Tensor = self.score(self.dropout(self.encoder(batch.inputs, batch.lengths)))
+        return scores.float()
+
+
+def _column(config: Config, sentence: Sentence) -> str:
+    if config.column != "auto":
+        return config.column
+    return "xpos" if isinstance(sentence, conllu.Sentence) else "tag"
+
+
+def _tags(config: Config, sentence: Sentence) -> list[str]:
+    return sentence.column(_column(config, sentence))
+
+
+def _require_bio(sentence: Sentence, tags: list[str]) -> None:
+    for before, tag in zip(["O", *tags], tags, strict=False):
+        if tag.startswith("I-") and before[1:] != tag[1:]:
+            raise DataError(
+                f"{tag} follows {before}, but BIO begins a span with B{tag[1:]}; "
+                "rewrite the tags or train with --constraints none",
+                sentence.path,
+                sentence.line,
+            )

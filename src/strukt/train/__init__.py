@@ -1,0 +1,1 @@
+"""Fitting, resuming and saving models."""

@@ -1,0 +1,70 @@
+"""A moving average of the weights, which is steadier than the last of them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+
+class Average:
+    """An exponential moving average of the trainable weights of a model.
+
+    Source: Polyak and Juditsky (1992); the rising decay of the first steps is that of TensorFlow's
+    `ExponentialMovingAverage`.
+
+    Args:
+        model: Where the average starts.
+        decay: Weight of the past; 0 means no averaging.
+
+    Attributes:
+        weights: The averages by name.
+    """
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.decay = decay
+        self.weights = {name: value.detach().clone() for name, value in _trainable(model).items()}
+
+    def restore(self, weights: dict[str, Tensor]) -> None:
+        """Takes over averages that were saved, on the device of the present ones."""
+        for name, value in self.weights.items():
+            value.copy_(weights[name])
+
+    def to(self, device: torch.device) -> Average:
+        """Moves the averages to the device of the model."""
+        self.weights = {name: value.to(device) for name, value in self.weights.items()}
+        return self
+
+    @torch.no_grad()
+    def update(self, model: nn.Module, step: int) -> None:
+        """Takes in the weights after a step.
+
+        Args:
+            model: The model.
+            step: Number of steps so far.
+        """
+        decay = min(self.decay, (1 + step) / (10 + step))
+        current = [value.detach() for value in _trainable(model).values()]
+        torch._foreach_lerp_(list(self.weights.values()), current, 1 - decay)
+
+    @contextlib.contextmanager
+    def applied(self, model: nn.Module) -> Iterator[None]:
+        """Within it the model has the averaged weights."""
+        self._exchange(model)
+        try:
+            yield
+        finally:
+            self._exchange(model)
+
+    @torch.no_grad()
+    def _exchange(self, model: nn.Module) -> None:
+        for name, value in _trainable(model).items():
+            kept = value.clone()
+            value.copy_(self.weights[name])
+            self.weights[name].copy_(kept)
+
+
+def _trainable(model: nn.Module) -> dict[str, Tensor]:
+    return {name: value for name, value in model.named_parameters() if value.requires_grad}

@@ -1,0 +1,115 @@
+"""A saved model: a folder of safetensors and JSON that can be moved and loaded anywhere.
+
+    config.json         the task and its configuration
+    vocabularies.json   words, characters, labels ...
+    weights.safetensors
+    metrics.json        what it reached on the development corpus, epoch by epoch
+    environment.json    what it was trained with
+    encoder/            tokenizer and configuration of a pretrained encoder, if there is one
+    format.json         version of this format; written last, so that a folder that has it is complete
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from strukt.data.vocabulary import Vocabulary
+from strukt.errors import DataError
+from strukt.tasks import TASKS
+from strukt.tasks.config import from_dict
+from strukt.tasks.model import StructuredModel
+from strukt.train.environment import environment
+from strukt.train.storage import read_json, read_tensors, write_json, write_tensors
+
+FORMAT = 1
+"""Raised whenever older versions of strukt could not read what is written; older formats stay readable."""
+
+
+def save(
+    model: StructuredModel,
+    folder: str | os.PathLike[str],
+    metrics: dict[str, Any] | None = None,
+    weights: dict[str, Tensor] | None = None,
+) -> None:
+    """Saves a model.
+
+    Args:
+        model: The model.
+        folder: Made if it is not there; a model in it is replaced.
+        metrics: What it reached.
+        weights: To be saved in place of the model's own.
+    """
+    path = Path(folder)
+    path.mkdir(parents=True, exist_ok=True)
+    (path / "format.json").unlink(missing_ok=True)
+    write_json(path / "config.json", {"task": model.task, "options": dataclasses.asdict(model.config)})
+    symbols = {name: vocabulary.to_json() for name, vocabulary in model.vocabularies.items()}
+    write_json(path / "vocabularies.json", symbols)
+    write_tensors(path / "weights.safetensors", model.state_dict() if weights is None else weights)
+    write_json(path / "metrics.json", metrics or {})
+    write_json(path / "environment.json", environment())
+    model.encoder.save_assets(path / "encoder")
+    write_json(path / "format.json", {"format": FORMAT, "strukt": environment()["strukt"]})
+
+
+def load(folder: str | os.PathLike[str]) -> StructuredModel:
+    """Loads a saved model, ready to predict, on the CPU.
+
+    Args:
+        folder: Where it was saved or moved to.
+
+    Raises:
+        DataError: The folder holds no model, an unfinished one, or a damaged file, which is named.
+    """
+    path = Path(folder)
+    _check_format(path)
+    saved = read_json(path / "config.json")
+    symbols = read_json(path / "vocabularies.json")
+    try:
+        task = import_module(TASKS[saved["task"]])
+        config = from_dict(task.Config, saved["options"])
+        vocabularies = {name: Vocabulary.from_json(listed) for name, listed in symbols.items()}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"config.json and vocabularies.json do not describe a model ({error})", path) from error
+    model: StructuredModel = task.model_class()(config, vocabularies, path / "encoder")
+    load_weights(model, path / "weights.safetensors")
+    return model.eval()
+
+
+def load_weights(model: StructuredModel, path: Path) -> None:
+    """Puts weights from a file into a model.
+
+    Args:
+        model: The model.
+        path: The file.
+
+    Raises:
+        DataError: The file is missing, damaged, or of another model.
+    """
+    try:
+        model.load_state_dict(read_tensors(path))
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())
+        raise DataError(f"does not fit the model of its folder: {reason}", path) from error
+
+
+def _check_format(path: Path) -> None:
+    if not path.is_dir():
+        raise DataError("there is no such model folder", path)
+    if not (path / "format.json").exists():
+        unfinished = (path / "training").is_dir()
+        remedy = "its training is not finished; go on with --resume" if unfinished else "it has no format.json"
+        raise DataError(f"is no saved model: {remedy}", path)
+    found = read_json(path / "format.json")
+    if not isinstance(found, dict) or not isinstance(found.get("format"), int):
+        raise DataError("is damaged (no format version); restore it from a copy", path / "format.json")
+    if found["format"] > FORMAT:
+        raise DataError(
+            f"has format {found['format']}, this strukt reads up to {FORMAT}; install strukt {found.get('strukt')}", path
+        )

@@ -1,0 +1,115 @@
+"""What happens around the steps of a training: evaluation, checkpoints, the time limit, the saved model."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lightning.pytorch import Callback, LightningModule, Trainer
+
+from strukt.data.sentence import Sentence
+from strukt.train import bundle, resume
+from strukt.train.module import Training
+
+
+class Evaluation(Callback):
+    """Evaluates the averaged weights after each epoch, and stops when the training is finished.
+
+    Args:
+        dev: The development corpus.
+    """
+
+    def __init__(self, dev: Sequence[Sentence]) -> None:
+        self.dev = dev
+
+    def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
+        """Process 0 evaluates for all."""
+        training = _training(module)
+        scores: dict[str, float] = {}
+        if trainer.is_global_zero:
+            with training.average.applied(training.model):
+                scores = training.model.evaluate(self.dev)
+        training.end_epoch(trainer.strategy.broadcast(scores))
+        trainer.should_stop = trainer.should_stop or training.is_finished
+        if trainer.logger is not None:
+            trainer.logger.log_metrics({f"dev/{name}": value for name, value in scores.items()}, training.progress.step)
+
+
+class TimeLimit(Callback):
+    """Ends the training after a step, as if the epoch were over, when its time is up.
+
+    Args:
+        minutes: The limit; 0 for none.
+    """
+
+    def __init__(self, minutes: float) -> None:
+        self.seconds = 60 * minutes
+
+    def on_train_batch_end(self, trainer: Trainer, module: LightningModule, *_: Any) -> None:
+        """All processes stop at the same step."""
+        is_over = self.seconds > 0 and _training(module).progress.seconds >= self.seconds
+        if trainer.strategy.reduce_boolean_decision(is_over, all=False):
+            trainer.should_stop = True
+
+
+class Checkpoints(Callback):
+    """Writes a checkpoint every so many steps and after each epoch.
+
+    Args:
+        folder: Where they go.
+        every: Number of steps.
+    """
+
+    def __init__(self, folder: Path, every: int) -> None:
+        self.folder = folder
+        self.every = every
+
+    def on_train_batch_end(self, trainer: Trainer, module: LightningModule, *_: Any) -> None:
+        """Writes one if it is time."""
+        training = _training(module)
+        if training.progress.step % self.every == 0 and training.progress.batch < training.batches_in_epoch:
+            self._write(trainer, training)
+
+    def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
+        """Writes one with the scores of the epoch; comes after `Evaluation`."""
+        self._write(trainer, _training(module))
+
+    def _write(self, trainer: Trainer, training: Training) -> None:
+        if trainer.is_global_zero:
+            resume.write(self.folder, training.checkpoint())
+
+
+class FinalModel(Callback):
+    """Saves the best model at the end; a finished training needs no checkpoints any more.
+
+    Args:
+        folder: Where the model goes.
+        checkpoints: The folder of the checkpoints.
+    """
+
+    def __init__(self, folder: Path, checkpoints: Path) -> None:
+        self.folder = folder
+        self.checkpoints = checkpoints
+
+    def on_train_end(self, trainer: Trainer, module: LightningModule) -> None:
+        """Process 0 saves."""
+        if not trainer.is_global_zero:
+            return
+        training = _training(module)
+        progress = training.progress
+        curve = progress.history
+        metrics = {
+            "dev": max(curve, key=lambda scores: scores[training.model.selection]),
+            "minutes": round(progress.seconds / 60, 2),
+            "history": curve,
+        }
+        bundle.save(training.model, self.folder, metrics, training.best)
+        if training.is_finished:
+            shutil.rmtree(self.checkpoints, ignore_errors=True)
+
+
+def _training(module: LightningModule) -> Training:
+    assert isinstance(module, Training)
+    return module

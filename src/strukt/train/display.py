@@ -1,0 +1,68 @@
+"""A progress bar for each epoch and a line of scores after it, on standard error."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from lightning.pytorch import Callback, LightningModule, Trainer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from strukt.train.module import Training
+
+
+class Display(Callback):
+    """Shows where a training is; where standard error is no terminal, only the lines of scores."""
+
+    def __init__(self) -> None:
+        self._bar: Progress | None = None
+        self._words = 0
+        self._began = 0.0
+
+    def on_train_epoch_start(self, trainer: Trainer, module: LightningModule) -> None:
+        """Begins a bar."""
+        self._words, self._began = 0, time.monotonic()
+        if not trainer.is_global_zero or not isinstance(module, Training):
+            return
+        columns = (
+            TextColumn("epoch {task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("loss {task.fields[loss]:.4f}"),
+            TimeRemainingColumn(),
+        )
+        console = Console(stderr=True)
+        self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        epoch = f"{module.progress.epoch + 1}/{module.model.config.trainer.epochs}"
+        self._bar.add_task(
+            epoch, total=module.batches_in_epoch, completed=module.progress.batch, loss=module.progress.loss
+        )
+        self._bar.start()
+
+    def on_train_batch_end(
+        self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Moves the bar."""
+        self._words += sum(map(len, batch))
+        if self._bar is not None and isinstance(module, Training):
+            self._bar.update(self._bar.task_ids[0], advance=1, loss=module.progress.loss)
+
+    def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
+        """Writes the scores; comes after `Evaluation`, whose time is not counted in the speed."""
+        if self._bar is None or not isinstance(module, Training):
+            return
+        self._bar.stop()
+        scores = module.progress.history[-1]
+        shown = "  ".join(f"{name} {value:.2f}" for name, value in scores.items() if name not in ("epoch", "step", "loss"))
+        mark = " (best)" if scores[module.model.selection] == module.progress.best else ""
+        self._bar.console.print(
+            f"epoch {module.progress.epoch:3d}  loss {scores['loss']:.4f}  {shown}{mark}  "
+            f"{module.progress.seconds / 60:.1f} min",
+            highlight=False,
+        )
+
+    def on_exception(self, trainer: Trainer, module: LightningModule, exception: BaseException) -> None:
+        """Leaves the terminal as it was."""
+        if self._bar is not None:
+            self._bar.stop()

@@ -1,0 +1,35 @@
+"""A record of what a model was trained with, so that its numbers can be found again."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+import torch
+
+PACKAGES = ("strukt", "torch", "numpy", "numba", "lightning", "safetensors", "transformers")
+
+
+def environment() -> dict[str, str | int]:
+    """Versions, machine and threads.
+
+    Example:
+        >>> environment()["torch"] == torch.__version__
+        True
+    """
+    record: dict[str, str | int] = {package: _version(package) for package in PACKAGES}
+    return record | {
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "cpus": os.cpu_count() or 0,
+        "threads": torch.get_num_threads(),
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else "none",
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

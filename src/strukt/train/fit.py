@@ -1,0 +1,148 @@
+"""Training from corpora to a saved model."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import logging
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from strukt.data import corpus
+from strukt.data.batching import split_long
+from strukt.data.sentence import Sentence
+from strukt.errors import DataError, MissingExtraError, StruktError
+from strukt.tasks import TASKS
+from strukt.tasks.config import TrainerConfig
+from strukt.tasks.model import StructuredModel
+from strukt.train import resume as checkpoints
+from strukt.train.folder import RunFolder
+from strukt.train.storage import read_json
+
+
+def fit(
+    task: str,
+    config: Any,
+    output: str | os.PathLike[str],
+    resume: bool = False,
+    train: Iterable[Sentence] | None = None,
+    dev: Iterable[Sentence] | None = None,
+) -> dict[str, Any]:
+    """Trains a model and saves the best epoch's.
+
+    Args:
+        task: One of `strukt.tasks.TASKS`.
+        config: The configuration of the task.
+        output: The folder of the model; checkpoints and logs stand in its folder `training`.
+        resume: Go on with the training that was interrupted in that folder, to the same result.
+        train: The training corpus, in place of the file `config.train`.
+        dev: The development corpus, in place of the file `config.dev`.
+
+    Returns:
+        The best scores on the development corpus (`dev`), the minutes, and the scores of all epochs (`history`).
+
+    Raises:
+        DataError: A corpus, or the last checkpoint to resume from, cannot be used.
+        StruktError: The folder is in use, or holds what would be overwritten.
+    """
+    module = import_module(TASKS[task])
+    model_class: type[StructuredModel] = module.model_class()
+    train_sentences = _corpus("train", config.train, train)
+    dev_sentences = _corpus("dev", config.dev, dev)
+    usable, _ = split_long(model_class.trainable(config, train_sentences), config.trainer.tokens)
+    if not usable:
+        raise DataError("holds no sentence to train on", config.train or None)
+    with RunFolder(Path(output)) as folder, torch.random.fork_rng():
+        folder.claim({"task": task, "options": dataclasses.asdict(config), "sha256": _digest(usable)}, resume)
+        _set_threads(config.trainer)
+        torch.manual_seed(config.trainer.seed)
+        model = model_class.from_corpus(config, usable)
+        _run(model, usable, dev_sentences, folder)
+    metrics: dict[str, Any] = read_json(Path(output) / "metrics.json")
+    return metrics
+
+
+def _run(model: StructuredModel, train: Sequence[Sentence], dev: Sequence[Sentence], folder: RunFolder) -> None:
+    try:
+        from lightning.pytorch import Trainer
+        from lightning.pytorch.loggers import TensorBoardLogger
+    except ImportError as error:
+        raise MissingExtraError("lightning", "train") from error
+    from strukt.train.callbacks import Checkpoints, Evaluation, FinalModel, TimeLimit
+    from strukt.train.display import Display
+    from strukt.train.module import Training
+
+    options: TrainerConfig = model.config.trainer
+    training = Training(model, train, checkpoints.newest(folder.checkpoints))
+    with _quiet_lightning():
+        trainer = Trainer(
+            accelerator=options.accelerator,
+            devices=options.devices,
+            strategy=_strategy(options),
+            precision={"32": "32-true", "bf16": "bf16-mixed", "16": "16-mixed"}[options.precision],
+            max_epochs=-1,  # `Training` knows when it is finished
+            callbacks=[
+                TimeLimit(options.max_minutes),
+                Evaluation(dev),
+                Checkpoints(folder.checkpoints, options.checkpoint_steps),
+                Display(),
+                FinalModel(folder.path, folder.checkpoints),
+            ],
+            logger=TensorBoardLogger(folder.training, name="", version="log"),
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            use_distributed_sampler=False,
+        )
+        trainer.fit(training)
+
+
+def _strategy(options: TrainerConfig) -> Any:
+    if options.devices == 1:
+        return "auto"
+    from lightning.pytorch.strategies import DDPStrategy
+
+    # Spawned, because a fork copies the locks of threads that it does not copy.
+    return DDPStrategy(start_method="spawn")
+
+
+def _corpus(name: str, path: str, sentences: Iterable[Sentence] | None) -> list[Sentence]:
+    if sentences is None and not path:
+        raise StruktError(f"no {name} corpus; give one with --{name} FILE")
+    found = list(corpus.read(path) if sentences is None else sentences)
+    if not found:
+        raise DataError("holds no sentence", path or None)
+    return found
+
+
+def _digest(sentences: Sequence[Sentence]) -> str:
+    digest = hashlib.sha256()
+    for sentence in sentences:
+        digest.update(str(sentence).encode())
+    return digest.hexdigest()
+
+
+def _set_threads(options: TrainerConfig) -> None:
+    if options.threads:
+        torch.set_num_threads(options.threads)
+
+
+@contextlib.contextmanager
+def _quiet_lightning() -> Iterator[None]:
+    """Without notes on unused accelerators, hints, and advice that does not hold for our batches."""
+    logger = logging.getLogger("lightning.pytorch")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="lightning")
+            yield
+    finally:
+        logger.setLevel(level)

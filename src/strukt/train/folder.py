@@ -1,0 +1,99 @@
+"""The folder of a training: one run at a time, and nothing overwritten unasked."""
+
+from __future__ import annotations
+
+import fcntl
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from strukt.errors import StruktError
+from strukt.train.storage import read_json, write_json
+
+CHANGEABLE = ("max_minutes", "checkpoint_steps")
+"""Options of the trainer that a resumed run may have otherwise: they do not change the result."""
+
+
+class RunFolder:
+    """The output folder of a training, locked as long as the context lasts.
+
+    The lock belongs to the process: a run that is killed does not leave it behind.
+
+    Args:
+        path: The output folder; made if it is not there.
+
+    Attributes:
+        path: The output folder, where the model goes.
+        training: The folder in it for all that only the training needs.
+        checkpoints: The folder of the checkpoints.
+
+    Raises:
+        StruktError: Another run holds the folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.training = path / "training"
+        self.checkpoints = self.training / "checkpoints"
+        self._lock: IO[str] | None = None
+
+    def __enter__(self) -> RunFolder:
+        try:
+            self.training.mkdir(parents=True, exist_ok=True)
+            self._lock = open(self.training / "lock", "w")  # noqa: SIM115 held until the context ends
+        except OSError as error:
+            raise StruktError(f"{self.path}: cannot be written ({error.strerror}); choose another folder") from error
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            self._lock.close()
+            raise StruktError(f"{self.path}: another run is training here; choose another folder") from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._lock is not None:
+            self._lock.close()
+
+    def claim(self, run: dict[str, Any], resume: bool) -> None:
+        """Makes sure that the run may go on here, or begin.
+
+        Args:
+            run: Task, options and digest of the corpus.
+            resume: Whether it is to go on.
+
+        Raises:
+            StruktError: There is nothing to go on with; it is another run's; or, to begin, the folder is not empty.
+        """
+        record = self.training / "run.json"
+        if not resume:
+            if (self.path / "format.json").exists():
+                raise StruktError(f"{self.path}: holds a model already; choose another folder or remove it")
+            if self.checkpoints.exists():
+                raise StruktError(f"{self.path}: holds an unfinished training; add --resume, or remove the folder")
+            write_json(record, run)
+            return
+        if not record.exists():
+            raise StruktError(f"{self.path}: no training began here; leave out --resume")
+        if (self.path / "format.json").exists() and not self.checkpoints.exists():
+            raise StruktError(f"{self.path}: its training is finished; there is nothing to resume")
+        differing = _differences(_flat(read_json(record)), _flat(run))
+        if differing:
+            name, before, now = differing[0]
+            raise StruktError(f"{self.path}: cannot resume: {name} was {before!r}, now {now!r}; give the same options")
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {prefix: value}
+    return {key: leaf for name in value for key, leaf in _flat(value[name], f"{prefix}.{name}".lstrip(".")).items()}
+
+
+def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[tuple[str, Any, Any]]:
+    names = sorted(before.keys() | now.keys())
+    return [
+        (name.removeprefix("options."), before.get(name), now.get(name))
+        for name in names
+        if before.get(name) != now.get(name) and name.rpartition(".")[2] not in CHANGEABLE
+    ]

@@ -1,0 +1,177 @@
+"""The training of any model as a Lightning module."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from lightning.pytorch import LightningModule
+from torch import Tensor
+from torch.optim import AdamW, Optimizer
+
+from strukt.data.sentence import Sentence
+from strukt.errors import StruktError
+from strukt.tasks.batch import in_fitting_pieces
+from strukt.tasks.model import StructuredModel
+from strukt.train.averaging import Average
+from strukt.train.resume import Checkpoint, Progress, flatten_optimizer, restore_optimizer, seed_step
+from strukt.train.schedule import Batches, rate
+
+LOG_EVERY = 10
+"""Steps between two points of the curves in TensorBoard."""
+
+
+class Training(LightningModule):
+    """Optimises a model, knows the position, and keeps the best weights.
+
+    Lightning brings devices, precision and processes; the position is kept here, because it is what a resumed
+    run goes on from, in the middle of an epoch too.
+
+    Args:
+        model: The model.
+        train: The training corpus.
+        checkpoint: Where to go on from; None at the start.
+
+    Attributes:
+        progress: The position.
+        average: The averaged weights.
+        best: The best weights so far.
+    """
+
+    def __init__(
+        self,
+        model: StructuredModel,
+        train: Sequence[Sentence],
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        super().__init__()
+        self.automatic_optimization = False  # a batch may have to be taken in pieces
+        self.model = model
+        self.train_sentences = train
+        self.progress = checkpoint.progress if checkpoint else Progress()
+        if checkpoint:
+            model.load_state_dict(checkpoint.tensors["weights"])
+        self.average = Average(model, model.config.optimizer.averaging)
+        self.best: dict[str, Tensor] = {}
+        self.batches_in_epoch = 0
+        self._checkpoint = checkpoint
+        self._started = 0.0
+
+    def train_dataloader(self) -> Batches:
+        """The batches of this process."""
+        return Batches(
+            self.train_sentences, self.model.config.trainer, self.progress, self.global_rank, self.trainer.world_size
+        )
+
+    def configure_optimizers(self) -> Optimizer:
+        """AdamW over what is trainable."""
+        options = self.model.config.optimizer
+        return AdamW(
+            [parameter for parameter in self.model.parameters() if parameter.requires_grad],
+            lr=options.learning_rate,
+            betas=(options.beta1, options.beta2),
+            weight_decay=options.weight_decay,
+        )
+
+    def on_train_start(self) -> None:
+        """Puts back what the checkpoint has, now that the optimizer exists."""
+        self.average = self.average.to(self.device)
+        self._started = time.monotonic() - self.progress.seconds
+        if self._checkpoint is None:
+            return
+        tensors = self._checkpoint.tensors
+        self.average.restore(tensors["average"])
+        self.best = tensors["best"]
+        restore_optimizer(self._optimizer(), tensors["optimizer"])
+        self.trainer.precision_plugin.load_state_dict(self._checkpoint.precision)
+        self._checkpoint = None
+
+    def on_train_epoch_start(self) -> None:
+        """Counts the batches, of which the learning rate is a function."""
+        self.batches_in_epoch = len(self.train_dataloader().order(self.progress.epoch))
+
+    def training_step(self, sentences: list[Sentence], _: int) -> None:
+        """One step of the optimizer."""
+        progress, options = self.progress, self.model.config.optimizer
+        seed_step(self.model.config.trainer.seed, progress.step, self.global_rank)
+        loss = self._gradients(sentences)
+        if not math.isfinite(loss):
+            raise StruktError(
+                f"the loss is {loss} at step {progress.step + 1}; lower optimizer.learning_rate "
+                f"(now {options.learning_rate}) or use trainer.precision 32"
+            )
+        optimizer = self.optimizers()
+        done = (progress.epoch + progress.batch / self.batches_in_epoch) / self.model.config.trainer.epochs
+        factor = rate(done, options.warmup)
+        for group in self._optimizer().param_groups:
+            group["lr"] = options.learning_rate * factor
+        self.clip_gradients(optimizer, gradient_clip_val=options.clip, gradient_clip_algorithm="norm")
+        optimizer.step()
+        self.average.update(self.model, progress.step)
+        self._advance(loss)
+        if self.logger is not None and progress.step % LOG_EVERY == 0:
+            self.logger.log_metrics({"loss": loss, "learning_rate": options.learning_rate * factor}, progress.step)
+
+    def _gradients(self, sentences: list[Sentence]) -> float:
+        words = sum(map(len, sentences))
+
+        def run(pieces: list[list[Sentence]]) -> float:
+            self.zero_grad()
+            total = 0.0
+            for piece in pieces:
+                batch = self.model.collate(piece).to(self.device)
+                loss = self.model.loss(batch) * (sum(map(len, piece)) / words)
+                self.manual_backward(loss)
+                total += loss.item()
+            return total
+
+        if self.trainer.world_size > 1:
+            return run([sentences])  # a second backward pass would wait for the other processes forever
+        return in_fitting_pieces(run, sentences)
+
+    def _advance(self, loss: float) -> None:
+        progress = self.progress
+        progress.loss = 0.95 * progress.loss + 0.05 * loss if progress.step else loss
+        progress.step += 1
+        progress.batch += 1
+        progress.seconds = time.monotonic() - self._started
+
+    def end_epoch(self, scores: dict[str, float]) -> None:
+        """Takes note of the scores after an epoch, or after the part of it that time allowed.
+
+        Args:
+            scores: Those of the averaged weights on the development corpus.
+        """
+        progress, score = self.progress, scores[self.model.selection]
+        if score > progress.best:
+            progress.best, progress.best_epoch = score, progress.epoch + 1
+            with self.average.applied(self.model):
+                self.best = {name: value.detach().cpu().clone() for name, value in self.model.state_dict().items()}
+        if progress.batch == self.batches_in_epoch:
+            progress.epoch, progress.batch = progress.epoch + 1, 0
+        progress.seconds = time.monotonic() - self._started
+        progress.history.append({"epoch": progress.epoch, "step": progress.step, "loss": progress.loss, **scores})
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether all epochs are done, or patience has run out."""
+        config, progress = self.model.config.trainer, self.progress
+        return progress.epoch >= config.epochs or progress.epoch - progress.best_epoch >= config.patience
+
+    def checkpoint(self) -> Checkpoint:
+        """All that is needed to go on from here."""
+        tensors = {
+            "weights": self.model.state_dict(),
+            "average": self.average.weights,
+            "best": self.best,
+            "optimizer": flatten_optimizer(self._optimizer()),
+        }
+        return Checkpoint(self.progress, tensors, self.trainer.precision_plugin.state_dict())
+
+    def _optimizer(self) -> Optimizer:
+        optimizer: Any = self.optimizers()
+        inner: Optimizer = optimizer.optimizer
+        return inner

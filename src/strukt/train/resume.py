@@ -1,0 +1,181 @@
+"""Checkpoints from which training goes on to the same bits.
+
+A checkpoint is a folder `step-00000400` with weights, averages, the optimizer's state and the best weights so
+far (safetensors), and `state.json`: the position, and the sha256 of each file. Order, dropout and learning rate
+are functions of (seed, position), so that no generator has to be saved. It is written beside its place and then
+renamed; the last two are kept.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import shutil
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from strukt.errors import DataError
+from strukt.train.storage import read_json, read_tensors, write_json, write_tensors
+
+KEPT = 2
+"""Checkpoints that are kept: the last, and one to fall back to."""
+
+
+@dataclass
+class Progress:
+    """How far a training is.
+
+    Attributes:
+        epoch: Epochs done.
+        batch: Batches done of the next epoch.
+        step: Steps done.
+        loss: A running mean of the loss.
+        seconds: Time spent training, over all resumptions.
+        best: The best score on the development corpus.
+        best_epoch: The epoch, counted from 1, that reached it; 0 for none yet.
+        history: The scores after each epoch.
+    """
+
+    epoch: int = 0
+    batch: int = 0
+    step: int = 0
+    loss: float = 0.0
+    seconds: float = 0.0
+    best: float = float("-inf")
+    best_epoch: int = 0
+    history: list[dict[str, float]] = field(default_factory=list)
+
+
+@dataclass
+class Checkpoint:
+    """All that a training needs to go on.
+
+    Attributes:
+        progress: How far it is.
+        tensors: Groups of tensors: `weights`, `average`, `best`, `optimizer`.
+        precision: The state of the gradient scaler, for 16-bit floats.
+    """
+
+    progress: Progress
+    tensors: dict[str, dict[str, Tensor]]
+    precision: dict[str, Any] = field(default_factory=dict)
+
+
+def write(folder: Path, checkpoint: Checkpoint) -> None:
+    """Writes a checkpoint and removes those that are no longer needed.
+
+    Args:
+        folder: The folder of all checkpoints of a training.
+        checkpoint: The new one.
+    """
+    part = folder / ".part"
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    for group, tensors in checkpoint.tensors.items():
+        write_tensors(part / f"{group}.safetensors", tensors)
+    sums = {file.name: _sha256(file) for file in sorted(part.iterdir())}
+    # -inf, the best score before the first epoch, is not JSON.
+    progress = dataclasses.asdict(checkpoint.progress)
+    progress["best"] = progress["best"] if checkpoint.progress.best_epoch else None
+    write_json(part / "state.json", {"progress": progress, "precision": checkpoint.precision, "sha256": sums})
+    place = folder / f"step-{checkpoint.progress.step:08d}"
+    shutil.rmtree(place, ignore_errors=True)
+    os.replace(part, place)
+    for old in _all(folder)[KEPT:]:
+        shutil.rmtree(old)
+
+
+def newest(folder: Path) -> Checkpoint | None:
+    """The last checkpoint that is whole; a warning names those that are not.
+
+    Args:
+        folder: The folder of all checkpoints of a training.
+
+    Returns:
+        None if there is no checkpoint.
+
+    Raises:
+        DataError: There are some, but none is whole.
+    """
+    damaged: DataError | None = None
+    for place in _all(folder):
+        try:
+            return _read(place)
+        except DataError as error:
+            damaged = error
+            warnings.warn(f"{error}; falling back to the checkpoint before it", stacklevel=2)
+    if damaged is not None:
+        raise DataError("no checkpoint is whole; start anew in another folder", folder) from damaged
+    return None
+
+
+def flatten_optimizer(optimizer: Optimizer) -> dict[str, Tensor]:
+    """The state of an optimizer as named tensors.
+
+    Args:
+        optimizer: One whose state per parameter is tensors, such as Adam.
+    """
+    state: dict[int, dict[str, Tensor]] = optimizer.state_dict()["state"]
+    return {f"{index}.{name}": tensor for index, own in state.items() for name, tensor in own.items()}
+
+
+def restore_optimizer(optimizer: Optimizer, tensors: dict[str, Tensor]) -> None:
+    """Puts back what `flatten_optimizer` gave.
+
+    Args:
+        optimizer: An optimizer of the same parameters.
+        tensors: The state.
+    """
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, tensor in tensors.items():
+        index, name = key.split(".", 1)
+        state.setdefault(int(index), {})[name] = tensor
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def seed_step(seed: int, step: int, rank: int) -> None:
+    """Makes everything random in a step a function of the seed, the step and the process.
+
+    Args:
+        seed: The seed of the training.
+        step: Number of steps before this one.
+        rank: Number of the process.
+    """
+    digest = hashlib.sha256(f"{seed}/{step}/{rank}".encode()).digest()
+    torch.manual_seed(int.from_bytes(digest[:7], "big"))
+
+
+def _all(folder: Path) -> list[Path]:
+    """Newest first."""
+    return sorted(folder.glob("step-*"), reverse=True)
+
+
+def _read(place: Path) -> Checkpoint:
+    state = read_json(place / "state.json")
+    try:
+        sums = dict(state["sha256"])
+        progress = Progress(**state["progress"])
+        precision = dict(state["precision"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"is damaged ({error!r})", place / "state.json") from error
+    progress.best = float("-inf") if progress.best is None else progress.best
+    for name, expected in sums.items():
+        if not (place / name).exists() or _sha256(place / name) != expected:
+            raise DataError("is damaged: it is not what was written", place / name)
+    tensors = {Path(name).stem: read_tensors(place / name) for name in sums}
+    return Checkpoint(progress, tensors, precision)
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

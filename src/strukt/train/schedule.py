@@ -1,0 +1,68 @@
+"""The learning rate and the order of the batches, as functions of the position alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from strukt.data.batching import batches
+from strukt.data.sentence import Sentence
+from strukt.tasks.config import TrainerConfig
+from strukt.train.resume import Progress
+
+
+def rate(done: float, warmup: float) -> float:
+    """The part of the highest learning rate: a linear rise, then a linear fall to zero.
+
+    Args:
+        done: The part of the training that is done, in [0, 1].
+        warmup: The part in which the rate rises.
+
+    Example:
+        >>> [rate(done, warmup=0.1) for done in (0.05, 0.1, 0.55, 1.0)]
+        [0.5, 1.0, 0.5, 0.0]
+    """
+    if done < warmup:
+        return done / warmup
+    return max(1 - done, 0.0) / (1 - warmup) if warmup < 1 else 1.0
+
+
+class Batches:
+    """The batches of an epoch from the present position on; each process gets its share.
+
+    Args:
+        sentences: The training corpus.
+        config: Batch size and seed.
+        progress: The position, read whenever an iteration begins.
+        rank: Number of this process.
+        processes: Number of processes.
+    """
+
+    def __init__(
+        self,
+        sentences: Sequence[Sentence],
+        config: TrainerConfig,
+        progress: Progress,
+        rank: int = 0,
+        processes: int = 1,
+    ) -> None:
+        self.sentences = sentences
+        self.config = config
+        self.progress = progress
+        self.rank = rank
+        self.processes = processes
+        self._lengths = [len(sentence) for sentence in sentences]
+
+    def order(self, epoch: int) -> list[list[int]]:
+        """The batches of this process as indices; every process has equally many.
+
+        Args:
+            epoch: Counted from 0.
+        """
+        order = batches(self._lengths, self.config.tokens, self.config.seed, epoch)
+        # The first batches come again where the last round would leave processes without one.
+        missing = -len(order) % self.processes
+        return (order + order[:missing])[self.rank :: self.processes]
+
+    def __iter__(self) -> Iterator[list[Sentence]]:
+        for indices in self.order(self.progress.epoch)[self.progress.batch :]:
+            yield [self.sentences[index] for index in indices]
