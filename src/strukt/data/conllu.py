@@ -215,9 +215,10 @@ def tree_problems(sentence: Sentence) -> Iterator[Problem]:
         return
     yield from _root_problems(sentence, [word for word in sentence.words if word.head == 0])
     if cycle := trees.find_cycle(heads):
-        path = " -> ".join(str(word) for word in [*cycle[:10], cycle[0]][: 11 if len(cycle) <= 10 else 10])
+        shown = " -> ".join(str(word) for word in cycle[:10])
+        message = f"the heads run in a circle: {shown} -> {cycle[0] if len(cycle) <= 10 else '...'}"
         line = sentence.words[cycle[0] - 1].line
-        yield Problem("cycle", f"the heads run in a circle: {path}", "break it", sentence.path, line)
+        yield Problem("cycle", message, "correct one of them", sentence.path, line)
 
 
 def block_without_space(block: Block, report: Report) -> Block:

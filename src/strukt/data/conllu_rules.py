@@ -113,10 +113,6 @@ class _Parser:
         if row[6] != "_" and not _NUMBER.fullmatch(row[6]):
             self._problem("head", f"HEAD is {row[6]!r}", "use the ID of a word, 0 for the root, or _", number)
             row[6] = "_"
-        if row[6] == row[0]:
-            self._problem(
-                "head", f"word {row[0]} is its own head", "use the ID of another word, or 0", number
-            )
         self._empty_nodes = 0
         self.words.append(
             Word(

@@ -46,8 +46,8 @@ def lines(source: Source, report: Report = stop) -> Iterator[str]:
         report: Where problems go; by default the first one that cannot be repaired raises.
 
     Raises:
-        DataError: The source cannot be opened, is compressed data cut short, or holds a line of more than
-            `LONGEST_LINE` bytes; with the default report also for bytes that are not UTF-8 text.
+        DataError: The source cannot be opened. With the default report also where compressed data is
+            cut short, a line has more than `LONGEST_LINE` bytes, or bytes are not UTF-8 text.
 
     Example:
         >>> list(lines(io.BytesIO(b"1\tIt\n2\tworks\n")))
@@ -55,7 +55,7 @@ def lines(source: Source, report: Report = stop) -> Iterator[str]:
     """
     decoder = _Decoder(name_of(source), report)
     with _open(source) as stream:
-        for number, raw in enumerate(_raw_lines(stream, decoder.path), 1):
+        for number, raw in enumerate(_raw_lines(stream, decoder.path, report), 1):
             yield decoder.text(raw, number)
 
 
@@ -114,9 +114,8 @@ def _open(source: Source) -> Iterator[IO[bytes]]:
         if isinstance(source, (str, os.PathLike)) and source != "-":
             stream = stack.enter_context(_open_path(os.fspath(source)))
         else:
-            stream = _buffered(sys.stdin if isinstance(source, (str, os.PathLike)) else source)
-            if stream is not source and isinstance(source, io.BytesIO):
-                stack.callback(stream.detach)  # or closing the buffer would close the caller's stream
+            given = sys.stdin if isinstance(source, (str, os.PathLike)) else source
+            stream = stack.enter_context(_buffered(given))
         is_gzip = stream.peek(2)[:2] == b"\x1f\x8b"
         yield cast(IO[bytes], stack.enter_context(gzip.GzipFile(fileobj=stream))) if is_gzip else stream
 
@@ -132,34 +131,40 @@ def _open_path(path: str) -> io.BufferedReader:
         raise DataError(f"cannot be read: {getattr(error, 'strerror', None) or error}", path) from error
 
 
-def _buffered(stream: IO[bytes] | IO[str]) -> io.BufferedReader:
+@contextlib.contextmanager
+def _buffered(stream: IO[bytes] | IO[str]) -> Iterator[io.BufferedReader]:
+    """A stream of bytes that can be looked into; the stream that was given stays open."""
     if isinstance(stream, io.TextIOWrapper):
         stream = stream.buffer
     elif isinstance(stream, io.TextIOBase):
         stream = io.BytesIO(stream.read().encode("utf-8", "surrogatepass"))
     if hasattr(stream, "peek"):
-        return cast(io.BufferedReader, stream)
-    return io.BufferedReader(cast(io.RawIOBase, stream))
+        yield cast(io.BufferedReader, stream)
+        return
+    buffered: io.BufferedReader = io.BufferedReader(cast(io.RawIOBase, stream))
+    try:
+        yield buffered
+    finally:
+        buffered.detach()
 
 
-def _raw_lines(stream: IO[bytes], path: str) -> Iterator[bytes]:
+def _raw_lines(stream: IO[bytes], path: str, report: Report) -> Iterator[bytes]:
+    """The lines as bytes; they end early where a problem leaves nothing more to read."""
     number = 0
     try:
         while raw := stream.readline(LONGEST_LINE + 1):
             number += 1
             if len(raw) > LONGEST_LINE:
-                raise DataError(
-                    f"the line has more than {LONGEST_LINE:,} bytes; is this a corpus?",
-                    path,
-                    number,
-                )
+                message = f"the line has more than {LONGEST_LINE:,} bytes"
+                report(Problem("line-length", message, "is this a corpus?", path, number))
+                return
             yield raw
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(
-            "the compressed file is damaged or cut short after this line; fetch it again", path, number
-        ) from error
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        message = "the compressed file is damaged or cut short after this line"
+        report(Problem("compression", message, "fetch it again", path, number))
     except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror or error}", path, number) from error
+        message = f"the file cannot be read on: {error.strerror or error}"
+        report(Problem("reading", message, "is the disk in order?", path, number))
 
 
 class _Decoder:
