@@ -41,7 +41,7 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
         UsageError: An option is unknown or has a wrong value, here or in the file.
 
     Example:
-        >>> parse("tag", ["--train", "a", "--dev", "b", "--encoder.layers", "1"]).config.encoder.layers
+        >>> parse("tag", ["--train", "a.conllu", "--encoder.layers", "1"]).config.encoder.layers
         1
     """
     parser = build(task)
@@ -49,9 +49,6 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
     values = vars(parser.instantiate(parser.parse_args(list(arguments))))
     config = _config_class(task)
     chosen = {field.name: values[field.name] for field in fields(config)}
-    for corpus in ("train", "dev"):
-        if not chosen[corpus]:
-            raise UsageError(f"--{corpus} is missing: name the file of that corpus; see: {parser.prog} --help")
     return Order(config(**chosen), values["output"], values["resume"])
 
 
@@ -73,7 +70,8 @@ def build(task: str) -> jsonargparse.ArgumentParser:
 def _config_class(task: str) -> Any:
     """The dataclass of a task, its annotations resolved.
 
-    Where annotations are text, jsonargparse runs the TYPE_CHECKING block of the module and so imports PyTorch.
+    Of annotations that are text, jsonargparse makes types by running the TYPE_CHECKING block of the module,
+    and so imports PyTorch.
     """
     config = import_module(TASKS[task]).Config
     config.__init__.__annotations__ = get_type_hints(config) | {"return": None}
@@ -88,7 +86,7 @@ class _Parser(jsonargparse.ArgumentParser):
 
 
 def _readable(message: str, parser: jsonargparse.ArgumentParser) -> str:
-    """The message of jsonargparse in one line, with options as they are typed; an unknown one has its nearest."""
+    """The message of jsonargparse in one line, options as they are typed; an unknown one has its nearest."""
     line = " ".join(message.split())
     for pattern, replacement in _WORDING:
         line = re.sub(pattern, replacement, line)

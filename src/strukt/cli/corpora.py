@@ -26,8 +26,9 @@ def read(paths: Sequence[str], format: str | None) -> Iterator[Sentence]:
     for path in paths:
         if path != STANDARD_INPUT and not os.path.exists(path):
             raise DataError("there is no such file", path)
-    return chain.from_iterable(corpus.read(path, format or _default(path)) for path in paths)
+    return chain.from_iterable(corpus.read(path, format or default_format(path)) for path in paths)
 
 
-def _default(path: str) -> str | None:
+def default_format(path: str) -> str | None:
+    """The format of standard input; of a file, its name tells."""
     return "conllu" if path == STANDARD_INPUT else None

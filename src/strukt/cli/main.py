@@ -35,8 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: What follows `strukt` on the command line; those of this process if None.
 
     Returns:
-        0 when all went well or the reader of a pipe went away, 1 when a check failed, 2 when the input or the
-        arguments are at fault, 130 after Ctrl-C.
+        0 when all went well or the reader of a pipe went away, 1 when a kernel failed its check, 2 when the
+        input or the arguments are at fault, 130 after Ctrl-C.
     """
     warnings.showwarning = lambda message, *_: console.warning(str(message))
     try:

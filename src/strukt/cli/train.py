@@ -22,7 +22,7 @@ def run(arguments: list[str]) -> int:
     from strukt.train.fit import fit
 
     results = fit(task, order.config, order.output, resume=order.resume)
-    print(percentages(results))
+    print(percentages(results["dev"]))
     console.message(f"saved in {order.output}; measure it with: strukt evaluate {order.output} FILE")
     return 0
 

@@ -1,0 +1,65 @@
+"""`strukt check`: everything that is wrong with a corpus, with file and line, and what is in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from strukt.cli import console, corpora
+from strukt.cli.options import Parser, add_format
+from strukt.cli.table import table
+from strukt.data.check import Report, check
+from strukt.tasks import TASKS
+
+FAULTY = 2
+SHOWN_LABELS = 12
+"""Labels of a column that are listed with their counts, the most frequent ones."""
+
+
+def run(arguments: list[str]) -> int:
+    """Prints the problems, one a line, and the counts; 2 if there is a problem that reading cannot repair."""
+    options = _parser().parse(arguments)
+    task = console.choose(options.task, TASKS, "task")
+    report = check(task, options.file, options.format or corpora.default_format(options.file))
+    for problem in report.problems:
+        print(f"{problem} [repaired]" if problem.repaired else problem)
+    unlisted = report.problem_count + report.repair_count - len(report.problems)
+    if unlisted:
+        print(f"... and {unlisted:,} more")
+    print(contents(report))
+    return FAULTY if report.problem_count else 0
+
+
+def contents(report: Report) -> str:
+    """What is in a corpus: counts, and the labels of each column.
+
+    Example:
+        >>> labels = {"upos": Counter(NOUN=1, VERB=1)}
+        >>> print(contents(Report("a.conllu", sentences=1, words=2, labels=labels)))
+        problems          0
+        sentences         1
+        words             2
+        longest sentence  0
+        upos labels       2
+        <BLANKLINE>
+        upos  NOUN 1, VERB 1
+    """
+    rows = [("problems", f"{report.problem_count:,}")]
+    if report.repair_count:
+        rows.append(("repaired", f"{report.repair_count:,}"))
+    rows += [(name, f"{count:,}") for name, count in report.summary().items()]
+    labels = [(column, _frequencies(counts)) for column, counts in report.labels.items() if counts]
+    return "\n".join([table(rows), *(f"\n{column}  {listed}" for column, listed in labels)])
+
+
+def _frequencies(labels: Counter[str]) -> str:
+    shown = [f"{label} {count:,}" for label, count in labels.most_common(SHOWN_LABELS)]
+    more = len(labels) - len(shown)
+    return ", ".join([*shown, f"and {more} more"] if more else shown)
+
+
+def _parser() -> Parser:
+    parser = Parser("check", "Says what is wrong with a corpus, with file and line, and what is in it.")
+    parser.add_argument("task", metavar="TASK", help=f"what the corpus is for: {', '.join(TASKS)}")
+    parser.add_argument("file", metavar="FILE", help="the corpus; - is standard input")
+    add_format(parser)
+    return parser

@@ -1,0 +1,135 @@
+"""`strukt demo`: a parser for statements of Python, trained in a minute on Python's own library."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from strukt.cli import console
+from strukt.cli.options import Parser
+from strukt.cli.pictures import diagram_of
+from strukt.cli.show import draw
+from strukt.cli.table import table
+from strukt.data import conllu, embedded
+from strukt.data.files import atomic_write
+from strukt.data.sentence import Sentence
+from strukt.tasks.config import EncoderConfig, OptimizerConfig, TrainerConfig
+from strukt.tasks.dependency import Config
+
+if TYPE_CHECKING:
+    from strukt.tasks.model import StructuredModel
+
+SIZES: dict[embedded.Split, int] = {"train": 3000, "dev": 400, "test": 800}
+"""Statements of each split; more would be better, and slower."""
+
+
+def run(arguments: list[str]) -> int:
+    """Trains a parser, measures it beside a baseline, draws a statement, and says what to try next."""
+    folder = Path(_parser().parse(arguments).output)
+    console.message("Reading the statements of Python's own library as a treebank ...")
+    splits = {split: embedded.treebank(split, limit=size) for split, size in SIZES.items()}
+    _write(folder, splits)
+
+    from strukt.train import bundle
+    from strukt.train.fit import fit
+
+    console.message(f"Training a parser on {len(splits['train']):,} of them ...")
+    fit("dependency", configuration(folder), folder / "parser")
+    model = bundle.load(folder / "parser")
+    predicted = list(model.predict(splits["test"], probabilities=True))
+    guessed = Baseline(splits["train"]).predict(splits["test"])
+    print(f"\nOn {len(predicted):,} statements that it has not seen:\n")
+    print(_scores(model, {"parser": predicted, "each word hangs on the one before": guessed}, splits["test"]))
+    print("\nOne of them, as the parser sees it:\n")
+    draw(diagram_of(_specimen(predicted)))
+    print(_next_steps(folder))
+    return 0
+
+
+class Baseline:
+    """What can be had without a model: words hang on the one before, by the relation their form mostly has.
+
+    Args:
+        sentences: Where the relations are counted.
+    """
+
+    def __init__(self, sentences: Iterable[conllu.Sentence]) -> None:
+        counts: dict[str, Counter[str]] = defaultdict(Counter)
+        overall: Counter[str] = Counter()
+        for sentence in sentences:
+            for form, relation in zip(sentence.forms, sentence.deprels, strict=True):
+                counts[form][relation] += 1
+                overall[relation] += 1
+        self._relations = {form: found.most_common(1)[0][0] for form, found in counts.items()}
+        self._usual = overall.most_common(1)[0][0]
+
+    def predict(self, sentences: Iterable[conllu.Sentence]) -> list[conllu.Sentence]:
+        """The sentences with the heads and relations of the baseline."""
+        return [
+            sentence.annotated(
+                head=range(len(sentence)),
+                deprel=[self._relations.get(form, self._usual) for form in sentence.forms],
+            )
+            for sentence in sentences
+        ]
+
+
+def configuration(folder: Path) -> Config:
+    """A small parser: on two cores it is trained in about a minute."""
+    return Config(
+        train=str(folder / "train.conllu"),
+        dev=str(folder / "dev.conllu"),
+        criterion="projective",
+        decoder="projective",
+        arc_size=100,
+        label_size=50,
+        encoder=EncoderConfig(layers=1, hidden=100, words=50, character_size=48, affixes=0, dropout=0.2),
+        optimizer=OptimizerConfig(averaging=0.99),
+        trainer=TrainerConfig(epochs=5, max_minutes=1.5),
+    )
+
+
+def _write(folder: Path, splits: dict[embedded.Split, list[conllu.Sentence]]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for split, sentences in splits.items():
+        with atomic_write(folder / f"{split}.conllu") as stream:
+            stream.writelines(map(str, sentences))
+
+
+def _scores(
+    model: StructuredModel, systems: Mapping[str, Iterable[Sentence]], gold: Sequence[Sentence]
+) -> str:
+    rows = [("", "UAS", "LAS")]
+    for name, predicted in systems.items():
+        metric = model.metric()
+        for right, guess in zip(gold, predicted, strict=True):
+            metric.update(model.observed(right), model.observed(guess))
+        results = metric.result()
+        rows.append((name, f"{results['UAS']:.1f}", f"{results['LAS']:.1f}"))
+    return table(rows)
+
+
+def _specimen(sentences: Sequence[Sentence]) -> Sentence:
+    """A statement that fits a terminal and shows something: eight to eleven words, many of them heads."""
+    candidates = [sentence for sentence in sentences if 8 <= len(sentence) <= 11] or list(sentences)
+    return max(candidates, key=lambda sentence: len(set(sentence.column("head"))))
+
+
+def _next_steps(folder: Path) -> str:
+    return f"""
+Try next:
+  strukt show {folder}/parser "total = price * (1 + tax)" --probabilities
+  strukt predict {folder}/parser {folder}/test.conllu --probabilities
+  strukt train tag --train {folder}/train.conllu --dev {folder}/dev.conllu -o {folder}/tagger"""
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "demo", "Trains a small parser on text that every Python carries, and shows what it does."
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FOLDER", default="strukt-demo", help="where the parser is saved"
+    )
+    return parser

@@ -1,0 +1,93 @@
+"""Every kernel on small random scores, beside the reference."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree
+
+TOLERANCE = 1e-9
+"""Largest relative difference, in float64."""
+
+LENGTHS = (7, 4, 1, 0)
+ORACLES = ("log_partition", "marginals", "max_score", "mode")
+
+
+def _chain(scores: Callable[..., Tensor], lengths: Tensor) -> LinearChain:
+    return LinearChain(scores(len(LENGTHS), max(LENGTHS), 3), scores(3, 3), lengths)
+
+
+def _steps(scores: Callable[..., Tensor], lengths: Tensor) -> LinearChain:
+    count, n = len(LENGTHS), max(LENGTHS)
+    return LinearChain(scores(count, n, 3), scores(count, n - 1, 3, 3), lengths)
+
+
+def _trees(scores: Callable[..., Tensor], lengths: Tensor) -> NonProjectiveTree:
+    return NonProjectiveTree(scores(len(LENGTHS), max(LENGTHS), max(LENGTHS) + 1), lengths)
+
+
+def _projective(scores: Callable[..., Tensor], lengths: Tensor) -> ProjectiveTree:
+    return ProjectiveTree(scores(len(LENGTHS), max(LENGTHS), max(LENGTHS) + 1), lengths)
+
+
+STRUCTURES: dict[str, Callable[[Callable[..., Tensor], Tensor], Any]] = {
+    "LinearChain, shared transitions": _chain,
+    "LinearChain, transitions per step": _steps,
+    "NonProjectiveTree": _trees,
+    "ProjectiveTree": _projective,
+}
+
+
+def check_kernels(backends: Iterable[str]) -> Iterator[tuple[str, str, str, str]]:
+    """Compares each oracle of each structure.
+
+    Args:
+        backends: Their names.
+
+    Yields:
+        Structure, backend, oracle, and "ok" or what is wrong.
+    """
+    for backend in backends:
+        for structure in STRUCTURES:
+            for oracle in ORACLES:
+                yield structure, backend, oracle, _verdict(structure, backend, oracle)
+
+
+def _verdict(structure: str, backend: str, oracle: str) -> str:
+    expected = _computed(structure, "reference", oracle)
+    try:
+        found = _computed(structure, backend, oracle)
+    except Exception as error:  # whatever a kernel that is ill does, the others are still to be examined
+        return f"{type(error).__name__}: {' '.join(str(error).split())}"
+    difference = ((found - expected).abs() / (1 + expected.abs())).max().item()
+    return "ok" if difference <= TOLERANCE else f"differs by {difference:.1e}"
+
+
+def _computed(structure: str, backend: str, oracle: str) -> Tensor:
+    generator = torch.Generator().manual_seed(0)
+
+    def scores(*shape: int) -> Tensor:
+        return 3 * torch.randn(shape, generator=generator, dtype=torch.float64)
+
+    with chosen(backend):
+        result: Tensor = getattr(STRUCTURES[structure](scores, torch.tensor(LENGTHS)), oracle)
+    return result.detach().double()
+
+
+@contextmanager
+def chosen(backend: str) -> Iterator[None]:
+    """Within it, all oracles are computed by one backend."""
+    before = os.environ.get("STRUKT_BACKEND")
+    os.environ["STRUKT_BACKEND"] = backend
+    try:
+        yield
+    finally:
+        os.environ.pop("STRUKT_BACKEND")
+        if before is not None:
+            os.environ["STRUKT_BACKEND"] = before

@@ -1,0 +1,71 @@
+"""What `strukt check` says of good and bad corpora."""
+
+import gzip
+import re
+
+import pytest
+
+from strukt.cli.main import main
+
+GOOD = (
+    "# text = Dogs bark\n"
+    "1\tDogs\tdog\tNOUN\tNNS\t_\t2\tnsubj\t_\t_\n"
+    "2\tbark\tbark\tVERB\tVBP\t_\t0\troot\t_\t_\n\n"
+)
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    def write(text: str, name: str = "corpus.conllu") -> str:
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def test_a_good_corpus_is_counted(corpus, capsys):
+    assert main(["check", "dependency", corpus(GOOD * 3)]) == 0
+    out, err = capsys.readouterr()
+    rows = dict(line.rsplit(maxsplit=1) for line in out.split("\n\n")[0].split("\n"))
+    assert rows["problems"] == "0"
+    assert rows["sentences"] == "3"
+    assert rows["words"] == "6"
+    assert "deprel  nsubj 3, root 3" in out
+    assert err == ""
+
+
+def test_every_problem_has_file_line_and_remedy(corpus, capsys):
+    path = corpus(GOOD + GOOD.replace("\t2\tnsubj", "\t7\tnsubj") + GOOD.replace("\t0\troot", "\t1\troot"))
+    assert main(["check", "dependency", path]) == 2
+    problems = [line for line in capsys.readouterr().out.split("\n") if line.startswith(path)]
+    assert any(line.startswith(f"{path}:6: ") for line in problems)
+    assert len(problems) >= 2
+    assert all("; " in line for line in problems)
+
+
+def test_what_is_repaired_is_said_but_is_no_fault(tmp_path, capsys):
+    path = tmp_path / "crlf.conllu"
+    path.write_bytes(GOOD.replace("\n", "\r\n").encode())
+    assert main(["check", "dependency", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "[repaired]" in out
+    assert re.search(r"^problems +0$", out, re.MULTILINE)
+
+
+def test_a_task_with_a_typing_error_gets_a_suggestion(capsys):
+    assert main(["check", "dependncy", "x.conllu"]) == 2
+    assert capsys.readouterr().err == "error: unknown task 'dependncy'; did you mean 'dependency'?\n"
+
+
+@pytest.mark.parametrize("name", ["missing.conllu", "."])
+def test_a_file_that_cannot_be_read_is_named(name, capsys):
+    assert main(["check", "tag", name, "--format", "conllu"]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {name}: ")
+
+
+def test_compressed_corpora_and_many_labels(tmp_path, capsys):
+    path = tmp_path / "tags.tsv.gz"
+    path.write_bytes(gzip.compress("".join(f"w\tT{number}\n" for number in range(20)).encode() + b"\n"))
+    assert main(["check", "tag", str(path)]) == 0
+    assert "and 8 more" in capsys.readouterr().out

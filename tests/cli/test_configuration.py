@@ -1,0 +1,100 @@
+"""Configurations from defaults, files and dotted options, and the texts of what is wrong with them."""
+
+import pytest
+
+from strukt.cli.configuration import parse
+from strukt.cli.console import UsageError
+from strukt.cli.main import main
+from strukt.tasks import dependency, tag
+
+
+def test_nothing_given_means_the_defaults():
+    order = parse("dependency", [])
+    assert order.config == dependency.Config()
+    assert (order.output, order.resume) == ("dependency-model", False)
+
+
+def test_options_with_dots_reach_into_the_parts():
+    order = parse(
+        "tag", ["--train", "a", "--encoder.layers", "1", "--optimizer.clip=2", "-o", "out", "--resume"]
+    )
+    assert order.config.train == "a"
+    assert order.config.encoder.layers == 1
+    assert order.config.optimizer.clip == 2.0
+    assert (order.output, order.resume) == ("out", True)
+
+
+def test_a_file_is_read_and_later_options_win(tmp_path):
+    file = tmp_path / "tag.yaml"
+    file.write_text("train: a.conllu\nencoder:\n  layers: 7\n  hidden: 9\n")
+    config = parse("tag", ["--config", str(file), "--encoder.layers", "8"]).config
+    assert (config.train, config.encoder.layers, config.encoder.hidden) == ("a.conllu", 8, 9)
+
+
+def test_what_is_printed_can_be_read_again(tmp_path, capsys):
+    options = ["--column", "upos", "--encoder.layers", "5", "--trainer.seed", "3"]
+    with pytest.raises(SystemExit) as ended:
+        parse("tag", [*options, "--print_config"])
+    assert ended.value.code == 0
+    file = tmp_path / "printed.yaml"
+    file.write_text(capsys.readouterr().out)
+    assert parse("tag", ["--config", str(file)]) == parse("tag", options)
+
+
+def test_defaults_of_one_task_are_not_those_of_another():
+    assert parse("dependency", []).config.trainer == dependency.Config().trainer != tag.Config().trainer
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--encodr.layers", "3"], "unknown option '--encodr.layers'; did you mean '--encoder.layers'?"),
+        (["--trian", "a"], "unknown option '--trian'; did you mean '--train'?"),
+        (["--trian=a"], "unknown option '--trian'; did you mean '--train'?"),
+        (["--encoder.layers", "x"], "--encoder.layers: expected int, got 'x'; see: strukt train tag --help"),
+        (
+            ["--optimizer.clip", "x"],
+            "--optimizer.clip: expected float, got 'x'; see: strukt train tag --help",
+        ),
+        (["--config", "none.yaml"], "--config: there is no file"),
+        (["words"], "unrecognized arguments: words; see: strukt train tag --help"),
+        (["--criterion", "crm"], "--criterion: expected 'cross-entropy', 'crf', got 'crm'"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(arguments, message):
+    with pytest.raises(UsageError) as raised:
+        parse("tag", arguments)
+    assert str(raised.value).startswith(message)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "encoder: {layesr: 3}",
+            "unknown option 'encoder.layesr' in the file; did you mean 'encoder.layers'?",
+        ),
+        ("encodr: {layers: 3}", "unknown option 'encodr.layers' in the file; did you mean 'encoder.layers'?"),
+        ("encoder: {layers: many}", "--encoder.layers: expected int, got 'many'"),
+        ("encoder: {layers: 3", "Problems parsing config"),
+    ],
+)
+def test_what_is_wrong_in_a_file(tmp_path, text, message):
+    file = tmp_path / "tag.yaml"
+    file.write_text(text)
+    with pytest.raises(UsageError) as raised:
+        parse("tag", ["--config", str(file)])
+    assert str(raised.value).startswith(message)
+
+
+def test_the_nearest_task_is_suggested(capsys):
+    assert main(["train", "dependancy"]) == 2
+    assert capsys.readouterr().err == "error: unknown task 'dependancy'; did you mean 'dependency'?\n"
+
+
+def test_help_explains_the_options(capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "tag", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "--encoder.layers LAYERS Number of layers. (type: int, default: 2)" in text

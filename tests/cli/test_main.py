@@ -1,0 +1,187 @@
+"""The launcher: what it loads, what it prints, and how it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from strukt import errors
+from strukt.cli import console, main
+
+HEAVY = {
+    "torch",
+    "numpy",
+    "scipy",
+    "numba",
+    "lightning",
+    "rich",
+    "transformers",
+    "safetensors",
+    "tensorboard",
+}
+LISTING = "print('LOADED', *{name.partition('.')[0] for name in sys.modules})"
+
+
+def strukt(*arguments: str, **options) -> subprocess.CompletedProcess:
+    program = [sys.executable, "-m", "strukt", *arguments]
+    return subprocess.run(program, capture_output=True, text=True, timeout=120, **options)
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """The packages that a command loads in a process of its own."""
+    program = f"""
+import sys
+from strukt.cli.main import main
+try:
+    main({list(arguments)})
+except SystemExit:
+    pass
+{LISTING}"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120
+    )
+    return set(done.stdout.split("LOADED")[1].split())
+
+
+def test_help_loads_nothing_heavy():
+    assert not loaded_by("--help") & (HEAVY | {"jsonargparse", "yaml"})
+
+
+@pytest.mark.parametrize("task", ["tag", "dependency"])
+def test_help_of_training_loads_no_pytorch(task):
+    loaded = loaded_by("train", task, "--help")
+    assert "jsonargparse" in loaded
+    assert not loaded & HEAVY
+
+
+def test_the_list_of_tasks_needs_no_parser():
+    assert not loaded_by("train", "--help") & (HEAVY | {"jsonargparse", "yaml"})
+
+
+@pytest.mark.parametrize("command", sorted(main.COMMANDS))
+def test_every_command_has_help(command):
+    done = strukt(command, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"usage: strukt {command}")
+    assert done.stderr == ""
+
+
+def test_help_names_every_command():
+    text = strukt("--help").stdout
+    assert all(f"  {command} " in text for command in main.COMMANDS)
+    assert strukt().stdout == strukt("help").stdout == text
+
+
+def test_version():
+    assert strukt("--version").stdout.startswith("strukt 0.")
+
+
+def test_the_nearest_command_is_suggested(capsys):
+    assert main.main(["pedict"]) == 2
+    assert capsys.readouterr().err == "error: unknown command 'pedict'; did you mean 'predict'?\n"
+
+
+def test_all_commands_are_named_when_none_is_near(capsys):
+    assert main.main(["xyzzy"]) == 2
+    assert (
+        capsys.readouterr().err == f"error: unknown command 'xyzzy'; known are: {', '.join(main.COMMANDS)}\n"
+    )
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Makes the launcher meet an exception."""
+
+    def install(exception):
+        def dispatch(arguments):
+            raise exception
+
+        monkeypatch.setattr(main, "dispatch", dispatch)
+
+    return install
+
+
+def test_an_expected_error_is_one_line_without_traceback(failing, capsys):
+    failing(errors.DataError("expected 10 columns,\n found 9", "train.conllu", 12))
+    assert main.main([]) == 2
+    assert capsys.readouterr().err == "error: train.conllu:12: expected 10 columns, found 9\n"
+
+
+def test_an_unexpected_error_is_not_hidden(failing):
+    failing(ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        main.main([])
+
+
+def test_an_interrupt_ends_quietly(failing, capsys):
+    failing(KeyboardInterrupt())
+    assert main.main([]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_warnings_are_one_line(capsys, monkeypatch):
+    import warnings
+
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    monkeypatch.setattr(main, "dispatch", lambda arguments: warnings.warn("repaired\nit", stacklevel=1) or 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        main.main([])
+    assert capsys.readouterr().err == "warning: repaired it\n"
+
+
+def test_a_reader_that_goes_away_ends_it_quietly():
+    program = "from strukt.cli import main; main.help_text = lambda: 'x' * 10**7; exit(main.main([]))"
+    writer = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    writer.stdout.read(10)
+    writer.stdout.close()
+    assert writer.wait(timeout=60) == 0
+    assert writer.stderr.read() == b""
+    writer.stderr.close()
+
+
+def test_control_c_in_a_process_ends_with_130():
+    program = (
+        "import sys, time; from strukt.cli import main\n"
+        "def wait(arguments): print('ready', flush=True); time.sleep(60)\n"
+        "main.dispatch = wait; sys.exit(main.main([]))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout.readline() == b"ready\n"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60) == (b"", b"")
+    assert process.returncode == 130
+
+
+class Terminal:
+    def __init__(self, is_terminal: bool) -> None:
+        self.is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        return self.is_terminal
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "environment", "expected"),
+    [
+        (True, {}, True),
+        (False, {}, False),
+        (True, {"NO_COLOR": "1"}, False),
+        (True, {"NO_COLOR": ""}, True),
+        (True, {"TERM": "dumb"}, False),
+    ],
+)
+def test_colour_only_where_it_is_wanted(monkeypatch, is_terminal, environment, expected):
+    for name in ("NO_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert console.use_colour(Terminal(is_terminal)) is expected
+
+
+def test_there_is_no_colour_in_a_pipe():
+    assert "\x1b" not in strukt("nothing", env={**os.environ, "TERM": "xterm-256color"}).stderr
