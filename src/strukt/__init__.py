@@ -1,1 +1,56 @@
-"""Structured inference as differentiable PyTorch layers."""
+"""Structured inference as differentiable PyTorch layers.
+
+Names are loaded on first use, so that ``import strukt`` costs nothing beyond Python itself.
+
+Example:
+    >>> import torch, strukt
+    >>> strukt.LinearChain(torch.zeros(3, 2), torch.zeros(2, 2)).log_count.exp()
+    tensor(8.)
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import version as _version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree, StructuredDistribution
+    from strukt.errors import DataError, InfeasibleError, MissingExtraError, StruktError
+    from strukt.train.bundle import load
+
+_HOMES = {
+    "LinearChain": "strukt.distributions",
+    "NonProjectiveTree": "strukt.distributions",
+    "ProjectiveTree": "strukt.distributions",
+    "StructuredDistribution": "strukt.distributions",
+    "DataError": "strukt.errors",
+    "InfeasibleError": "strukt.errors",
+    "MissingExtraError": "strukt.errors",
+    "StruktError": "strukt.errors",
+    "load": "strukt.train.bundle",
+}
+
+__all__ = [
+    "DataError",
+    "InfeasibleError",
+    "LinearChain",
+    "MissingExtraError",
+    "NonProjectiveTree",
+    "ProjectiveTree",
+    "StructuredDistribution",
+    "StruktError",
+    "load",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _version("strukt")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'strukt' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

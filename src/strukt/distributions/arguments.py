@@ -1,0 +1,90 @@
+"""Checks of what a structure is given: shapes, types and devices, with errors that say how to mend them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels import guards
+
+
+def scores(name: str, value: Tensor, axes: str, dim: int) -> None:
+    """Check that a score tensor is a floating-point tensor with at least ``dim`` axes.
+
+    Raises:
+        ValueError: If it is not.
+    """
+    if not isinstance(value, Tensor):
+        raise ValueError(f"{name} is a {type(value).__name__}; expected a floating-point tensor of shape {axes}")
+    if not value.is_floating_point():
+        raise ValueError(f"{name} has dtype {value.dtype}; expected a floating-point tensor, e.g. {name}.float()")
+    if value.dim() < dim:
+        raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {axes}")
+
+
+def common_dtype(values: tuple[Tensor, ...], names: tuple[str, ...]) -> tuple[Tensor, ...]:
+    """Score tensors in one type: the widest given, and at least float32.
+
+    Raises:
+        ValueError: If they are on different devices.
+    """
+    dtype = torch.float32
+    for value, name in zip(values, names, strict=True):
+        dtype = torch.promote_types(dtype, value.dtype)
+        if value.device != values[0].device:
+            raise ValueError(
+                f"{name} is on {value.device} and {names[0]} on {values[0].device}; move both to the same device"
+            )
+    return tuple(value.to(dtype) for value in values)
+
+
+def lengths(value: Tensor | None, batch_shape: torch.Size, longest: int, device: torch.device) -> Tensor:
+    """Lengths as a LongTensor of shape ``batch_shape``.
+
+    Raises:
+        ValueError: If the shape, type or device is wrong, or a length is not between 0 and ``longest``.
+    """
+    if value is None:
+        return torch.full(batch_shape, longest, dtype=torch.int64, device=device)
+    if not isinstance(value, Tensor) or value.is_floating_point() or value.is_complex() or value.dtype == torch.bool:
+        given = value.dtype if isinstance(value, Tensor) else type(value).__name__
+        raise ValueError(f"lengths is of type {given}; expected a LongTensor of shape {tuple(batch_shape)}")
+    if value.shape != batch_shape:
+        raise ValueError(f"lengths has shape {tuple(value.shape)}; expected {tuple(batch_shape)}, one for each item")
+    if value.device != device:
+        raise ValueError(f"lengths is on {value.device} and the scores on {device}; use lengths.to(scores.device)")
+    flat = guards.require_lengths(value.to(torch.int64).reshape(batch_shape.numel()), longest)
+    return flat.reshape(batch_shape)
+
+
+def mask(name: str, value: Tensor | None, main: Tensor) -> None:
+    """Check that a part mask is Boolean and broadcasts to the main scores.
+
+    Raises:
+        ValueError: If it does not.
+    """
+    if value is None:
+        return
+    if value.dtype != torch.bool:
+        raise ValueError(f"{name} has dtype {value.dtype}; expected a Boolean mask of shape {tuple(main.shape)}")
+    if value.shape != main.shape:
+        raise ValueError(f"{name} has shape {tuple(value.shape)}; expected that of the scores, {tuple(main.shape)}")
+
+
+def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> None:
+    """Check that events are integers of shape ``sample_shape + batch_shape + event_shape``.
+
+    Raises:
+        ValueError: If they are not.
+    """
+    if value.is_floating_point() or value.dtype == torch.bool:
+        raise ValueError(f"the event has dtype {value.dtype}; expected integers, as `mode` and `sample` give them")
+    try:
+        fits = torch.broadcast_shapes(value.shape, batch_shape + event_shape)[-1:] == value.shape[-1:]
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"the event has shape {tuple(value.shape)}; expected it to end in batch_shape + event_shape = "
+            f"{tuple(batch_shape + event_shape)}"
+        )

@@ -1,0 +1,113 @@
+"""Sequences of tags: the linear-chain conditional random field."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from strukt.distributions import arguments
+from strukt.distributions.positional import PositionalStructure
+from strukt.kernels import chain
+from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.semiring import NEG_INF
+
+
+class LinearChain(PositionalStructure):
+    """Tag sequences scored by each tag and by each pair of neighbours (Lafferty et al. 2001).
+
+    Args:
+        unary: ``batch + (n, c)``, the score of each tag at each position.
+        transition: ``[i, j]`` scores tag i followed by tag j. Shared ``(c, c)``, one for each item
+            ``batch + (c, c)``, or one for each step ``batch + (n - 1, c, c)``.
+        lengths: ``batch``; all n if None.
+        validate_args: Whether to check values as well as shapes.
+
+    Events are tags ``batch + (n,)``. All operators take O(n c^2) time an item (`topk` k^2 times that,
+    `sample` O(n c) more a sample); `log_partition` keeps O(n c) memory for its gradient.
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Example:
+        >>> unary = torch.tensor([[1.0, 0.0], [0.0, 0.5], [0.0, 0.0]])
+        >>> chain = LinearChain(unary, torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+        >>> chain.mode
+        tensor([0, 1, 0])
+        >>> chain.log_prob(chain.mode).exp()
+        tensor(0.4330)
+        >>> chain.marginals
+        tensor([[0.7589, 0.2411],
+                [0.2804, 0.7196],
+                [0.6014, 0.3986]])
+    """
+
+    oracles: ClassVar[Oracles] = chain.ORACLES
+    score_names: ClassVar[tuple[str, ...]] = ("unary", "transition")
+
+    def __init__(
+        self, unary: Tensor, transition: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None
+    ) -> None:
+        arguments.scores("unary", unary, "batch + (n, c)", 2)
+        arguments.scores("transition", transition, "(c, c), batch + (c, c) or batch + (n - 1, c, c)", 2)
+        transition = _fitting(unary, transition)
+        steps = -1 if transition.shape[-3] == unary.shape[-2] - 1 else UNBOUNDED
+        self.extents = ([0, UNBOUNDED], [steps, UNBOUNDED, UNBOUNDED])
+        super().__init__((unary, transition), lengths, (), validate_args)
+
+    @property
+    def transition_marginals(self) -> Tensor:
+        """The probability of each pair of neighbouring tags: ``batch + (n - 1, c, c)``; differentiable."""
+        unary, transition = self.scores
+        n, c = unary.shape[-2:]
+        steps = transition.expand(*self.batch_shape, max(n - 1, 0), c, c)
+        unary, _, *rest = self._arguments()
+        flat = steps.reshape(self._batch_size(), *steps.shape[-3:])
+        return self._to_batch(self.oracles.marginals(unary, flat, *rest)[1])
+
+    @property
+    def max_marginals(self) -> Tensor:
+        found = chain.max_marginals(*self._arguments())
+        return torch.where(self._parts_within, self._to_batch(found), NEG_INF)
+
+    def score(self, event: Tensor) -> Tensor:
+        transition = self.scores[1]
+        tags = self._chosen(event).sum(-1)
+        n, c = self.scores[0].shape[-2:]
+        if n < 2 or not c:
+            return tags
+        pairs = event.clamp(0, c - 1)
+        pairs = pairs[..., :-1] * c + pairs[..., 1:]
+        flat = transition.flatten(-2)
+        shape = torch.broadcast_shapes(pairs.shape, flat.shape[:-1], self.batch_shape + (n - 1,))
+        chosen = flat.expand(*shape, c * c).gather(-1, pairs.expand(shape).unsqueeze(-1)).squeeze(-1)
+        return tags + torch.where(self._positions[..., 1:], chosen, torch.zeros_like(chosen)).sum(-1)
+
+    def is_structure(self, event: Tensor) -> Tensor:
+        return self._in_range(event)
+
+
+def _fitting(unary: Tensor, transition: Tensor) -> Tensor:
+    """The transition with all batch axes (of size 1 if it is shared) and a step axis: ``(..., s, c, c)``.
+
+    Raises:
+        ValueError: If it fits the unary scores in none of the three ways.
+    """
+    *batch, n, c = unary.shape
+    given = transition.shape
+    if transition.dim() == 2:
+        transition = transition.view(*(1,) * (len(batch) + 1), *given)
+    elif transition.dim() == unary.dim():
+        transition = transition.unsqueeze(-3)
+    if transition.dim() == unary.dim() + 1:
+        steps = transition.shape[-3]
+        batched = transition.shape[:-3]
+        fits = steps in (1, max(n - 1, 0)) and transition.shape[-2:] == (c, c)
+        if fits and all(have in (1, want) for have, want in zip(batched, batch, strict=True)):
+            return transition
+    raise ValueError(
+        f"transition has shape {tuple(given)}, which does not fit unary of shape {tuple(unary.shape)}; expected "
+        f"({c}, {c}), {(*batch, c, c)} or {(*batch, max(n - 1, 0), c, c)}"
+    )

@@ -1,0 +1,366 @@
+"""StructuredDistribution: everything a structure can do, said once.
+
+A structure supplies its oracles (`strukt.kernels.oracles`) and what an event means in parts; all operators
+follow from these.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from torch.distributions import Distribution, constraints
+from torch.distributions.kl import register_kl
+from typing_extensions import Self
+
+from strukt.distributions import arguments
+from strukt.inference.sparsemap import SparseMAP, sparsemap
+from strukt.kernels import guards
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.semiring import NEG_INF
+
+
+class StructuredDistribution(Distribution, abc.ABC):
+    """A distribution over structures whose score is the sum of the scores of their parts.
+
+    Args:
+        scores: The score tensors, the main one first: batch axes, then part axes.
+        lengths: ``batch``, or None if every item is as long as the scores.
+        options: The structure's Boolean options, in the order of its constructor.
+        validate_args: Whether to check values as well as shapes; on by default, as in PyTorch.
+
+    A subclass's constructor takes ``(*scores, lengths, *options, validate_args)`` in this order.
+    """
+
+    arg_constraints: ClassVar[dict[str, Any]] = {}
+    has_enumerate_support = True
+
+    oracles: ClassVar[Oracles]
+    score_names: ClassVar[tuple[str, ...]]
+    extents: tuple[list[int], ...]
+    """For each score tensor, how far each of its part axes reaches beyond the length (`guards.within`)."""
+
+    def __init__(
+        self, scores: tuple[Tensor, ...], lengths: Tensor | None, options: tuple[bool, ...], validate_args: bool | None
+    ) -> None:
+        main = scores[0]
+        dim = len(self.extents[0])
+        batch_shape, n = main.shape[:-dim], main.shape[-dim]
+        self.scores = arguments.common_dtype(scores, self.score_names)
+        self.options = options
+        self.lengths = arguments.lengths(lengths, batch_shape, n, main.device)
+        super().__init__(batch_shape, self._event_shape_of(main), validate_args=validate_args)
+        if self._validate_args:
+            self._check_values()
+
+    def _event_shape_of(self, main: Tensor) -> torch.Size:
+        """The shape of one event, from the main scores."""
+        return main.shape[len(main.shape) - len(self.extents[0]) :][:1]
+
+    # What a structure says of itself.
+
+    @abc.abstractmethod
+    def score(self, event: Tensor) -> Tensor:
+        """The sum of the scores of an event's parts.
+
+        Args:
+            event: ``sample_shape + batch + event_shape``.
+
+        Returns:
+            ``sample_shape + batch``; -inf for events with a forbidden part. Differentiable.
+        """
+
+    @abc.abstractmethod
+    def to_parts(self, event: Tensor) -> Tensor:
+        """Events as 0/1 vectors of parts, in the shape of the main scores and of their type."""
+
+    @abc.abstractmethod
+    def from_parts(self, parts: Tensor) -> Tensor:
+        """The inverse of `to_parts`."""
+
+    @abc.abstractmethod
+    def is_structure(self, event: Tensor) -> Tensor:
+        """Which events are structures of this kind, forbidden or not: ``sample_shape + batch``, Boolean."""
+
+    @abc.abstractmethod
+    def _excluded_by(self, required: Tensor) -> Tensor:
+        """The parts that no structure with the required parts can use."""
+
+    @abc.abstractmethod
+    def _contradicting(self, event: Tensor, known: Tensor) -> Tensor:
+        """The parts that disagree with an event where it is known."""
+
+    @abc.abstractmethod
+    def _candidates(self) -> Tensor:
+        """A superset of all events of one full-length item, ``(candidates, *event_shape)``."""
+
+    # Sums over all structures.
+
+    @property
+    def log_partition(self) -> Tensor:
+        """Log of the summed exponentiated scores of all structures, ``batch``; twice differentiable."""
+        return self._to_batch(self.oracles.log_partition(*self._arguments()))
+
+    @property
+    def marginals(self) -> Tensor:
+        """The probability of each part, in the shape of the main scores; differentiable."""
+        return self._to_batch(self.oracles.marginals(*self._arguments())[0])
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The log-probability of events: ``sample_shape + batch``.
+
+        Raises:
+            ValueError: If an event is not a structure (checked with ``validate_args``).
+        """
+        if self._validate_args:
+            self._validate_sample(value)
+        return _log_ratio(self.score(value), self.log_partition)
+
+    def entropy(self) -> Tensor:
+        """``batch``, in nats."""
+        return self._to_batch(self.oracles.reference.entropy(*self._arguments()))
+
+    def cross_entropy(self, other: Self) -> Tensor:
+        """-E[log other] under this distribution: ``batch``, in nats; +inf where it allows what other forbids."""
+        self._require_same_kind(other)
+        mine, theirs = self._arguments(), other._arguments()
+        count = len(self.scores)
+        batch = self._batch_size()
+        scores, others = (
+            tuple(score.expand(batch, *score.shape[1:]) for score in given[:count]) for given in (mine, theirs)
+        )
+        return self._to_batch(self.oracles.reference.cross_entropy(scores, others, *mine[count:]))
+
+    def expectation(self, values: Tensor) -> Tensor:
+        """The expected sum of ``values``, one for each main part, over the parts used: ``batch``."""
+        marginals = self.marginals
+        used = torch.where(marginals == 0, torch.zeros_like(marginals), marginals * values)
+        return used.flatten(len(self.batch_shape)).sum(-1)
+
+    @property
+    def log_count(self) -> Tensor:
+        """Log of the number of structures that are not forbidden: ``batch``."""
+        return self._with_scores(*(_forbidden_only(score) for score in self.scores)).log_partition
+
+    # Best structures.
+
+    @property
+    def mode(self) -> Tensor:
+        """A structure of the highest score: ``batch + event_shape``.
+
+        Raises:
+            InfeasibleError: If every structure of some item is forbidden.
+        """
+        events, scores = self.oracles.best(*self._arguments())
+        return self._to_batch(guards.require_feasible(events, scores))
+
+    @property
+    def max_score(self) -> Tensor:
+        """The highest score, ``batch``; its gradient is the parts of the mode."""
+        events, scores = self.oracles.best(*self._arguments())
+        return self._exact_scores(self._to_batch(events), self._to_batch(scores))
+
+    def topk(self, k: int) -> tuple[Tensor, Tensor]:
+        """The k best structures.
+
+        Returns:
+            Scores ``batch + (k,)``, descending, and events ``batch + (k,) + event_shape``. Where there are fewer
+            than k structures: -inf and -1.
+        """
+        if k < 1:
+            raise ValueError(f"k is {k}; expected at least 1")
+        events, scores = self.oracles.kbest(*self._arguments(), k)
+        events, scores = self._to_batch(events), self._to_batch(scores)
+        axis = len(self.batch_shape)
+        exact = self._exact_scores(events.movedim(axis, 0), scores.movedim(axis, 0))
+        return exact.movedim(0, axis), events
+
+    @property
+    @abc.abstractmethod
+    def max_marginals(self) -> Tensor:
+        """For each part the best score among the structures that use it, in the shape of the main scores."""
+
+    @property
+    def mbr(self) -> Tensor:
+        """The structure of the highest expected number of parts in common: ``batch + event_shape``."""
+        main, *others = self.scores
+        wanted = torch.where(main == NEG_INF, main, self.marginals)
+        return self._with_scores(wanted, *(_forbidden_only(score) for score in others)).mode
+
+    # Samples.
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Independent exact samples: ``sample_shape + batch + event_shape``.
+
+        Raises:
+            InfeasibleError: If every structure of some item is forbidden.
+        """
+        shape = torch.Size(sample_shape)
+        events, log_partition = self.oracles.sample(*self._arguments(), shape.numel())
+        events = self._to_batch(guards.require_feasible(events, log_partition))
+        axis = len(self.batch_shape)
+        return events.movedim(axis, 0).reshape(shape + self.batch_shape + self.event_shape)
+
+    # Other distributions made from this one.
+
+    def condition(self, required: Tensor | None = None, forbidden: Tensor | None = None) -> Self:
+        """The distribution given that all required parts are used and no forbidden part is.
+
+        Args:
+            required: Boolean, the shape of the main scores.
+            forbidden: Boolean, the shape of the main scores.
+        """
+        main, *others = self.scores
+        for name, mask in (("required", required), ("forbidden", forbidden)):
+            arguments.mask(name, mask, main)
+        if required is not None:
+            main = main.masked_fill(self._excluded_by(required), NEG_INF)
+        if forbidden is not None:
+            main = main.masked_fill(forbidden, NEG_INF)
+        return self._with_scores(main, *others)
+
+    def partial_log_prob(self, event: Tensor, known: Tensor) -> Tensor:
+        """The log-probability of agreeing with ``event`` wherever ``known`` holds (``batch + event_shape``)."""
+        agreeing = self.condition(forbidden=self._contradicting(event, known))
+        return _log_ratio(agreeing.log_partition, self.log_partition)
+
+    def sparsemap(self, max_iterations: int = 200, tolerance: float = 1e-9) -> SparseMAP:
+        """The sparse marginals: the point of the marginal polytope nearest to the main scores.
+
+        Scores other than the main ones enter linearly, as in SparseMAP (Niculae et al. 2018, equation 5).
+
+        Args:
+            max_iterations: Bound on the calls of the mode oracle for one item.
+            tolerance: On the duality gap.
+        """
+        flat = self._flatten()
+        main, *others = flat.scores
+        found = sparsemap(
+            main,
+            lambda scores: flat._with_scores(scores, *others).mode,
+            flat.score,
+            flat.to_parts,
+            max_iterations,
+            tolerance,
+        )
+        return SparseMAP(*(self._to_batch(value) for value in (found.marginals, found.weights, found.events)))
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
+        """The same distributions with more batch axes in front, or axes of size 1 enlarged; nothing is copied."""
+        batch_shape = torch.Size(batch_shape)
+        scores = []
+        for index, (score, extents) in enumerate(zip(self.scores, self.extents, strict=True)):
+            batched, parts = _split_shape(score, len(extents))
+            shared = index and batched.numel() == 1
+            scores.append(score.expand((torch.Size([1] * len(batch_shape)) if shared else batch_shape) + parts))
+        return type(self)(*scores, self.lengths.expand(batch_shape), *self.options, validate_args=False)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All events, forbidden ones included: ``(count,) + batch + event_shape``; small sizes only.
+
+        Raises:
+            NotImplementedError: If lengths differ, because then so do the supports.
+            ValueError: If there are too many.
+        """
+        if self.lengths.numel() and bool((self.lengths != self.event_shape[0]).any()):
+            raise NotImplementedError(
+                "items of different lengths have different supports; enumerate each item on its own"
+            )
+        candidates = self._candidates()
+        one = candidates.reshape(len(candidates), *(1,) * len(self.batch_shape), *self.event_shape)
+        everywhere = one.expand(len(candidates), *self.batch_shape, *self.event_shape)
+        valid = self.is_structure(everywhere).reshape(len(candidates), -1)[:, :1].squeeze(1)
+        return everywhere[valid] if expand else one[valid]
+
+    # Shapes, checks, helpers.
+
+    @constraints.dependent_property(is_discrete=True, event_dim=1)
+    def support(self) -> constraints.Constraint:
+        """The structures of this kind, as a constraint whose ``check`` is `is_structure`."""
+        return _Structures(self)
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{name}: {tuple(score.shape)}" for name, score in zip(self.score_names, self.scores, strict=True))
+        return f"{type(self).__name__}({shapes})"
+
+    def _with_scores(self, *scores: Tensor) -> Self:
+        return type(self)(*scores, self.lengths, *self.options, validate_args=False)
+
+    def _flatten(self) -> Self:
+        """The same items along one batch axis."""
+        return type(self)(*self._arguments(), validate_args=False)
+
+    def _batch_size(self) -> int:
+        return math.prod(self.batch_shape)
+
+    def _arguments(self) -> tuple[Any, ...]:
+        """Scores, lengths and options as the oracles take them: one batch axis, of size 1 where all share."""
+        batch = self._batch_size()
+        flat = []
+        for index, (score, extents) in enumerate(zip(self.scores, self.extents, strict=True)):
+            batched, parts = _split_shape(score, len(extents))
+            if index and batched.numel() == 1:
+                flat.append(score.reshape(1, *parts))
+            else:
+                flat.append(score.expand(self.batch_shape + parts).reshape(batch, *parts))
+        return (*flat, self.lengths.reshape(batch), *self.options)
+
+    def _to_batch(self, flat: Tensor) -> Tensor:
+        return flat.reshape(self.batch_shape + flat.shape[1:])
+
+    def _exact_scores(self, events: Tensor, found: Tensor) -> Tensor:
+        """The scores of events, differentiable; -inf where none was found."""
+        return torch.where(found == NEG_INF, NEG_INF, self.score(events))
+
+    def _check_values(self) -> None:
+        *scores, lengths = self._arguments()[: len(self.scores) + 1]
+        if not len(lengths):
+            return
+        for name, score, extents in zip(self.score_names, scores, self.extents, strict=True):
+            reach = lengths if len(score) == len(lengths) else lengths.amax(0, keepdim=True)
+            guards.require_scores(score.detach(), reach, extents, name)
+
+    def _validate_sample(self, value: Tensor) -> None:
+        arguments.event(value, self.batch_shape, self.event_shape)
+        guards.require_support(self.is_structure(value), f"a structure of {type(self).__name__}")
+
+    def _require_same_kind(self, other: Any) -> None:
+        if type(other) is not type(self) or other.options != self.options:
+            raise NotImplementedError(f"{self} and {other} are distributions over different structures")
+
+
+class _Structures(constraints.Constraint):
+    is_discrete = True
+    event_dim = 1
+
+    def __init__(self, distribution: StructuredDistribution) -> None:
+        self._distribution = distribution
+        super().__init__()
+
+    def check(self, value: Tensor) -> Tensor:
+        return self._distribution.is_structure(value)
+
+
+def _split_shape(score: Tensor, dim: int) -> tuple[torch.Size, torch.Size]:
+    """Batch and part axes of a score tensor with ``dim`` part axes."""
+    return score.shape[: score.dim() - dim], score.shape[score.dim() - dim :]
+
+
+def _log_ratio(numerator: Tensor, denominator: Tensor) -> Tensor:
+    """The difference of two logs, -inf where the numerator is -inf."""
+    impossible = (numerator == NEG_INF) | (denominator == NEG_INF)
+    return torch.where(impossible, NEG_INF, numerator - torch.where(impossible, 0.0, denominator))
+
+
+def _forbidden_only(scores: Tensor) -> Tensor:
+    """-inf for forbidden parts and 0 for all others."""
+    return torch.where(scores == NEG_INF, NEG_INF, torch.zeros_like(scores)).detach()
+
+
+@register_kl(StructuredDistribution, StructuredDistribution)
+def _kl(p: StructuredDistribution, q: StructuredDistribution) -> Tensor:
+    return p.cross_entropy(q) - p.entropy()

@@ -1,0 +1,88 @@
+"""Structures whose event names one alternative for each position: tags of words, heads of words."""
+
+from __future__ import annotations
+
+import abc
+
+import torch
+from torch import Tensor
+
+from strukt.distributions.distribution import StructuredDistribution
+from strukt.kernels import guards
+from strukt.kernels.semiring import NEG_INF
+
+MOST_CANDIDATES = 1 << 22
+
+
+class PositionalStructure(StructuredDistribution, abc.ABC):
+    """A structure with main scores ``batch + (n, alternatives)`` and events ``batch + (n,)``; -1 is padding."""
+
+    def to_parts(self, event: Tensor) -> Tensor:
+        main = self.scores[0]
+        inside = self._positions & (event >= 0)
+        used = inside.unsqueeze(-1) & (event.unsqueeze(-1) == torch.arange(main.shape[-1], device=main.device))
+        return used.to(main.dtype)
+
+    def from_parts(self, parts: Tensor) -> Tensor:
+        if not parts.shape[-1]:
+            return torch.full(parts.shape[:-1], -1, dtype=torch.int64, device=parts.device)
+        return torch.where((parts > 0).any(-1), parts.argmax(-1), -1)
+
+    @property
+    def max_marginals(self) -> Tensor:
+        main = self.scores[0]
+        n, alternatives = main.shape[-2:]
+        each = torch.eye(alternatives, dtype=torch.bool, device=main.device)
+        each = each.view(alternatives, *(1,) * len(self.batch_shape), alternatives)
+        copies = self.expand(torch.Size([alternatives]) + self.batch_shape)
+        rows = []
+        for position in range(n):
+            required = torch.zeros(copies.scores[0].shape, dtype=torch.bool, device=main.device)
+            required[..., position, :] = each
+            rows.append(copies.condition(required).max_score.movedim(0, -1))
+        best = torch.stack(rows, -2) if rows else torch.zeros_like(main)
+        return torch.where(self._parts_within, best, NEG_INF)
+
+    @property
+    def _positions(self) -> Tensor:
+        """Which positions lie within the lengths: ``batch + (n,)``."""
+        return torch.arange(self.event_shape[0], device=self.lengths.device) < self.lengths.unsqueeze(-1)
+
+    @property
+    def _parts_within(self) -> Tensor:
+        """Which main parts lie within the lengths: ``batch + (n, alternatives)``."""
+        main = self.scores[0]
+        shape = main.shape[-2:]
+        flat = guards.within(self.lengths.reshape(self._batch_size()), shape, self.extents[0])
+        return self._to_batch(flat.expand(-1, *shape))
+
+    def _chosen(self, event: Tensor) -> Tensor:
+        """The main score of each position's alternative: the event's shape; 0 in the padding."""
+        main = self.scores[0]
+        if not main.shape[-1]:
+            return torch.zeros(event.shape, dtype=main.dtype, device=main.device)
+        index = event.clamp(0, main.shape[-1] - 1).unsqueeze(-1)
+        shape = torch.broadcast_shapes(index.shape[:-1], main.shape[:-1])
+        found = main.expand(*shape, -1).gather(-1, index.expand(*shape, 1)).squeeze(-1)
+        return torch.where(self._positions, found, torch.zeros_like(found))
+
+    def _in_range(self, event: Tensor) -> Tensor:
+        """Which events name an alternative at each position within the length."""
+        named = (event >= 0) & (event < self.scores[0].shape[-1])
+        return (named | ~self._positions).all(-1)
+
+    def _excluded_by(self, required: Tensor) -> Tensor:
+        """All other alternatives of a position with a required one."""
+        return required.any(-1, keepdim=True) & (~required | (required.sum(-1, keepdim=True) > 1))
+
+    def _contradicting(self, event: Tensor, known: Tensor) -> Tensor:
+        alternatives = torch.arange(self.scores[0].shape[-1], device=event.device)
+        return (known & self._positions).unsqueeze(-1) & (event.unsqueeze(-1) != alternatives)
+
+    def _candidates(self) -> Tensor:
+        main = self.scores[0]
+        n, alternatives = main.shape[-2:]
+        if alternatives**n > MOST_CANDIDATES:
+            raise ValueError(f"{alternatives} to the power of {n} events are too many to enumerate")
+        axis = torch.arange(alternatives, device=main.device)
+        return torch.cartesian_prod(*[axis] * n).reshape(-1, n) if n else axis.new_zeros(1, 0)

@@ -1,0 +1,1 @@
+"""Algorithms over the oracles of a structure; they know no class."""

@@ -1,0 +1,124 @@
+"""What autograd, ``torch.func`` and ``torch.compile`` need to know of an operator of `strukt.kernels.oracles`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+Scores = tuple[Tensor, ...]
+
+
+def pull_back(function: Callable[..., Tensor], scores: Scores, weights: Tensor) -> Scores:
+    """The gradient of the weighted sum of ``function(*scores)``, whatever the grad mode around it is."""
+    with torch.inference_mode(False), torch.enable_grad():
+        leaves = [score.detach().clone().requires_grad_() for score in scores]
+        found = torch.autograd.grad(function(*leaves), leaves, weights.clone(), allow_unused=True)
+    return tuple(torch.zeros_like(leaf) if grad is None else grad for leaf, grad in zip(leaves, found, strict=True))
+
+
+def as_tuple(result: Any) -> Scores:
+    return result if isinstance(result, tuple) else (result,)
+
+
+def _keep(context: Any, inputs: tuple[Any, ...], *more: Tensor) -> None:
+    tensors = [value for value in inputs if isinstance(value, Tensor)]
+    context.options = tuple(value for value in inputs if not isinstance(value, Tensor))
+    context.save_for_backward(*tensors, *more)
+
+
+def _over_batch(function: Any, info: Any, in_dims: tuple[Any, ...], arguments: tuple[Any, ...]) -> tuple[Any, Any]:
+    """The vmap rule of every operator: the mapped axis joins the batch axis."""
+    size = info.batch_size
+
+    def join(value: Any, axis: int | None) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        value = value.expand(size, *value.shape) if axis is None else value.movedim(axis, 0)
+        return value.reshape(-1, *value.shape[2:])
+
+    result = function.apply(*(join(value, axis) for value, axis in zip(arguments, in_dims, strict=True)))
+    if isinstance(result, Tensor):
+        return result.unflatten(0, (size, result.shape[0] // size)), 0
+    parts = tuple(part.unflatten(0, (size, part.shape[0] // size)) for part in result)
+    return parts, (0,) * len(parts)
+
+
+def outside_function(operator: Any, derivative: Callable[..., Scores]) -> Any:
+    """The weighted marginals; ``derivative`` gives the gradients in the scores and in the weights."""
+
+    class Outside(torch.autograd.Function):
+        @staticmethod
+        def forward(*arguments: Any) -> Any:
+            return operator(*arguments)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            *rest, _ = inputs
+            _keep(ctx, tuple(rest))
+
+        @staticmethod
+        def backward(ctx: Any, *directions: Tensor) -> Any:
+            *tensors, weights = ctx.saved_tensors
+            *grads, weights_grad = derivative((*tensors, *ctx.options), weights, directions)
+            return (*grads, None, *(None for _ in ctx.options), weights_grad, None)
+
+        @staticmethod
+        def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
+            return _over_batch(Outside, info, in_dims, arguments)
+
+    return Outside
+
+
+def inside_function(operator: Any, outside: Any, outside_operator: Any) -> Any:
+    """The log-partition and its chart; the backward pass is the outside pass."""
+
+    class Inside(torch.autograd.Function):
+        @staticmethod
+        def forward(*arguments: Any) -> Any:
+            return operator(*arguments)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            ctx.mark_non_differentiable(output[1])
+            _keep(ctx, inputs, output[1])
+
+        @staticmethod
+        def backward(ctx: Any, grad: Tensor, _: Any) -> Any:
+            *tensors, chart = ctx.saved_tensors
+            # A compiled backward pass is never differentiated again, so that the bare operator will do.
+            compute = outside_operator if torch.compiler.is_compiling() else outside.apply
+            grads = as_tuple(compute(*tensors, *ctx.options, grad, chart))
+            return (*grads, None, *(None for _ in ctx.options))
+
+        @staticmethod
+        def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
+            return _over_batch(Inside, info, in_dims, arguments)
+
+    return Inside
+
+
+def constant_function(operator: Any) -> Any:
+    """An operator whose result has no derivative."""
+
+    class Constant(torch.autograd.Function):
+        @staticmethod
+        def forward(*arguments: Any) -> Any:
+            return operator(*arguments)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            ctx.mark_non_differentiable(*as_tuple(output))
+            ctx.count = len(inputs)
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            return (None,) * ctx.count
+
+        @staticmethod
+        def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
+            return _over_batch(Constant, info, in_dims, arguments)
+
+    return Constant

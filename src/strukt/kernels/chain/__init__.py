@@ -1,0 +1,8 @@
+"""Linear chains: the forward recursion over tags."""
+
+from strukt.kernels.chain.reference import REFERENCE, max_marginals
+from strukt.kernels.oracles import Oracles
+
+ORACLES = Oracles("chain", scores=("unary", "transition"), options=(), reference=REFERENCE)
+
+__all__ = ["ORACLES", "max_marginals"]

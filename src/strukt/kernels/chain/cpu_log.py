@@ -1,0 +1,226 @@
+"""Kernels of the linear chain in log space: max-plus, sampling, and sums where probabilities would underflow.
+
+Scores of a step are kept relative to the best of the step, so that long chains lose no precision.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from strukt.kernels.jit import exp, kernel
+
+Array = npt.NDArray[Any]
+
+
+@kernel
+def _enter_log(alpha: Array, transition: Array, top: Array, out: Array) -> None:
+    """out[j] = logsumexp_i(alpha[i] + transition[i, j])."""
+    _enter_max(alpha, transition, top)
+    c = out.shape[0]
+    out[:] = 0.0
+    for i in range(c):
+        a = alpha[i]
+        if a > -np.inf:
+            for j in range(c):
+                shift = top[j] if top[j] > -np.inf else 0.0
+                out[j] += exp(a + transition[i, j] - shift)
+    for j in range(c):
+        out[j] = np.log(out[j]) + top[j] if out[j] > 0.0 else -np.inf
+
+
+@kernel
+def _enter_max(alpha: Array, transition: Array, out: Array) -> None:
+    """out[j] = max_i(alpha[i] + transition[i, j])."""
+    c = out.shape[0]
+    out[:] = -np.inf
+    for i in range(c):
+        a = alpha[i]
+        for j in range(c):
+            value = a + transition[i, j]
+            out[j] = value if value > out[j] else out[j]
+
+
+@kernel
+def _rebase(scores: Array) -> float:
+    """Make the largest of the scores 0 and give what it was."""
+    top = -np.inf
+    for j in range(scores.shape[0]):
+        top = max(top, scores[j])
+    if top > -np.inf:
+        for j in range(scores.shape[0]):
+            scores[j] -= top
+    return top
+
+
+@kernel
+def _log_sum(scores: Array) -> float:
+    """The log-sum-exp of scores of which the largest is 0."""
+    total = 0.0
+    for j in range(scores.shape[0]):
+        total += exp(scores[j])
+    return np.log(total)  # type: ignore[no-any-return]
+
+
+@kernel
+def forward_item(unary: Array, transition: Array, length: int, chart: Array) -> float:
+    """The log-partition of one item; the chart gets forward scores relative to the best of each step."""
+    c = unary.shape[1]
+    alpha = np.empty(c)
+    entered = np.zeros(c)
+    top = np.empty(c)
+    total = 0.0
+    for t in range(length):
+        if t > 0:
+            _enter_log(alpha, transition[min(t, transition.shape[0]) - 1].astype(np.float64), top, entered)
+        for j in range(c):
+            alpha[j] = entered[j] + unary[t, j]
+        shift = _rebase(alpha)
+        if shift == -np.inf:
+            return -np.inf
+        total += shift
+        for j in range(c):
+            chart[t, j] = alpha[j]
+    return total + _log_sum(alpha)
+
+
+@kernel
+def backward(
+    unary: Array, transition: Array, lengths: Array, weights: Array, chart: Array, tags: Array, pairs: Array,
+    start: int, step: int,
+) -> None:  # fmt: skip
+    """Weighted marginals of the items whose chart is in log space; others are left as they are."""
+    batch, _, c = unary.shape
+    beta = np.empty(c)
+    onward = np.empty(c)
+    for b in range(start, batch, step):
+        if lengths[b] == 0 or chart[b, 0, c] >= 0.0:
+            continue
+        beta[:] = 0.0
+        _normalised(chart[b, lengths[b] - 1], beta, weights[b], tags[b, lengths[b] - 1])
+        for t in range(lengths[b] - 2, -1, -1):
+            s = min(t, transition.shape[1] - 1)
+            scores = transition[b * transition.shape[0] // batch, s]
+            for j in range(c):
+                onward[j] = beta[j] + unary[b, t + 1, j]
+            for i in range(c):
+                top = -np.inf
+                for j in range(c):
+                    top = max(top, scores[i, j] + onward[j])
+                total = 0.0
+                if top > -np.inf:
+                    for j in range(c):
+                        total += exp(scores[i, j] + onward[j] - top)
+                beta[i] = top + np.log(total) if total > 0.0 else -np.inf
+            log_mass = _normalised(chart[b, t], beta, weights[b], tags[b, t])
+            for i in range(c):
+                alpha = chart[b, t, i] - log_mass
+                for j in range(c):
+                    pairs[b, s, i, j] += weights[b] * exp(alpha + scores[i, j] + onward[j])
+            _rebase(beta)
+
+
+@kernel
+def _normalised(alpha: Array, beta: Array, weight: float, out: Array) -> float:
+    """out = weight * softmax(alpha + beta); gives the log of the normaliser."""
+    c = beta.shape[0]
+    top = -np.inf
+    for j in range(c):
+        top = max(top, alpha[j] + beta[j])
+    total = 0.0
+    for j in range(c):
+        total += exp(alpha[j] + beta[j] - top)
+    log_mass = top + np.log(total)
+    for j in range(c):
+        out[j] = weight * exp(alpha[j] + beta[j] - log_mass)
+    return log_mass  # type: ignore[no-any-return]
+
+
+@kernel
+def viterbi(
+    unary: Array, transition: Array, lengths: Array, tags: Array, score: Array, start: int, step: int
+) -> None:
+    """The best tags. Back-pointers are not stored: the way back finds each predecessor again in O(c)."""
+    batch, n, c = unary.shape
+    best = np.empty((n, c))
+    entered = np.empty(c)
+    matrix = np.empty((c, c))
+    for b in range(start, batch, step):
+        length = lengths[b]
+        scores = transition[b * transition.shape[0] // batch]
+        steps = scores.shape[0]
+        total = 0.0
+        for t in range(length):
+            entered[:] = 0.0
+            if t > 0:
+                if t == 1 or steps > 1:
+                    matrix[:, :] = scores[min(t, steps) - 1]
+                _enter_max(best[t - 1], matrix, entered)
+            for j in range(c):
+                best[t, j] = entered[j] + unary[b, t, j]
+            total += _rebase(best[t])
+        score[b] = total
+        if total > -np.inf and length > 0:
+            _trace(best, scores, tags[b, :length])
+
+
+@kernel
+def _trace(best: Array, scores: Array, tags: Array) -> None:
+    """Walk back from the best last tag."""
+    length = tags.shape[0]
+    tags[length - 1] = np.argmax(best[length - 1])
+    for t in range(length - 2, -1, -1):
+        step = scores[min(t, scores.shape[0] - 1)]
+        top = -np.inf
+        for i in range(best.shape[1]):
+            value = best[t, i] + step[i, tags[t + 1]]
+            if value > top:
+                top = value
+                tags[t] = i
+
+
+@kernel
+def draw(
+    unary: Array, transition: Array, lengths: Array, chart: Array, uniform: Array, tags: Array,
+    start: int, step: int,
+) -> None:  # fmt: skip
+    """Samples, backwards from the last tag, each given its successor."""
+    batch, _, c = unary.shape
+    weight = np.empty(c)
+    for b in range(start, batch, step):
+        length = lengths[b]
+        in_log_space = chart[b, 0, c] < 0.0 if length > 0 else False
+        if length == 0 or chart[b, 0, c] == 0.0:
+            continue
+        for k in range(uniform.shape[1]):
+            for t in range(length - 1, -1, -1):
+                for i in range(c):
+                    alpha = chart[b, t, i]
+                    if not in_log_space:
+                        alpha = np.log(alpha) if alpha > 0.0 else -np.inf
+                    weight[i] = alpha
+                    if t < length - 1:
+                        s = min(t, transition.shape[1] - 1)
+                        weight[i] += transition[b * transition.shape[0] // batch, s, i, tags[b, k, t + 1]]
+                tags[b, k, t] = _categorical(weight, uniform[b, k, t])
+
+
+@kernel
+def _categorical(log_weights: Array, uniform: float) -> int:
+    """The index at which the cumulative probability passes ``uniform``; never one of weight zero."""
+    _rebase(log_weights)
+    mass = 0.0
+    for i in range(log_weights.shape[0]):
+        mass += exp(log_weights[i])
+    remaining = uniform * mass
+    chosen = 0
+    for i in range(log_weights.shape[0]):
+        weight = exp(log_weights[i])
+        if weight > 0.0:
+            chosen = i
+            if remaining < weight:
+                break
+            remaining -= weight
+    return chosen

@@ -1,0 +1,50 @@
+"""Which backend computes an oracle, and why the others do not.
+
+The rule is short: tensors on the CPU go to the Numba kernels where Numba works, everything else goes to the
+reference in PyTorch. The environment variable ``STRUKT_BACKEND`` (``reference`` or ``cpu``) overrides it.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+from types import ModuleType
+
+from torch import Tensor
+
+from strukt.kernels import jit
+
+NAMES = ("cpu", "reference")
+
+
+def select(recursion: str, scores: Tensor) -> ModuleType | None:
+    """The module of fused kernels for a recursion on the device of ``scores``; None means the reference.
+
+    Raises:
+        ValueError: If ``STRUKT_BACKEND`` names no backend.
+    """
+    wanted = os.environ.get("STRUKT_BACKEND", "")
+    if wanted not in ("", *NAMES):
+        raise ValueError(f"STRUKT_BACKEND is {wanted!r}; expected one of {', '.join(NAMES)}, or nothing")
+    if wanted == "reference" or scores.device.type != "cpu":
+        return None
+    if jit.UNAVAILABLE is not None:
+        _warn_once()
+        return None
+    return _load(recursion)
+
+
+def backends() -> dict[str, str]:
+    """For each backend ``"available"``, or the reason why it is not."""
+    return {"cpu": jit.UNAVAILABLE or "available", "reference": "available"}
+
+
+@functools.cache
+def _load(recursion: str) -> ModuleType:
+    return importlib.import_module(f"strukt.kernels.{recursion}.cpu")
+
+
+@functools.cache
+def _warn_once() -> None:
+    jit.warn_unavailable()

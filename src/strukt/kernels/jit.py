@@ -1,0 +1,158 @@
+"""Compiling and running Numba kernels: one decorator, a vectorised exponential, a pool over the batch.
+
+Kernels are serial and release the interpreter lock; a pool of ``torch.get_num_threads()`` threads runs a
+batch. Numba's own ``parallel=True`` is not used: its OpenMP layer kills forked data-loader workers and its
+workqueue layer aborts when two threads of a server enter it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+try:
+    import numba
+    from llvmlite import ir
+    from numba.extending import intrinsic
+
+    UNAVAILABLE: str | None = None
+except Exception as error:  # numba may be absent, or present and broken in many ways
+    UNAVAILABLE = f"numba cannot be imported ({error})"
+
+
+def kernel(function: Function) -> Function:
+    """Compile on first use, without the interpreter lock, and keep the result on disk where that is possible.
+
+    Sums may be reordered and fused (``reassoc``, ``contract``), but infinities and NaN keep their meaning.
+    Without Numba the function stays what it is: plain Python over NumPy arrays, slow and right.
+    """
+    if UNAVAILABLE is not None:
+        return function
+    options: dict[str, Any] = {
+        "nogil": True,
+        "fastmath": {"contract", "reassoc", "nsz"},
+        "error_model": "numpy",
+    }
+    try:
+        compiled = numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # no folder can be written: neither beside the source nor the user's own
+        compiled = numba.njit(**options)(function)
+    return compiled  # type: ignore[no-any-return]
+
+
+if UNAVAILABLE is None:
+
+    @intrinsic
+    def _power_of_two(typing_context: Any, exponent: Any) -> Any:
+        """2**exponent for an int64 in the range of normal numbers, by writing the bits of a double."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            bits = builder.shl(builder.add(arguments[0], ir.Constant(ir.IntType(64), 1023)), ir.Constant(ir.IntType(64), 52))
+            return builder.bitcast(bits, ir.DoubleType())
+
+        return numba.types.float64(numba.types.int64), generate
+
+    @numba.njit(fastmath={"contract"}, error_model="numpy", inline="never")
+    def exp(x: float) -> float:
+        """The exponential of a double, to 1 ulp, in a form that LLVM turns into vector instructions.
+
+        Cody-Waite reduction to \\|r\\| <= ln(2)/2 and the Taylor polynomial of degree 13; 0 for -inf.
+        """
+        k = np.floor(max(x, -1500.0) * 1.4426950408889634 + 0.5)
+        r = max(x, -1500.0) - k * 0.693147180369123816490
+        r = r - k * 1.90821492927058770002e-10
+        p = 1.6059043836821613e-10
+        p = p * r + 2.08767569878681e-09
+        p = p * r + 2.505210838544172e-08
+        p = p * r + 2.755731922398589e-07
+        p = p * r + 2.7557319223985893e-06
+        p = p * r + 2.48015873015873e-05
+        p = p * r + 0.0001984126984126984
+        p = p * r + 0.001388888888888889
+        p = p * r + 0.008333333333333333
+        p = p * r + 0.041666666666666664
+        p = p * r + 0.16666666666666666
+        p = p * r + 0.5
+        p = p * r + 1.0
+        p = p * r + 1.0
+        half = np.int64(k) >> 1
+        scaled = p * _power_of_two(half) * _power_of_two(np.int64(k) - half)
+        return scaled if x > -745.2 else 0.0
+
+else:
+    exp = np.exp
+
+
+class _Pool:
+    """Threads for kernels: made when first needed, made anew in a forked child, sized by PyTorch's setting."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._executor: ThreadPoolExecutor | None = None
+        self._size = 0
+
+    def executor(self, size: int) -> ThreadPoolExecutor:
+        with self._lock:
+            if self._executor is None or self._size < size:
+                self._executor = ThreadPoolExecutor(size, thread_name_prefix="strukt")
+                self._size = size
+            return self._executor
+
+
+_pool = _Pool()
+
+
+def _forget_threads() -> None:
+    global _pool
+    _pool = _Pool()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
+def thread_count(batch: int, work: int) -> int:
+    """How many threads `over_batch` uses; ``work`` is a rough number of elementary operations in all."""
+    return max(1, min(torch.get_num_threads(), batch)) if work >= 50_000 else 1
+
+
+def over_batch(function: Callable[..., None], threads: int, *arguments: Any) -> None:
+    """Call ``function(*arguments, start, step)`` so that each item of a batch is done once.
+
+    The function handles the items ``range(start, batch, step)``; ``start`` also numbers the threads. Kernels
+    and the code around them use no parallel PyTorch operation: the threads of its pool wait by spinning, and
+    would take the cores from these.
+    """
+    if threads == 1:
+        function(*arguments, 0, 1)
+        return
+    executor = _pool.executor(threads - 1)
+    futures = [executor.submit(function, *arguments, start, threads) for start in range(1, threads)]
+    function(*arguments, 0, threads)
+    wait(futures)
+    for future in futures:
+        future.result()
+
+
+def zeros(like: torch.Tensor, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """A tensor of zeros; large ones come from the operating system without touching PyTorch's threads."""
+    empty = torch.empty(0, dtype=dtype or like.dtype)
+    return torch.from_numpy(np.zeros(like.shape, empty.numpy().dtype))
+
+
+def warn_unavailable() -> None:
+    """Say once that the compiled kernels are missing and what that means."""
+    warnings.warn(
+        f"strukt runs its slower reference recursions: {UNAVAILABLE}; install numba for the fast kernels",
+        RuntimeWarning,
+        stacklevel=2,
+    )

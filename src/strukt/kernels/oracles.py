@@ -1,0 +1,170 @@
+"""The oracles of a structure as operators that autograd, ``torch.func`` and ``torch.compile`` understand.
+
+Every structure answers the same questions: its log-partition, its marginals, a best event, the k best, exact
+samples. `Oracles` makes one opaque operator per question (so that a compiled graph never breaks), lets
+`strukt.kernels.dispatch` choose the backend inside it, and ties them together by their derivatives: the
+gradient of the log-partition is the marginals, computed by the fused outside pass; the derivative of the
+marginals is the gradient of the gradient of the reference, which is differentiable any number of times.
+
+All tensors here have exactly one batch axis, in front. A score tensor after the main one may have a batch
+axis of size g < batch, where consecutive batch / g items share each entry: its gradient is their sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from strukt.kernels import dispatch
+from strukt.kernels.autograd import Scores, as_tuple, constant_function, inside_function, outside_function, pull_back
+
+
+class Reference(Protocol):
+    """What the reference of a structure supplies, in PyTorch, on any device.
+
+    ``scores`` are the tensors of part scores, the main one first, each with one batch axis in front.
+    ``options`` are the structure's own Boolean arguments.
+    """
+
+    def log_partition(self, *scores_lengths_options: Any) -> Tensor:
+        """``(batch,)``, differentiable any number of times."""
+
+    def best(self, *scores_lengths_options: Any) -> tuple[Tensor, Tensor]:
+        """A best event ``(batch, n)`` and its score ``(batch,)``; -1 and -inf where there is none."""
+
+    def kbest(self, *scores_lengths_options_k: Any) -> tuple[Tensor, Tensor]:
+        """Events ``(batch, k, n)`` by descending score, and the scores; -1 and -inf beyond the last structure."""
+
+    def sample(self, *scores_lengths_options_count: Any) -> tuple[Tensor, Tensor]:
+        """Independent exact samples ``(batch, count, n)``, and the log-partition ``(batch,)``."""
+
+    def entropy(self, *scores_lengths_options: Any) -> Tensor:
+        """``(batch,)`` in nats, differentiable any number of times."""
+
+    def cross_entropy(self, scores: Scores, other: Scores, *lengths_options: Any) -> Tensor:
+        """``(batch,)`` in nats: -E[log q], q the distribution of ``other``, under that of ``scores``."""
+
+
+class Oracles:
+    """The operators of one structure.
+
+    Args:
+        name: The recursion, a folder of ``strukt.kernels``.
+        scores: Names of the score tensors, the main one first.
+        options: Names of the structure's Boolean options.
+        reference: Its reference implementation.
+
+    Every method takes ``(*scores, lengths, *options)``: scores ``(batch, ...)``, lengths ``(batch,)``.
+    """
+
+    def __init__(self, name: str, scores: tuple[str, ...], options: tuple[str, ...], reference: Reference) -> None:
+        self.name = name
+        self.reference = reference
+        self._count = len(scores)
+        tensors = ", ".join(f"Tensor {score}" for score in (*scores, "lengths"))
+        arguments = ", ".join([tensors, *(f"bool {option}" for option in options)])
+        marginals = ", ".join(["Tensor"] * len(scores))
+
+        self._inside_op = self._operator("inside", f"({arguments}) -> (Tensor, Tensor)", self._fake_inside)
+        self._outside_op = self._operator("outside", f"({arguments}, Tensor weights, Tensor chart) -> ({marginals})", self._fake_outside)
+        self._best_op = self._operator("best", f"({arguments}) -> (Tensor, Tensor)", self._fake_best)
+        self._kbest_op = self._operator("kbest", f"({arguments}, int k) -> (Tensor, Tensor)", self._fake_kbest)
+        self._sample_op = self._operator("sample", f"({arguments}, int count) -> (Tensor, Tensor)", self._fake_sample)
+
+        self._outside = outside_function(self._outside_op, self._outside_derivative)
+        self._inside = inside_function(self._inside_op, self._outside, self._outside_op)
+        self._best = constant_function(self._best_op)
+        self._kbest = constant_function(self._kbest_op)
+        self._sample = constant_function(self._sample_op)
+
+    def log_partition(self, *arguments: Any) -> Tensor:
+        """``(batch,)``, twice differentiable."""
+        return self._inside.apply(*arguments)[0]  # type: ignore[no-any-return]
+
+    def marginals(self, *arguments: Any) -> Scores:
+        """The probability of each part, summed over the items that share its score; differentiable."""
+        log_partition, chart = self._inside.apply(*arguments)
+        return as_tuple(self._outside.apply(*arguments, torch.ones_like(log_partition), chart))
+
+    def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        """A best event ``(batch, n)`` and its score; -1 and -inf where every structure is forbidden."""
+        return self._best.apply(*arguments)  # type: ignore[no-any-return]
+
+    def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        """The k best events ``(batch, k, n)`` and their scores ``(batch, k)``; the last argument is k."""
+        return self._kbest.apply(*arguments)  # type: ignore[no-any-return]
+
+    def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        """Exact samples ``(batch, count, n)`` and the log-partition; the last argument is their number."""
+        return self._sample.apply(*arguments)  # type: ignore[no-any-return]
+
+    # The operators' bodies: the backend's kernel if it has one, else the reference.
+
+    def _operator(self, question: str, schema: str, fake: Callable[..., Any]) -> Any:
+        def body(*arguments: Any) -> Any:
+            backend = dispatch.select(self.name, arguments[0])
+            compute = getattr(backend, question, None) or getattr(self, f"_reference_{question}")
+            return compute(*arguments)
+
+        name = f"{self.name}_{question}"
+        torch.library.custom_op(f"strukt::{name}", body, mutates_args=(), schema=schema).register_fake(fake)
+        return getattr(torch.ops.strukt, name).default
+
+    def _reference_inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        with torch.no_grad():
+            return self.reference.log_partition(*arguments), arguments[0].new_empty(len(arguments[0]), 0)
+
+    def _reference_outside(self, *arguments: Any) -> Tensor | Scores:
+        *arguments_, weights, _ = arguments
+        scores, rest = arguments_[: self._count], arguments_[self._count :]
+        grads = pull_back(lambda *leaves: self.reference.log_partition(*leaves, *rest), tuple(scores), weights)
+        return grads if self._count > 1 else grads[0]
+
+    def _reference_best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        return self.reference.best(*arguments)
+
+    def _reference_kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        return self.reference.kbest(*arguments)
+
+    def _reference_sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        return self.reference.sample(*arguments)
+
+    # Shapes, for tracing.
+
+    def _fake_inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        main = arguments[0]
+        backend = dispatch.select(self.name, main)
+        chart = main.new_empty(len(main), 0) if backend is None else backend.new_chart(*arguments)
+        return main.new_empty(len(main)), chart
+
+    def _fake_outside(self, *arguments: Any) -> Tensor | Scores:
+        grads = tuple(score.new_empty(score.shape) for score in arguments[: self._count])
+        return grads if self._count > 1 else grads[0]
+
+    def _fake_best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        main = arguments[0]
+        return main.new_empty(main.shape[:2], dtype=torch.int64), main.new_empty(len(main))
+
+    def _fake_kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        events, _ = self._fake_sample(*arguments)
+        return events, arguments[0].new_empty(events.shape[:2])
+
+    def _fake_sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        main, number = arguments[0], arguments[-1]
+        events = main.new_empty((main.shape[0], number, main.shape[1]), dtype=torch.int64)
+        return events, main.new_empty(len(main))
+
+    def _outside_derivative(self, arguments: tuple[Any, ...], weights: Tensor, directions: Scores) -> Scores:
+        """Gradients of <outside, directions> in the scores and in the weights, through the reference."""
+        scores, rest = arguments[: self._count], arguments[self._count :]
+
+        def outside(weights: Tensor, *leaves: Tensor) -> Scores:
+            _, pull = torch.func.vjp(lambda *inner: self.reference.log_partition(*inner, *rest), *leaves)
+            return pull(weights)  # type: ignore[no-any-return]
+
+        _, pull = torch.func.vjp(outside, weights, *scores)
+        weights_grad, *grads = pull(directions)
+        return (*grads, weights_grad)

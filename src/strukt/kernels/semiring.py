@@ -1,0 +1,197 @@
+"""Semirings: what one recursion must add and multiply to answer another question.
+
+A semiring value is a tensor whose last axes are those of the scores; a semiring may keep one axis of its
+own in front (the k best scores, or a log-weight and an entropy). Recursions therefore index from the right
+only, and the same lines compute a log-partition, a best score, the k best, a sample or an entropy.
+
+Everything here is differentiable any number of times and safe at -inf: a forbidden part has weight zero,
+gradient zero and second derivative zero, and never gives NaN.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+NEG_INF = float("-inf")
+
+
+def logsumexp(x: Tensor, dim: int) -> Tensor:
+    """Log of the sum of exponentials over ``dim``, right where entries, or all of them, are -inf.
+
+    ``torch.logsumexp`` has NaN gradients when every entry is -inf, and ``torch.logaddexp`` has NaN second
+    derivatives. Here the maximum is a constant, so that every derivative is one of a sum of exponentials.
+
+    Example:
+        >>> x = torch.full((2, 3), NEG_INF, requires_grad=True)
+        >>> logsumexp(x, -1)
+        tensor([-inf, -inf], grad_fn=<AddBackward0>)
+        >>> torch.autograd.grad(logsumexp(x, -1).sum(), x)[0].sum()
+        tensor(0.)
+    """
+    top = x.detach().amax(dim, keepdim=True)
+    top = torch.where(top == NEG_INF, torch.zeros_like(top), top)
+    total = (x - top).exp().sum(dim)
+    some = total > 0
+    log_total = torch.where(some, torch.where(some, total, torch.ones_like(total)).log(), NEG_INF)
+    return log_total + top.squeeze(dim)
+
+
+def log_softmax(x: Tensor, dim: int) -> Tensor:
+    """Log-probabilities over ``dim``; where every entry is -inf they all stay -inf."""
+    total = logsumexp(x, dim).unsqueeze(dim)
+    return x - torch.where(total == NEG_INF, torch.zeros_like(total), total)
+
+
+def _surprise(log_probability: Tensor) -> Tensor:
+    """The negated log-probability, with 0 for what cannot happen."""
+    return -torch.where(log_probability == NEG_INF, torch.zeros_like(log_probability), log_probability)
+
+
+class Semiring(abc.ABC):
+    """Sum, product and their neutral elements. ``weigh`` multiplies a value by the weight of a score."""
+
+    @abc.abstractmethod
+    def one(self, scores: Tensor) -> Tensor:
+        """The neutral element of the product, for each entry of ``scores``."""
+
+    @abc.abstractmethod
+    def sum(self, values: Tensor, dim: int) -> Tensor:
+        """The semiring's sum over a negative ``dim``."""
+
+    def times(self, left: Tensor, right: Tensor) -> Tensor:
+        """The semiring's product."""
+        return left + right
+
+    def weigh(self, values: Tensor, scores: Tensor) -> Tensor:
+        """Values times the weights of scores."""
+        return values + scores
+
+    def lower(self, values: Tensor) -> Tensor:
+        """The answer in a total."""
+        return values
+
+    def stack(self, values: Sequence[Tensor]) -> Tensor:
+        """Values of equal shape along a new last axis."""
+        return torch.stack(list(values), -1)
+
+
+class Log(Semiring):
+    """Sum-product over log-weights: the total is the log-partition."""
+
+    def one(self, scores: Tensor) -> Tensor:
+        return torch.zeros_like(scores)
+
+    def sum(self, values: Tensor, dim: int) -> Tensor:
+        return logsumexp(values, dim)
+
+
+class Counting(Log):
+    """Every part that is not forbidden weighs one: the total is the log of the number of structures."""
+
+    def weigh(self, values: Tensor, scores: Tensor) -> Tensor:
+        return values + torch.where(scores == NEG_INF, NEG_INF, torch.zeros_like(scores))
+
+
+class Max(Semiring):
+    """Max-plus: the total is the best score, its gradient the parts of one best structure."""
+
+    def one(self, scores: Tensor) -> Tensor:
+        return torch.zeros_like(scores)
+
+    def sum(self, values: Tensor, dim: int) -> Tensor:
+        return values.max(dim).values
+
+
+class KMax(Semiring):
+    """The k best scores, descending, along an axis in front; missing ones are -inf."""
+
+    def __init__(self, k: int) -> None:
+        self.k = k
+
+    def one(self, scores: Tensor) -> Tensor:
+        rest = scores.new_full((self.k - 1, *scores.shape), NEG_INF)
+        return torch.cat([torch.zeros_like(scores).unsqueeze(0), rest])
+
+    def sum(self, values: Tensor, dim: int) -> Tensor:
+        return self._best(values.movedim(dim, 1).flatten(0, 1))
+
+    def times(self, left: Tensor, right: Tensor) -> Tensor:
+        return self._best((left.unsqueeze(0) + right.unsqueeze(1)).flatten(0, 1))
+
+    def _best(self, values: Tensor) -> Tensor:
+        return values.topk(self.k, dim=0).values
+
+
+class Sampling(Semiring):
+    """Log-weights whose gradient is the parts of one exact sample.
+
+    Each sum draws one of its terms with the probability that it has in the sum. The draws are independent,
+    so following the drawn terms from the total downwards, which is what the gradient does, gives a structure
+    with its exact probability (forward filtering, backward sampling).
+    """
+
+    def one(self, scores: Tensor) -> Tensor:
+        return torch.zeros_like(scores)
+
+    def sum(self, values: Tensor, dim: int) -> Tensor:
+        total = logsumexp(values.detach(), dim)
+        noise = -torch.empty_like(values).exponential_().log()
+        drawn = (values.detach() + noise).argmax(dim, keepdim=True)
+        term = values.gather(dim, drawn).squeeze(dim)
+        possible = total > NEG_INF
+        shift = torch.where(possible, total - term.detach(), torch.zeros_like(total))
+        return term + shift
+
+
+class Entropy(Semiring):
+    """Pairs of a log-weight and an entropy in nats (an expectation semiring, Hwa 2000; Li and Eisner 2009).
+
+    The entropy of a choice is that of its alternatives plus the expected entropy inside them: sums of
+    non-negative terms only, so that nothing cancels, however large the scores are.
+    """
+
+    def one(self, scores: Tensor) -> Tensor:
+        return torch.zeros_like(scores).expand(2, *scores.shape)
+
+    def sum(self, values: Tensor, dim: int) -> Tensor:
+        weights, entropies = values.unbind(0)
+        log_probability = log_softmax(weights, dim)
+        inner = log_probability.exp() * (entropies + _surprise(log_probability))
+        return torch.stack([logsumexp(weights, dim), inner.sum(dim)])
+
+    def weigh(self, values: Tensor, scores: Tensor) -> Tensor:
+        weights, entropies = values.unbind(0)
+        weights = weights + scores
+        return torch.stack([weights, entropies.expand_as(weights)])
+
+    def lower(self, values: Tensor) -> Tensor:
+        return values[1]
+
+
+class CrossEntropy(Semiring):
+    """Triples: log-weights under p and under q, and the cross-entropy -E_p[log q] in nats.
+
+    ``weigh`` takes scores with the two distributions on an axis in front.
+    """
+
+    def one(self, scores: Tensor) -> Tensor:
+        return torch.zeros_like(scores[0]).expand(3, *scores.shape[1:])
+
+    def sum(self, values: Tensor, dim: int) -> Tensor:
+        p, q, crosses = values.unbind(0)
+        log_p, log_q = log_softmax(p, dim), log_softmax(q, dim)
+        possible = log_p > NEG_INF
+        inner = torch.where(possible, crosses - log_q, torch.zeros_like(log_q))
+        return torch.stack([logsumexp(p, dim), logsumexp(q, dim), (log_p.exp() * inner).sum(dim)])
+
+    def weigh(self, values: Tensor, scores: Tensor) -> Tensor:
+        p, q, crosses = values.unbind(0)
+        p, q = p + scores[0], q + scores[1]
+        return torch.stack([p, q, crosses.expand_as(p)])
+
+    def lower(self, values: Tensor) -> Tensor:
+        return values[2]
