@@ -17,10 +17,8 @@ PEERS = ("torch-struct==0.5", "supar==1.1.4", "pytorch-crf==0.7.2", "torchlatent
 
 def install(python: Path, *arguments: str) -> None:
     """Runs pip with the versions that strukt is tested with."""
-    constraints = str(ROOT / "constraints.txt")
-    subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", "--constraint", constraints, *arguments], check=True
-    )
+    pip = [python, "-m", "pip", "install", "--quiet", "--constraint", ROOT / "constraints.txt"]
+    subprocess.run([*pip, *arguments], check=True)
 
 
 def main(folder: str = ".venv-peers") -> None:
