@@ -145,7 +145,8 @@ def _buffered(stream: IO[bytes] | IO[str]) -> Iterator[io.BufferedReader]:
     try:
         yield buffered
     finally:
-        buffered.detach()
+        with contextlib.suppress(ValueError):  # the caller may have closed the stream by now
+            buffered.detach()
 
 
 def _raw_lines(stream: IO[bytes], path: str, report: Report) -> Iterator[bytes]:
@@ -161,10 +162,10 @@ def _raw_lines(stream: IO[bytes], path: str, report: Report) -> Iterator[bytes]:
             yield raw
     except (EOFError, zlib.error, gzip.BadGzipFile):
         message = "the compressed file is damaged or cut short after this line"
-        report(Problem("compression", message, "fetch it again", path, number))
+        report(Problem("compression", message, "fetch it again", path, number or None))
     except OSError as error:
         message = f"the file cannot be read on: {error.strerror or error}"
-        report(Problem("reading", message, "is the disk in order?", path, number))
+        report(Problem("reading", message, "is the disk in order?", path, number or None))
 
 
 class _Decoder:

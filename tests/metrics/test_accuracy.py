@@ -1,0 +1,29 @@
+"""Tagging accuracy."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strukt.metrics.accuracy import Accuracy
+
+
+@given(st.lists(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc"))), max_size=4))
+def test_equals_the_share_over_all_sentences(sentences):
+    accuracy = Accuracy()
+    for sentence in sentences:
+        accuracy.update([gold for gold, _ in sentence], [predicted for _, predicted in sentence])
+    pairs = [pair for sentence in sentences for pair in sentence]
+    expected = 100 * sum(a == b for a, b in pairs) / len(pairs) if pairs else 0.0
+    assert accuracy.result() == {"accuracy": pytest.approx(expected)}
+
+
+def test_words_count_alike_in_short_and_long_sentences():
+    accuracy = Accuracy()
+    accuracy.update(["A"], ["B"])
+    accuracy.update(["A", "A", "A"], ["A", "A", "A"])
+    assert accuracy.result() == {"accuracy": 75.0}
+
+
+def test_different_lengths():
+    with pytest.raises(ValueError, match="longer"):
+        Accuracy().update(["A"], ["A", "B"])

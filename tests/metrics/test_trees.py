@@ -1,0 +1,132 @@
+"""Attachment scores equal those of the CoNLL 2018 evaluation, of which a short transcription is the oracle."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strukt.metrics.trees import CONTENT_RELATIONS, AttachmentScore
+from tests.fuzz.grammars import heads
+
+RELATIONS = [
+    "nsubj",
+    "nsubj:pass",
+    "obj",
+    "det",
+    "punct",
+    "case",
+    "conj",
+    "cc",
+    "root",
+    "aux:pass",
+    "flat:name",
+]
+
+
+class Word:
+    """A word as in conll18_ud_eval.py: it knows its parent word, not the number of its head."""
+
+    def __init__(self, index, deprel):
+        self.index = index
+        self.deprel = deprel.split(":")[0]
+        self.is_content_deprel = self.deprel in CONTENT_RELATIONS
+        self.parent = None
+
+
+def load_words(arcs):
+    """The words of one sentence, parents linked as `load_conllu` does."""
+    words = [Word(index, deprel) for index, (_, deprel) in enumerate(arcs)]
+    for word, (head, _) in zip(words, arcs, strict=True):
+        word.parent = words[head - 1] if head else None
+    return words
+
+
+def alignment_score(pairs, key, keep=lambda word: True):
+    """`alignment_score` of the official script, when gold and system words are the same."""
+    aligned = {id(system): gold for gold, system in pairs}
+    gold_count = sum(keep(gold) for gold, _ in pairs)
+    system_count = sum(keep(system) for _, system in pairs)
+
+    def in_gold(word):
+        return None if word is None else aligned[id(word)]
+
+    correct = sum(
+        key(gold, lambda word: word) == key(system, in_gold) for gold, system in pairs if keep(gold)
+    )
+    precision = correct / system_count if system_count else 0.0
+    recall = correct / gold_count if gold_count else 0.0
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def official(gold_sentences, system_sentences):
+    pairs = []
+    for gold, system in zip(gold_sentences, system_sentences, strict=True):
+        pairs += zip(load_words(gold), load_words(system), strict=True)
+    return {
+        "UAS": 100 * alignment_score(pairs, lambda word, ga: ga(word.parent)),
+        "LAS": 100 * alignment_score(pairs, lambda word, ga: (ga(word.parent), word.deprel)),
+        "CLAS": 100
+        * alignment_score(
+            pairs, lambda word, ga: (ga(word.parent), word.deprel), lambda word: word.is_content_deprel
+        ),
+    }
+
+
+@st.composite
+def sentence_pair(draw):
+    length = draw(st.integers(1, 7))
+    labels = st.lists(st.sampled_from(RELATIONS), min_size=length, max_size=length)
+    gold, system = draw(heads(length)), draw(heads(length))
+    mixed = [a if draw(st.booleans()) else b for a, b in zip(gold, system, strict=True)]
+    return list(zip(gold, draw(labels), strict=True)), list(zip(mixed, draw(labels), strict=True))
+
+
+@given(st.lists(sentence_pair(), min_size=1, max_size=4))
+def test_equals_the_official_evaluation(pairs):
+    score = AttachmentScore()
+    for gold, system in pairs:
+        score.update(gold, system)
+    expected = official([gold for gold, _ in pairs], [system for _, system in pairs])
+    assert score.result() == pytest.approx(expected)
+
+
+@given(sentence_pair())
+def test_a_tree_agrees_with_itself(pair):
+    score = AttachmentScore()
+    score.update(pair[0], pair[0])
+    result = score.result()
+    assert (result["UAS"], result["LAS"]) == (100, 100)
+
+
+@given(st.lists(sentence_pair(), min_size=1, max_size=4))
+def test_bounds(pairs):
+    score = AttachmentScore()
+    for gold, system in pairs:
+        score.update(gold, system)
+    result = score.result()
+    assert 0 <= result["LAS"] <= result["UAS"] <= 100
+    assert 0 <= result["CLAS"] <= 100
+
+
+def test_by_hand():
+    score = AttachmentScore()
+    gold = [(2, "det"), (3, "nsubj:pass"), (0, "root"), (3, "punct")]
+    score.update(gold, [(2, "det"), (3, "nsubj"), (0, "root"), (2, "punct")])
+    # 3 of 4 heads; the subtype does not count; both content words (2 and 3) are right.
+    assert score.result() == {"UAS": 75.0, "LAS": 75.0, "CLAS": 100.0}
+    score.update([(0, "root")], [(0, "nsubj")])
+    assert score.result() == {"UAS": 80.0, "LAS": 60.0, "CLAS": pytest.approx(200 / 3)}
+
+
+def test_punctuation_counts():
+    score = AttachmentScore()
+    score.update([(2, "punct"), (0, "root")], [(0, "punct"), (0, "root")])
+    assert score.result()["UAS"] == 50
+
+
+def test_nothing_yet():
+    assert AttachmentScore().result() == {"UAS": 0.0, "LAS": 0.0, "CLAS": 0.0}
+
+
+def test_different_lengths():
+    with pytest.raises(ValueError, match="shorter"):
+        AttachmentScore().update([(0, "root"), (1, "det")], [(0, "root")])
