@@ -38,7 +38,9 @@ def bio_constraints(tags: Sequence[str]) -> Constraints:
                 [1, 1, 1]], dtype=torch.int32)
     """
     inside = [tag.startswith("I-") for tag in tags]
-    allowed = [[not inside[j] or tags[i][1:] == tags[j][1:] for j in range(len(tags))] for i in range(len(tags))]
+    allowed = [
+        [not inside[j] or tags[i][1:] == tags[j][1:] for j in range(len(tags))] for i in range(len(tags))
+    ]
     start = ~torch.tensor(inside, dtype=torch.bool)
     transition = torch.tensor(allowed, dtype=torch.bool).reshape(len(tags), len(tags))
     return Constraints(start, transition, torch.ones_like(start))
@@ -66,7 +68,9 @@ class CRF(nn.Module):
         self.transition = nn.Parameter(torch.zeros(tags, tags))
         self.start = nn.Parameter(torch.zeros(tags))
         self.end = nn.Parameter(torch.zeros(tags))
-        free = Constraints(*(torch.ones(shape, dtype=torch.bool) for shape in ((tags,), (tags, tags), (tags,))))
+        free = Constraints(
+            *(torch.ones(shape, dtype=torch.bool) for shape in ((tags,), (tags, tags), (tags,)))
+        )
         for name, allowed in (constraints or free)._asdict().items():
             # They follow from the tags, so that they are not part of the weights.
             self.register_buffer(f"{name}_allowed", allowed, persistent=False)

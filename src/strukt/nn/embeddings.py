@@ -29,7 +29,9 @@ class CharacterCNN(nn.Module):
     ) -> None:
         super().__init__()
         if size % len(widths) or not all(width % 2 for width in widths):
-            raise ValueError(f"size: expected a multiple of {len(widths)} and odd widths, found {size}, {widths}")
+            raise ValueError(
+                f"size: expected a multiple of {len(widths)} and odd widths, found {size}, {widths}"
+            )
         self.size = size
         self.embedding = nn.Embedding(characters, embedding, padding_idx=PADDING)
         self.convolutions = nn.ModuleList(
@@ -69,7 +71,7 @@ class CharacterLSTM(nn.Module):
     def forward(self, characters: Tensor) -> Tensor:
         """Shapes: `(words, longest word)` indices to `(words, size)`."""
         lengths = (characters != PADDING).sum(-1)
-        states = self.lstm(self.embedding(characters), lengths)
+        states: Tensor = self.lstm(self.embedding(characters), lengths)
         if states.numel() == 0:
             return states.new_zeros(len(characters), self.size)
         forward, backward = states.chunk(2, -1)

@@ -120,7 +120,9 @@ class Transformer(nn.Module):
         self.project = nn.Linear(inputs, size)
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList(
-            nn.TransformerEncoderLayer(size, heads, 4 * size, dropout, "gelu", batch_first=True, norm_first=True)
+            nn.TransformerEncoderLayer(
+                size, heads, 4 * size, dropout, "gelu", batch_first=True, norm_first=True
+            )
             for _ in range(layers)
         )
         self.norm = nn.LayerNorm(size)
@@ -145,7 +147,8 @@ class Transformer(nn.Module):
         x = self.dropout(x + sinusoids(n, self.size, x))
         for layer in self.layers:
             x = layer(x, src_key_padding_mask=unseen)
-        return self.norm(x).masked_fill(outside.unsqueeze(-1), 0)
+        normed: Tensor = self.norm(x)
+        return normed.masked_fill(outside.unsqueeze(-1), 0)
 
 
 def sinusoids(n: int, size: int, like: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ def windows(pieces: int, width: int) -> list[tuple[int, int, int, int]]:
         width: Most pieces that fit into one window; at least 4.
 
     Returns:
-        `(start, stop, first, last)`: a window reads pieces start to stop and gives the vectors of first to last.
+        `(start, stop, first, last)`: each reads start to stop and gives the vectors of first to last.
 
     Example:
         >>> windows(10, 8)
@@ -59,7 +59,7 @@ class PretrainedEncoder(nn.Module):
             raise ValueError("tokenizer: expected a fast tokenizer, which knows the word of each piece")
         self.tokenizer = tokenizer
         self.model = model
-        self.size: int = model.config.hidden_size
+        self.size = int(_config(model).hidden_size)
         self._prefix, self._suffix = _special_pieces(tokenizer)
         self._width = _window(tokenizer, model) - len(self._prefix) - len(self._suffix)
 
@@ -74,7 +74,10 @@ class PretrainedEncoder(nn.Module):
             MissingExtraError: transformers is not installed.
         """
         auto = _transformers()
-        return cls(auto.AutoTokenizer.from_pretrained(name), auto.AutoModel.from_pretrained(name, dtype=torch.float32))
+        return cls(
+            auto.AutoTokenizer.from_pretrained(name),
+            auto.AutoModel.from_pretrained(name, dtype=torch.float32),
+        )
 
     @classmethod
     def from_assets(cls, folder: str | os.PathLike[str]) -> PretrainedEncoder:
@@ -95,7 +98,7 @@ class PretrainedEncoder(nn.Module):
             folder: Made if it is not there.
         """
         self.tokenizer.save_pretrained(folder)
-        self.model.config.save_pretrained(folder)  # type: ignore[union-attr, operator]
+        _config(self.model).save_pretrained(folder)
 
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
         """Word pieces of the sentences, cut into windows.
@@ -114,13 +117,21 @@ class PretrainedEncoder(nn.Module):
             pieces, word_of_piece = self._pieces(forms)
             for start, stop, first, last in windows(len(pieces), self._width):
                 offset = len(self._prefix) - start
-                places += [(len(rows), piece + offset, index * n + word_of_piece[piece]) for piece in range(first, last)]
+                places += [
+                    (len(rows), piece + offset, index * n + word_of_piece[piece])
+                    for piece in range(first, last)
+                ]
                 rows.append(torch.tensor(self._prefix + pieces[start:stop] + self._suffix))
         padded = pad_sequence(rows, batch_first=True) if rows else torch.zeros(0, 0, dtype=torch.long)
         lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
         row, column, target = torch.tensor(places, dtype=torch.long).reshape(-1, 3).unbind(-1)
         attention = (torch.arange(padded.shape[1]) < lengths.unsqueeze(-1)).long()
-        return {"pieces": padded, "attention": attention, "source": row * padded.shape[1] + column, "target": target}
+        return {
+            "pieces": padded,
+            "attention": attention,
+            "source": row * padded.shape[1] + column,
+            "target": target,
+        }
 
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """Reads the sentences.
@@ -143,7 +154,7 @@ class PretrainedEncoder(nn.Module):
         return (sums / counts).reshape(len(lengths), n, self.size)
 
     def _pieces(self, forms: list[str]) -> tuple[list[int], list[int]]:
-        """Pieces, and the word of each; a word without a piece (a lone control character) gets the unknown one."""
+        """Pieces, and the word of each; a word without any (a control character) gets the unknown one."""
         if not forms:
             return [], []
         encoded = self.tokenizer(forms, is_split_into_words=True, add_special_tokens=False, verbose=False)
@@ -153,6 +164,10 @@ class PretrainedEncoder(nn.Module):
         unknown = self.tokenizer.unk_token_id or 0
         pairs = [(piece, word) for word, pieces in enumerate(pieces_of) for piece in pieces or [unknown]]
         return [piece for piece, _ in pairs], [word for _, word in pairs]
+
+
+def _config(model: nn.Module) -> Any:
+    return model.config
 
 
 def _special_pieces(tokenizer: Any) -> tuple[list[int], list[int]]:
@@ -165,8 +180,11 @@ def _special_pieces(tokenizer: Any) -> tuple[list[int], list[int]]:
 
 def _window(tokenizer: Any, model: nn.Module) -> int:
     """Most pieces that the model reads at once, special ones included."""
-    positions = getattr(model.config, "max_position_embeddings", None) or 512
-    return min(int(positions), int(tokenizer.model_max_length))
+    positions = int(getattr(_config(model), "max_position_embeddings", None) or 512)
+    tables = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
+    if tables and isinstance(tables[0], nn.Embedding) and tables[0].padding_idx is not None:
+        positions -= tables[0].padding_idx + 1  # RoBERTa counts positions from behind the padding index
+    return min(positions, int(tokenizer.model_max_length))
 
 
 def _transformers() -> Any:

@@ -6,4 +6,4 @@ TASKS: dict[str, str] = {
     "tag": "strukt.tasks.tag",
     "dependency": "strukt.tasks.dependency",
 }
-"""Name of each task and its module, which has `Config`, `SUMMARY` and `model_class()` and imports nothing heavy."""
+"""Each task's module, which has `Config`, `SUMMARY` and `model_class()` and imports nothing heavy."""

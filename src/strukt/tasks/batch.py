@@ -38,9 +38,7 @@ class Batch:
         return Batch(self.sentences, self.lengths.to(device), inputs, targets)
 
 
-def in_fitting_pieces(
-    run: Callable[[list[list[Sentence]]], Result], sentences: list[Sentence]
-) -> Result:
+def in_fitting_pieces(run: Callable[[list[list[Sentence]]], Result], sentences: list[Sentence]) -> Result:
     """Runs on a whole batch; out of memory, again on its halves, its quarters ...
 
     Args:

@@ -1,4 +1,4 @@
-"""The parts of a configuration that all tasks share; plain dataclasses, so that help texts need no PyTorch."""
+"""The parts of a configuration that all tasks share: plain dataclasses, so that help needs no PyTorch."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class OptimizerConfig:
         weight_decay: Decoupled weight decay (AdamW).
         warmup: Part of the training in which the learning rate rises.
         clip: Largest norm of the gradient.
-        averaging: Decay of the moving average of the weights, which is what is evaluated and saved; 0 for none.
+        averaging: Decay of the moving average of the weights, which is evaluated and saved; 0 for none.
     """
 
     learning_rate: float = 2e-3
@@ -130,7 +130,9 @@ def from_dict(kind: type[ConfigT], values: dict[str, Any]) -> ConfigT:
     hints = get_type_hints(kind)
     unknown = values.keys() - hints.keys()
     if unknown:
-        raise ValueError(f"{kind.__name__}: unknown option {sorted(unknown)[0]!r}; known are {', '.join(hints)}")
+        raise ValueError(
+            f"{kind.__name__}: unknown option {sorted(unknown)[0]!r}; known are {', '.join(hints)}"
+        )
     arguments = {
         name: from_dict(hints[name], value) if dataclasses.is_dataclass(hints[name]) else value
         for name, value in values.items()

@@ -45,7 +45,7 @@ class Encoder(nn.Module, ABC):
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """Vectors `(batch, n, size)`."""
 
-    def save_assets(self, folder: Path) -> None:  # noqa: B027 most encoders have none
+    def save_assets(self, folder: Path) -> None:
         """Writes what is neither weight, nor vocabulary, nor configuration."""
 
 
@@ -74,10 +74,15 @@ def count_vocabularies(config: EncoderConfig, sentences: Iterable[Sentence]) -> 
     forms = [form for sentence in sentences for form in sentence.forms]
     vocabularies = {
         "words": Vocabulary.count(map(normalised, forms), config.minimum_count),
-        "characters": Vocabulary.count((character for form in forms for character in form), config.minimum_count),
+        "characters": Vocabulary.count(
+            (character for form in forms for character in form), config.minimum_count
+        ),
     }
     kinds = AFFIXES if config.affixes else {}
-    affixes = {name: Vocabulary.count((form[part] for form in forms), config.minimum_count) for name, part in kinds.items()}
+    affixes = {
+        name: Vocabulary.count((form[part] for form in forms), config.minimum_count)
+        for name, part in kinds.items()
+    }
     return vocabularies | affixes
 
 
@@ -127,10 +132,15 @@ class FromWords(Encoder):
                     [1, 0, 0]])
         """
         row: dict[str, int] = {}
-        form = [torch.tensor([row.setdefault(form, len(row)) for form in forms], dtype=torch.long) for forms in sentences]
+        form = [
+            torch.tensor([row.setdefault(form, len(row)) for form in forms], dtype=torch.long)
+            for forms in sentences
+        ]
         words = self.vocabularies["words"]
         word_of_form = torch.tensor([words.index(normalised(form)) for form in row], dtype=torch.long)
-        affixes = [[self.vocabularies[kind].index(form[AFFIXES[kind]]) for kind in self.kinds] for form in row]
+        affixes = [
+            [self.vocabularies[kind].index(form[AFFIXES[kind]]) for kind in self.kinds] for form in row
+        ]
         return {
             "words": _padded([word_of_form[rows] for rows in form]),
             "form": _padded(form),
@@ -164,7 +174,9 @@ class Pretrained(Encoder):
         if not config.pretrained:
             raise ValueError("encoder.pretrained: name the folder or hub name of the model to start from")
         self.words = (
-            PretrainedEncoder.load(config.pretrained) if assets is None else PretrainedEncoder.from_assets(assets)
+            PretrainedEncoder.load(config.pretrained)
+            if assets is None
+            else PretrainedEncoder.from_assets(assets)
         )
         self.size = self.words.size
 
@@ -185,8 +197,8 @@ class Pretrained(Encoder):
 def _characters(config: EncoderConfig, count: int) -> CharacterCNN | CharacterLSTM | None:
     if config.characters == "none":
         return None
-    kinds = {"cnn": CharacterCNN, "lstm": CharacterLSTM}
-    return kinds[config.characters](count, config.character_size)
+    kind = CharacterCNN if config.characters == "cnn" else CharacterLSTM
+    return kind(count, config.character_size)
 
 
 def _context(config: EncoderConfig, inputs: int) -> BiLSTM | Transformer:
@@ -197,5 +209,3 @@ def _context(config: EncoderConfig, inputs: int) -> BiLSTM | Transformer:
 
 def _padded(rows: list[Tensor]) -> Tensor:
     return pad_sequence(rows, batch_first=True) if rows else torch.zeros(0, 0, dtype=torch.long)
-
-

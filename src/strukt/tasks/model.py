@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -37,8 +37,8 @@ class Prediction:
         notes: Probabilities, for the MISC column.
     """
 
-    columns: dict[str, Sequence[str | int]]
-    notes: dict[str, Sequence[str]] = field(default_factory=dict)
+    columns: Mapping[str, Sequence[str | int]]
+    notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 class Metric(Protocol):
@@ -201,7 +201,9 @@ class StructuredModel(nn.Module, ABC):
     def _predict_batch(self, sentences: list[Sentence], probabilities: bool) -> list[Prediction]:
         def run(pieces: list[list[Sentence]]) -> list[Prediction]:
             collated = (self.collate(piece, with_targets=False).to(self.device) for piece in pieces)
-            return [prediction for batch in collated for prediction in self.predict_batch(batch, probabilities)]
+            return [
+                prediction for batch in collated for prediction in self.predict_batch(batch, probabilities)
+            ]
 
         with self._predicting():
             return in_fitting_pieces(run, sentences)

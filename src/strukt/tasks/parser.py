@@ -10,6 +10,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from typing_extensions import override
 
 from strukt.data import conllu
 from strukt.data.sentence import Sentence
@@ -35,7 +36,9 @@ class Parser(StructuredModel):
     task: ClassVar[str] = "dependency"
     config: Config
 
-    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None) -> None:
+    def __init__(
+        self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
+    ) -> None:
         super().__init__(config, vocabularies, assets)
         size, dropout = self.encoder.size, config.encoder.dropout
         self.root = nn.Parameter(torch.zeros(size))
@@ -63,9 +66,14 @@ class Parser(StructuredModel):
         return projective
 
     @classmethod
+    @override
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
         """The relations."""
-        return {"labels": Vocabulary.labels(label for sentence in sentences for label in _conllu(sentence).deprels)}
+        return {
+            "labels": Vocabulary.labels(
+                label for sentence in sentences for label in _conllu(sentence).deprels
+            )
+        }
 
     @property
     def selection(self) -> str:

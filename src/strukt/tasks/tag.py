@@ -18,10 +18,9 @@ class Config(TaskConfig):
     """Options of the tagging task.
 
     Args:
-        column: The column to predict: xpos or upos of CoNLL-U, tag of two-column files; auto takes xpos, or tag
-            where there is no xpos.
+        column: The column to predict: xpos or upos of CoNLL-U, tag of two-column files; auto is xpos or tag.
         criterion: Each tag for itself, or all tags of a sentence together by a conditional random field.
-        constraints: Tag sequences to forbid (with the criterion crf): those that break the BIO scheme, or none.
+        constraints: Tag sequences to forbid: those that break the BIO scheme, or none.
     """
 
     column: Literal["auto", "xpos", "upos", "tag"] = "auto"

@@ -33,7 +33,9 @@ class Tagger(StructuredModel):
     task: ClassVar[str] = "tag"
     config: Config
 
-    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None) -> None:
+    def __init__(
+        self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
+    ) -> None:
         super().__init__(config, vocabularies, assets)
         labels = vocabularies["labels"]
         self.dropout = SharedDropout(config.encoder.dropout)
@@ -56,7 +58,9 @@ class Tagger(StructuredModel):
         if len(labels) < 2:
             found = ", ".join(labels.symbols) or "none"
             column = _column(config, sentences[0]) if sentences else config.column
-            raise DataError(f"column {column}: expected at least two different tags, found {found}", config.train)
+            raise DataError(
+                f"column {column}: expected at least two different tags, found {found}", config.train
+            )
         return {"labels": labels}
 
     @property
@@ -66,24 +70,32 @@ class Tagger(StructuredModel):
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
         """`tags` `(n,)`."""
-        return {"tags": torch.tensor(self.vocabularies["labels"].indices(self.observed(sentence)), dtype=torch.long)}
+        return {
+            "tags": torch.tensor(
+                self.vocabularies["labels"].indices(self.observed(sentence)), dtype=torch.long
+            )
+        }
 
     def loss(self, batch: Batch) -> Tensor:
         """The mean negative log-likelihood per word."""
         emissions, tags = self._emissions(batch), batch.targets["tags"]
         if self.config.criterion == "crf":
-            return -self.crf(emissions, batch.lengths).log_prob(tags).sum() / batch.lengths.sum()
+            chain: LinearChain = self.crf(emissions, batch.lengths)
+            return -chain.log_prob(tags).sum() / batch.lengths.sum()
         return functional.cross_entropy(emissions.flatten(0, 1), tags.flatten(), ignore_index=-1)
 
     def distribution_of(self, batch: Batch) -> LinearChain:
         """The distribution over tag sequences."""
-        return self.crf(self._emissions(batch), batch.lengths)
+        chain: LinearChain = self.crf(self._emissions(batch), batch.lengths)
+        return chain
 
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[Prediction]:
         """The best tags; with `probabilities` the note `p`, the marginal probability of each tag."""
         chain = self.distribution_of(batch)
         tags = chain.mode
-        of_tags = chain.marginals.gather(-1, tags.clamp(min=0).unsqueeze(-1)).squeeze(-1) if probabilities else None
+        of_tags = (
+            chain.marginals.gather(-1, tags.clamp(min=0).unsqueeze(-1)).squeeze(-1) if probabilities else None
+        )
         symbols = self.vocabularies["labels"].symbols
         predictions = []
         for row, (sentence, indices) in enumerate(zip(batch.sentences, tags.tolist(), strict=True)):

@@ -1,12 +1,12 @@
 """A saved model: a folder of safetensors and JSON that can be moved and loaded anywhere.
 
-    config.json         the task and its configuration
-    vocabularies.json   words, characters, labels ...
-    weights.safetensors
-    metrics.json        what it reached on the development corpus, epoch by epoch
-    environment.json    what it was trained with
-    encoder/            tokenizer and configuration of a pretrained encoder, if there is one
-    format.json         version of this format; written last, so that a folder that has it is complete
+config.json         the task and its configuration
+vocabularies.json   words, characters, labels ...
+weights.safetensors
+metrics.json        what it reached on the development corpus, epoch by epoch
+environment.json    what it was trained with
+encoder/            tokenizer and configuration of a pretrained encoder, if there is one
+format.json         version of this format; written last, so that a folder that has it is complete
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def load(folder: str | os.PathLike[str]) -> StructuredModel:
         config = from_dict(task.Config, saved["options"])
         vocabularies = {name: Vocabulary.from_json(listed) for name, listed in symbols.items()}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(f"config.json and vocabularies.json do not describe a model ({error})", path) from error
+        raise DataError(
+            f"config.json and vocabularies.json do not describe a model ({error})", path
+        ) from error
     model: StructuredModel = task.model_class()(config, vocabularies, path / "encoder")
     load_weights(model, path / "weights.safetensors")
     return model.eval()
@@ -104,12 +106,16 @@ def _check_format(path: Path) -> None:
         raise DataError("there is no such model folder", path)
     if not (path / "format.json").exists():
         unfinished = (path / "training").is_dir()
-        remedy = "its training is not finished; go on with --resume" if unfinished else "it has no format.json"
+        remedy = (
+            "its training is not finished; go on with --resume" if unfinished else "it has no format.json"
+        )
         raise DataError(f"is no saved model: {remedy}", path)
     found = read_json(path / "format.json")
     if not isinstance(found, dict) or not isinstance(found.get("format"), int):
         raise DataError("is damaged (no format version); restore it from a copy", path / "format.json")
     if found["format"] > FORMAT:
         raise DataError(
-            f"has format {found['format']}, this strukt reads up to {FORMAT}; install strukt {found.get('strukt')}", path
+            f"has format {found['format']}, and this strukt reads up to {FORMAT}; "
+            f"install strukt {found.get('strukt')} or newer",
+            path,
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
+from typing_extensions import override
 
 from strukt.data.sentence import Sentence
 from strukt.train import bundle, resume
@@ -24,6 +25,7 @@ class Evaluation(Callback):
     def __init__(self, dev: Sequence[Sentence]) -> None:
         self.dev = dev
 
+    @override
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
         """Process 0 evaluates for all."""
         training = _training(module)
@@ -34,7 +36,9 @@ class Evaluation(Callback):
         training.end_epoch(trainer.strategy.broadcast(scores))
         trainer.should_stop = trainer.should_stop or training.is_finished
         if trainer.logger is not None:
-            trainer.logger.log_metrics({f"dev/{name}": value for name, value in scores.items()}, training.progress.step)
+            trainer.logger.log_metrics(
+                {f"dev/{name}": value for name, value in scores.items()}, training.progress.step
+            )
 
 
 class TimeLimit(Callback):
@@ -47,6 +51,7 @@ class TimeLimit(Callback):
     def __init__(self, minutes: float) -> None:
         self.seconds = 60 * minutes
 
+    @override
     def on_train_batch_end(self, trainer: Trainer, module: LightningModule, *_: Any) -> None:
         """All processes stop at the same step."""
         is_over = self.seconds > 0 and _training(module).progress.seconds >= self.seconds
@@ -66,12 +71,14 @@ class Checkpoints(Callback):
         self.folder = folder
         self.every = every
 
+    @override
     def on_train_batch_end(self, trainer: Trainer, module: LightningModule, *_: Any) -> None:
         """Writes one if it is time."""
         training = _training(module)
         if training.progress.step % self.every == 0 and training.progress.batch < training.batches_in_epoch:
             self._write(trainer, training)
 
+    @override
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
         """Writes one with the scores of the epoch; comes after `Evaluation`."""
         self._write(trainer, _training(module))
@@ -93,6 +100,7 @@ class FinalModel(Callback):
         self.folder = folder
         self.checkpoints = checkpoints
 
+    @override
     def on_train_end(self, trainer: Trainer, module: LightningModule) -> None:
         """Process 0 saves."""
         if not trainer.is_global_zero:

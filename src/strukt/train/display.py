@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from typing_extensions import override
 
 from strukt.train.module import Training
 
@@ -17,12 +17,10 @@ class Display(Callback):
 
     def __init__(self) -> None:
         self._bar: Progress | None = None
-        self._words = 0
-        self._began = 0.0
 
+    @override
     def on_train_epoch_start(self, trainer: Trainer, module: LightningModule) -> None:
         """Begins a bar."""
-        self._words, self._began = 0, time.monotonic()
         if not trainer.is_global_zero or not isinstance(module, Training):
             return
         columns = (
@@ -40,21 +38,22 @@ class Display(Callback):
         )
         self._bar.start()
 
-    def on_train_batch_end(
-        self, trainer: Trainer, module: LightningModule, outputs: Any, batch: Any, batch_idx: int
-    ) -> None:
+    @override
+    def on_train_batch_end(self, trainer: Trainer, module: LightningModule, *_: Any) -> None:
         """Moves the bar."""
-        self._words += sum(map(len, batch))
         if self._bar is not None and isinstance(module, Training):
             self._bar.update(self._bar.task_ids[0], advance=1, loss=module.progress.loss)
 
+    @override
     def on_train_epoch_end(self, trainer: Trainer, module: LightningModule) -> None:
-        """Writes the scores; comes after `Evaluation`, whose time is not counted in the speed."""
+        """Writes the scores; comes after `Evaluation`."""
         if self._bar is None or not isinstance(module, Training):
             return
         self._bar.stop()
         scores = module.progress.history[-1]
-        shown = "  ".join(f"{name} {value:.2f}" for name, value in scores.items() if name not in ("epoch", "step", "loss"))
+        shown = "  ".join(
+            f"{name} {value:.2f}" for name, value in scores.items() if name not in ("epoch", "step", "loss")
+        )
         mark = " (best)" if scores[module.model.selection] == module.progress.best else ""
         self._bar.console.print(
             f"epoch {module.progress.epoch:3d}  loss {scores['loss']:.4f}  {shown}{mark}  "
@@ -62,6 +61,7 @@ class Display(Callback):
             highlight=False,
         )
 
+    @override
     def on_exception(self, trainer: Trainer, module: LightningModule, exception: BaseException) -> None:
         """Leaves the terminal as it was."""
         if self._bar is not None:

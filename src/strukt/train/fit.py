@@ -46,7 +46,7 @@ def fit(
         dev: The development corpus, in place of the file `config.dev`.
 
     Returns:
-        The best scores on the development corpus (`dev`), the minutes, and the scores of all epochs (`history`).
+        The best scores on the development corpus (`dev`), the `minutes`, and all epochs' scores (`history`).
 
     Raises:
         DataError: A corpus, or the last checkpoint to resume from, cannot be used.
@@ -69,7 +69,9 @@ def fit(
     return metrics
 
 
-def _run(model: StructuredModel, train: Sequence[Sentence], dev: Sequence[Sentence], folder: RunFolder) -> None:
+def _run(
+    model: StructuredModel, train: Sequence[Sentence], dev: Sequence[Sentence], folder: RunFolder
+) -> None:
     try:
         from lightning.pytorch import Trainer
         from lightning.pytorch.loggers import TensorBoardLogger
@@ -86,7 +88,7 @@ def _run(model: StructuredModel, train: Sequence[Sentence], dev: Sequence[Senten
             accelerator=options.accelerator,
             devices=options.devices,
             strategy=_strategy(options),
-            precision={"32": "32-true", "bf16": "bf16-mixed", "16": "16-mixed"}[options.precision],
+            precision=_precision(options),
             max_epochs=-1,  # `Training` knows when it is finished
             callbacks=[
                 TimeLimit(options.max_minutes),
@@ -102,6 +104,10 @@ def _run(model: StructuredModel, train: Sequence[Sentence], dev: Sequence[Senten
             use_distributed_sampler=False,
         )
         trainer.fit(training)
+
+
+def _precision(options: TrainerConfig) -> Any:
+    return {"32": "32-true", "bf16": "bf16-mixed", "16": "16-mixed"}[options.precision]
 
 
 def _strategy(options: TrainerConfig) -> Any:

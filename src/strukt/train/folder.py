@@ -40,9 +40,11 @@ class RunFolder:
     def __enter__(self) -> RunFolder:
         try:
             self.training.mkdir(parents=True, exist_ok=True)
-            self._lock = open(self.training / "lock", "w")  # noqa: SIM115 held until the context ends
+            self._lock = open(self.training / "lock", "w")
         except OSError as error:
-            raise StruktError(f"{self.path}: cannot be written ({error.strerror}); choose another folder") from error
+            raise StruktError(
+                f"{self.path}: cannot be written ({error.strerror}); choose another folder"
+            ) from error
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -64,14 +66,16 @@ class RunFolder:
             resume: Whether it is to go on.
 
         Raises:
-            StruktError: There is nothing to go on with; it is another run's; or, to begin, the folder is not empty.
+            StruktError: There is nothing to go on with, or another run's; to begin, something is in the way.
         """
         record = self.training / "run.json"
         if not resume:
             if (self.path / "format.json").exists():
                 raise StruktError(f"{self.path}: holds a model already; choose another folder or remove it")
             if self.checkpoints.exists():
-                raise StruktError(f"{self.path}: holds an unfinished training; add --resume, or remove the folder")
+                raise StruktError(
+                    f"{self.path}: holds an unfinished training; add --resume, or remove the folder"
+                )
             write_json(record, run)
             return
         if not record.exists():
@@ -81,13 +85,19 @@ class RunFolder:
         differing = _differences(_flat(read_json(record)), _flat(run))
         if differing:
             name, before, now = differing[0]
-            raise StruktError(f"{self.path}: cannot resume: {name} was {before!r}, now {now!r}; give the same options")
+            raise StruktError(
+                f"{self.path}: cannot resume: {name} was {before!r}, now {now!r}; give the same options"
+            )
 
 
 def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
     if not isinstance(value, dict):
         return {prefix: value}
-    return {key: leaf for name in value for key, leaf in _flat(value[name], f"{prefix}.{name}".lstrip(".")).items()}
+    return {
+        key: leaf
+        for name in value
+        for key, leaf in _flat(value[name], f"{prefix}.{name}".lstrip(".")).items()
+    }
 
 
 def _differences(before: dict[str, Any], now: dict[str, Any]) -> list[tuple[str, Any, Any]]:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 from lightning.pytorch import LightningModule
 from torch import Tensor
 from torch.optim import AdamW, Optimizer
@@ -63,7 +62,11 @@ class Training(LightningModule):
     def train_dataloader(self) -> Batches:
         """The batches of this process."""
         return Batches(
-            self.train_sentences, self.model.config.trainer, self.progress, self.global_rank, self.trainer.world_size
+            self.train_sentences,
+            self.model.config.trainer,
+            self.progress,
+            self.global_rank,
+            self.trainer.world_size,
         )
 
     def configure_optimizers(self) -> Optimizer:
@@ -103,17 +106,19 @@ class Training(LightningModule):
                 f"the loss is {loss} at step {progress.step + 1}; lower optimizer.learning_rate "
                 f"(now {options.learning_rate}) or use trainer.precision 32"
             )
-        optimizer = self.optimizers()
         done = (progress.epoch + progress.batch / self.batches_in_epoch) / self.model.config.trainer.epochs
         factor = rate(done, options.warmup)
         for group in self._optimizer().param_groups:
             group["lr"] = options.learning_rate * factor
+        optimizer: Any = self.optimizers()
         self.clip_gradients(optimizer, gradient_clip_val=options.clip, gradient_clip_algorithm="norm")
         optimizer.step()
         self.average.update(self.model, progress.step)
         self._advance(loss)
         if self.logger is not None and progress.step % LOG_EVERY == 0:
-            self.logger.log_metrics({"loss": loss, "learning_rate": options.learning_rate * factor}, progress.step)
+            self.logger.log_metrics(
+                {"loss": loss, "learning_rate": options.learning_rate * factor}, progress.step
+            )
 
     def _gradients(self, sentences: list[Sentence]) -> float:
         words = sum(map(len, sentences))
@@ -149,17 +154,22 @@ class Training(LightningModule):
         if score > progress.best:
             progress.best, progress.best_epoch = score, progress.epoch + 1
             with self.average.applied(self.model):
-                self.best = {name: value.detach().cpu().clone() for name, value in self.model.state_dict().items()}
+                self.best = {
+                    name: value.detach().cpu().clone() for name, value in self.model.state_dict().items()
+                }
         if progress.batch == self.batches_in_epoch:
             progress.epoch, progress.batch = progress.epoch + 1, 0
         progress.seconds = time.monotonic() - self._started
-        progress.history.append({"epoch": progress.epoch, "step": progress.step, "loss": progress.loss, **scores})
+        progress.history.append(
+            {"epoch": progress.epoch, "step": progress.step, "loss": progress.loss, **scores}
+        )
 
     @property
     def is_finished(self) -> bool:
         """Whether all epochs are done, or patience has run out."""
         config, progress = self.model.config.trainer, self.progress
-        return progress.epoch >= config.epochs or progress.epoch - progress.best_epoch >= config.patience
+        waited = progress.epoch - progress.best_epoch
+        return bool(progress.epoch >= config.epochs or waited >= config.patience)
 
     def checkpoint(self) -> Checkpoint:
         """All that is needed to go on from here."""

@@ -1,9 +1,9 @@
 """Checkpoints from which training goes on to the same bits.
 
-A checkpoint is a folder `step-00000400` with weights, averages, the optimizer's state and the best weights so
-far (safetensors), and `state.json`: the position, and the sha256 of each file. Order, dropout and learning rate
-are functions of (seed, position), so that no generator has to be saved. It is written beside its place and then
-renamed; the last two are kept.
+A checkpoint is a folder `step-00000400` with weights, averages, the optimizer's state and the best weights
+so far (safetensors), and `state.json`: the position, and the sha256 of each file. Order, dropout and learning
+rate are functions of (seed, position), so that no generator has to be saved. It is written beside its place
+and then renamed; the last two are kept.
 """
 
 from __future__ import annotations

@@ -1,0 +1,88 @@
+"""Encoders: padding and the other sentences of a batch change nothing."""
+
+import pytest
+import torch
+
+from strukt.nn import BiLSTM, Transformer
+from strukt.nn.encoders import mask_of, sinusoids
+
+ENCODERS = {
+    "bilstm": lambda: BiLSTM(6, 8, layers=2, dropout=0.3),
+    "transformer": lambda: Transformer(6, 16, layers=2, heads=4, dropout=0.3),
+}
+
+
+@pytest.fixture(params=sorted(ENCODERS))
+def encoder(request):
+    torch.manual_seed(0)
+    return ENCODERS[request.param]().eval()
+
+
+def test_a_batch_gives_what_its_items_give(encoder):
+    x, lengths = torch.randn(4, 7, 6), torch.tensor([7, 1, 4, 6])
+    together = encoder(x, lengths)
+    assert together.shape == (4, 7, encoder.size)
+    for item, n in enumerate(lengths):
+        alone = encoder(x[item : item + 1, :n], lengths[item : item + 1])
+        torch.testing.assert_close(together[item, :n], alone[0], rtol=1e-4, atol=1e-5)
+
+
+def test_nan_in_the_padding_changes_nothing_forwards_or_backwards(encoder):
+    x, lengths = torch.randn(3, 5, 6), torch.tensor([5, 0, 2])
+    outside = ~mask_of(lengths, 5).unsqueeze(-1)
+    results = []
+    for filler in (0.0, torch.nan):
+        leaf = x.masked_fill(outside, filler).requires_grad_()
+        encoded = encoder(leaf, lengths)
+        gradients = torch.autograd.grad(encoded.square().sum(), [leaf, *encoder.parameters()])
+        results.append([encoded, *gradients])
+    for expected, found in zip(*results, strict=True):
+        assert not found.isnan().any()
+        torch.testing.assert_close(found, expected)
+
+
+def test_the_padding_comes_out_as_zero(encoder):
+    encoded = encoder(torch.randn(2, 4, 6), torch.tensor([4, 2]))
+    assert encoded[1, 2:].abs().max() == 0
+
+
+def test_empty_sentences_and_empty_batches(encoder):
+    assert encoder(torch.randn(2, 3, 6), torch.tensor([0, 3]))[0].abs().max() == 0
+    assert encoder(torch.zeros(0, 3, 6), torch.zeros(0, dtype=torch.long)).shape == (0, 3, encoder.size)
+    assert encoder(torch.zeros(2, 0, 6), torch.zeros(2, dtype=torch.long)).shape == (2, 0, encoder.size)
+
+
+def test_every_word_sees_every_other(encoder):
+    x = torch.randn(1, 5, 6, requires_grad=True)
+    encoder(x, torch.tensor([5]))[0, 2].sum().backward()
+    assert (x.grad[0].abs().sum(-1) > 0).all()
+
+
+def test_dropout_is_for_training_only(encoder):
+    x, lengths = torch.randn(1, 5, 6), torch.tensor([5])
+    torch.testing.assert_close(encoder(x, lengths), encoder(x, lengths))
+    encoder.train()
+    assert not torch.equal(encoder(x, lengths), encoder(x, lengths))
+
+
+def test_the_order_of_words_matters(encoder):
+    x, lengths = torch.randn(1, 4, 6), torch.tensor([4])
+    assert not torch.allclose(encoder(x.flip(1), lengths).flip(1), encoder(x, lengths))
+
+
+def test_heads_must_divide_the_size():
+    with pytest.raises(ValueError, match="size: expected a multiple of heads=3, found 16"):
+        Transformer(6, 16, heads=3)
+
+
+def test_positions_have_different_sinusoids():
+    vectors = sinusoids(200, 16, torch.zeros(()))
+    distances = torch.cdist(vectors, vectors) + 9 * torch.eye(200)
+    assert distances.min() > 0.1
+    assert sinusoids(3, 5, torch.zeros((), dtype=torch.float64)).shape == (3, 5)
+
+
+def test_the_forget_gates_start_open():
+    layer = BiLSTM(3, 4).layers[0]
+    assert layer.bias_ih_l0.tolist() == [0] * 4 + [1] * 4 + [0] * 8
+    assert layer.bias_hh_l0.abs().max() == 0

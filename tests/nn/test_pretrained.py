@@ -1,0 +1,144 @@
+"""Hugging Face models as encoders, with tiny random models that the tests save to disk."""
+
+import pytest
+import torch
+
+from strukt.nn.pretrained import PretrainedEncoder, windows
+
+transformers = pytest.importorskip("transformers")
+tokenizers = pytest.importorskip("tokenizers")
+
+LETTERS = "abcdefghij"
+VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *LETTERS, *(f"##{letter}" for letter in LETTERS)]
+
+
+def save_tokenizer(folder):
+    vocabulary = {piece: index for index, piece in enumerate(VOCABULARY)}
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = tokenizers.normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        unk_token="[UNK]",
+        pad_token="[PAD]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        model_max_length=16,
+    ).save_pretrained(folder)
+
+
+@pytest.fixture(scope="module", params=["bert", "roberta"])
+def saved(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param)
+    torch.manual_seed(0)
+    sizes = {
+        "vocab_size": len(VOCABULARY),
+        "hidden_size": 8,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 16,
+        "max_position_embeddings": 20,
+        "pad_token_id": 0,
+    }
+    kinds = {
+        "bert": (transformers.BertConfig, transformers.BertModel),
+        "roberta": (transformers.RobertaConfig, transformers.RobertaModel),
+    }
+    config, model = kinds[request.param]
+    model(config(**sizes)).save_pretrained(folder)
+    save_tokenizer(folder)
+    return folder
+
+
+@pytest.fixture
+def encoder(saved):
+    return PretrainedEncoder.load(saved).eval()
+
+
+def encode(encoder, sentences):
+    lengths = torch.tensor([len(forms) for forms in sentences])
+    with torch.no_grad():
+        return encoder(encoder.inputs(sentences), lengths)
+
+
+def test_a_word_is_the_mean_of_its_pieces(encoder):
+    found = encode(encoder, [["abc", "d"]])
+    pieces = torch.tensor(
+        [[2, VOCABULARY.index("a"), VOCABULARY.index("##b"), VOCABULARY.index("##c"), 7, 3]]
+    )
+    with torch.no_grad():
+        states = encoder.model(input_ids=pieces, attention_mask=torch.ones_like(pieces)).last_hidden_state[0]
+    torch.testing.assert_close(found[0], torch.stack([states[1:4].mean(0), states[4]]))
+
+
+def test_a_batch_gives_what_its_items_give(encoder):
+    sentences = [["abc", "d", "ef"], ["j"], ["a"] * 40, [], ["ab", "cd"]]
+    together = encode(encoder, sentences)
+    assert together.shape == (5, 40, encoder.size)
+    for row, forms in enumerate(sentences):
+        torch.testing.assert_close(together[row, : len(forms)], encode(encoder, [forms])[0])
+        assert together[row, len(forms) :].abs().sum() == 0
+
+
+def test_words_without_a_piece_count_as_unknown(encoder):
+    found = encode(encoder, [["a", "\u200b", "b"], ["a", "?", "b"]])
+    torch.testing.assert_close(found[0], found[1])
+    assert (found.abs().sum(-1) > 0).all()
+
+
+def test_sentences_longer_than_the_window_have_a_vector_for_each_word(encoder):
+    found = encode(encoder, [list("abcdefghij") * 30])
+    assert found.shape == (1, 300, encoder.size)
+    assert found.isfinite().all()
+    assert (found[0].abs().sum(-1) > 0).all()
+
+
+def test_far_words_see_only_their_own_window(encoder):
+    first, second = (encode(encoder, [[letter] * 30 + ["a"] * 30])[0] for letter in "bc")
+    assert not torch.allclose(first[0], second[0])
+    torch.testing.assert_close(first[45:], second[45:])
+
+
+def test_no_sentences(encoder):
+    assert encode(encoder, []).shape == (0, 0, encoder.size)
+    assert encode(encoder, [[], []]).shape == (2, 0, encoder.size)
+
+
+def test_saved_without_weights_and_built_again(encoder, tmp_path):
+    encoder.save_assets(tmp_path)
+    assert not list(tmp_path.glob("*.safetensors"))
+    again = PretrainedEncoder.from_assets(tmp_path).eval()
+    again.load_state_dict(encoder.state_dict())
+    sentences = [["abc", "d"], ["ef"]]
+    torch.testing.assert_close(encode(again, sentences), encode(encoder, sentences))
+
+
+def test_it_can_be_trained(encoder):
+    lengths = torch.tensor([2])
+    encoder(encoder.inputs([["abc", "d"]]), lengths).sum().backward()
+    assert any(
+        parameter.grad.abs().sum() > 0 for parameter in encoder.parameters() if parameter.grad is not None
+    )
+
+
+def test_slow_tokenizers_are_refused():
+    class Slow:
+        is_fast = False
+
+    with pytest.raises(ValueError, match="tokenizer: expected a fast tokenizer"):
+        PretrainedEncoder(Slow(), torch.nn.Identity())
+
+
+@pytest.mark.parametrize("width", [4, 5, 8, 14])
+@pytest.mark.parametrize("pieces", [0, 1, 3, 4, 5, 13, 14, 15, 100])
+def test_windows_give_each_piece_once_and_with_context(pieces, width):
+    found = windows(pieces, width)
+    given = [piece for _, _, first, last in found for piece in range(first, last)]
+    assert given == list(range(pieces))
+    for start, stop, first, last in found:
+        assert 0 <= stop - start <= width
+        assert start == 0 or first - start >= width // 4
+        assert stop == pieces or stop - last >= width // 4
