@@ -17,9 +17,14 @@ class PageError(Exception):
 
 
 def machine(threads: int) -> str:
-    """The date, the processor and the versions that the numbers belong to."""
+    """The date, the processor, the versions and the load that the numbers belong to.
+
+    To be asked before measuring: the load is that of other programs. On a busy machine, libraries whose
+    threads wait for each other lose far more than others.
+    """
     return (
-        f"Measured on {date.today().isoformat()}: {processor()}, {os.cpu_count()} cores, {threads} threads; "
+        f"Measured on {date.today().isoformat()}: {processor()}, {os.cpu_count()} cores, {threads} threads, "
+        f"load of other programs {os.getloadavg()[0]:.1f}; "
         f"Python {platform.python_version()}, torch {torch.__version__}, strukt {version('strukt')}."
     )
 

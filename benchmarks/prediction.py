@@ -131,8 +131,9 @@ def main() -> None:
         model = strukt.load(arguments.model)
         require_section(f"prediction-{model.task}", arguments.output)
         sentences = list(corpus.read(arguments.file))
+        heading = machine(arguments.threads)
         header = [model.task, "total", "encoder and scores", "inference", "share of inference"]
-        text = f"{machine(arguments.threads)}\n\n{table(header, rows(model, sentences))}"
+        text = f"{heading}\n\n{table(header, rows(model, sentences))}"
         publish(text, f"prediction-{model.task}", arguments.output)
     except (StruktError, PageError) as error:
         sys.exit(str(error))

@@ -51,8 +51,9 @@ def main() -> None:
     try:
         require_section("peers", arguments.output)
         chosen = [FAMILIES[name] for name in arguments.families or FAMILIES]
+        heading = machine(arguments.threads)
         measured = [text for family in chosen for text in tables(family, arguments.rounds, arguments.threads)]
-        publish("\n\n".join([machine(arguments.threads), *measured]), "peers", arguments.output)
+        publish("\n\n".join([heading, *measured]), "peers", arguments.output)
     except (WrongResultError, PageError) as error:
         sys.exit(f"nothing reported: {error}")
 
