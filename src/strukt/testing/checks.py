@@ -1,0 +1,59 @@
+"""The conformance suite: everything that a structure promises, checked against enumeration.
+
+    SUBJECT = Subject("MyStructure", make=MyStructure, enumerate=..., draw=..., arguments={"scores": 2})
+    check_structure(SUBJECT)
+
+With pytest, one test for each law gives better reports:
+
+    @pytest.mark.parametrize("law", laws(SUBJECT), ids=lambda law: law.name)
+    def test_law(law):
+        law.check(SUBJECT)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from strukt.testing.law import LAWS, Law
+from strukt.testing.laws import (  # noqa: F401  (importing a file enters its laws)
+    arguments,
+    derivatives,
+    events,
+    infeasible,
+    interface,
+    padding,
+    sampling,
+    sparse,
+    transforms,
+    values,
+)
+from strukt.testing.subject import Subject
+
+__all__ = ["check_structure", "laws"]
+
+
+def laws(subject: Subject) -> list[Law]:
+    """The laws that speak about members which the subject does not lack."""
+    return [law for law in LAWS.values() if not law.needs & subject.lacks]
+
+
+def check_structure(subject: Subject, known_failures: Mapping[str, str] | None = None) -> None:
+    """Check a structure against every law.
+
+    Args:
+        subject: How to draw, build and enumerate the structure.
+        known_failures: Laws that are known to be broken, each with the reason; they are not checked.
+
+    Raises:
+        AssertionError: One line for each broken law, naming the structure, the operator and the batch item.
+    """
+    failures = []
+    for law in laws(subject):
+        if law.name in (known_failures or {}):
+            continue
+        try:
+            law.check(subject)
+        except AssertionError as error:
+            failures.append(f"{law.name}: {error}")
+    if failures:
+        raise AssertionError("\n".join(failures))

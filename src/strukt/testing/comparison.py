@@ -1,0 +1,46 @@
+"""Comparisons that say which law is broken, for which structure and for which batch item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from strukt.testing.subject import Case
+
+TOLERANCES = {torch.float64: (1e-10, 1e-10), torch.float32: (1e-4, 1e-5)}
+
+
+def demand(holds: bool | Tensor, case: Case, claim: str) -> None:
+    """Raise AssertionError naming the structure and the claim unless it holds."""
+    if not holds:
+        raise AssertionError(f"{case.subject.name}: {claim}")
+
+
+def agree(case: Case, claim: str, actual: Tensor, expected: Sequence[Tensor] | Tensor) -> None:
+    """Raise AssertionError for the first batch item in which `actual` is not `expected`.
+
+    Args:
+        case: The case that was computed; `actual` starts with its batch dimensions.
+        claim: What should hold, as in "entropy agrees with enumeration".
+        actual: What the distribution says; its dtype decides the tolerance.
+        expected: The truth, item by item in the order of `case.indices`, or for the whole batch at once.
+    """
+    if not isinstance(expected, Tensor):
+        expected = torch.stack(list(expected)) if len(expected) else actual
+        expected = expected.reshape(*case.batch_shape, *expected.shape[1:])
+    demand(
+        actual.shape == expected.shape,
+        case,
+        f"{claim}: the shape is {tuple(actual.shape)}, it should be {tuple(expected.shape)}",
+    )
+    relative, absolute = TOLERANCES.get(actual.dtype, (0.0, 0.0))
+    right = torch.isclose(actual, expected.to(actual.dtype), rtol=relative, atol=absolute)
+    for index in case.indices:
+        demand(
+            right[index].all(),
+            case,
+            f"{claim}: item {index} of batch {case.batch_shape}, length {int(case.lengths[index])}, "
+            f"gives {actual[index].tolist()}, it should be {expected[index].tolist()}",
+        )

@@ -1,0 +1,107 @@
+"""Wrong arguments are refused, with a message that names the argument and says what was given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+
+from strukt.testing.comparison import demand
+from strukt.testing.law import law
+from strukt.testing.operators import first_entry, question
+from strukt.testing.subject import Case, Subject
+
+
+@law()
+def wrong_scores_are_refused(subject: Subject) -> None:
+    """Integers, too few dimensions, sizes that do not fit together, NaN and +inf."""
+    case = _case(subject)
+    for place, (name, mask) in enumerate(zip(subject.arguments, case.used(), strict=True)):
+        score, entry = case.scores[place], first_entry(mask)
+        wide = torch.cat([score, score[..., :1]], -1)
+        wrong_scores: list[tuple[torch.Tensor, tuple[str, ...]]] = [
+            (score.long(), (name, "int64")),
+            (score.flatten()[0], (name, "()")),
+            (wide, (str(tuple(wide.shape)),)),
+            (score.masked_fill(entry, torch.nan), (name, "nan")),
+            (score.masked_fill(entry, torch.inf), (name, "inf")),
+        ]
+        for wrong, words in wrong_scores:
+            scores = [*case.scores[:place], wrong, *case.scores[place + 1 :]]
+            _refused(case, "make", words, partial(subject.make, *scores, lengths=case.lengths))
+
+
+@law()
+def wrong_lengths_are_refused(subject: Subject) -> None:
+    """Wrong dtype, shape or device; negative; beyond the size of the scores."""
+    case = _case(subject)
+    for wrong, given in (
+        (case.lengths.double(), "float64"),
+        (case.lengths[:1], "(1,)"),
+        (case.lengths[0], "()"),
+        (case.lengths - case.size - 1, "-1"),
+        (case.lengths + 1, str(case.size + 1)),
+        (torch.zeros(2, dtype=torch.long, device="meta"), "meta"),
+    ):
+        _refused(case, "make", ("lengths", given), partial(subject.make, *case.scores, lengths=wrong))
+
+
+@law()
+def checks_can_be_switched_off(subject: Subject) -> None:
+    """`validate_args=False` builds a distribution over scores that hold NaN without a word."""
+    case = _case(subject).map(lambda score: torch.full_like(score, torch.nan))
+    subject.make(*case.scores, lengths=case.lengths, validate_args=False)
+
+
+@law("score", "log_prob", "partial_log_prob")
+def wrong_events_are_refused(subject: Subject) -> None:
+    """No structure, wrong shape, wrong dtype."""
+    case = _case(subject)
+    distribution, asked = case.distribution(), question(case)
+    narrow = asked.event[..., :-1]
+    for name in ("score", "log_prob", "to_parts"):
+        for wrong, given in (
+            (torch.full_like(asked.event, 99), "99"),
+            (narrow, str(tuple(narrow.shape))),
+            (asked.event.double(), "float64"),
+        ):
+            _refused(case, name, ("event", given), partial(getattr(distribution, name), wrong))
+
+
+@law("condition", "expectation", "topk", "partial_log_prob", "cross_entropy")
+def wrong_questions_are_refused(subject: Subject) -> None:
+    """Masks that are not boolean or not of the right shape, values of another shape, k = 0, another size."""
+    case = _case(subject)
+    p, asked = case.distribution(), question(case)
+    narrow, values = asked.required[..., :-1], asked.values[..., :-1]
+    shape = str(tuple(narrow.shape))
+    larger = subject.case((2,), size=case.size + 1, lengths=[case.size]).distribution()
+    attempts: list[tuple[str, tuple[str, ...], Callable[[], Any]]] = [
+        ("condition", ("required", "float64"), lambda: p.condition(required=asked.values)),
+        ("condition", ("required", shape), lambda: p.condition(required=narrow)),
+        ("condition", ("forbidden", shape), lambda: p.condition(forbidden=narrow)),
+        ("partial_log_prob", ("known", "int64"), lambda: p.partial_log_prob(asked.event, asked.event)),
+        ("partial_log_prob", ("known",), lambda: p.partial_log_prob(asked.event, asked.known[..., :-1])),
+        ("expectation", ("values", shape), lambda: p.expectation(values)),
+        ("topk", ("k", "0"), lambda: p.topk(0)),
+        ("cross_entropy", ("other",), lambda: p.cross_entropy(larger)),
+    ]
+    for name, words, attempt in attempts:
+        _refused(case, name, words, attempt)
+
+
+def _case(subject: Subject) -> Case:
+    return subject.case((2,), lengths=[subject.size])
+
+
+def _refused(case: Case, member: str, words: tuple[str, ...], attempt: Callable[[], Any]) -> None:
+    """Demand a ValueError whose message has all the words."""
+    try:
+        attempt()
+    except ValueError as error:
+        missing = [word for word in words if word.lower() not in str(error).lower()]
+        demand(not missing, case, f"{member}: the message {str(error)!r} should mention {missing}")
+        return
+    demand(False, case, f"{member} accepts a wrong argument; the message should mention {list(words)}")

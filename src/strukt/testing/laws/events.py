@@ -1,0 +1,177 @@
+"""Structures as events: the mode, the k best, minimum Bayes risk, parts, the support."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch.autograd import grad
+
+from strukt.testing.brute_force import Table
+from strukt.testing.comparison import agree, demand
+from strukt.testing.law import law
+from strukt.testing.operators import question
+from strukt.testing.patterns import PATTERNS, forbid_at_random
+from strukt.testing.subject import Case, Subject
+
+
+@law("mode", "max_score")
+def mode_is_the_best_structure(subject: Subject) -> None:
+    """A permitted structure, and none has a higher score; with ties, forbidden parts and huge scores too."""
+    for case in _cases(subject):
+        modes = case.distribution().mode
+        demand(modes.dtype == torch.long, case, f"mode is made of integers, not {modes.dtype}")
+        best = [table.max_score for table in case.tables]
+        agree(case, "the score of the mode is the best score", _scores(case, "mode", modes), case.stack(best))
+
+
+@law("topk")
+def topk_are_the_best_structures(subject: Subject) -> None:
+    """Distinct, of the best scores, in descending order, and -1 where there are fewer than k."""
+    for case in _cases(subject):
+        for k in (1, 5, max(len(table.events) for table in case.tables) + 2):
+            scores, events = case.distribution().topk(k)
+            agree(case, f"topk({k}) scores", scores, case.stack([table.topk(k)[0] for table in case.tables]))
+            for index, table in zip(case.indices, case.tables, strict=True):
+                _check_ranking(case, index, table, scores[index], events[index])
+
+
+@law("mbr", "marginals")
+def mbr_has_the_highest_expected_count(subject: Subject) -> None:
+    """No permitted structure shares more parts with a random one, on average."""
+    for case in _cases(subject):
+        events = case.distribution().mbr
+        counts = [
+            table.expected_count(_row(case, "mbr", table, event).events[0])
+            for table, event in _pairs(case, events)
+        ]
+        best = [table.best_expected_count for table in case.tables]
+        agree(case, "the expected count of mbr is the highest", case.stack(counts), case.stack(best))
+
+
+@law()
+def parts_and_events_are_two_forms_of_one_thing(subject: Subject) -> None:
+    """`to_parts` is the enumerated part vector, `from_parts` its inverse."""
+    case = subject.case((2,), lengths=[subject.size, 1])
+    for index, table in zip(case.indices, case.tables, strict=True):
+        distribution = case.item(index).distribution()
+        for event, parts in zip(table.events, table.parts, strict=True):
+            found = distribution.to_parts(event)
+            demand(
+                torch.equal(found.to(parts.dtype), parts), case, f"to_parts({event.tolist()}) are its parts"
+            )
+            demand(
+                torch.equal(distribution.from_parts(found), event),
+                case,
+                f"from_parts(to_parts({event.tolist()})) is the event",
+            )
+
+
+@law("score")
+def gradient_of_score_is_the_parts(subject: Subject) -> None:
+    """A score is a sum over parts."""
+    case = subject.case().leaves()
+    event, distribution = question(case).event, case.distribution()
+    (gradient,) = grad(distribution.score(event).sum(), case.scores[:1])
+    agree(
+        case,
+        "the gradient of score(event) is to_parts(event)",
+        gradient,
+        distribution.to_parts(event).to(gradient.dtype),
+    )
+
+
+@law("score", "log_prob")
+def sample_shapes_are_scored(subject: Subject) -> None:
+    """`score` and `log_prob` take events with leading sample dimensions."""
+    case = subject.case((2,))
+    event, distribution = question(case).event, case.distribution()
+    stacked = event.expand(3, *event.shape)
+    for name in ("score", "log_prob"):
+        one, many = getattr(distribution, name)(event), getattr(distribution, name)(stacked)
+        demand(
+            torch.equal(many, one.expand(3, 2)),
+            case,
+            f"{name} of events with sample dimensions is that of each",
+        )
+
+
+@law("enumerate_support")
+def support_is_enumerated(subject: Subject) -> None:
+    """`enumerate_support` lists every structure once."""
+    case = subject.case((2,), lengths=[subject.size])
+    listed = case.distribution().enumerate_support()
+    for index, table in zip(case.indices, case.tables, strict=True):
+        rows = {tuple(event.flatten().tolist()) for event in listed[:, index[0]]}
+        truth = {tuple(event.flatten().tolist()) for event in table.events}
+        complete = rows == truth and len(listed) == len(truth)
+        demand(complete, case, "enumerate_support lists every structure once")
+
+
+@law()
+def support_knows_structures(subject: Subject) -> None:
+    """`support.check` accepts every structure, whatever its padding, and nothing that differs in one entry."""
+    case = subject.case((2,), size=3, lengths=[3, 2])
+    for index, table in zip(case.indices, case.tables, strict=True):
+        distribution = case.item(index).distribution()
+        unused = (table.events == -1).all(0)
+        for event in _neighbourhood(table):
+            expected = bool(table.find(event.masked_fill(unused, -1)).any())
+            verdict = bool(distribution.support.check(event))
+            demand(
+                verdict == expected,
+                case,
+                f"support.check({event.tolist()}) is {expected} at length {int(case.lengths[index])}",
+            )
+
+
+def _cases(subject: Subject) -> list[Case]:
+    edges = [
+        pattern(subject.case((4,), lengths=[subject.size, subject.size - 1, 2, 1])) for pattern in PATTERNS
+    ]
+    return [subject.case(), subject.case(()), forbid_at_random(subject.case()).map(Tensor.float), *edges]
+
+
+def _pairs(case: Case, events: Tensor) -> list[tuple[Table, Tensor]]:
+    return [(table, events[index]) for index, table in zip(case.indices, case.tables, strict=True)]
+
+
+def _row(case: Case, member: str, table: Table, event: Tensor) -> Table:
+    row = table.permitted.rows(table.permitted.find(event))
+    demand(len(row.events) == 1, case, f"{member} is a permitted structure, but {event.tolist()} is none")
+    return row
+
+
+def _scores(case: Case, member: str, events: Tensor) -> Tensor:
+    return case.stack([_row(case, member, table, event).scores[0] for table, event in _pairs(case, events)])
+
+
+def _check_ranking(case: Case, index: tuple[int, ...], table: Table, scores: Tensor, events: Tensor) -> None:
+    """The ranked events of one item: as many as there are, distinct, each with the score given beside it."""
+    real = scores > -math.inf
+    found = [_row(case, "topk", table, event).scores[0] for event in events[real]]
+    item = case.item(index)
+    if found:
+        agree(
+            item,
+            f"topk scores belong to their events in item {index}",
+            scores[real].sum(),
+            torch.stack(found).sum(),
+        )
+    demand(
+        len(torch.unique(events[real], dim=0)) == len(found),
+        case,
+        f"topk events of item {index} are distinct",
+    )
+    demand((events[~real] == -1).all(), case, f"topk events of item {index} beyond the last are -1")
+
+
+def _neighbourhood(table: Table) -> Tensor:
+    """Every structure, and every event that differs from one in one entry."""
+    flat = table.events.flatten(1)
+    values = range(int(flat.min()) - 1, int(flat.max()) + 2)
+    places = torch.eye(flat.shape[1], dtype=torch.bool)
+    changed = [torch.where(place, value, flat) for place in places for value in values]
+    rows: Tensor = torch.unique(torch.cat([flat, *changed]), dim=0)
+    return rows.reshape(-1, *table.events.shape[1:])

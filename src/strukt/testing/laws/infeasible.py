@@ -1,0 +1,112 @@
+"""An item of which every structure is forbidden: defined results, zero derivatives, unharmed neighbours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import grad
+
+from strukt.errors import InfeasibleError
+from strukt.testing.comparison import demand
+from strukt.testing.law import law
+from strukt.testing.operators import Operator, operators, question
+from strukt.testing.patterns import leave_none
+from strukt.testing.subject import Case, Subject
+
+LOST = 1
+NEIGHBOURS = [0, 2]
+
+
+@law("log_partition", "marginals", "max_score", "log_count")
+def infeasible_item_has_weight_zero(subject: Subject) -> None:
+    """Log-partition, best score and log-count -inf, marginals 0."""
+    case = _cases(subject)[1]
+    distribution = case.distribution()
+    for name in ("log_partition", "max_score", "log_count", "max_marginals"):
+        demand(
+            (getattr(distribution, name)[LOST] == -math.inf).all(),
+            case,
+            f"{name} of an infeasible item is -inf",
+        )
+    demand((distribution.marginals[LOST] == 0).all(), case, "marginals of an infeasible item are exactly 0")
+
+
+@law()
+def infeasible_item_has_zero_derivatives(subject: Subject) -> None:
+    """To second order, in every smooth operator; those of its neighbours are as if it were not there."""
+    clean, lost = (case.leaves() for case in _cases(subject))
+    asked = question(clean)
+    for operator in operators(clean):
+        value, expected = operator.of(lost.distribution(), asked), operator.of(clean.distribution(), asked)
+        demand(
+            not value.isnan().any(), lost, f"{operator.name} of a batch with an infeasible item is never NaN"
+        )
+        demand(
+            torch.allclose(value[NEIGHBOURS], expected[NEIGHBOURS]),
+            lost,
+            f"{operator.name} of its neighbours is right",
+        )
+        if operator.smooth and operator.name != "score":
+            _compare_derivatives(operator, (value, lost), (expected[NEIGHBOURS], clean))
+
+
+@law("mode", "sample", "topk")
+def infeasible_item_has_no_event(subject: Subject) -> None:
+    """`mode`, `sample`, `mbr` raise InfeasibleError naming the item; `topk` gives scores -inf, events -1."""
+    clean, case = _cases(subject)
+    distribution = case.distribution()
+    members: dict[str, Callable[[], Any]] = {
+        "mode": lambda: distribution.mode,
+        "sample": distribution.sample,
+        "mbr": lambda: distribution.mbr,
+    }
+    for name, member in members.items():
+        demand(f"{LOST}" in _refusal(member), case, f"{name} raises InfeasibleError that names item {LOST}")
+    scores, events = distribution.topk(3)
+    demand((scores[LOST] == -math.inf).all(), case, "topk scores of an infeasible item are -inf")
+    demand((events[LOST] == -1).all(), case, "topk events of an infeasible item are -1")
+    demand(
+        torch.equal(events[NEIGHBOURS], clean.distribution().topk(3)[1][NEIGHBOURS]),
+        case,
+        "topk of its neighbours is right",
+    )
+
+
+def _cases(subject: Subject) -> tuple[Case, Case]:
+    """A batch, and the same batch with no structure left in one item."""
+    case = subject.case((3,), lengths=[subject.size, subject.size - 1, 2])
+    return case, leave_none(case, (LOST,))
+
+
+def _refusal(member: Callable[[], Any]) -> str:
+    """The message of the InfeasibleError that a member raises; empty if it raises none."""
+    try:
+        member()
+    except InfeasibleError as error:
+        return str(error)
+    return ""
+
+
+def _compare_derivatives(
+    operator: Operator, actual: tuple[Tensor, Case], expected: tuple[Tensor, Case]
+) -> None:
+    for order, pairs in enumerate(zip(_derivatives(*actual), _derivatives(*expected), strict=True), start=1):
+        for gradient, true in zip(*pairs, strict=True):
+            claim = f"{operator.name}: derivative {order} with an infeasible item"
+            demand(not gradient.isnan().any(), actual[1], f"{claim} is never NaN")
+            demand(
+                torch.allclose(gradient, true), actual[1], f"{claim} is 0 in it, and right in its neighbours"
+            )
+
+
+def _derivatives(value: Tensor, case: Case) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """Gradients of the summed value, and of the summed squares of these gradients."""
+    first = grad(value.sum(), case.scores, create_graph=True, materialize_grads=True)
+    squares = torch.stack([gradient.square().sum() for gradient in first]).sum()
+    if not squares.requires_grad:
+        return first, tuple(torch.zeros_like(score) for score in case.scores)
+    return first, grad(squares, case.scores, materialize_grads=True)

@@ -1,0 +1,114 @@
+"""The interface of torch.distributions: shapes, expand, conditioning, partial observation, printing."""
+
+from __future__ import annotations
+
+import torch
+from torch.distributions import Distribution
+
+from strukt.testing.comparison import agree, demand
+from strukt.testing.law import law
+from strukt.testing.operators import operators, question, rival
+from strukt.testing.patterns import forbid_at_random
+from strukt.testing.subject import Subject
+
+
+@law()
+def shapes_are_announced(subject: Subject) -> None:
+    """A structure is a torch.distributions.Distribution with the right `batch_shape` and `event_shape`."""
+    for shape in ((), (2, 3), (0,)):
+        case = subject.case(shape)
+        distribution = case.distribution()
+        event_shape = subject.case(()).table().events.shape[1:]
+        demand(isinstance(distribution, Distribution), case, "is a torch.distributions.Distribution")
+        demand(
+            distribution.batch_shape == shape, case, f"batch_shape is {shape}, not {distribution.batch_shape}"
+        )
+        demand(
+            distribution.event_shape == event_shape,
+            case,
+            f"event_shape is {event_shape}, not {distribution.event_shape}",
+        )
+        demand(type(distribution).__name__ in repr(distribution), case, "prints its name")
+
+
+@law()
+def missing_lengths_mean_full_length(subject: Subject) -> None:
+    """`lengths=None` is the largest length for every item."""
+    case = subject.case((2, 3), lengths=[subject.size])
+    asked = question(case)
+    for operator in operators(case):
+        short, full = subject.make(*case.scores), case.distribution()
+        agree(case, f"{operator.name} without lengths", operator.of(short, asked), operator.of(full, asked))
+
+
+@law("mode")
+def expand_repeats_the_items(subject: Subject) -> None:
+    """`expand` adds leading dimensions and gives every operator's value for each copy."""
+    case = subject.case((2,))
+    asked, distribution = question(case), case.distribution()
+    wide = distribution.expand(torch.Size((3, 2)))
+    copies = asked.at(torch.tensor([[0, 1]] * 3), rival(case).distribution().expand(torch.Size((3, 2))))
+    demand(
+        wide.batch_shape == (3, 2),
+        case,
+        f"the batch shape of expand((3, 2)) is (3, 2), not {wide.batch_shape}",
+    )
+    demand(type(wide) is type(distribution), case, "expand keeps the type")
+    demand(
+        torch.equal(wide.mode, distribution.mode.expand(3, *distribution.mode.shape)),
+        case,
+        "expand repeats the mode",
+    )
+    for operator in operators(case):
+        value = operator.of(distribution, asked)
+        demand(
+            torch.allclose(operator.of(wide, copies), value.expand(3, *value.shape), rtol=1e-10, atol=1e-10),
+            case,
+            f"{operator.name} after expand is that of each copy",
+        )
+
+
+@law("condition")
+def conditions_compose_with_every_operator(subject: Subject) -> None:
+    """A conditioned distribution agrees with enumeration of the structures that meet the condition."""
+    case = forbid_at_random(subject.case(), share=0.2)
+    asked = question(case)
+    tables = [
+        table.condition(asked.required[index], asked.forbidden[index])
+        for index, table in zip(case.indices, case.tables, strict=True)
+    ]
+    conditioned = case.distribution().condition(asked.required, asked.forbidden)
+    only_required = case.distribution().condition(required=asked.required)
+    only_forbidden = case.distribution().condition(forbidden=asked.forbidden)
+    agree(
+        case,
+        "log_partition given both",
+        conditioned.log_partition,
+        case.stack([t.log_partition for t in tables]),
+    )
+    agree(case, "marginals given both", conditioned.marginals, case.stack([t.marginals for t in tables]))
+    agree(case, "entropy given both", conditioned.entropy(), case.stack([t.entropy() for t in tables]))
+    agree(case, "log_count given both", conditioned.log_count, case.stack([t.log_count for t in tables]))
+    agree(case, "max_score given both", conditioned.max_score, case.stack([t.max_score for t in tables]))
+    agree(case, "topk given both", conditioned.topk(3)[0], case.stack([t.topk(3)[0] for t in tables]))
+    parts = conditioned.to_parts(conditioned.sample((20,))) > 0
+    demand(
+        (parts | ~asked.required).all() and not (parts & asked.forbidden).any(),
+        case,
+        "samples meet the condition",
+    )
+    twice = only_required.condition(forbidden=asked.forbidden).log_partition
+    agree(case, "conditions one after the other", twice, conditioned.log_partition)
+    swapped = only_forbidden.condition(required=asked.required).log_partition
+    agree(case, "conditions in the other order", swapped, conditioned.log_partition)
+
+
+@law("partial_log_prob", "log_prob")
+def partial_observation_has_its_ends(subject: Subject) -> None:
+    """Nothing known has log-probability 0, everything known that of the event."""
+    case = forbid_at_random(subject.case())
+    distribution, event = case.distribution(), question(case).event
+    nothing = distribution.partial_log_prob(event, torch.zeros_like(event, dtype=torch.bool))
+    everything = distribution.partial_log_prob(event, torch.ones_like(event, dtype=torch.bool))
+    agree(case, "partial_log_prob with nothing known is 0", nothing, torch.zeros_like(nothing))
+    agree(case, "partial_log_prob with all known is log_prob", everything, distribution.log_prob(event))

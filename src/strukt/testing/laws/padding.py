@@ -1,0 +1,111 @@
+"""Padding, empty batches and memory layouts make no difference; the caller's tensors stay as they are."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.autograd import grad
+
+from strukt.testing.comparison import agree, demand
+from strukt.testing.law import law
+from strukt.testing.operators import operators, question, rival
+from strukt.testing.patterns import fill
+from strukt.testing.subject import Case, Subject
+
+
+@law()
+def padding_is_never_read(subject: Subject) -> None:
+    """NaN, inf and huge numbers beyond the lengths change no value and no gradient, and get gradient 0."""
+    case = subject.case()
+    masks = case.padding()
+    asked = question(case)
+    for junk in (torch.nan, torch.inf, -torch.inf, 1e30):
+        clean, dirty = case.leaves(), fill(case, masks, junk).leaves()
+        for operator in operators(case):
+            expected = operator.of(clean.distribution(), asked)
+            actual = operator.of(dirty.distribution(), asked)
+            agree(case, f"{operator.name} ignores {junk} in the padding", actual, expected)
+            if operator.smooth:
+                _compare_gradients(
+                    f"{operator.name}, {junk} in the padding", (actual, dirty), (expected, clean), masks
+                )
+
+
+@law()
+def empty_batch_is_legal(subject: Subject) -> None:
+    """A batch without items gives empty results of the right shape."""
+    one, empty = subject.case((1,)), subject.case((0,))
+    asked = question(one)
+    nothing = asked.at(slice(0), rival(empty).distribution())
+    for operator in operators(empty):
+        expected = operator.of(one.distribution(), asked)[:0]
+        agree(
+            empty, f"{operator.name} of an empty batch", operator.of(empty.distribution(), nothing), expected
+        )
+
+
+@law("mode", "sample", "topk")
+def empty_batch_has_empty_events(subject: Subject) -> None:
+    """Events of a batch without items are empty tensors of the right shape."""
+    distribution, one = subject.case((0,)).distribution(), subject.case((1,)).distribution()
+    for claim, actual, expected in (
+        ("mode", distribution.mode, one.mode[:0]),
+        ("sample", distribution.sample((2,)), one.sample((2,))[:, :0]),
+        ("topk", distribution.topk(2)[1], one.topk(2)[1][:0]),
+    ):
+        demand(
+            actual.shape == expected.shape,
+            subject.case((0,)),
+            f"{claim} of an empty batch has shape {expected.shape}",
+        )
+
+
+@law()
+def memory_layout_is_irrelevant(subject: Subject) -> None:
+    """Transposed, interleaved and expanded scores give what contiguous ones give, gradients included."""
+    case = subject.case((3,))
+    expanded = case.item((0,)).expand(3)
+    layouts = {
+        "transposed": (case, case.map(lambda score: score.mT.contiguous().mT)),
+        "interleaved": (case, case.map(lambda score: torch.stack([score, score], -1)[..., 0])),
+        "expanded": (expanded.map(torch.clone), expanded),
+    }
+    for layout, (plain, strided) in layouts.items():
+        asked = question(plain)
+        for operator in operators(plain):
+            expected, actual = (operator.of(each.distribution(), asked) for each in (plain, strided))
+            agree(plain, f"{operator.name} of {layout} scores", actual, expected)
+
+
+@law("mode", "sample")
+def inputs_are_left_alone(subject: Subject) -> None:
+    """No operator writes into scores or lengths, asks them for gradients, or switches the grad mode."""
+    case = subject.case()
+    before = [tensor.clone() for tensor in (*case.scores, case.lengths)]
+    asked = question(case)
+    members = {operator.name: operator.of for operator in operators(case)}
+    members |= {"mode": lambda d, _: d.mode, "sample": lambda d, _: d.sample((2,)), "mbr": lambda d, _: d.mbr}
+    for name, of in members.items():
+        for enabled in (True, False):
+            with torch.set_grad_enabled(enabled):
+                of(case.distribution(), asked)
+                demand(torch.is_grad_enabled() == enabled, case, f"{name} leaves the grad mode alone")
+        for tensor, copy in zip((*case.scores, case.lengths), before, strict=True):
+            demand(torch.equal(tensor, copy), case, f"{name} leaves its inputs alone")
+            demand(not tensor.requires_grad, case, f"{name} does not make its inputs require gradients")
+
+
+def _compare_gradients(
+    claim: str, actual: tuple[Tensor, Case], expected: tuple[Tensor, Case], padding: list[Tensor]
+) -> None:
+    """Gradients of a value in the scores of its case: equal to the expected ones, and 0 in the padding."""
+    gradients, truths = (
+        grad(value.sum(), case.scores, materialize_grads=True) for value, case in (actual, expected)
+    )
+    for mask, gradient, true in zip(padding, gradients, truths, strict=True):
+        demand(
+            torch.allclose(gradient, true, rtol=1e-10, atol=1e-12),
+            actual[1],
+            f"{claim}: gradients do not change",
+        )
+        demand((gradient[mask] == 0).all(), actual[1], f"{claim}: gradients are exactly 0 there")

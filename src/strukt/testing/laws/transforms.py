@@ -1,0 +1,130 @@
+"""What PyTorch does to functions: no_grad, inference_mode, torch.func, torch.compile, half precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from operator import methodcaller
+
+import torch
+from torch import Tensor
+
+from strukt.testing.comparison import agree, demand
+from strukt.testing.law import law
+from strukt.testing.operators import operators, question, smooth_operators
+from strukt.testing.patterns import forbid_at_random
+from strukt.testing.subject import Case, Subject
+
+
+@law()
+def graphs_are_built_only_when_asked_for(subject: Subject) -> None:
+    """Under no_grad and inference_mode there is no graph; what was asked there does not spoil later uses."""
+    case = subject.case().leaves()
+    asked = question(case)
+    for operator in smooth_operators(case):
+        expected = operator.of(case.distribution(), asked)
+        demand(expected.requires_grad, case, f"{operator.name} is differentiable")
+        for mode in (torch.no_grad, torch.inference_mode):
+            distribution = case.distribution()
+            with mode():
+                value = operator.of(distribution, asked)
+            demand(not value.requires_grad, case, f"{operator.name} under {mode.__name__} builds no graph")
+            agree(case, f"{operator.name} under {mode.__name__}", value, expected.detach())
+            again = operator.of(distribution, asked)
+            demand(
+                again.requires_grad,
+                case,
+                f"{operator.name} is differentiable after use under {mode.__name__}",
+            )
+
+
+@law("log_partition", "marginals", "mode", "sample")
+def inference_mode_covers_construction(subject: Subject) -> None:
+    """Distributions can be built and used inside inference_mode."""
+    case = subject.case()
+    with torch.inference_mode():
+        distribution = case.distribution()
+        distribution.sample()
+        agree(
+            case,
+            "marginals under inference_mode",
+            distribution.marginals,
+            case.stack([t.marginals for t in case.tables]),
+        )
+        demand(torch.equal(distribution.mode, case.distribution().mode), case, "mode under inference_mode")
+
+
+@law("log_partition", "marginals")
+def functional_transforms_work(subject: Subject) -> None:
+    """torch.func.grad, vmap, their composition, and jacrev and hessian."""
+    case = forbid_at_random(subject.case((3,), lengths=[subject.size, 2, 1]))
+    lengths, scores, distribution = case.lengths, case.scores, case.distribution()
+    log_partition, marginals = _member(case, "log_partition"), _member(case, "marginals")
+    batched = [
+        0 if score.dim() > d else None for score, d in zip(scores, subject.arguments.values(), strict=True)
+    ]
+    over_items = partial(torch.vmap, in_dims=(0, *batched))
+    slope = torch.func.grad(lambda *inputs: log_partition(*inputs).sum(), argnums=1)
+    curvature = torch.func.jacrev(slope, argnums=1)
+    jacobian = torch.func.jacrev(marginals, argnums=1)
+    agree(
+        case, "vmap of log_partition", over_items(log_partition)(lengths, *scores), distribution.log_partition
+    )
+    agree(case, "vmap of marginals", over_items(marginals)(lengths, *scores), distribution.marginals)
+    agree(case, "grad of log_partition", slope(lengths, *scores), distribution.marginals)
+    agree(case, "vmap of grad of log_partition", over_items(slope)(lengths, *scores), distribution.marginals)
+    agree(case, "jacrev of marginals is the Hessian", jacobian(lengths, *scores), curvature(lengths, *scores))
+
+
+@law("log_partition", "marginals", "mode")
+def compiled_equals_eager(subject: Subject) -> None:
+    """torch.compile without graph breaks: log-partition with its gradient, marginals, mode."""
+    case = subject.case((2,), lengths=[subject.size, 2]).map(Tensor.float)
+
+    def work(lengths: Tensor, *scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        distribution = subject.make(*scores, lengths=lengths)
+        return distribution.log_partition, distribution.marginals, distribution.mode
+
+    torch.compiler.reset()
+    compiled = torch.compile(work, backend="aot_eager", fullgraph=True)
+    leaves = case.leaves()
+    log_partition, marginals, mode = compiled(leaves.lengths, *leaves.scores)
+    (gradient,) = torch.autograd.grad(log_partition.sum(), leaves.scores[:1])
+    expected = case.distribution()
+    agree(case, "compiled log_partition", log_partition, expected.log_partition)
+    agree(case, "compiled marginals", marginals, expected.marginals)
+    agree(case, "gradient of the compiled log_partition", gradient, expected.marginals)
+    demand(torch.equal(mode, expected.mode), case, "compiled mode")
+
+
+@law()
+def half_types_are_computed_in_float32(subject: Subject) -> None:
+    """Half scores give what the same scores in float32 give, in float32; gradients come back in half."""
+    for dtype in (torch.float16, torch.bfloat16):
+        half = subject.case().map(methodcaller("to", dtype)).leaves()
+        full = half.map(Tensor.float)
+        asked = question(full)
+        for operator in operators(half):
+            value, expected = operator.of(half.distribution(), asked), operator.of(full.distribution(), asked)
+            demand(
+                value.dtype == torch.float32,
+                half,
+                f"{operator.name} of {dtype} scores is float32, not {value.dtype}",
+            )
+            demand(
+                torch.equal(value, expected),
+                half,
+                f"{operator.name} of {dtype} scores is computed in float32",
+            )
+            if operator.smooth:
+                gradients = torch.autograd.grad(value.sum(), half.scores, materialize_grads=True)
+                demand(
+                    all(g.dtype == dtype and g.isfinite().all() for g in gradients),
+                    half,
+                    f"{operator.name}: gradients in {dtype}",
+                )
+
+
+def _member(case: Case, name: str) -> Callable[..., Tensor]:
+    """A member as a function of lengths and scores."""
+    return lambda lengths, *scores: getattr(case.subject.make(*scores, lengths=lengths), name)

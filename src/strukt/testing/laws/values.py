@@ -1,0 +1,87 @@
+"""Every number equals the one found by enumeration."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.distributions import kl_divergence
+
+from strukt.testing.comparison import agree, demand
+from strukt.testing.law import law
+from strukt.testing.operators import operators, question, rival, truth
+from strukt.testing.patterns import PATTERNS, forbid_at_random
+from strukt.testing.subject import Case, Subject
+
+
+@law()
+def operators_agree_with_enumeration(subject: Subject) -> None:
+    """In float64, for the full length, 0, 1 and others in one batch, and without batch dimensions."""
+    for shape in ((), (2, 3)):
+        _compare_all(subject.case(shape), "float64")
+
+
+@law()
+def operators_agree_with_enumeration_in_float32(subject: Subject) -> None:
+    """To 1e-4 relative."""
+    case = subject.case().map(Tensor.float)
+    _compare_all(case, "float32")
+    _compare_all(forbid_at_random(case), "float32, forbid_at_random")
+
+
+@law()
+def operators_agree_with_enumeration_at_the_edge(subject: Subject) -> None:
+    """With forbidden parts, a single structure left, ties, equal scores, and scores of 1e4."""
+    for pattern in PATTERNS:
+        case = subject.case((4,), lengths=[subject.size, subject.size - 1, 2, 1])
+        _compare_all(pattern(case), pattern.__name__)
+
+
+@law()
+def batch_equals_its_items(subject: Subject) -> None:
+    """Every operator gives the same numbers for a batch as for its items one by one."""
+    case = forbid_at_random(subject.case())
+    asked, others = question(case), rival(case)
+    for operator in operators(case):
+        alone = [
+            operator.of(case.item(index).distribution(), asked.at(index, others.item(index).distribution()))
+            for index in case.indices
+        ]
+        claim = f"{operator.name} of a batch equals that of its items one by one"
+        agree(case, claim, operator.of(case.distribution(), asked), case.stack(alone))
+
+
+@law("log_partition", "marginals")
+def constant_on_a_position_only_shifts(subject: Subject) -> None:
+    """A constant added to a row of scores of which all structures use equally many parts only shifts."""
+    case = subject.case()
+    uses = case.stack([table.parts.sum(-1).amin(0) for table in case.tables])
+    constant_rows = uses == case.stack([table.parts.sum(-1).amax(0) for table in case.tables])
+    shift = constant_rows * torch.arange(1.0, uses.shape[-1] + 1, dtype=torch.float64)
+    before = case.distribution()
+    after = case.with_scores([case.scores[0] + shift[..., None], *case.scores[1:]]).distribution()
+    gain = (uses * shift).flatten(len(case.batch_shape)).sum(-1)
+    agree(case, "log_partition grows by the constant", after.log_partition, before.log_partition + gain)
+    agree(case, "marginals do not change", after.marginals, before.marginals)
+    sums = torch.where(constant_rows, before.marginals.sum(-1), 0)
+    agree(case, "marginals sum to the parts used", sums, torch.where(constant_rows, uses, 0))
+
+
+@law("entropy", "cross_entropy")
+def divergence_is_zero_from_itself_only(subject: Subject) -> None:
+    """KL(p, p) = 0, KL(p, q) > 0, and infinite if q forbids what p permits."""
+    case = subject.case((2,), lengths=[subject.size, 2])
+    p, q = case.distribution(), rival(case).distribution()
+    narrow = forbid_at_random(case).distribution()
+    zero = torch.zeros(2, dtype=torch.float64)
+    agree(case, "kl_divergence(p, p) is 0", kl_divergence(p, case.distribution()), zero)
+    agree(case, "kl_divergence adds up", kl_divergence(p, q), p.cross_entropy(q) - p.entropy())
+    demand((kl_divergence(p, q) > 1e-3).all(), case, "kl_divergence(p, q) is positive")
+    agree(case, "kl_divergence from a narrower support is inf", kl_divergence(p, narrow), zero + torch.inf)
+    demand(kl_divergence(narrow, p).isfinite().all(), case, "kl_divergence of a narrower support is finite")
+
+
+def _compare_all(case: Case, situation: str) -> None:
+    asked = question(case)
+    for operator in operators(case):
+        claim = f"{operator.name} agrees with enumeration ({situation})"
+        agree(case, claim, operator.of(case.distribution(), asked), truth(case, operator, asked))

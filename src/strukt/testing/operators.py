@@ -1,0 +1,124 @@
+"""The operators, and random questions to ask them: of a distribution, or of a table that holds the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.testing.brute_force import Table
+from strukt.testing.subject import Case
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the operators are asked about: batches for a distribution, one item for a table.
+
+    Attributes:
+        event: A permitted structure of each item.
+        known: Mask of event entries.
+        values: A number for each part.
+        required: Mask of parts: one that the event uses, if it uses any.
+        forbidden: Mask of parts that the event does not use.
+        other: A second distribution over the same structures, or its table.
+    """
+
+    event: Tensor
+    known: Tensor
+    values: Tensor
+    required: Tensor
+    forbidden: Tensor
+    other: Any
+
+    def at(self, index: Any, other: Any) -> Question:
+        """The question about some items of the batch, or one, and their other distribution or table."""
+        return Question(
+            self.event[index],
+            self.known[index],
+            self.values[index],
+            self.required[index],
+            self.forbidden[index],
+            other,
+        )
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One member of a distribution that returns numbers.
+
+    Attributes:
+        name: The member.
+        of: Its value, given a distribution and a question, or an item's table and the question about it.
+        smooth: Whether it is twice differentiable, so that its derivatives can be checked numerically.
+    """
+
+    name: str
+    of: Callable[[Any, Question], Tensor]
+    smooth: bool = True
+
+
+OPERATORS = (
+    Operator("log_partition", lambda d, _: d.log_partition),
+    Operator("marginals", lambda d, _: d.marginals),
+    Operator("max_score", lambda d, _: d.max_score),
+    Operator("score", lambda d, q: d.score(q.event)),
+    Operator("log_prob", lambda d, q: d.log_prob(q.event)),
+    Operator("entropy", lambda d, _: d.entropy()),
+    Operator("cross_entropy", lambda d, q: d.cross_entropy(q.other)),
+    Operator("partial_log_prob", lambda d, q: d.partial_log_prob(q.event, q.known)),
+    Operator("condition", lambda d, q: d.condition(q.required, q.forbidden).marginals),
+    Operator("expectation", lambda d, q: d.expectation(q.values)),
+    Operator("topk", lambda d, _: d.topk(5)[0], smooth=False),
+    Operator("max_marginals", lambda d, _: d.max_marginals, smooth=False),
+    Operator("log_count", lambda d, _: d.log_count, smooth=False),
+)
+
+
+def operators(case: Case) -> list[Operator]:
+    """The operators that the case's structure does not lack."""
+    return [operator for operator in OPERATORS if operator.name not in case.subject.lacks]
+
+
+def smooth_operators(case: Case) -> list[Operator]:
+    """Those of them that are twice differentiable."""
+    return [operator for operator in operators(case) if operator.smooth]
+
+
+def rival(case: Case) -> Case:
+    """The same items with other scores, all finite."""
+    drawn = case.subject.case(case.batch_shape, size=case.size, seed=2)
+    return replace(drawn.map(lambda score: score.to(case.scores[0].dtype)), lengths=case.lengths)
+
+
+def question(case: Case) -> Question:
+    """Something to ask about each item of a batch in which every item has a permitted structure."""
+    generator = torch.Generator().manual_seed(3)
+    rows = [_any_row(table.permitted, generator) for table in case.tables]
+    event = case.stack([row.events[0] for row in rows])
+    parts = case.stack([row.parts[0] > 0 for row in rows])
+    return Question(
+        event=event,
+        known=torch.rand(event.shape, generator=generator) < 0.5,
+        values=torch.randn(parts.shape, generator=generator, dtype=torch.float64).to(case.scores[0].dtype),
+        required=case.stack([first_entry(row.parts[0] > 0) for row in rows]),
+        forbidden=(torch.rand(parts.shape, generator=generator) < 0.3) & ~parts,
+        other=rival(case).distribution(),
+    )
+
+
+def truth(case: Case, operator: Operator, asked: Question) -> Tensor:
+    """The operator's value for every item, by enumeration."""
+    items = zip(case.indices, case.tables, rival(case).tables, strict=True)
+    return case.stack([operator.of(table, asked.at(index, other)) for index, table, other in items])
+
+
+def _any_row(table: Table, generator: torch.Generator) -> Table:
+    return table.rows(torch.randint(len(table.events), (1,), generator=generator))
+
+
+def first_entry(mask: Tensor) -> Tensor:
+    """Only the first entry of a mask that holds."""
+    return mask & (mask.flatten().cumsum(0).reshape(mask.shape) == 1)

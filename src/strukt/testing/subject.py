@@ -1,0 +1,146 @@
+"""What the conformance suite must know about a structure, and the random cases that it draws from it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from strukt.testing.brute_force import Table
+
+if TYPE_CHECKING:
+    from strukt.distributions.distribution import StructuredDistribution
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A structure under test.
+
+    Args:
+        name: How failures call it.
+        make: `make(*scores, lengths=None, validate_args=None)` builds the distribution.
+        enumerate: `enumerate(length, *scores)` lists all structures of one item, given its scores without
+            batch dimensions. The order of the rows does not depend on the scores.
+        draw: `draw(generator, batch_shape, size)` gives random float64 scores for items of `size` positions,
+            first the tensor that has the shape of the marginals. One without batch dimensions is shared.
+        arguments: Name of each score argument, and its number of dimensions in one item.
+        size: Positions in the largest item of a case; small enough to enumerate.
+        lacks: Members that raise NotImplementedError; the laws that need them are not checked.
+    """
+
+    name: str
+    make: Callable[..., StructuredDistribution]
+    enumerate: Callable[..., Table]
+    draw: Callable[[torch.Generator, tuple[int, ...], int], tuple[Tensor, ...]]
+    arguments: Mapping[str, int]
+    size: int = 4
+    lacks: frozenset[str] = frozenset()
+
+    def case(
+        self,
+        batch_shape: tuple[int, ...] = (2, 3),
+        *,
+        lengths: Sequence[int] | None = None,
+        size: int | None = None,
+        seed: int = 0,
+    ) -> Case:
+        """Random scores; `lengths` are repeated over the items, by default the full one, 0, 1 and others."""
+        size = self.size if size is None else size
+        cycle = itertools.cycle([size, 0, 1, size - 1, size, 2] if lengths is None else lengths)
+        items = [min(length, size) for length in itertools.islice(cycle, math.prod(batch_shape))]
+        scores = self.draw(torch.Generator().manual_seed(seed), batch_shape, size)
+        return Case(self, tuple(scores), torch.tensor(items, dtype=torch.long).reshape(batch_shape), size)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A batch of items of one subject: raw scores and lengths, of which `size` is the largest possible."""
+
+    subject: Subject
+    scores: tuple[Tensor, ...]
+    lengths: Tensor
+    size: int
+
+    def distribution(self) -> StructuredDistribution:
+        """The distribution under test."""
+        return self.subject.make(*self.scores, lengths=self.lengths)
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """Leading dimensions."""
+        return tuple(self.lengths.shape)
+
+    @property
+    def indices(self) -> list[tuple[int, ...]]:
+        """Index of each item."""
+        return list(itertools.product(*map(range, self.batch_shape)))
+
+    def at(self, tensors: Sequence[Tensor], index: tuple[int, ...]) -> list[Tensor]:
+        """Views of one item in tensors that are shaped as the scores; shared tensors as they are."""
+        dimensions = self.subject.arguments.values()
+        return [
+            tensor[index if tensor.dim() > d else ()] for tensor, d in zip(tensors, dimensions, strict=True)
+        ]
+
+    def item(self, index: tuple[int, ...]) -> Case:
+        """One item as a case without batch dimensions."""
+        return replace(self, scores=tuple(self.at(self.scores, index)), lengths=self.lengths[index])
+
+    def expand(self, *batch_shape: int) -> Case:
+        """A case without batch dimensions as a batch of equal items that share their memory."""
+        copies = self.map(lambda score: score.expand(*batch_shape, *score.shape))
+        return replace(copies, lengths=self.lengths.expand(batch_shape))
+
+    def table(self) -> Table:
+        """All structures of a case without batch dimensions."""
+        return self.subject.enumerate(int(self.lengths), *self.scores)
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """All structures of each item."""
+        return [self.item(index).table() for index in self.indices]
+
+    def stack(self, values: Sequence[Tensor]) -> Tensor:
+        """One tensor from a value for each item of a batch that is not empty."""
+        return torch.stack(list(values)).reshape((*self.batch_shape, *values[0].shape))
+
+    def with_scores(self, scores: Sequence[Tensor]) -> Case:
+        """The same lengths with other scores."""
+        return replace(self, scores=tuple(scores))
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> Case:
+        """Every score tensor replaced by a function of it."""
+        return self.with_scores([function(score) for score in self.scores])
+
+    def leaves(self) -> Case:
+        """Copies of the scores that require gradients."""
+        return self.map(lambda score: score.detach().clone().requires_grad_())
+
+    def used(self, choose: Callable[[Table], Table] = lambda table: table) -> list[Tensor]:
+        """Masks of the score entries that some structure uses, of those that `choose` takes from a table."""
+        masks = [torch.zeros_like(score, dtype=torch.bool) for score in self.scores]
+        for index in self.indices:
+            leaves = self.item(index).map(torch.zeros_like).leaves()
+            total = choose(leaves.table()).scores.sum()
+            gradients = torch.autograd.grad(total, leaves.scores, allow_unused=True, materialize_grads=True)
+            for mask, gradient in zip(self.at(masks, index), gradients, strict=True):
+                mask |= gradient > 0
+        return masks
+
+    def padding(self) -> list[Tensor]:
+        """Masks of the score entries beyond each item's length.
+
+        These are what the longest structures use and none of the item's own length, in tensors that grow with the
+        length: a matrix of tag pairs is no padding, although a single tag does not use it.
+        """
+        longest, short = (replace(self, lengths=torch.full_like(self.lengths, n)).used() for n in (self.size, 2))
+        return [
+            full & ~own if (full & ~two).any() else torch.zeros_like(own)
+            for full, own, two in zip(longest, self.used(), short, strict=True)
+        ]
