@@ -1,0 +1,67 @@
+"""The folder of a training: one run at a time, nothing overwritten unasked."""
+
+import pytest
+
+from strukt.errors import StruktError
+from strukt.train.folder import RunFolder
+
+RUN = {"task": "tag", "options": {"seed": 1, "trainer": {"max_minutes": 1.0, "epochs": 3}}, "sha256": "ab"}
+
+
+def claim(path, run=RUN, resume=False, leave_checkpoint=False):
+    with RunFolder(path) as folder:
+        folder.claim(run, resume)
+        if leave_checkpoint:
+            folder.checkpoints.mkdir()
+
+
+def test_two_runs_in_one_folder_are_refused(tmp_path):
+    with RunFolder(tmp_path / "m"), pytest.raises(StruktError, match="m: another run is training here"):
+        RunFolder(tmp_path / "m").__enter__()
+    claim(tmp_path / "m")
+
+
+def test_a_model_is_not_overwritten(tmp_path):
+    (tmp_path / "format.json").touch()
+    with pytest.raises(StruktError, match="holds a model already; choose another folder or remove it"):
+        claim(tmp_path)
+
+
+def test_an_unfinished_training_is_not_overwritten_but_resumed(tmp_path):
+    claim(tmp_path, leave_checkpoint=True)
+    with pytest.raises(StruktError, match="holds an unfinished training; add --resume"):
+        claim(tmp_path)
+    claim(tmp_path, resume=True)
+
+
+def test_there_must_be_something_to_resume(tmp_path):
+    with pytest.raises(StruktError, match="no training began here; leave out --resume"):
+        claim(tmp_path / "new", resume=True)
+
+
+def test_a_finished_training_is_not_resumed(tmp_path):
+    claim(tmp_path)
+    (tmp_path / "format.json").touch()
+    with pytest.raises(StruktError, match="its training is finished; there is nothing to resume"):
+        claim(tmp_path, resume=True)
+
+
+def test_other_options_are_another_run(tmp_path):
+    claim(tmp_path, leave_checkpoint=True)
+    changed = RUN | {"options": {"seed": 2, "trainer": RUN["options"]["trainer"]}}
+    with pytest.raises(StruktError, match="cannot resume: seed was 1, now 2; give the same options"):
+        claim(tmp_path, changed, resume=True)
+    with pytest.raises(StruktError, match="cannot resume: sha256 was 'ab', now 'cd'"):
+        claim(tmp_path, RUN | {"sha256": "cd"}, resume=True)
+
+
+def test_a_resumed_run_may_have_more_time(tmp_path):
+    claim(tmp_path, leave_checkpoint=True)
+    longer = RUN | {"options": {"seed": 1, "trainer": {"max_minutes": 9.0, "epochs": 3}}}
+    claim(tmp_path, longer, resume=True)
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(StruktError, match="file/m: cannot be written"):
+        RunFolder(tmp_path / "file" / "m").__enter__()

@@ -1,0 +1,49 @@
+"""Learning rate and order as functions of the position."""
+
+import pytest
+
+from strukt.train.resume import Progress
+from strukt.train.schedule import Batches, rate
+from tests import tiny_corpora
+
+SENTENCES = tiny_corpora.trees(40)
+CONFIG = tiny_corpora.tag_config().trainer
+
+
+def batches(epoch=0, batch=0, rank=0, processes=1):
+    return Batches(SENTENCES, CONFIG, Progress(epoch=epoch, batch=batch), rank, processes)
+
+
+def test_the_rate_rises_and_falls_in_straight_lines():
+    assert [rate(done / 10, 0.2) for done in range(11)] == pytest.approx(
+        [0, 0.5, 1, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0.125, 0]
+    )
+
+
+def test_the_rate_without_a_rise():
+    assert [rate(done, 0.0) for done in (0.0, 0.5, 1.0, 1.1)] == [1, 0.5, 0, 0]
+
+
+def test_an_epoch_has_every_sentence_once():
+    seen = [sentence for batch in batches() for sentence in batch]
+    assert sorted(map(str, seen)) == sorted(map(str, SENTENCES))
+
+
+def test_epochs_differ_but_repeat_themselves_exactly():
+    assert batches().order(0) == batches().order(0)
+    assert batches().order(0) != batches().order(1)
+
+
+def test_it_goes_on_in_the_middle_of_an_epoch():
+    whole, rest = list(batches(epoch=3)), list(batches(epoch=3, batch=2))
+    assert len(whole) > 3
+    assert rest == whole[2:]
+
+
+def test_processes_share_the_batches_evenly():
+    whole = batches().order(0)
+    shares = [batches(rank=rank, processes=3).order(0) for rank in range(3)]
+    assert len({len(share) for share in shares}) == 1
+    shared = [tuple(batch) for share in shares for batch in share]
+    assert {tuple(batch) for batch in whole} == set(shared)
+    assert len(shared) - len(whole) < 3

@@ -1,0 +1,53 @@
+"""Files that appear whole or not at all."""
+
+import os
+
+import pytest
+import torch
+
+from strukt.errors import DataError
+from strukt.train.storage import read_json, read_tensors, write_json, write_tensors
+
+
+def test_tensors_come_back(tmp_path):
+    tensors = {"a.b": torch.randn(2, 3), "counts": torch.arange(4), "part": torch.randn(4, 4).T[1:]}
+    write_tensors(tmp_path / "t.safetensors", tensors)
+    found = read_tensors(tmp_path / "t.safetensors")
+    assert found.keys() == tensors.keys()
+    for name, tensor in tensors.items():
+        assert torch.equal(found[name], tensor)
+        assert found[name].dtype == tensor.dtype
+
+
+def test_json_comes_back(tmp_path):
+    write_json(tmp_path / "v.json", {"ä": [1, 2.5, None]})
+    assert read_json(tmp_path / "v.json") == {"ä": [1, 2.5, None]}
+
+
+@pytest.mark.parametrize("read", [read_json, read_tensors])
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"\x08" * 100])
+def test_damaged_files_are_named(tmp_path, read, content):
+    path = tmp_path / "damaged"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"damaged: is damaged \("):
+        read(path)
+
+
+@pytest.mark.parametrize("read", [read_json, read_tensors])
+def test_missing_files_are_named(tmp_path, read):
+    with pytest.raises(DataError, match="nowhere: is missing"):
+        read(tmp_path / "nowhere")
+
+
+def test_a_file_that_is_replaced_is_never_half_written(tmp_path, monkeypatch):
+    path = tmp_path / "t.safetensors"
+    write_tensors(path, {"a": torch.ones(3)})
+
+    def full_disk(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(DataError, match=r"t.safetensors: cannot be written: .*No space left"):
+        write_tensors(path, {"a": torch.zeros(3)})
+    assert torch.equal(read_tensors(path)["a"], torch.ones(3))
+    assert os.listdir(tmp_path) == ["t.safetensors"]
