@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from seqeval.metrics import f1_score, precision_score, recall_score
 from seqeval.metrics.sequence_labeling import get_entities
+from tests.fuzz.grammars import tags
 
 from strukt.metrics.spans import SpanF1, spans
-from tests.fuzz.grammars import tags
 
 odd_tags = st.lists(
     st.sampled_from(["O", "B", "I", "E", "S", "B-", "I-X", "B-X", "X-X", ".", "I-O", "E-Y", "S-X-Y", "-"]),

@@ -1,11 +1,11 @@
-"""Attachment scores equal those of the CoNLL 2018 evaluation, of which a short transcription is the oracle."""
+"""Attachment scores equal those of the CoNLL 2018 evaluation; a short transcription of it is the oracle."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.fuzz.grammars import heads
 
 from strukt.metrics.trees import CONTENT_RELATIONS, AttachmentScore
-from tests.fuzz.grammars import heads
 
 RELATIONS = [
     "nsubj",
@@ -130,3 +130,13 @@ def test_nothing_yet():
 def test_different_lengths():
     with pytest.raises(ValueError, match="shorter"):
         AttachmentScore().update([(0, "root"), (1, "det")], [(0, "root")])
+
+
+def test_content_relations_are_those_of_the_official_script():
+    functional = {"aux", "cop", "mark", "det", "clf", "case", "cc"}
+    universal = "acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse"
+    universal += (
+        " dislocated expl fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis"
+    )
+    universal += " punct reparandum root vocative xcomp"
+    assert set(universal.split()) - functional - {"punct"} == CONTENT_RELATIONS

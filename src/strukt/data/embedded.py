@@ -1,7 +1,7 @@
 """Corpora that every Python installation carries: its standard library, as a treebank and as prose.
 
 They need no download, and serve demonstrations and tests. The split is made from a hash of the
-file's name (for prose, of the paragraph): 80 % training, 10 % development, 10 % test. The text is
+file's name (for prose, of the sentence): 80 % training, 10 % development, 10 % test. The text is
 that of the running Python, so results are comparable within one of its versions.
 """
 
@@ -86,9 +86,8 @@ def prose(split: Split = "train", limit: int | None = None) -> list[conllu.Sente
         conllu.from_forms(forms, [f"# topic = {name}"], f"pydoc_data.topics[{name!r}]")
         for name in sorted(topics)
         for paragraph in _paragraphs(topics[name])
-        if _belongs(paragraph, split)
         for sentence in _SENTENCE_END.split(paragraph)
-        if (forms := text.tokenize(sentence))
+        if _belongs(sentence, split) and (forms := text.tokenize(sentence))
     )
     return list(islice(_distinct(found), limit))
 

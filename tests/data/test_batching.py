@@ -1,0 +1,97 @@
+"""Batches: all sentences, bounded size, an order that depends on (seed, epoch) alone."""
+
+import random
+import subprocess
+import sys
+import warnings
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strukt.data import conllu
+from strukt.data.batching import batches, split_long
+from strukt.data.problems import DataWarning
+
+lengths = st.lists(st.integers(0, 60), max_size=60)
+seeds = st.one_of(st.none(), st.integers(0, 5))
+
+
+@given(lengths, st.integers(1, 100), seeds, st.integers(0, 3))
+def test_every_sentence_is_in_exactly_one_batch(sizes, max_tokens, seed, epoch):
+    result = batches(sizes, max_tokens, seed, epoch)
+    assert sorted(index for batch in result for index in batch) == list(range(len(sizes)))
+    assert all(result)
+
+
+@given(lengths, st.integers(1, 100), seeds)
+def test_padded_size_is_bounded(sizes, max_tokens, seed):
+    for batch in batches(sizes, max_tokens, seed):
+        padded = len(batch) * max(sizes[index] for index in batch)
+        assert padded <= max_tokens or len(batch) == 1
+
+
+@given(lengths, st.integers(1, 100))
+def test_without_seed_the_order_is_that_of_length(sizes, max_tokens):
+    flat = [sizes[index] for batch in batches(sizes, max_tokens) for index in batch]
+    assert flat == sorted(sizes)
+
+
+@given(lengths, st.integers(1, 100), st.integers(0, 5), st.integers(0, 3))
+def test_a_pure_function(sizes, max_tokens, seed, epoch):
+    state = random.getstate()
+    first = batches(sizes, max_tokens, seed, epoch)
+    assert random.getstate() == state, "the global generator is left alone"
+    random.random()
+    assert batches(sizes, max_tokens, seed, epoch) == first
+
+
+def test_epochs_and_seeds_differ():
+    sizes = [5] * 40
+    orders = [str(batches(sizes, 20, seed, epoch)) for seed in (1, 2, 12) for epoch in (0, 1, 2)]
+    assert len(set(orders)) == len(orders)
+    assert batches(sizes, 20, seed=1, epoch=21) != batches(sizes, 20, seed=12, epoch=1)
+
+
+def test_the_same_in_another_process():
+    program = "from strukt.data.batching import batches; print(batches(list(range(20)), 40, 7, 3))"
+    environment = {"PYTHONHASHSEED": "123"}
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, env=environment)
+    assert output.stdout.decode().strip() == str(batches(list(range(20)), 40, 7, 3))
+
+
+def test_padding_is_small_for_sorted_lengths():
+    generator = random.Random(0)
+    sizes = [generator.randint(1, 50) for _ in range(2000)]
+    padded = sum(len(batch) * max(sizes[index] for index in batch) for batch in batches(sizes, 1000, seed=0))
+    assert padded < 1.05 * sum(sizes)
+
+
+@pytest.mark.parametrize("max_tokens", [0, -1])
+def test_bound_below_one(max_tokens):
+    with pytest.raises(ValueError, match=f"max_tokens: got {max_tokens}, expected at least 1"):
+        batches([1], max_tokens)
+
+
+def made(length, line):
+    return conllu.from_forms(["w"] * length, path="a.conllu", line=line)
+
+
+def test_long_sentences_are_set_apart_and_said():
+    sentences = [made(3, 1), made(10, 5), made(1, 20), made(11, 30)]
+    with pytest.warns(DataWarning, match=r"^a\.conllu:5: 2 of 4 sentences have more than 3 words") as caught:
+        short, long = split_long(iter(sentences), limit=3)
+    assert len(caught) == 1
+    assert short == [sentences[0], sentences[2]]
+    assert long == [sentences[1], sentences[3]]
+
+
+def test_no_warning_without_long_sentences():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert split_long([made(3, 1)], limit=3) == ([made(3, 1)], [])
+
+
+def test_limit_below_one():
+    with pytest.raises(ValueError, match="limit: got 0"):
+        split_long([], 0)

@@ -1,0 +1,101 @@
+"""Two-column files, on real ones and on small ones."""
+
+import gzip
+import io
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from strukt.data import columns
+from strukt.errors import DataError
+from strukt.metrics.spans import spans
+
+FOLDER = Path(__file__).parents[2] / ".." / "shared" / "data" / "wnut17"
+# name -> sentences, tokens, entities, as the notes beside the data count them
+FILES = {
+    "wnut17train.conll.gz": (3394, 62730, 1975),
+    "emerging.dev.conll.gz": (1009, 15733, 836),
+    "emerging.test.annotated.gz": (1287, 23394, 1079),
+}
+
+TEXT = b"Ada\tB-PER\nLovelace\tI-PER\n\t\n#\tO\n\n"
+
+
+def read(content):
+    return list(columns.read(io.BytesIO(content)))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_real_file_goes_round_and_counts_agree(name):
+    path = FOLDER / name
+    if not path.exists():
+        pytest.skip(f"{name} is not present")
+    sentences = list(columns.read(path))
+    assert "".join(map(str, sentences)).encode() == gzip.decompress(path.read_bytes())
+    entities = sum(len(spans(sentence.column("tag"))) for sentence in sentences)
+    assert (len(sentences), sum(map(len, sentences)), entities) == FILES[name]
+
+
+def test_white_space_between_sentences_is_kept():
+    first, second = read(TEXT)
+    assert str(first) == "Ada\tB-PER\nLovelace\tI-PER\n\t\n"
+    assert str(second) == "#\tO\n\n"
+    assert (first.line, second.line) == (1, 4)
+
+
+def test_columns_by_name():
+    first, _ = read(TEXT)
+    assert first.forms == first.column("form") == ["Ada", "Lovelace"]
+    assert first.column("tag") == ["B-PER", "I-PER"]
+    with pytest.raises(ValueError, match="the columns have no 'upos'; choose one of form, tag, misc"):
+        first.column("upos")
+
+
+def test_annotated_replaces_or_adds_tags():
+    first, _ = read(TEXT)
+    assert str(first.annotated(tag=["O", "O"])) == "Ada\tO\nLovelace\tO\n\t\n"
+    [untagged] = read(b"Ada\nspoke\n\n")
+    assert untagged.annotated(tag=["B-PER", "O"]).column("tag") == ["B-PER", "O"]
+    with pytest.raises(DataError, match="'Ada' has no tag"):
+        untagged.column("tag")
+
+
+def test_with_misc_adds_a_third_column_and_keeps_its_notes():
+    first, _ = read(TEXT)
+    noted = first.with_misc(p=["0.5", "0.25"])
+    assert str(noted) == "Ada\tB-PER\tp=0.5\nLovelace\tI-PER\tp=0.25\n\t\n"
+    assert noted.with_misc(p=["1", "1"], q=[2, 3]).column("misc") == ["p=1|q=2", "p=1|q=3"]
+    assert noted.column("tag") == first.column("tag")
+
+
+@pytest.mark.parametrize(
+    ("annotations", "message"),
+    [
+        ({"tag": ["O"]}, "tag: got 1 values for 2 words"),
+        ({"tag": ["O", ""]}, "'' cannot stand in a column"),
+        ({"upos": ["X", "X"]}, "the columns have no 'upos'"),
+    ],
+)
+def test_annotated_refuses(annotations, message):
+    first, _ = read(TEXT)
+    with pytest.raises(ValueError, match=message):
+        first.annotated(**annotations)
+
+
+def test_notes_beside_words_without_tags_are_refused():
+    [untagged] = read(b"Ada\n\n")
+    with pytest.raises(ValueError, match="the word 'Ada' has no tag; give that column as well"):
+        untagged.with_misc(p=["1"])
+
+
+def test_forms_with_spaces_need_a_tab():
+    [sentence] = read(b"New York\tB-LOC\n\n")
+    assert sentence.forms == ["New York"]
+
+
+def test_tags_of_each_word_keep_their_order():
+    content = b"".join(b"%d\t%d\n" % (number, number % 7) for number in range(100)) + b"\n"
+    [sentence] = read(content)
+    assert Counter(sentence.column("tag"))["0"] == 15
+    assert sentence.forms[99] == "99"

@@ -1,0 +1,187 @@
+"""Opening files and streams, and writing them whole or not at all."""
+
+import errno
+import gzip
+import io
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from strukt.data import files
+from strukt.errors import DataError
+
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files and signals")
+
+
+def lines(content, report=None):
+    found = []
+    result = list(files.lines(io.BytesIO(content), report or found.append))
+    return result, found
+
+
+def test_lines_without_their_ends():
+    assert lines(b"a\n\n b\t\nc") == (["a", "", " b\t", "c"], [])
+
+
+def test_problems_are_collected_and_reading_goes_on():
+    result, found = lines(b"\xef\xbb\xbfa\r\n\xff\nb\0\nc\rd\n")
+    assert result == ["a", "\ufffd", "b\0", "c\rd"]
+    assert [(problem.rule, problem.line, problem.repaired) for problem in found] == [
+        ("byte-order-mark", 1, True),
+        ("line-end", 1, True),
+        ("encoding", 2, False),
+        ("control-character", 3, False),
+        ("control-character", 4, False),
+    ]
+
+
+def test_crlf_is_said_once_per_file():
+    result, found = lines(b"a\r\nb\r\n" * 100)
+    assert len(result) == 200
+    assert [problem.rule for problem in found] == ["line-end"]
+
+
+def test_byte_order_mark_counts_only_at_the_beginning():
+    result, found = lines("a\n\ufeffb\n".encode())
+    assert result == ["a", "\ufeffb"]
+    assert found == []
+
+
+def test_longest_line():
+    result, found = lines(b"x" * (files.LONGEST_LINE - 1) + b"\nshort\n")
+    assert [len(line) for line in result] == [files.LONGEST_LINE - 1, 5]
+    assert found == []
+    result, [problem] = lines(b"short\n" + b"x" * files.LONGEST_LINE + b"\nshort\n")
+    assert result == ["short"]
+    assert (problem.rule, problem.line) == ("line-length", 2)
+
+
+def test_gzip_is_known_by_its_content_whatever_its_name(tmp_path):
+    packed = tmp_path / "packed.txt"
+    packed.write_bytes(gzip.compress(b"a\n") + gzip.compress(b"b\n"))
+    plain = tmp_path / "plain.gz"
+    plain.write_bytes(b"a\nb\n")
+    assert list(files.lines(packed)) == list(files.lines(plain)) == ["a", "b"]
+
+
+def test_gzip_on_standard_input(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(b"a\n"))))
+    assert list(files.lines("-")) == ["a"]
+
+
+def test_errors_of_the_system_become_one_line():
+    class Failing(io.RawIOBase):
+        name = "disk.conllu"
+
+        def readable(self):
+            return True
+
+        def readinto(self, buffer):
+            if buffer[:1] == b"a":
+                raise OSError(errno.EIO, "Input/output error")
+            buffer[:2] = b"a\n"
+            return 2
+
+    reader = files.lines(Failing())
+    assert next(reader) == "a"
+    with pytest.raises(DataError, match=r"^disk\.conllu:1: the file cannot be read on: Input/output error"):
+        list(reader)
+
+
+def test_file_is_closed_when_reading_stops_early(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"a\nb\n")
+    reader = files.lines(path)
+    next(reader)
+    reader.close()  # a file left open would be a ResourceWarning, which fails the test
+    path.unlink()
+
+
+def test_names():
+    assert files.name_of(io.BytesIO()) == "<stream>"
+    with open(os.devnull, "rb") as stream:
+        assert files.name_of(stream) == os.devnull
+    with os.fdopen(os.dup(0), "rb") as stream:  # its name is a number
+        assert files.name_of(stream) == "<stream>"
+
+
+def test_atomic_write_keeps_every_byte(tmp_path):
+    path = tmp_path / "out.conllu"
+    with files.atomic_write(path) as stream:
+        stream.write("chủ tịch\r\n\n")
+    assert path.read_bytes() == "chủ tịch\r\n\n".encode()
+    assert os.listdir(tmp_path) == ["out.conllu"]
+
+
+def test_atomic_write_leaves_the_old_file_after_an_exception(tmp_path):
+    path = tmp_path / "out.conllu"
+    path.write_text("old")
+
+    def write_and_fail():
+        with files.atomic_write(path) as stream:
+            stream.write("half")
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        write_and_fail()
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["out.conllu"]
+
+
+@posix_only
+def test_atomic_write_leaves_the_old_file_when_killed(tmp_path):
+    path = tmp_path / "out.conllu"
+    path.write_text("old")
+    program = f"""
+from strukt.data.files import atomic_write
+with atomic_write({str(path)!r}) as stream:
+    stream.write("half" * 100_000)
+    stream.flush()
+    print("ready", flush=True)
+    import time
+    time.sleep(60)
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(signal.SIGKILL)
+    assert path.read_text() == "old"
+
+
+def test_atomic_write_into_a_missing_folder(tmp_path):
+    with (
+        pytest.raises(DataError, match=r"no/out\.txt: cannot be written: No such file"),
+        files.atomic_write(tmp_path / "no" / "out.txt"),
+    ):
+        pass
+
+
+@posix_only
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_full_disk():
+    def fill():
+        with files.atomic_write("/dev/full") as stream:
+            stream.write("text")
+
+    with pytest.raises(DataError, match="/dev/full: cannot be written: No space left"):
+        fill()
+
+
+@posix_only
+def test_device_is_written_and_not_replaced():
+    with files.atomic_write("/dev/null") as stream:
+        stream.write("text")
+    assert not os.path.isfile("/dev/null")
+
+
+@posix_only
+def test_link_stays_a_link(tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_text("old")
+    link.symlink_to(target)
+    with files.atomic_write(link) as stream:
+        stream.write("new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"

@@ -1,0 +1,49 @@
+"""What all sentences share."""
+
+import io
+
+import pytest
+from hypothesis import given
+from tests.fuzz.grammars import text
+
+from strukt.data import columns, conllu
+from strukt.data.sentence import Sentence, add_note, cells
+
+SENTENCES = [conllu.from_forms(["a", "b"]), *columns.read(io.BytesIO(b"a\tX\nb\tY\n\n"))]
+
+
+def test_the_base_is_abstract():
+    with pytest.raises(TypeError, match="abstract"):
+        Sentence(None)
+
+
+@pytest.mark.parametrize("sentence", SENTENCES, ids=["conllu", "columns"])
+def test_what_every_format_gives(sentence):
+    assert isinstance(sentence, Sentence)
+    assert sentence.forms == sentence.column("form") == ["a", "b"]
+    assert len(sentence) == 2
+    assert str(sentence).endswith("\n\n")
+    assert sentence.annotated() == sentence
+    assert sentence.with_misc() is not sentence
+    assert sentence.with_misc(p=["1", "2"]).column("misc") == ["p=1", "p=2"]
+
+
+def test_formats_are_not_equal_even_with_the_same_text():
+    assert len(set(SENTENCES)) == 2
+
+
+@pytest.mark.parametrize("value", ["", "a\tb", "a\nb", "a\r", "\0"])
+def test_cells_refuse(value):
+    with pytest.raises(ValueError, match=r"head: .* cannot stand in a column; use no TAB or line end"):
+        cells("head", [value], 1)
+
+
+@given(text, text)
+def test_a_note_is_added_once(misc, value):
+    once = add_note(misc, "key", value)
+    assert add_note(once, "key", value).count("key=") == once.count("key=")
+    assert once.endswith(f"key={value}")
+
+
+def test_notes_with_a_similar_key_stay():
+    assert add_note("pp=1|p|p=0", "p", "2") == "pp=1|p|p=2"

@@ -1,0 +1,55 @@
+"""Plain text as sentences of CoNLL-U."""
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strukt.data import conllu, text
+
+
+def read(content):
+    return list(text.read(io.BytesIO(content.encode())))
+
+
+def test_one_sentence_a_line():
+    first, second = read("It works .\n\n  And  well !\t\n")
+    assert first.forms == ["It", "works", "."]
+    assert second.forms == ["And", "well", "!"]
+    assert (first.line, second.line) == (1, 3)
+    assert second.comments == ["# text = And  well !"]
+
+
+def test_annotated_text_is_conllu():
+    [sentence] = read("It works\n")
+    written = str(sentence.annotated(upos=["PRON", "VERB"], head=[2, 0], deprel=["nsubj", "root"]))
+    [again] = conllu.read(io.BytesIO(written.encode()))
+    assert again.arcs == [(2, "nsubj"), (0, "root")]
+
+
+def test_no_line_end_at_the_end_is_no_problem():
+    assert len(read("a\nb")) == 2
+
+
+@pytest.mark.parametrize(
+    ("given_text", "expected"),
+    [
+        ("It works.", ["It", "works", "."]),
+        ("don't", ["don't"]),
+        ("a well-known (old) rule", ["a", "well-known", "(", "old", ")", "rule"]),
+        ("3.14, or 1,000?", ["3.14", ",", "or", "1", ",", "000", "?"]),
+        ("你好。", ["你好", "。"]),
+        ("naïve café…", ["naïve", "café", "…"]),
+        ("", []),
+    ],
+)
+def test_tokenize(given_text, expected):
+    assert text.tokenize(given_text) == expected
+
+
+@given(st.text())
+def test_tokens_are_the_text_without_white_space(given_text):
+    tokens = text.tokenize(given_text)
+    assert "".join(tokens) == "".join(given_text.split())
+    assert all(tokens)
