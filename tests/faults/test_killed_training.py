@@ -1,0 +1,105 @@
+"""Trainings that are killed leave nothing half-written and are resumed to the same bits."""
+
+import json
+import random
+import signal
+import time
+
+import pytest
+
+from strukt.errors import DataError
+from strukt.train import bundle
+from tests import children, tiny_corpora
+
+KILLED = -signal.SIGKILL
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    """Four epochs of six batches or so, a checkpoint after every third step."""
+    folder = tmp_path_factory.mktemp("corpus")
+    config = tiny_corpora.dependency_config(
+        train=tiny_corpora.write(tiny_corpora.trees(40), folder / "train.conllu"),
+        dev=tiny_corpora.write(tiny_corpora.trees(10, seed=1), folder / "dev.conllu"),
+    )
+    config.trainer.epochs = 4
+    config.trainer.threads = 1
+    return config
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(config, tmp_path_factory):
+    output = tmp_path_factory.mktemp("whole") / "model"
+    assert children.train("dependency", config, output) == 0
+    return result(output)
+
+
+def result(folder):
+    """All of a saved model that must not depend on interruptions."""
+    metrics = json.loads((folder / "metrics.json").read_text())
+    files = ("config.json", "vocabularies.json", "weights.safetensors")
+    return [metrics["dev"], metrics["history"], *((folder / name).read_bytes() for name in files)]
+
+
+# In the first epoch before any checkpoint; in the middle of an epoch at a checkpoint and after one; in a later one.
+@pytest.mark.parametrize("step", [1, 3, 5, 11])
+def test_a_killed_training_is_resumed_to_the_same_bits(config, uninterrupted, tmp_path, step):
+    output = tmp_path / "model"
+    assert children.train("dependency", config, output, at_step=step) == KILLED
+    with pytest.raises(DataError, match="is no saved model: its training is not finished; go on with --resume"):
+        bundle.load(output)
+    assert children.train("dependency", config, output, resume=True) == 0
+    assert result(output) == uninterrupted
+    assert not (output / "training" / "checkpoints").exists()
+
+
+def test_killed_again_and_again(config, uninterrupted, tmp_path):
+    output = tmp_path / "model"
+    for number, step in enumerate((4, 7, 13, 16)):
+        assert children.train("dependency", config, output, resume=number > 0, at_step=step) == KILLED
+    assert children.train("dependency", config, output, resume=True) == 0
+    assert result(output) == uninterrupted
+
+
+# Renames make what was written visible: each of them is a moment at which a save is half done.
+@pytest.mark.parametrize("rename", [0, 2, 6, 7, 13])
+def test_killed_while_it_saves(config, uninterrupted, tmp_path, rename):
+    output = tmp_path / "model"
+    assert children.train("dependency", config, output, at_rename=rename) == KILLED
+    assert children.train("dependency", config, output, resume=rename > 0) == 0
+    assert result(output) == uninterrupted
+
+
+def test_a_damaged_last_checkpoint_costs_only_time(config, uninterrupted, tmp_path):
+    output = tmp_path / "model"
+    assert children.train("dependency", config, output, at_step=11) == KILLED
+    last = max((output / "training" / "checkpoints").glob("step-*"))
+    (last / "weights.safetensors").write_bytes(b"damaged")
+    config.trainer.threads = 1
+    assert children.run(resume_with_warnings, config, output) == 0
+    assert result(output) == uninterrupted
+
+
+def resume_with_warnings(config, output):
+    from strukt.train.fit import fit
+
+    with pytest.warns(UserWarning, match="falling back to the checkpoint before it"):
+        fit("dependency", config, output, resume=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+def test_killed_at_random_moments(config, uninterrupted, tmp_path, seed):
+    generator, output, code = random.Random(seed), tmp_path / "model", KILLED
+    attempts = 0
+    while code == KILLED:
+        child = children.CONTEXT.Process(target=children._train, args=("dependency", config, output, attempts > 0, {}))
+        child.start()
+        child.join(generator.uniform(0.2, 2.0) * (1 + attempts / 2))
+        if child.exitcode is None:
+            child.kill()
+            child.join()
+        code, attempts = child.exitcode, attempts + (output / "training" / "run.json").exists()
+        time.sleep(0)
+    assert code == 0
+    assert result(output) == uninterrupted
