@@ -11,15 +11,15 @@ def drawn(*paths):
 
 
 def test_corners_join():
-    assert drawn([(1, 0), (0, 0), (0, 3), (1, 3)]) == ["╭──╮", "╵  ╵"]
+    assert drawn([(1, 0), (0, 0), (0, 3), (1, 3)]) == ["╭──╮", "│  │"]
 
 
 def test_a_line_that_ends_on_another_makes_a_tee():
-    assert drawn([(0, 2), (0, 0), (3, 0)], [(2, 0), (1, 0), (1, 2)]) == ["╭─╴", "├─╴", "│", "╵"]
+    assert drawn([(0, 2), (0, 0), (3, 0)], [(2, 0), (1, 0), (1, 2)]) == ["╭──", "├──", "│", "│"]
 
 
 def test_lines_that_cross_do_not_join():
-    assert drawn([(1, 0), (1, 4)], [(0, 2), (2, 2)]) == ["  ╷", "╶─│─╴", "  ╵"]
+    assert drawn([(1, 0), (1, 4)], [(0, 2), (2, 2)]) == ["  │", "──│──", "  │"]
 
 
 def test_direction_of_a_path_does_not_matter():

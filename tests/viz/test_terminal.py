@@ -77,6 +77,11 @@ def test_the_unlabelled_root_is_named():
     assert draw(Diagram(["Stop"], heads=[0])).split("\n")[0].strip() == "root"
 
 
+def test_lines_end_above_the_words():
+    picture = draw(Diagram(["x", "*", "y"], heads=[2, 0, 2], relations=["left", "root", "right"]))
+    assert picture.split("\n")[-1].split() == ["x", "*", "y"]
+
+
 def test_no_words_no_picture():
     assert draw(Diagram([])) == ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -30,7 +31,7 @@ def run(arguments: list[str]) -> int:
     folder = Path(_parser().parse(arguments).output)
     console.message("Reading the statements of Python's own library as a treebank ...")
     splits = {split: embedded.treebank(split, limit=size) for split, size in SIZES.items()}
-    _write(folder, splits)
+    _prepare(folder, splits)
 
     from strukt.train import bundle
     from strukt.train.fit import fit
@@ -91,7 +92,8 @@ def configuration(folder: Path) -> Config:
     )
 
 
-def _write(folder: Path, splits: dict[embedded.Split, list[conllu.Sentence]]) -> None:
+def _prepare(folder: Path, splits: dict[embedded.Split, list[conllu.Sentence]]) -> None:
+    shutil.rmtree(folder / "parser", ignore_errors=True)  # that of an earlier demonstration
     folder.mkdir(parents=True, exist_ok=True)
     for split, sentences in splits.items():
         with atomic_write(folder / f"{split}.conllu") as stream:

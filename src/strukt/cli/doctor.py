@@ -23,9 +23,7 @@ PACKAGES = (
 
 def run(arguments: list[str]) -> int:
     """Prints the report; 1 if a kernel fails or disagrees with the reference."""
-    Parser("doctor", "Says what is installed and which backends work, and checks each kernel.").parse(
-        arguments
-    )
+    _parser().parse(arguments)
     print(table(versions()))
 
     from strukt.cli.self_check import check_kernels
@@ -42,6 +40,10 @@ def run(arguments: list[str]) -> int:
 def versions() -> list[tuple[str, str]]:
     """The packages that matter, and the versions that are installed."""
     return [("python", platform.python_version()), *((package, _version(package)) for package in PACKAGES)]
+
+
+def _parser() -> Parser:
+    return Parser("doctor", "Says what is installed and which backends work, and checks each kernel.")
 
 
 def _version(package: str) -> str:

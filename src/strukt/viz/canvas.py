@@ -9,7 +9,7 @@ from strukt.viz.width import clusters
 
 UP, DOWN, LEFT, RIGHT = 1, 2, 4, 8
 _PASSES = 16  # a vertical line runs through: it crosses a horizontal one and does not join it
-_BOX = " ╵╷│╴╯╮┤╶╰╭├─┴┬┼"
+_BOX = " │││─╯╮┤─╰╭├─┴┬┼"  # by the directions in which a cell is joined; an end fills its cell
 
 Palette = Mapping[str, str]
 """The terminal codes of each role, such as `{"tag": "36"}`; empty for text without colour."""
@@ -27,7 +27,7 @@ class Canvas:
         >>> canvas.write(0, 2, "det", "label")
         >>> print(canvas.render(PLAIN))
         ╭─det─╮
-        ╵     ╵
+        │     │
     """
 
     def __init__(self) -> None:

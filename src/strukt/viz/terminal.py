@@ -93,10 +93,10 @@ class _Picture:
         for arc in self.arcs:
             start, stop = (self.centres[word] + self._offset(arc, word) for word in (arc.left, arc.right))
             row = top - arc.level
-            canvas.path([(top + 1, start), (row, start), (row, stop), (top + 1, stop)])
+            canvas.path([(top, start), (row, start), (row, stop), (top, stop)])
             spans.append((row, start, stop, listing.label(arc)))
         for word in self.diagram.roots():
-            canvas.path([(0, self.centres[word]), (top + 1, self.centres[word])])
+            canvas.path([(0, self.centres[word]), (top, self.centres[word])])
             self._write_centred(canvas, 0, word, self._root_label(word), "label")
         for row, start, stop, text in spans:
             canvas.write(row, _label_column(canvas, row, start, stop, display_width(text)), text, "label")

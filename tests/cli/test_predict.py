@@ -1,0 +1,169 @@
+"""Prediction as a filter: order, streams, pipes, and files that are whole or not there."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from strukt.cli.main import main
+from strukt.data import conllu
+
+STRUKT = [sys.executable, "-m", "strukt"]
+TIMEOUT = 120
+
+
+def predict(*arguments: str, **options) -> subprocess.CompletedProcess:
+    return subprocess.run([*STRUKT, "predict", *arguments], capture_output=True, timeout=TIMEOUT, **options)
+
+
+def without_prediction(text: str) -> list[list[str]]:
+    """Every line without the columns HEAD and DEPREL."""
+    lines = [line.split("\t") for line in text.split("\n")]
+    return [line[:6] + line[8:] if len(line) == 10 else line for line in lines]
+
+
+def test_only_the_prediction_is_new(parser, treebank, capsys):
+    assert main(["predict", parser, treebank.test]) == 0
+    out, err = capsys.readouterr()
+    assert without_prediction(out) == without_prediction(Path(treebank.test).read_text())
+    assert err == ""
+    assert all(conllu.require_tree(sentence) for sentence in conllu.read(_stream(out)))
+
+
+def _stream(text: str):
+    import io
+
+    return io.BytesIO(text.encode())
+
+
+def test_probabilities_are_notes(parser, treebank, capsys):
+    main(["predict", parser, treebank.test, "--probabilities"])
+    notes = re.findall(r"\bp=([\d.]+)", capsys.readouterr().out)
+    words = sum(len(sentence) for sentence in conllu.read(treebank.test))
+    assert len(notes) == words
+    assert all(0 <= float(note) <= 1 for note in notes)
+
+
+def test_several_files_come_in_turn(tagger, treebank, capsys):
+    main(["predict", tagger, treebank.dev])
+    dev = capsys.readouterr().out
+    main(["predict", tagger, treebank.test])
+    test = capsys.readouterr().out
+    main(["predict", tagger, treebank.dev, treebank.test])
+    assert capsys.readouterr().out == dev + test
+
+
+def test_a_file_is_written_as_standard_output_is(tagger, treebank, tmp_path, capsys):
+    output = tmp_path / "out.conllu"
+    assert main(["predict", tagger, treebank.test, "-o", str(output)]) == 0
+    assert capsys.readouterr().out == ""
+    main(["predict", tagger, treebank.test])
+    assert output.read_text() == capsys.readouterr().out
+    assert os.listdir(tmp_path) == ["out.conllu"]
+
+
+def test_commands_work_in_a_pipe(tagger, parser, treebank):
+    with open(treebank.test, "rb") as stream:
+        tags = predict(tagger, "-", stdin=stream)
+    trees = predict(parser, "-", input=tags.stdout)
+    assert tags.returncode == trees.returncode == 0
+    assert tags.stderr == trees.stderr == b""
+    assert len(trees.stdout.splitlines()) == len(Path(treebank.test).read_bytes().splitlines())
+
+
+def test_plain_text(parser):
+    done = predict(parser, "-", "--format", "text", input="x = 国 ( y )\n\nreturn x\n".encode())
+    assert done.returncode == 0
+    sentences = list(conllu.read(_stream(done.stdout.decode())))
+    assert [sentence.forms for sentence in sentences] == [["x", "=", "国", "(", "y", ")"], ["return", "x"]]
+
+
+def test_output_appears_before_the_input_ends(tagger, treebank, tmp_path):
+    expected = Path(treebank.test).read_bytes().splitlines(keepends=True)[0]
+    with open(tmp_path / "out.conllu", "wb") as output:
+        process = subprocess.Popen([*STRUKT, "predict", tagger, "-"], stdin=subprocess.PIPE, stdout=output)
+    process.stdin.write(Path(treebank.test).read_bytes() * 30)
+    process.stdin.flush()
+    wait_for(lambda: (tmp_path / "out.conllu").read_bytes().startswith(expected))
+    assert process.poll() is None
+    process.stdin.close()
+    assert process.wait(TIMEOUT) == 0
+
+
+def wait_for(condition) -> None:
+    deadline = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < deadline, "nothing came"
+        time.sleep(0.05)
+
+
+def test_a_closed_pipe_ends_it_quietly(tagger, treebank, tmp_path):
+    large = tmp_path / "large.conllu"
+    large.write_bytes(Path(treebank.test).read_bytes() * 100)
+    process = subprocess.Popen(
+        [*STRUKT, "predict", tagger, large], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(TIMEOUT) == 0
+
+
+@pytest.mark.parametrize("before", [None, "what stood here\n"])
+def test_a_kill_leaves_nothing_half_written(tagger, treebank, tmp_path, before):
+    output = tmp_path / "out.conllu"
+    if before:
+        output.write_text(before)
+    arguments = [*STRUKT, "predict", tagger, "-", "-o", str(output)]
+    process = subprocess.Popen(arguments, stdin=subprocess.PIPE)
+    process.stdin.write(Path(treebank.test).read_bytes() * 30)
+    process.stdin.flush()
+    wait_for(lambda: any(path.stat().st_size for path in tmp_path.iterdir() if path != output))
+    process.send_signal(signal.SIGKILL)
+    process.wait(TIMEOUT)
+    process.stdin.close()
+    assert (output.read_text() if output.exists() else None) == before
+
+
+def test_a_broken_line_is_named_and_the_old_file_stays(tagger, treebank, tmp_path, capsys):
+    broken, output = tmp_path / "broken.conllu", tmp_path / "out.conllu"
+    broken.write_text(Path(treebank.test).read_text() * 20 + "1\tx\n\n")
+    output.write_text("what stood here\n")
+    assert main(["predict", tagger, str(broken), "-o", str(output)]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"error: {broken}:{broken.read_text().count(chr(10)) - 1}: ")
+    assert err.count("\n") == 1
+    assert output.read_text() == "what stood here\n"
+    assert sorted(os.listdir(tmp_path)) == ["broken.conllu", "out.conllu"]
+
+
+def test_a_missing_file_is_noticed_before_anything_is_written(tagger, treebank, capsys):
+    assert main(["predict", tagger, treebank.test, "missing.conllu"]) == 2
+    assert capsys.readouterr() == ("", "error: missing.conllu: there is no such file\n")
+
+
+def test_an_output_that_cannot_be_written(tagger, treebank, tmp_path, capsys):
+    assert main(["predict", tagger, treebank.test, "-o", str(tmp_path / "no" / "out.conllu")]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {tmp_path}/no/out.conllu: cannot be written")
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_input(tagger, treebank, tmp_path):
+    peaks = []
+    for copies in (50, 1000):
+        large = tmp_path / f"{copies}.conllu"
+        large.write_bytes(Path(treebank.test).read_bytes() * copies)
+        program = (
+            "import resource, sys; from strukt.cli.main import main\n"
+            f"main(['predict', {tagger!r}, {str(large)!r}, '-o', '/dev/null'])\n"
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        )
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        peaks.append(int(done.stdout))
+    assert peaks[1] < 1.1 * peaks[0]

@@ -1,0 +1,62 @@
+"""What the documentation says can be done, can be done."""
+
+import re
+import shlex
+from argparse import ArgumentParser
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from strukt.cli import configuration, main
+from strukt.tasks import TASKS
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [text for found, text in BLOCK.findall(page.read_text(encoding="utf-8")) if found == language]
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=name_of)
+def test_python_runs(page):
+    exec(compile("\n".join(blocks(page, "python")), str(page), "exec"), {})
+
+
+COMMANDS = [
+    pytest.param(shlex.split(command, comments=True), id=f"{name_of(page)}: {command.strip()}")
+    for page in PAGES
+    for block in blocks(page, "console")
+    for line in block.split("\n")
+    if line.startswith("$ ")
+    for command in re.split(r"[|>]", line.removeprefix("$ "))
+    if command.split()[0:1] == ["strukt"]
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_commands_are_understood(words, monkeypatch):
+    command, arguments = words[1], words[2:]
+    assert command in main.COMMANDS
+    if command == "train":
+        task, *options = arguments
+        assert task in TASKS
+        configuration.parse(
+            task,
+            [option for option in options if option not in ("--print_config", "parser.yaml", "--config")],
+        )
+    else:
+        parser = import_module(f"strukt.cli.{command}")._parser()
+        assert isinstance(parser, ArgumentParser)
+        parser.parse(arguments)
+
+
+def test_the_documentation_shows_every_command():
+    shown = {words.values[0][1] for words in COMMANDS}
+    assert set(main.COMMANDS) <= shown
