@@ -90,13 +90,17 @@ def require_right(measurements: Iterable[Measurement], own: str, case: str) -> N
 
 
 def require_confirmed(measurements: Iterable[Measurement], own: str, case: str) -> None:
-    """Refuses to go on when no other library supports the reference that judges all of them.
+    """Refuses to go on when nobody else supports the reference that judges all of them.
 
     Raises:
-        WrongResultError: No peer is right in any operation.
+        WrongResultError: Of the peers that answered an operation, none is right.
     """
-    if not any(measured.right for measured in measurements if measured.contestant != own):
-        raise WrongResultError(f"{case}: no peer agrees with {own} in any operation")
+    answered = [measured for measured in measurements if measured.contestant != own and not measured.failure]
+    unconfirmed = {measured.operation for measured in answered}
+    unconfirmed -= {measured.operation for measured in answered if measured.right}
+    if unconfirmed or not answered:
+        what = ", ".join(sorted(unconfirmed)) or "any operation"
+        raise WrongResultError(f"{case}: no peer agrees with {own} in {what}")
 
 
 def as_tensors(arrays: Iterable[np.ndarray]) -> tuple[Tensor, ...]:

@@ -82,7 +82,23 @@ def test_a_wrong_peer_is_not_refused() -> None:
     require_right([measured("own"), measured("peer", error=0.5)], "own", "chain 2x3")
 
 
-def test_a_reference_that_nobody_confirms_is_refused() -> None:
+def test_a_reference_that_one_peer_confirms_is_accepted() -> None:
     require_confirmed([measured("own"), measured("a", error=0.5), measured("b")], "own", "chain")
-    with pytest.raises(WrongResultError, match="no peer agrees with own"):
-        require_confirmed([measured("own"), measured("a", error=0.5)], "own", "chain")
+
+
+def test_a_reference_that_nobody_confirms_is_refused() -> None:
+    with pytest.raises(WrongResultError, match="chain 2x3: no peer agrees with own in mode"):
+        require_confirmed([measured("own"), measured("a", error=0.5)], "own", "chain 2x3")
+
+
+def test_every_operation_needs_its_own_confirmation() -> None:
+    right = measured("a", operation="log-partition")
+    with pytest.raises(WrongResultError, match="no peer agrees with own in gradient"):
+        require_confirmed([right, measured("a", operation="gradient", error=0.5)], "own", "chain")
+
+
+def test_an_operation_that_no_peer_answers_needs_none() -> None:
+    missing = Measurement("a", "mode", failure="NotImplementedError: no decoder")
+    require_confirmed([measured("a", operation="gradient"), missing], "own", "chain")
+    with pytest.raises(WrongResultError, match="no peer agrees with own in any operation"):
+        require_confirmed([measured("own"), missing], "own", "chain")
