@@ -67,9 +67,9 @@ class Case:
     lengths: Tensor
     size: int
 
-    def distribution(self) -> StructuredDistribution:
+    def distribution(self, validate_args: bool | None = None) -> StructuredDistribution:
         """The distribution under test."""
-        return self.subject.make(*self.scores, lengths=self.lengths)
+        return self.subject.make(*self.scores, lengths=self.lengths, validate_args=validate_args)
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
@@ -136,10 +136,11 @@ class Case:
     def padding(self) -> list[Tensor]:
         """Masks of the score entries beyond each item's length.
 
-        These are what the longest structures use and none of the item's own length, in tensors that grow with the
-        length: a matrix of tag pairs is no padding, although a single tag does not use it.
+        These are what the longest structures use and none of the item's own length, in tensors that grow with
+        the length: a matrix of tag pairs is no padding, although a single tag does not use it.
         """
-        longest, short = (replace(self, lengths=torch.full_like(self.lengths, n)).used() for n in (self.size, 2))
+        longest = replace(self, lengths=torch.full_like(self.lengths, self.size)).used()
+        short = replace(self, lengths=torch.full_like(self.lengths, 2)).used()
         return [
             full & ~own if (full & ~two).any() else torch.zeros_like(own)
             for full, own, two in zip(longest, self.used(), short, strict=True)

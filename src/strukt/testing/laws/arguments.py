@@ -1,8 +1,12 @@
-"""Wrong arguments are refused, with a message that names the argument and says what was given."""
+"""Wrong arguments are refused, with a message that names the argument and says what was given.
+
+Validation is asked for here, because `torch.compile` switches it off for all distributions of a process.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -30,7 +34,7 @@ def wrong_scores_are_refused(subject: Subject) -> None:
         ]
         for wrong, words in wrong_scores:
             scores = [*case.scores[:place], wrong, *case.scores[place + 1 :]]
-            _refused(case, "make", words, partial(subject.make, *scores, lengths=case.lengths))
+            _refused(case, "make", words, partial(case.with_scores(scores).distribution, True))
 
 
 @law()
@@ -45,21 +49,21 @@ def wrong_lengths_are_refused(subject: Subject) -> None:
         (case.lengths + 1, str(case.size + 1)),
         (torch.zeros(2, dtype=torch.long, device="meta"), "meta"),
     ):
-        _refused(case, "make", ("lengths", given), partial(subject.make, *case.scores, lengths=wrong))
+        _refused(case, "make", ("lengths", given), partial(replace(case, lengths=wrong).distribution, True))
 
 
 @law()
 def checks_can_be_switched_off(subject: Subject) -> None:
     """`validate_args=False` builds a distribution over scores that hold NaN without a word."""
     case = _case(subject).map(lambda score: torch.full_like(score, torch.nan))
-    subject.make(*case.scores, lengths=case.lengths, validate_args=False)
+    case.distribution(validate_args=False)
 
 
 @law("score", "log_prob", "partial_log_prob")
 def wrong_events_are_refused(subject: Subject) -> None:
     """No structure, wrong shape, wrong dtype."""
     case = _case(subject)
-    distribution, asked = case.distribution(), question(case)
+    distribution, asked = case.distribution(validate_args=True), question(case)
     narrow = asked.event[..., :-1]
     for name in ("score", "log_prob", "to_parts"):
         for wrong, given in (
@@ -74,7 +78,7 @@ def wrong_events_are_refused(subject: Subject) -> None:
 def wrong_questions_are_refused(subject: Subject) -> None:
     """Masks that are not boolean or not of the right shape, values of another shape, k = 0, another size."""
     case = _case(subject)
-    p, asked = case.distribution(), question(case)
+    p, asked = case.distribution(validate_args=True), question(case)
     narrow, values = asked.required[..., :-1], asked.values[..., :-1]
     shape = str(tuple(narrow.shape))
     larger = subject.case((2,), size=case.size + 1, lengths=[case.size]).distribution()

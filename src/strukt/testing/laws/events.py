@@ -111,7 +111,7 @@ def support_is_enumerated(subject: Subject) -> None:
 
 @law()
 def support_knows_structures(subject: Subject) -> None:
-    """`support.check` accepts every structure, whatever its padding, and nothing that differs in one entry."""
+    """`support.check` accepts every structure, whatever its padding, and no event that differs from it."""
     case = subject.case((2,), size=3, lengths=[3, 2])
     for index, table in zip(case.indices, case.tables, strict=True):
         distribution = case.item(index).distribution()

@@ -1,0 +1,266 @@
+"""Dependency trees: both conventions of the root, decoding at the edge of float32, symmetries, sampling."""
+
+import itertools
+import math
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from strukt.distributions import NonProjectiveTree, ProjectiveTree
+from strukt.testing import brute_force
+
+KINDS = pytest.mark.parametrize(
+    ("kind", "enumerate_trees"),
+    [(NonProjectiveTree, brute_force.non_projective_tree), (ProjectiveTree, brute_force.projective_tree)],
+    ids=["non-projective", "projective"],
+)
+ROOTS = pytest.mark.parametrize("single_root", [True, False], ids=["single root", "any root"])
+
+
+def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+def assert_best(kind, enumerate_trees, arcs: torch.Tensor, single_root: bool) -> None:
+    """The mode's score, summed in float64, is the best there is."""
+    modes = kind(arcs, single_root=single_root).mode
+    for item, mode in zip(arcs, modes, strict=True):
+        table = enumerate_trees(len(item), item, single_root)
+        assert table.find(mode).any(), f"{mode.tolist()} is no tree"
+        assert table.score(mode) == table.max_score
+
+
+@KINDS
+@ROOTS
+@pytest.mark.parametrize("magnitude", [1.0, 1e3, 1e6])
+def test_mode_is_exact_at_every_magnitude(kind, enumerate_trees, single_root, magnitude):
+    """Large and small scores mixed: a penalty added in float32 would swallow the small ones."""
+    generator = torch.Generator().manual_seed(1)
+    large = magnitude * torch.randint(-1, 2, (60, 4, 5), generator=generator)
+    small = torch.randint(-3, 4, (60, 4, 5), generator=generator)
+    assert_best(kind, enumerate_trees, (large + small).float(), single_root)
+
+
+@KINDS
+@pytest.mark.parametrize("magnitude", [1.0, 1e6])
+def test_one_root_although_every_word_wants_to_be_it(kind, enumerate_trees, magnitude):
+    arcs = normal(40, 4, 5, dtype=torch.float32)
+    arcs[..., 0] += magnitude
+    assert_best(kind, enumerate_trees, arcs, single_root=True)
+    assert ((kind(arcs).mode == 0).sum(-1) == 1).all()
+
+
+@KINDS
+@pytest.mark.parametrize("magnitude", [1.0, 1e6])
+def test_one_root_although_no_word_wants_to_be_it(kind, enumerate_trees, magnitude):
+    arcs = normal(40, 4, 5, dtype=torch.float32)
+    arcs[..., 0] -= magnitude
+    assert_best(kind, enumerate_trees, arcs, single_root=True)
+    assert_best(kind, enumerate_trees, arcs, single_root=False)
+
+
+@KINDS
+def test_one_root_where_the_greedy_choice_is_wrong(kind, enumerate_trees):
+    """The best root of the unconstrained tree is not the root of the best tree with one root."""
+    arcs = torch.tensor(
+        [[10.0, -math.inf, 0.0, -9.0], [9.0, 9.0, -math.inf, -9.0], [9.5, -9.0, 8.0, -math.inf]]
+    )
+    assert_best(kind, enumerate_trees, arcs[None], single_root=True)
+    assert_best(kind, enumerate_trees, 1e5 * arcs[None], single_root=True)
+
+
+@KINDS
+@ROOTS
+def test_mode_with_ties_is_a_tree(kind, enumerate_trees, single_root):
+    for value in (0.0, -7.5, 1e6):
+        assert_best(kind, enumerate_trees, torch.full((1, 5, 6), value), single_root)
+
+
+@KINDS
+@ROOTS
+def test_topk_lists_every_tree_in_order(kind, enumerate_trees, single_root):
+    """Exact to the last tree, with distinct scores, with ties and with forbidden arcs."""
+    plain = normal(3, 5)
+    forbidden = plain.masked_fill(normal(3, 5, seed=3)[:3] > 0.8, -math.inf)[:, :4]
+    for arcs in (plain[:, :4], plain[:, :4].round(), torch.zeros(3, 4, dtype=torch.float64), forbidden):
+        table = enumerate_trees(3, arcs, single_root)
+        count = len(table.permitted.events)
+        scores, events = kind(arcs, single_root=single_root).topk(count + 3)
+        assert torch.allclose(scores, table.topk(count + 3)[0])
+        assert len(torch.unique(events[:count], dim=0)) == count
+        assert (events[count:] == -1).all()
+
+
+@KINDS
+@ROOTS
+def test_topk_of_longer_sentences_starts_with_the_mode(kind, enumerate_trees, single_root):
+    arcs = normal(2, 5, 6)
+    tree = kind(arcs, single_root=single_root)
+    scores, events = tree.topk(40)
+    assert torch.equal(events[:, 0], tree.mode)
+    for item, found in zip(arcs, scores, strict=True):
+        assert torch.allclose(found, enumerate_trees(5, item, single_root).topk(40)[0])
+
+
+@KINDS
+@ROOTS
+def test_the_diagonal_is_never_read(kind, enumerate_trees, single_root):
+    """No word is its own head, whatever the score of that says; its marginal and gradient are 0."""
+    arcs = normal(2, 4, 5).requires_grad_()
+    own = torch.diag_embed(torch.ones(4, dtype=torch.bool), offset=1)[:4]
+    dirty = arcs.detach().masked_fill(own, 1e6).requires_grad_()
+    clean, tree = kind(arcs, single_root=single_root), kind(dirty, single_root=single_root)
+    assert torch.equal(clean.log_partition, tree.log_partition)
+    assert torch.equal(clean.mode, tree.mode)
+    assert (tree.marginals[:, own] == 0).all()
+    (gradient,) = torch.autograd.grad(tree.log_partition.sum() + tree.entropy().sum(), dirty)
+    assert (gradient[:, own] == 0).all()
+
+
+@KINDS
+@ROOTS
+def test_lengths_are_slices(kind, enumerate_trees, single_root):
+    arcs, lengths = normal(3, 6, 7), torch.tensor([2, 6, 3])
+    tree = kind(arcs, lengths, single_root=single_root)
+    for i, length in enumerate(lengths.tolist()):
+        alone = kind(arcs[i, :length, : length + 1], single_root=single_root)
+        assert torch.allclose(tree.log_partition[i], alone.log_partition)
+        assert torch.allclose(tree.marginals[i, :length, : length + 1], alone.marginals)
+        assert torch.equal(tree.mode[i, :length], alone.mode)
+        assert (tree.mode[i, length:] == -1).all()
+
+
+@KINDS
+@ROOTS
+def test_all_of_the_padding_may_be_nan(kind, enumerate_trees, single_root):
+    arcs, lengths = normal(2, 5, 6), torch.tensor([3, 0])
+    dirty = torch.full_like(arcs, math.nan)
+    dirty[0, :3, :4] = arcs[0, :3, :4]
+    dirty.requires_grad_()
+    clean, tree = (kind(each, lengths, single_root=single_root) for each in (arcs, dirty))
+    for name in ("log_partition", "marginals", "mode", "max_marginals", "log_count"):
+        assert torch.equal(getattr(clean, name), getattr(tree, name)), name
+    (gradient,) = torch.autograd.grad(tree.log_partition.sum() + tree.entropy().sum(), dirty)
+    assert gradient.isfinite().all()
+    assert (gradient[0, 3:] == 0).all()
+    assert (gradient[0, :, 4:] == 0).all()
+    assert (gradient[1] == 0).all()
+
+
+@KINDS
+@ROOTS
+def test_no_words_at_all(kind, enumerate_trees, single_root):
+    tree = kind(torch.zeros(2, 0, 1), single_root=single_root)
+    assert tree.log_partition.tolist() == [0, 0]
+    assert tree.mode.shape == (2, 0)
+    assert tree.sample((3,)).shape == (3, 2, 0)
+    assert tree.marginals.shape == (2, 0, 1)
+
+
+@ROOTS
+def test_permuting_the_words_permutes_a_non_projective_tree(single_root):
+    arcs, order = normal(5, 6), [3, 0, 4, 1, 2]
+    tree = NonProjectiveTree(arcs, single_root=single_root)
+    columns = [0, *(word + 1 for word in order)]
+    permuted = NonProjectiveTree(arcs[order][:, columns], single_root=single_root)
+    assert torch.allclose(permuted.log_partition, tree.log_partition)
+    assert torch.allclose(permuted.marginals, tree.marginals[order][:, columns])
+
+
+@ROOTS
+def test_reversing_the_words_mirrors_a_projective_tree(single_root):
+    arcs = normal(5, 6)
+    columns = [0, 5, 4, 3, 2, 1]
+    tree = ProjectiveTree(arcs, single_root=single_root)
+    mirrored = ProjectiveTree(arcs.flip(0)[:, columns], single_root=single_root)
+    assert torch.allclose(mirrored.log_partition, tree.log_partition)
+    assert torch.allclose(mirrored.marginals, tree.marginals.flip(0)[:, columns])
+
+
+def test_projective_trees_are_a_subset():
+    arcs = normal(20, 5, 6)
+    for single_root in (True, False):
+        planar, free = (kind(arcs, single_root=single_root) for kind in (ProjectiveTree, NonProjectiveTree))
+        assert (planar.log_partition < free.log_partition).all()
+        assert (planar.max_score <= free.max_score).all()
+        assert torch.equal(planar.score(planar.mode), free.score(planar.mode))
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 40])
+def test_numbers_of_projective_trees_are_known(n):
+    arcs = torch.zeros(n, n + 1, dtype=torch.float64)
+    single, multiple = (ProjectiveTree(arcs, single_root=root).log_count.item() for root in (True, False))
+    assert single == pytest.approx(math.log(math.comb(3 * n - 2, n - 1) // n), abs=1e-9)
+    assert multiple == pytest.approx(math.log(math.comb(3 * n, n) // (2 * n + 1)), abs=1e-9)
+
+
+@KINDS
+@ROOTS
+def test_long_sentences_have_consistent_answers(kind, enumerate_trees, single_root):
+    arcs, lengths = normal(2, 60, 61, dtype=torch.float32), torch.tensor([60, 37])
+    tree = kind(arcs, lengths, single_root=single_root)
+    double = kind(arcs.double(), lengths, single_root=single_root)
+    assert torch.allclose(tree.marginals.double(), double.marginals, atol=1e-4)
+    assert torch.allclose(tree.log_partition.double(), double.log_partition, rtol=1e-5)
+    torch.manual_seed(0)
+    events = torch.cat([tree.mode[None], tree.sample((20,))])
+    assert tree.support.check(events).all()
+    assert (tree.score(tree.mode) >= tree.score(events)).all()
+    assert (tree.log_prob(events) <= 0).all()
+    if single_root:
+        assert ((events == 0).sum(-1) == 1).all()
+
+
+@KINDS
+@ROOTS
+def test_projective_marginals_are_bounded_and_sum_to_one(kind, enumerate_trees, single_root):
+    for scale in (1, 50, 200):
+        marginals = kind((scale * normal(2, 20, 21)).float(), single_root=single_root).marginals
+        assert (marginals >= 0).all()
+        assert (marginals <= 1 + 1e-5).all()
+        assert torch.allclose(marginals.sum(-1), torch.ones(2, 20), atol=1e-4)
+
+
+STRONG_CYCLES = """
+import torch
+from strukt.distributions import NonProjectiveTree
+arcs = torch.zeros(2, 4, 5)
+for word, head in ((0, 2), (1, 1), (2, 4), (3, 3)):
+    arcs[:, word, head] = 200.0
+for single_root in (True, False):
+    tree = NonProjectiveTree(arcs, single_root=single_root)
+    torch.manual_seed(0)
+    found = torch.nn.functional.one_hot(tree.sample((2000,)), 5).double().mean(0)
+    assert (found - tree.marginals).abs().max() < 0.06, found
+"""
+
+
+def test_sampling_ends_although_words_pull_at_each_other():
+    """A random walk between such words would take e^200 steps; the process has 100 s."""
+    subprocess.run([sys.executable, "-c", STRONG_CYCLES], check=True, timeout=100)
+
+
+@KINDS
+def test_samples_follow_the_marginals_of_longer_sentences(kind, enumerate_trees):
+    tree = kind(normal(1, 12, 13), single_root=True)
+    torch.manual_seed(0)
+    frequencies = torch.nn.functional.one_hot(tree.sample((4000,)), 13).double().mean(0)
+    deviation = (tree.marginals * (1 - tree.marginals) / 4000).sqrt().clamp(min=1e-4)
+    assert ((frequencies - tree.marginals) / deviation).abs().max() < 5.5
+
+
+@KINDS
+def test_the_support_is_the_trees_of_the_convention(kind, enumerate_trees):
+    arcs = torch.zeros(3, 4)
+    for single_root, heads in itertools.product((True, False), itertools.product(range(-1, 5), repeat=3)):
+        event = torch.tensor(heads)
+        expected = bool(enumerate_trees(3, arcs, single_root).find(event).any())
+        assert bool(kind(arcs, single_root=single_root).support.check(event)) == expected, heads
+
+
+@KINDS
+def test_messages_name_the_misfit(kind, enumerate_trees):
+    with pytest.raises(ValueError, match=r"arcs.*\(2, 5, 5\).*n \+ 1"):
+        kind(torch.zeros(2, 5, 5))

@@ -1,0 +1,200 @@
+"""The fused kernels say what the reference says, at sizes around the widths of vectors and blocks."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+from torch import Tensor
+from torch.distributions import Distribution
+
+from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree
+from strukt.kernels import dispatch
+
+pytestmark = pytest.mark.skipif(
+    dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"
+)
+
+MEMBERS: dict[str, Callable[[Distribution], Tensor]] = {
+    "log_partition": lambda d: d.log_partition,
+    "marginals": lambda d: d.marginals,
+    "max_score": lambda d: d.max_score,
+    "topk": lambda d: d.topk(3)[0],
+    "log_count": lambda d: d.log_count,
+}
+LENGTHS = [None, 0, 1, 2, None]
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def lengths(n: int) -> Tensor:
+    return torch.tensor([n if length is None else min(length, n) for length in LENGTHS])
+
+
+def chain(transition_shape: tuple[int, ...]) -> Callable[..., tuple[Distribution, tuple[Tensor, ...]]]:
+    def build(n: int, c: int, change: Callable[[Tensor], Tensor]) -> tuple[Distribution, tuple[Tensor, ...]]:
+        sizes = {"n - 1": n - 1, "b": len(LENGTHS), "c": c}
+        shape = [sizes[axis] for axis in transition_shape]
+        scores = tuple(change(score).requires_grad_() for score in (normal(5, n, c), normal(*shape, seed=1)))
+        return LinearChain(*scores, lengths(n)), scores
+
+    return build
+
+
+CHAINS = {
+    "shared": chain(("c", "c")),
+    "per item": chain(("b", "c", "c")),
+    "per step": chain(("b", "n - 1", "c", "c")),
+}
+TREES = {
+    f"{kind.__name__}, {'single' if single_root else 'any'} root": (kind, single_root)
+    for kind in (NonProjectiveTree, ProjectiveTree)
+    for single_root in (True, False)
+}
+
+
+@pytest.fixture
+def on(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Switch the backend."""
+    return lambda name: monkeypatch.setenv("STRUKT_BACKEND", name)
+
+
+@pytest.fixture
+def poisoned_memory() -> Iterator[None]:
+    """Fill memory that PyTorch hands out uninitialised with NaN."""
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.utils.deterministic.fill_uninitialized_memory = True
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+@pytest.fixture
+def four_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(4)
+    yield
+    torch.set_num_threads(before)
+
+
+def answers(distribution: Distribution, scores: tuple[Tensor, ...]) -> dict[str, Tensor]:
+    """What each member says, and its gradient in each score tensor."""
+    found = {}
+    for name, member in MEMBERS.items():
+        value = member(distribution)
+        found[name] = value.detach()
+        if value.requires_grad:
+            gradients = torch.autograd.grad(value[value.isfinite()].sum(), scores, materialize_grads=True)
+            found |= {f"gradient {i} of {name}": gradient for i, gradient in enumerate(gradients)}
+    return found
+
+
+def assert_backends_agree(
+    on, build: Callable[[], tuple[Distribution, tuple[Tensor, ...]]], tolerance: float
+) -> None:
+    on("reference")
+    expected = answers(*build())
+    on("cpu")
+    actual = answers(*build())
+    for name, value in expected.items():
+        assert torch.allclose(actual[name], value, rtol=tolerance, atol=tolerance), name
+
+
+def unchanged(scores: Tensor) -> Tensor:
+    return scores
+
+
+def single(scores: Tensor) -> Tensor:
+    return scores.float()
+
+
+def steep(scores: Tensor) -> Tensor:
+    """Differences of hundreds of nats, which probabilities in double precision cannot hold."""
+    return 300 * scores
+
+
+def sparse(scores: Tensor) -> Tensor:
+    """Four in ten parts forbidden."""
+    return scores.masked_fill(scores < -0.25, -torch.inf)
+
+
+CHANGES = [(unchanged, 1e-10), (single, 1e-4), (steep, 1e-8), (sparse, 1e-10)]
+
+
+@pytest.mark.parametrize(("change", "tolerance"), CHANGES)
+@pytest.mark.parametrize("c", [1, 2, 3, 31, 33, 64, 65, 130])
+@pytest.mark.parametrize("kind", CHAINS)
+def test_chains_of_any_number_of_labels(on, poisoned_memory, kind, c, change, tolerance):
+    assert_backends_agree(on, lambda: CHAINS[kind](6, c, change), tolerance)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 33, 64, 65])
+@pytest.mark.parametrize("kind", CHAINS)
+def test_chains_of_any_length(on, poisoned_memory, kind, n):
+    assert_backends_agree(on, lambda: CHAINS[kind](n, 5, unchanged), 1e-10)
+
+
+@pytest.mark.parametrize(("change", "tolerance"), CHANGES)
+@pytest.mark.parametrize("n", [1, 2, 3, 9, 17])
+@pytest.mark.parametrize("kind", TREES)
+def test_trees_of_any_length(on, poisoned_memory, kind, n, change, tolerance):
+    make, single_root = TREES[kind]
+
+    def build():
+        arcs = change(normal(5, n, n + 1))
+        arcs[..., 0] = arcs[..., 0].nan_to_num(neginf=-1.0)  # so that some tree is left
+        arcs.requires_grad_()
+        return make(arcs, lengths(n), single_root=single_root), (arcs,)
+
+    assert_backends_agree(on, build, tolerance)
+
+
+@pytest.mark.parametrize("kind", [*CHAINS, *TREES])
+def test_fifty_repeats_on_four_threads_are_bit_equal(on, poisoned_memory, four_threads, kind):
+    on("cpu")
+    if kind in CHAINS:
+        distribution, scores = CHAINS[kind](40, 33, single)
+    else:
+        arcs = normal(5, 31, 32).float().requires_grad_()
+        distribution, scores = TREES[kind][0](arcs, lengths(31), single_root=TREES[kind][1]), (arcs,)
+
+    def once() -> list[Tensor]:
+        value = distribution.log_partition
+        return [value, *torch.autograd.grad(value.sum(), scores), distribution.marginals, distribution.mode]
+
+    first = once()
+    for _ in range(50):
+        assert all(torch.equal(one, other) for one, other in zip(once(), first, strict=True))
+
+
+@pytest.mark.parametrize("kind", [*CHAINS, *TREES])
+def test_threads_do_not_change_the_answer(on, four_threads, kind):
+    on("cpu")
+    if kind in CHAINS:
+        distribution, scores = CHAINS[kind](40, 33, unchanged)
+    else:
+        arcs = normal(5, 31, 32).requires_grad_()
+        distribution, scores = TREES[kind][0](arcs, lengths(31), single_root=TREES[kind][1]), (arcs,)
+    parallel = answers(distribution, scores)
+    torch.set_num_threads(1)
+    serial = answers(distribution, scores)
+    for name, value in serial.items():
+        assert torch.allclose(parallel[name], value, rtol=1e-12, atol=1e-12), name
+
+
+def test_both_backends_sample_from_the_same_distribution(on):
+    for kind in CHAINS:
+        distribution = CHAINS[kind](8, 3, unchanged)[0]
+        for backend in ("cpu", "reference"):
+            on(backend)
+            torch.manual_seed(0)
+            drawn = torch.nn.functional.one_hot(distribution.sample((3000,)).clamp(min=0), 3).double().mean(0)
+            inside = torch.arange(8) < distribution.lengths[:, None]
+            error = (drawn - distribution.marginals).abs()[inside]
+            assert error.max() < 5 * 0.5 / 3000**0.5, (kind, backend)
+
+
+def test_an_unknown_backend_is_refused(on):
+    on("gpu9")
+    with pytest.raises(ValueError, match=r"STRUKT_BACKEND is 'gpu9'; expected one of cpu, reference"):
+        LinearChain(torch.zeros(2, 2), torch.zeros(2, 2)).log_partition  # noqa: B018

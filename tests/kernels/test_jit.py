@@ -1,0 +1,178 @@
+"""Kernels under threads, forks, shared caches, and without Numba."""
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+import strukt
+from strukt.distributions import LinearChain
+from strukt.kernels import dispatch, jit
+
+needs_numba = pytest.mark.skipif(
+    dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"
+)
+
+WORK = """
+import json, warnings
+import torch
+from strukt.distributions import LinearChain
+torch.manual_seed(0)
+unary = torch.randn(4, 6, 3, dtype=torch.float64, requires_grad=True)
+chain = LinearChain(unary, torch.randn(3, 3, dtype=torch.float64))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    gradient, = torch.autograd.grad(chain.log_partition.sum(), unary)
+    chain.mode, chain.marginals, chain.log_partition
+print(json.dumps([chain.log_partition.tolist(), gradient.tolist(), [str(w.message) for w in caught]]))
+"""
+
+
+def start(code: str = WORK, **environment: str) -> "subprocess.Popen[str]":
+    variables = {**os.environ, "OMP_NUM_THREADS": "1", **environment}
+    return subprocess.Popen([sys.executable, "-c", code], env=variables, stdout=subprocess.PIPE, text=True)
+
+
+def answer(process: "subprocess.Popen[str]") -> list:
+    output, _ = process.communicate(timeout=300)
+    assert process.returncode == 0
+    return json.loads(output)
+
+
+@pytest.fixture(scope="module")
+def expected() -> list:
+    return answer(start(STRUKT_BACKEND="reference"))
+
+
+def assert_same(actual: list, expected: list) -> None:
+    for one, other in zip(actual[:2], expected[:2], strict=True):
+        assert torch.allclose(torch.tensor(one), torch.tensor(other), atol=1e-10)
+
+
+class Problems(Dataset):
+    """Large enough for the kernels to use threads."""
+
+    def __len__(self) -> int:
+        return 6
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        torch.set_num_threads(2)
+        return marginals_of(index)
+
+
+def marginals_of(seed: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    unary, transition = torch.randn(4, 60, 20, generator=generator), torch.randn(20, 20, generator=generator)
+    chain = LinearChain(unary, transition)
+    return torch.cat([chain.marginals, chain.mode[..., None].float()], -1)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_forked_data_loader_workers(monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    expected = torch.stack([marginals_of(index) for index in range(6)])  # the parent's pool now has threads
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # Python 3.12 and later warn of forking with threads
+        loader = DataLoader(Problems(), num_workers=2, multiprocessing_context="fork", timeout=100)
+        found = torch.cat(list(loader))
+    assert torch.equal(found, expected)
+
+
+def test_eight_threads_at_once():
+    expected = [marginals_of(seed) for seed in range(40)]
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(marginals_of, range(40)))
+    assert all(torch.equal(one, other) for one, other in zip(found, expected, strict=True))
+
+
+@needs_numba
+@pytest.mark.slow
+def test_two_processes_fill_an_empty_cache_at_once(tmp_path, expected):
+    first, second = start(NUMBA_CACHE_DIR=str(tmp_path)), start(NUMBA_CACHE_DIR=str(tmp_path))
+    assert_same(answer(first), expected)
+    assert_same(answer(second), expected)
+    assert list(tmp_path.rglob("*.nbi"))
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nbc")}
+    assert_same(answer(start(NUMBA_CACHE_DIR=str(tmp_path))), expected)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nbc")} == before, "compiled again"
+
+
+@needs_numba
+@pytest.mark.slow
+def test_a_cache_that_cannot_be_written(tmp_path, expected):
+    """Files stand where the cache folders would be made; so even the superuser cannot write there."""
+    package = tmp_path / "site" / "strukt"
+    shutil.copytree(Path(strukt.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in (package / "kernels", *(package / "kernels").iterdir()):
+        if folder.is_dir():
+            (folder / "__pycache__").touch()
+    home = tmp_path / "home"
+    home.touch()
+    found = answer(start(PYTHONPATH=str(package.parent), HOME=str(home), XDG_CACHE_HOME=str(home)))
+    assert_same(found, expected)
+    assert found[2] == []
+
+
+def test_without_numba_the_reference_runs_with_one_warning(expected):
+    found = answer(start("import sys; sys.modules['numba'] = None\n" + WORK))
+    assert_same(found, expected)
+    assert len(found[2]) == 1
+    assert "reference" in found[2][0]
+    assert "numba" in found[2][0]
+
+
+def test_the_thread_count_follows_torch():
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            assert jit.thread_count(batch=100, work=10**9) == threads
+            assert jit.thread_count(batch=2, work=10**9) == min(threads, 2)
+            assert jit.thread_count(batch=100, work=10) == 1
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_every_item_of_a_batch_is_done_once_by_its_threads(threads):
+    done: list[tuple[int, int]] = []
+
+    def record(batch: int, start: int, step: int) -> None:
+        time.sleep(0.01)  # so that no thread can do the work of two
+        done.extend((item, threading.get_ident()) for item in range(start, batch, step))
+
+    jit.over_batch(record, threads, 11)
+    assert sorted(item for item, _ in done) == list(range(11))
+    assert len({thread for _, thread in done}) == threads
+
+
+def test_an_error_in_any_thread_reaches_the_caller():
+    def fail_in_the_last(start: int, step: int) -> None:
+        if start == step - 1:
+            raise ArithmeticError("in a thread")
+
+    for threads in (1, 3):
+        with pytest.raises(ArithmeticError, match="in a thread"):
+            jit.over_batch(fail_in_the_last, threads)
+
+
+@pytest.mark.parametrize("x", [0.0, -0.0, 1e-300, 1.0, -1.0, 0.3465, -0.3466, 20.5, 700.0, -700.0, -744.0])
+def test_exp_is_the_exponential(x):
+    assert jit.exp(x) == pytest.approx(math.exp(x), rel=1e-15, abs=5e-324)
+
+
+def test_exp_of_what_is_too_small_is_zero():
+    assert jit.exp(-math.inf) == jit.exp(-1e300) == jit.exp(-800.0) == 0.0

@@ -1,0 +1,73 @@
+"""The random cases that the suite draws are what they say they are."""
+
+import math
+
+import pytest
+import torch
+
+from strukt.testing import patterns
+from strukt.testing.operators import operators, question, rival
+from strukt.testing.structures import STRUCTURES
+
+SUBJECTS = pytest.mark.parametrize("subject", STRUCTURES, ids=lambda subject: subject.name)
+
+
+@SUBJECTS
+def test_lengths_zero_one_and_full_are_in_every_batch(subject):
+    assert {0, 1, subject.size} <= set(subject.case().lengths.flatten().tolist())
+
+
+@SUBJECTS
+def test_the_same_seed_draws_the_same_scores(subject):
+    first, again, other = subject.case(), subject.case(), subject.case(seed=1)
+    assert all(torch.equal(one, two) for one, two in zip(first.scores, again.scores, strict=True))
+    assert not torch.equal(first.scores[0], other.scores[0])
+    assert not torch.equal(first.scores[0], rival(first).scores[0])
+
+
+@SUBJECTS
+def test_padding_is_what_no_structure_of_the_length_uses(subject):
+    case = subject.case((3,), lengths=[subject.size, 1, 0])
+    whole, one, none = (mask.flatten().tolist() for mask in case.padding()[0])
+    assert not any(whole)
+    assert sum(one) < sum(none)
+    for mask, used in zip(case.padding(), case.used(), strict=True):
+        assert not (mask & used).any()
+
+
+@SUBJECTS
+def test_patterns_leave_what_they_promise(subject):
+    case = subject.case((3,), lengths=[subject.size, 2, 1])
+    assert [len(table.permitted.events) for table in patterns.leave_one(case).tables] == [1, 1, 1]
+    some = patterns.forbid_at_random(case)
+    assert all(len(table.permitted.events) >= 1 for table in some.tables)
+    assert any((score == -math.inf).any() for score in some.scores)
+    lost = patterns.leave_none(case, (1,)).tables
+    assert [len(table.permitted.events) > 0 for table in lost] == [True, False, True]
+    assert all((table.scores == 0).all() for table in patterns.zero(case).tables)
+    assert len(torch.unique(patterns.tied(case).tables[0].scores)) < len(case.tables[0].scores)
+
+
+@SUBJECTS
+def test_leaving_no_structure_still_leaves_parts(subject):
+    case = subject.case((3,), lengths=[subject.size])
+    left = patterns.leave_none(case, (0,)).scores[0][0]
+    assert (left[case.used()[0][0]] > -math.inf).any()
+
+
+@SUBJECTS
+def test_questions_are_about_permitted_structures(subject):
+    case = patterns.forbid_at_random(subject.case())
+    asked = question(case)
+    for index, table in zip(case.indices, case.tables, strict=True):
+        assert table.permitted.find(asked.event[index]).any()
+        assert len(table.condition(asked.required[index], asked.forbidden[index]).permitted.events) > 0
+        assert asked.required[index].any() == (case.lengths[index] > 0)
+
+
+@SUBJECTS
+def test_every_operator_answers_from_a_table(subject):
+    case = subject.case((1,), lengths=[2])
+    asked = question(case).at((0,), rival(case).tables[0])
+    values = [operator.of(case.tables[0], asked) for operator in operators(case)]
+    assert not any(value.isnan().any() for value in values)
