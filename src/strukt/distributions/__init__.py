@@ -1,6 +1,7 @@
 """Structures as ``torch.distributions``: one file for each family."""
 
 from strukt.distributions.chain import LinearChain
+from strukt.distributions.dependency import NonProjectiveTree, ProjectiveTree
 from strukt.distributions.distribution import StructuredDistribution
 
-__all__ = ["LinearChain", "StructuredDistribution"]
+__all__ = ["LinearChain", "NonProjectiveTree", "ProjectiveTree", "StructuredDistribution"]

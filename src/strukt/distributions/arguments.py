@@ -53,22 +53,21 @@ def lengths(value: Tensor | None, batch_shape: torch.Size, longest: int, device:
         raise ValueError(f"lengths has shape {tuple(value.shape)}; expected {tuple(batch_shape)}, one for each item")
     if value.device != device:
         raise ValueError(f"lengths is on {value.device} and the scores on {device}; use lengths.to(scores.device)")
-    flat = guards.require_lengths(value.to(torch.int64).reshape(batch_shape.numel()), longest)
-    return flat.reshape(batch_shape)
+    value = value.to(torch.int64)
+    guards.require_lengths(value.reshape(batch_shape.numel()), longest)
+    return value
 
 
-def mask(name: str, value: Tensor | None, main: Tensor) -> None:
-    """Check that a part mask is Boolean and broadcasts to the main scores.
+def mask(name: str, value: Tensor, shape: torch.Size) -> None:
+    """Check that a mask is Boolean and of the given shape.
 
     Raises:
-        ValueError: If it does not.
+        ValueError: If it is not.
     """
-    if value is None:
-        return
     if value.dtype != torch.bool:
-        raise ValueError(f"{name} has dtype {value.dtype}; expected a Boolean mask of shape {tuple(main.shape)}")
-    if value.shape != main.shape:
-        raise ValueError(f"{name} has shape {tuple(value.shape)}; expected that of the scores, {tuple(main.shape)}")
+        raise ValueError(f"{name} has dtype {value.dtype}; expected a Boolean mask of shape {tuple(shape)}")
+    if value.shape != shape:
+        raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {tuple(shape)}")
 
 
 def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> None:

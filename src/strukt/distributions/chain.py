@@ -72,7 +72,7 @@ class LinearChain(PositionalStructure):
         found = chain.max_marginals(*self._arguments())
         return torch.where(self._parts_within, self._to_batch(found), NEG_INF)
 
-    def score(self, event: Tensor) -> Tensor:
+    def _score(self, event: Tensor) -> Tensor:
         transition = self.scores[1]
         tags = self._chosen(event).sum(-1)
         n, c = self.scores[0].shape[-2:]

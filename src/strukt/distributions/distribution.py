@@ -64,15 +64,8 @@ class StructuredDistribution(Distribution, abc.ABC):
     # What a structure says of itself.
 
     @abc.abstractmethod
-    def score(self, event: Tensor) -> Tensor:
-        """The sum of the scores of an event's parts.
-
-        Args:
-            event: ``sample_shape + batch + event_shape``.
-
-        Returns:
-            ``sample_shape + batch``; -inf for events with a forbidden part. Differentiable.
-        """
+    def _score(self, event: Tensor) -> Tensor:
+        """The sum of the scores of an event's parts: ``sample_shape + batch``, differentiable."""
 
     @abc.abstractmethod
     def to_parts(self, event: Tensor) -> Tensor:
@@ -98,6 +91,22 @@ class StructuredDistribution(Distribution, abc.ABC):
     def _candidates(self) -> Tensor:
         """A superset of all events of one full-length item, ``(candidates, *event_shape)``."""
 
+    def score(self, event: Tensor) -> Tensor:
+        """The sum of the scores of an event's parts.
+
+        Args:
+            event: ``sample_shape + batch + event_shape``.
+
+        Returns:
+            ``sample_shape + batch``; -inf for events with a forbidden part. Differentiable.
+
+        Raises:
+            ValueError: If an event is not a structure (checked with ``validate_args``).
+        """
+        if self._validate_args:
+            self._validate_sample(event)
+        return self._score(event)
+
     # Sums over all structures.
 
     @property
@@ -111,13 +120,11 @@ class StructuredDistribution(Distribution, abc.ABC):
         return self._to_batch(self.oracles.marginals(*self._arguments())[0])
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The log-probability of events: ``sample_shape + batch``.
+        """The log-probability of events: ``sample_shape + batch``; -inf if forbidden.
 
         Raises:
             ValueError: If an event is not a structure (checked with ``validate_args``).
         """
-        if self._validate_args:
-            self._validate_sample(value)
         return _log_ratio(self.score(value), self.log_partition)
 
     def entropy(self) -> Tensor:
@@ -156,7 +163,8 @@ class StructuredDistribution(Distribution, abc.ABC):
             InfeasibleError: If every structure of some item is forbidden.
         """
         events, scores = self.oracles.best(*self._arguments())
-        return self._to_batch(guards.require_feasible(events, scores))
+        guards.require_feasible(events, scores)
+        return self._to_batch(events)
 
     @property
     def max_score(self) -> Tensor:
@@ -201,9 +209,9 @@ class StructuredDistribution(Distribution, abc.ABC):
         """
         shape = torch.Size(sample_shape)
         events, log_partition = self.oracles.sample(*self._arguments(), shape.numel())
-        events = self._to_batch(guards.require_feasible(events, log_partition))
+        guards.require_feasible(events, log_partition)
         axis = len(self.batch_shape)
-        return events.movedim(axis, 0).reshape(shape + self.batch_shape + self.event_shape)
+        return self._to_batch(events).movedim(axis, 0).reshape(shape + self.batch_shape + self.event_shape)
 
     # Other distributions made from this one.
 
@@ -215,16 +223,18 @@ class StructuredDistribution(Distribution, abc.ABC):
             forbidden: Boolean, the shape of the main scores.
         """
         main, *others = self.scores
-        for name, mask in (("required", required), ("forbidden", forbidden)):
-            arguments.mask(name, mask, main)
         if required is not None:
+            arguments.mask("required", required, main.shape)
             main = main.masked_fill(self._excluded_by(required), NEG_INF)
         if forbidden is not None:
+            arguments.mask("forbidden", forbidden, main.shape)
             main = main.masked_fill(forbidden, NEG_INF)
         return self._with_scores(main, *others)
 
     def partial_log_prob(self, event: Tensor, known: Tensor) -> Tensor:
         """The log-probability of agreeing with ``event`` wherever ``known`` holds (``batch + event_shape``)."""
+        arguments.event(event, self.batch_shape, self.event_shape)
+        arguments.mask("known", known, self.batch_shape + self.event_shape)
         agreeing = self.condition(forbidden=self._contradicting(event, known))
         return _log_ratio(agreeing.log_partition, self.log_partition)
 
@@ -242,7 +252,7 @@ class StructuredDistribution(Distribution, abc.ABC):
         found = sparsemap(
             main,
             lambda scores: flat._with_scores(scores, *others).mode,
-            flat.score,
+            flat._score,
             flat.to_parts,
             max_iterations,
             tolerance,
@@ -314,7 +324,7 @@ class StructuredDistribution(Distribution, abc.ABC):
 
     def _exact_scores(self, events: Tensor, found: Tensor) -> Tensor:
         """The scores of events, differentiable; -inf where none was found."""
-        return torch.where(found == NEG_INF, NEG_INF, self.score(events))
+        return torch.where(found == NEG_INF, NEG_INF, self._score(events))
 
     def _check_values(self) -> None:
         *scores, lengths = self._arguments()[: len(self.scores) + 1]
@@ -326,7 +336,7 @@ class StructuredDistribution(Distribution, abc.ABC):
 
     def _validate_sample(self, value: Tensor) -> None:
         arguments.event(value, self.batch_shape, self.event_shape)
-        guards.require_support(self.is_structure(value), f"a structure of {type(self).__name__}")
+        guards.require_structures(value, self.is_structure(value), f"a structure of {self}")
 
     def _require_same_kind(self, other: Any) -> None:
         if type(other) is not type(self) or other.options != self.options:

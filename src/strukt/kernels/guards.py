@@ -1,6 +1,6 @@
 """Checks of values that raise from inside an operator, so that they also work under ``torch.func.vmap``.
 
-They read data, which a traced program cannot branch on: in a compiled graph they may be left out.
+They read data, which a traced program cannot branch on: a graph that ``torch.compile`` makes leaves them out.
 """
 
 from __future__ import annotations
@@ -54,29 +54,48 @@ def _require_lengths(lengths: Tensor, longest: int) -> Tensor:
     return lengths.clone()
 
 
-@torch.library.custom_op("strukt::require_support", mutates_args=())
-def _require_support(valid: Tensor, what: str) -> Tensor:
+@torch.library.custom_op("strukt::require_structures", mutates_args=())
+def _require_structures(events: Tensor, valid: Tensor, kind: str) -> Tensor:
     if not bool(valid.all()):
-        raise ValueError(f"event {_items(~valid.reshape(-1))} (of all, in order) is not {what}")
+        wrong = events.reshape(valid.numel(), -1)[~valid.reshape(-1)][0].tolist()
+        raise ValueError(f"the event {wrong} is not {kind}")
     return valid.clone()
 
 
 _require_feasible.register_fake(lambda events, scores: torch.empty_like(events))
 _require_scores.register_fake(lambda scores, lengths, extents, name: scores.new_empty(len(scores)))
 _require_lengths.register_fake(lambda lengths, longest: torch.empty_like(lengths))
-_require_support.register_fake(lambda valid, what: torch.empty_like(valid))
+_require_structures.register_fake(lambda events, valid, kind: torch.empty_like(valid))
 
-require_feasible = constant_function(torch.ops.strukt.require_feasible.default).apply
-"""``(events, scores) -> events``; raises InfeasibleError where a score is -inf."""
+_feasible, _scores, _lengths, _structures = (
+    constant_function(getattr(torch.ops.strukt, name).default)
+    for name in ("require_feasible", "require_scores", "require_lengths", "require_structures")
+)
 
-require_scores = constant_function(torch.ops.strukt.require_scores.default).apply
-"""``(scores, lengths, extents, name)``; raises ValueError for NaN and +inf within the lengths."""
 
-require_lengths = constant_function(torch.ops.strukt.require_lengths.default).apply
-"""``(lengths, longest)``; raises ValueError for a length out of range."""
+def require_feasible(events: Tensor, scores: Tensor) -> None:
+    """Raise InfeasibleError if the best score ``(batch,)`` of some item is -inf."""
+    if not torch.compiler.is_compiling():
+        _feasible.apply(events, scores)
 
-require_support = constant_function(torch.ops.strukt.require_support.default).apply
-"""``(valid, what)``; raises ValueError where an event is not ``what``."""
+
+def require_scores(scores: Tensor, lengths: Tensor, extents: list[int], name: str) -> None:
+    """Raise ValueError for NaN and +inf within the lengths; ``extents`` as in `within`."""
+    if not torch.compiler.is_compiling():
+        _scores.apply(scores, lengths, extents, name)
+
+
+def require_lengths(lengths: Tensor, longest: int) -> None:
+    """Raise ValueError for a length out of range."""
+    if not torch.compiler.is_compiling():
+        _lengths.apply(lengths, longest)
+
+
+def require_structures(events: Tensor, valid: Tensor, kind: str) -> None:
+    """Raise ValueError if some event is not ``valid``, that is, not of this kind."""
+    if not torch.compiler.is_compiling():
+        _structures.apply(events, valid, kind)
+
 
 UNBOUNDED = 1 << 40
 """The extent of an axis that does not grow with the length."""

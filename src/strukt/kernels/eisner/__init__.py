@@ -1,0 +1,6 @@
+"""Projective dependency trees: Eisner's recursion over half-trees."""
+
+from strukt.kernels.eisner.reference import REFERENCE
+from strukt.kernels.oracles import Oracles
+
+ORACLES = Oracles("eisner", scores=("arcs",), options=("single_root",), reference=REFERENCE)

@@ -1,0 +1,247 @@
+"""Fused Numba kernels of Eisner's recursion: inside, outside, best tree, samples.
+
+One set of loops serves three semirings, named by the constants of `cpu_semiring`. Sums are taken in
+probability space: each word's scores are first normalised to probabilities over its heads, so that no value
+in the chart, inside or outside, exceeds 1, nothing overflows, and what underflows is below 1e-308 of a total
+that must itself exceed `SMALLEST`. An item with a smaller total runs again in log space.
+
+The chart holds three matrices over pairs of words. ``right[i, j]`` and ``left[i, j]`` are half-trees over the
+words i..j headed by their first and last word, stored on both sides of the diagonal so that both ways of
+reading are contiguous; ``open[h, m]`` is the span between h and m with the arc from h to m. The diagonal
+holds the semiring's one, which tells the space the item is in.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from strukt.kernels.eisner import cpu_tree
+from strukt.kernels.eisner.cpu_semiring import LOG, MAX, PROBABILITY, dot, one, push, weigh, zero
+from strukt.kernels.jit import exp, kernel, over_batch, thread_count, zeros
+
+Array = npt.NDArray[Any]
+
+SMALLEST = 1e-200
+"""Totals in probability space below this are computed again in log space."""
+
+
+def new_chart(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+    """An uninitialised chart ``(batch, 3, n, n)``."""
+    batch, n, _ = arcs.shape
+    return arcs.new_empty((batch, 3, n, n), dtype=torch.float64)
+
+
+def inside(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
+    """Log-partition ``(batch,)`` and chart; time O(n^3) an item, items in parallel."""
+    chart = new_chart(arcs, lengths, single_root)
+    log_partition = zeros(lengths, torch.float64)
+    _run(_inside, arcs, lengths, single_root, chart.numpy(), log_partition.numpy())
+    return log_partition.to(arcs.dtype), chart
+
+
+def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, chart: Tensor) -> Tensor:
+    """The probability of each arc times the weight of its item: the shape of ``arcs``."""
+    marginals = zeros(arcs)
+    _run(_outside, arcs, lengths, single_root, weights.numpy(), chart.numpy(), marginals.numpy())
+    return marginals
+
+
+def best(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
+    """The heads of the best tree ``(batch, n)`` and its score; time O(n^3)."""
+    heads = torch.full(arcs.shape[:2], -1, dtype=torch.int64)
+    score = zeros(lengths, torch.float64)
+    _run(_best, arcs, lengths, single_root, heads.numpy(), score.numpy())
+    return heads, score.to(arcs.dtype)
+
+
+def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tuple[Tensor, Tensor]:
+    """Heads ``(batch, count, n)`` drawn from the root downwards, O(n^2) each; the log-partition."""
+    log_partition, chart = inside(arcs, lengths, single_root)
+    batch, n, _ = arcs.shape
+    uniform = torch.rand(batch, count, 2 * n, dtype=torch.float64)
+    heads = torch.full((batch, count, n), -1, dtype=torch.int64)
+    _run(_sample, arcs, lengths, single_root, chart.numpy(), uniform.numpy(), heads.numpy())
+    return heads, log_partition
+
+
+def _run(function: Any, arcs: Tensor, lengths: Tensor, single_root: bool, *arrays: Array) -> None:
+    batch, n, _ = arcs.shape
+    if batch and n:
+        scores = arcs.detach().contiguous().numpy()
+        threads = thread_count(batch, batch * n**3)
+        over_batch(function, threads, scores, lengths.detach().contiguous().numpy(), single_root, *arrays)
+
+
+@kernel
+def _word_weights(semiring: int, arcs: Array, m: int, weights: Array, root: Array) -> float:
+    """Fill column m of ``weights[h, m]`` and ``root[m]``; gives what the scores were shifted by."""
+    n = root.shape[0]
+    top = np.float64(arcs[m, 0])
+    for h in range(n):
+        if h != m:
+            top = max(top, np.float64(arcs[m, h + 1]))
+    shift = top
+    if semiring == PROBABILITY and top > -np.inf:
+        mass = exp(arcs[m, 0] - top)
+        for h in range(n):
+            if h != m:
+                mass += exp(arcs[m, h + 1] - top)
+        shift = top + np.log(mass)
+    base = shift if shift > -np.inf else 0.0
+    root[m] = exp(arcs[m, 0] - base) if semiring == PROBABILITY else arcs[m, 0] - base
+    for h in range(n):
+        score = arcs[m, h + 1] - base
+        weights[h, m] = exp(score) if semiring == PROBABILITY else score
+    return shift
+
+
+@kernel
+def _load(semiring: int, arcs: Array, weights: Array, root: Array) -> float:
+    """Weights of all arcs; gives the sum of the shifts, -inf if some word can have no head."""
+    shift = 0.0
+    for m in range(root.shape[0]):
+        shift += _word_weights(semiring, arcs, m, weights, root)
+    return shift
+
+
+@kernel
+def _half_trees(semiring: int, weights: Array, chart: Array) -> None:
+    n = weights.shape[0]
+    right, left, open_ = chart[0], chart[1], chart[2]
+    for i in range(n):
+        right[i, i] = left[i, i] = one(semiring)
+        open_[i, i] = zero(semiring)
+    for width in range(1, n):
+        for i in range(n - width):
+            j = i + width
+            joined = dot(semiring, right[i, i:j], left[j, i + 1 : j + 1])
+            open_[i, j] = weigh(semiring, joined, weights[i, j])
+            open_[j, i] = weigh(semiring, joined, weights[j, i])
+            right[i, j] = right[j, i] = dot(semiring, open_[i, i + 1 : j + 1], right[j, i + 1 : j + 1])
+            left[i, j] = left[j, i] = dot(semiring, left[i, i:j], open_[j, i:j])
+
+
+@kernel
+def _tree_total(semiring: int, arcs: Array, single_root: bool, chart: Array) -> float:
+    """Fill the chart of one sentence, all of ``arcs``; gives the log of the total."""
+    n = arcs.shape[0]
+    weights = np.empty((n, n))
+    root = np.empty(n)
+    shift = _load(semiring, arcs, weights, root)
+    if shift == -np.inf:
+        chart[0, 0, 0] = one(LOG)
+        return -np.inf
+    _half_trees(semiring, weights, chart)
+    totals = np.empty(n + 1)
+    attached = np.empty(n)
+    cpu_tree.attach_to_root(semiring, root, chart, single_root, totals, attached)
+    if semiring != PROBABILITY:
+        return shift + totals[n]
+    return shift + np.log(totals[n]) if totals[n] > SMALLEST else np.nan
+
+
+@kernel
+def _inside(
+    arcs: Array, lengths: Array, single_root: bool, chart: Array, log_partition: Array, start: int, step: int
+) -> None:
+    for b in range(start, arcs.shape[0], step):
+        n = lengths[b]
+        if n == 0:
+            continue
+        sentence, spans = arcs[b, :n, : n + 1], chart[b, :, :n, :n]
+        total = _tree_total(PROBABILITY, sentence, single_root, spans)
+        if np.isnan(total):
+            total = _tree_total(LOG, sentence, single_root, spans)
+        log_partition[b] = total
+
+
+@kernel
+def _outside(
+    arcs: Array, lengths: Array, single_root: bool, weights: Array, chart: Array, marginals: Array,
+    start: int, step: int,
+) -> None:  # fmt: skip
+    longest = arcs.shape[1]
+    mass = np.empty((3, longest, longest))
+    for b in range(start, arcs.shape[0], step):
+        n = lengths[b]
+        if n == 0:
+            continue
+        spans = chart[b, :, :n, :n]
+        semiring = PROBABILITY if spans[0, 0, 0] == one(PROBABILITY) else LOG
+        arc_weights = np.empty((n, n))
+        root = np.empty(n)
+        if _load(semiring, arcs[b, :n, : n + 1], arc_weights, root) == -np.inf:
+            continue
+        mass[:, :n, :n] = 0.0
+        root_mass = cpu_tree.root_outside(semiring, root, spans, single_root, mass[:, :n, :n])
+        if root_mass[0] < 0.0:
+            continue
+        _outside_spans(semiring, arc_weights, spans, mass[:, :n, :n])
+        for m in range(n):
+            marginals[b, m, 0] = weights[b] * root_mass[m]
+            for h in range(n):
+                marginals[b, m, h + 1] = weights[b] * mass[2, h, m]
+
+
+@kernel
+def _outside_spans(semiring: int, weights: Array, chart: Array, mass: Array) -> None:
+    """Spread the probability of each span over the ways to make it, from wide to narrow."""
+    n = weights.shape[0]
+    right, left, open_ = chart[0], chart[1], chart[2]
+    right_mass, left_mass, open_mass = mass[0], mass[1], mass[2]
+    for width in range(n - 1, 0, -1):
+        for i in range(n - width):
+            j = i + width
+            wide = slice(i + 1, j + 1)
+            narrow = slice(i, j)
+            total = right_mass[i, j] + right_mass[j, i]
+            push(semiring, total, right[i, j], open_[i, wide], right[j, wide], open_mass[i, wide], right_mass[j, wide])
+            total = left_mass[i, j] + left_mass[j, i]
+            push(semiring, total, left[i, j], left[i, narrow], open_[j, narrow], left_mass[i, narrow], open_mass[j, narrow])
+            total = open_mass[i, j] + open_mass[j, i]
+            if total > 0.0:
+                joined = dot(semiring, right[i, narrow], left[j, wide])
+                push(semiring, total, joined, right[i, narrow], left[j, wide], right_mass[i, narrow], left_mass[j, wide])
+
+
+@kernel
+def _best(
+    arcs: Array, lengths: Array, single_root: bool, heads: Array, score: Array, start: int, step: int
+) -> None:
+    longest = arcs.shape[1]
+    chart = np.empty((3, longest, longest))
+    draws = np.empty(0)
+    for b in range(start, arcs.shape[0], step):
+        n = lengths[b]
+        if n == 0:
+            continue
+        sentence, spans = arcs[b, :n, : n + 1], chart[:, :n, :n]
+        score[b] = _tree_total(MAX, sentence, single_root, spans)
+        if score[b] > -np.inf:
+            root = np.empty(n)
+            for m in range(n):
+                _word_weights(MAX, sentence, m, np.empty((n, n)), root)
+            cpu_tree.trace(MAX, root, spans, single_root, draws, heads[b, :n])
+
+
+@kernel
+def _sample(
+    arcs: Array, lengths: Array, single_root: bool, chart: Array, uniform: Array, heads: Array, start: int, step: int
+) -> None:
+    for b in range(start, arcs.shape[0], step):
+        n = lengths[b]
+        if n == 0:
+            continue
+        spans = chart[b, :, :n, :n]
+        semiring = PROBABILITY if spans[0, 0, 0] == one(PROBABILITY) else LOG
+        weights = np.empty((n, n))
+        root = np.empty(n)
+        if _load(semiring, arcs[b, :n, : n + 1], weights, root) == -np.inf:
+            continue
+        for k in range(uniform.shape[1]):
+            cpu_tree.trace(semiring, root, spans, single_root, uniform[b, k], heads[b, k, :n])

@@ -1,0 +1,205 @@
+"""Fused Numba kernels of the Matrix-Tree sums: elimination without subtraction, in probability space.
+
+The same elimination as in the reference, with weights normalised over the heads of each word, so that all
+that underflows is below 1e-308 of numbers whose product, the total, must exceed `cpu_elimination.SMALLEST`. An item with a
+smaller total, or with a word that reaches no other remaining word, goes to the reference. The single root
+needs no orders here: to first order in the root arcs every pivot but the last leaves them out.
+
+The chart keeps what the elimination leaves in place: row k holds the shares of word k's heads among the
+words before it and the root, column k + 1 the weights of k as head of the words before it, and the entry of
+a word as its own head, which no tree uses, holds its pivot. Word 0 changes places with the word most likely
+to hang on the root, so that a known root is never eliminated early.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from strukt.kernels.jit import exp, kernel, over_batch, thread_count, zeros
+from strukt.kernels.matrix_tree import cpu_sample
+from strukt.kernels.matrix_tree.cpu_elimination import eliminate
+from strukt.kernels.matrix_tree.reference import REFERENCE
+
+Array = npt.NDArray[Any]
+
+DECLINED = -1.0
+
+
+def new_chart(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+    """An uninitialised chart ``(batch, n, n + 1)``."""
+    return arcs.new_empty(arcs.shape, dtype=torch.float64)
+
+
+def inside(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
+    """Log-partition ``(batch,)`` and chart; time O(n^3) an item, items in parallel."""
+    chart = new_chart(arcs, lengths, single_root)
+    log_partition = zeros(lengths, torch.float64)
+    _run(_inside, arcs, lengths, single_root, chart.numpy(), log_partition.numpy())
+    result = log_partition.to(arcs.dtype)
+    declined = _declined(chart, lengths)
+    if len(declined):
+        result[declined] = REFERENCE.log_partition(arcs[declined], lengths[declined], single_root)
+    return result, chart
+
+
+def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, chart: Tensor) -> Tensor:
+    """The probability of each arc times the weight of its item: the shape of ``arcs``; time O(n^3)."""
+    marginals = zeros(arcs)
+    _run(_outside, arcs, lengths, single_root, weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
+    declined = _declined(chart, lengths)
+    if len(declined):
+        exact = REFERENCE.marginals(arcs[declined], lengths[declined], single_root)
+        marginals[declined] = exact * weights[declined, None, None]
+    return marginals
+
+
+def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tuple[Tensor, Tensor]:
+    """Heads ``(batch, count, n)`` and the log-partition; `cpu_sample` has the algorithm."""
+    log_partition, chart = inside(arcs, lengths, single_root)
+    ones = torch.ones_like(log_partition)
+    roots = outside(arcs, lengths, single_root, ones, chart)[..., 0] if single_root else zeros(arcs[..., 0])
+    batch, n, _ = arcs.shape
+    uniform = torch.rand(batch, count, 16 * n + 64, dtype=torch.float64)
+    heads = torch.full((batch, count, n), -1, dtype=torch.int64)
+    feasible = (log_partition > -torch.inf).numpy()
+    arrays = (roots.double().contiguous().numpy(), feasible, uniform.numpy(), heads.numpy())
+    _run(cpu_sample.draw, arcs, lengths, single_root, *arrays)
+    given_up = (heads == cpu_sample.GIVEN_UP).any(-1)
+    item = given_up.nonzero()[:, 0]
+    if len(item):
+        heads[given_up] = REFERENCE.sample(arcs[item], lengths[item], single_root, 1)[0][:, 0]
+    return heads, log_partition
+
+
+def _run(function: Any, arcs: Tensor, lengths: Tensor, single_root: bool, *arrays: Array) -> None:
+    batch, n, _ = arcs.shape
+    if batch and n:
+        scores = arcs.detach().contiguous().numpy()
+        threads = thread_count(batch, batch * n**3)
+        over_batch(function, threads, scores, lengths.detach().contiguous().numpy(), single_root, *arrays)
+
+
+def _declined(chart: Tensor, lengths: Tensor) -> Tensor:
+    """The items left to the reference."""
+    if not chart.shape[1]:
+        return lengths.new_empty(0)
+    return ((chart[:, 0, 1] == DECLINED) & (lengths > 0)).nonzero()[:, 0]
+
+
+@kernel
+def _load(arcs: Array, single_root: bool, place: Array, weights: Array) -> float:
+    """Normalised weights with words in their new places; gives the sum of the shifts, NaN to decline.
+
+    With a single root each row is normalised over the words only, and the root's column over all words.
+    """
+    n = arcs.shape[0]
+    first = 1 if single_root else 0
+    shift = 0.0
+    root_top = -np.inf
+    for m in range(n):
+        top = -np.inf
+        for h in range(first, n + 1):
+            if h != m + 1:
+                top = max(top, np.float64(arcs[m, h]))
+        if n == 1 and single_root:
+            top = 0.0
+        if top == -np.inf:
+            return np.nan
+        mass = 1.0 if n == 1 and single_root else 0.0
+        for h in range(first, n + 1):
+            if h != m + 1:
+                mass += exp(arcs[m, h] - top)
+        base = top + np.log(mass)
+        shift += base
+        weights[m, 0] = arcs[m, 0] - base
+        root_top = max(root_top, weights[m, 0])
+        for h in range(1, n + 1):
+            weights[m, h] = exp(arcs[m, h] - base)
+        weights[m, m + 1] = 0.0
+    if single_root and root_top == -np.inf:
+        return np.nan
+    likeliest = 0
+    for m in range(n):
+        place[m] = m
+        if weights[m, 0] > weights[likeliest, 0]:
+            likeliest = m
+    for m in range(n):
+        weights[m, 0] = exp(weights[m, 0] - root_top) if single_root else exp(weights[m, 0])
+    place[0], place[likeliest] = likeliest, 0
+    if likeliest > 0:
+        for h in range(n + 1):
+            weights[0, h], weights[likeliest, h] = weights[likeliest, h], weights[0, h]
+        for m in range(n):
+            weights[m, 1], weights[m, likeliest + 1] = weights[m, likeliest + 1], weights[m, 1]
+    return shift + root_top if single_root else shift
+
+
+@kernel
+def _inside(
+    arcs: Array, lengths: Array, single_root: bool, chart: Array, log_partition: Array, start: int, step: int
+) -> None:
+    place = np.empty(arcs.shape[1], np.int64)
+    for b in range(start, arcs.shape[0], step):
+        n = lengths[b]
+        if n == 0:
+            continue
+        weights = chart[b, :n, : n + 1]
+        total = _load(arcs[b, :n, : n + 1], single_root, place, weights)
+        if not np.isnan(total):
+            total += eliminate(weights, single_root)
+        log_partition[b] = total
+        if np.isnan(total):
+            chart[b, 0, 1] = DECLINED
+
+
+@kernel
+def _gradient(factors: Array, single_root: bool, out: Array) -> None:
+    """The derivative of the log-total in each weight, from the factors that `_eliminate` left."""
+    n = factors.shape[0]
+    shared = np.empty(n + 1)
+    for k in range(n):
+        pivot = factors[k, k + 1]
+        for j in range(k + 1):
+            shared[j] = 0.0
+        for i in range(k):
+            into = factors[i, k + 1]
+            total = 0.0
+            for j in range(k + 1):
+                shared[j] += into * out[i, j]
+                total += out[i, j] * factors[k, j]
+            out[i, k + 1] = total
+        through = 0.0
+        for j in range(k + 1):
+            through += shared[j] * factors[k, j]
+        for j in range(k + 1):
+            in_pivot = j > 0 or k == 0 or not single_root
+            out[k, j] = (shared[j] + (1.0 - through if in_pivot else 0.0)) / pivot
+        out[k, k + 1] = 0.0
+
+
+@kernel
+def _outside(
+    arcs: Array, lengths: Array, single_root: bool, weights: Array, chart: Array, marginals: Array,
+    start: int, step: int,
+) -> None:  # fmt: skip
+    longest = arcs.shape[1]
+    place = np.empty(longest, np.int64)
+    loaded = np.empty((longest, longest + 1))
+    slope = np.empty((longest, longest + 1))
+    for b in range(start, arcs.shape[0], step):
+        n = lengths[b]
+        if n == 0 or chart[b, 0, 1] == DECLINED:
+            continue
+        given = loaded[:n, : n + 1]
+        _load(arcs[b, :n, : n + 1], single_root, place, given)
+        _gradient(chart[b, :n, : n + 1], single_root, slope[:n, : n + 1])
+        for k in range(n):
+            m = place[k]
+            marginals[b, m, 0] = weights[b] * max(slope[k, 0] * given[k, 0], 0.0)
+            for j in range(n):
+                marginals[b, m, place[j] + 1] = weights[b] * max(slope[k, j + 1] * given[k, j + 1], 0.0)
