@@ -40,6 +40,8 @@ class CharacterCNN(nn.Module):
 
     def forward(self, characters: Tensor) -> Tensor:
         """Shapes: `(words, longest word)` indices to `(words, size)`."""
+        if characters.numel() == 0:
+            return self.embedding.weight.new_zeros(len(characters), self.size)
         x = self.embedding(characters).transpose(1, 2)
         outside = (characters == PADDING).unsqueeze(1)
         features = torch.cat([convolution(x) for convolution in self.convolutions], 1)

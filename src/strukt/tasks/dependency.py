@@ -20,7 +20,8 @@ class Config(TaskConfig):
     Args:
         criterion: Each head for itself (head), or the likelihood of the whole tree among all trees
             (nonprojective) or among those without crossing arcs (projective).
-        decoder: Trees to choose from in prediction; always with exactly one root.
+        decoder: Trees to choose from in prediction, always with exactly one root; after training with the
+            criterion projective, scores of crossing arcs mean little, so choose projective here too.
         arc_size: Size of the vectors that are compared to score an arc.
         label_size: Size of the vectors that are compared to label an arc.
         encoder: How words become vectors.

@@ -24,6 +24,7 @@ from strukt.tasks.config import TrainerConfig
 from strukt.tasks.model import StructuredModel
 from strukt.train import resume as checkpoints
 from strukt.train.folder import RunFolder
+from strukt.train.memory import keep_freed_memory
 from strukt.train.storage import read_json
 
 
@@ -62,6 +63,7 @@ def fit(
     with RunFolder(Path(output)) as folder, torch.random.fork_rng():
         folder.claim({"task": task, "options": dataclasses.asdict(config), "sha256": _digest(usable)}, resume)
         _set_threads(config.trainer)
+        keep_freed_memory()
         torch.manual_seed(config.trainer.seed)
         model = model_class.from_corpus(config, usable)
         _run(model, usable, dev_sentences, folder)

@@ -1,0 +1,95 @@
+"""Saved models: moved, loaded, damaged."""
+
+import json
+import shutil
+
+import pytest
+import torch
+
+import strukt
+from strukt.errors import DataError
+from strukt.tasks.parser import Parser
+from strukt.tasks.tagger import Tagger
+from strukt.train import bundle
+from tests import tiny_corpora
+
+SENTENCES = tiny_corpora.trees(10)
+
+
+@pytest.fixture(params=["tag", "dependency"])
+def model(request):
+    torch.manual_seed(0)
+    if request.param == "tag":
+        return Tagger.from_corpus(tiny_corpora.tag_config(criterion="crf"), SENTENCES)
+    return Parser.from_corpus(tiny_corpora.dependency_config(), SENTENCES)
+
+
+@pytest.fixture
+def saved(model, tmp_path):
+    bundle.save(model, tmp_path / "model", {"dev": {"LAS": 1.0}})
+    return tmp_path / "model"
+
+
+def annotated(model):
+    return [str(sentence) for sentence in model.predict(SENTENCES, probabilities=True)]
+
+
+def test_a_moved_model_predicts_the_same(model, saved, tmp_path):
+    shutil.move(saved, tmp_path / "elsewhere")
+    loaded = bundle.load(tmp_path / "elsewhere")
+    assert annotated(loaded) == annotated(model)
+    assert loaded.config == model.config
+    assert loaded.vocabularies == model.vocabularies
+    assert not loaded.training
+
+
+def test_the_package_loads_it_too(saved):
+    assert isinstance(strukt.load(saved), (Tagger, Parser))
+
+
+def test_it_says_where_it_comes_from(saved):
+    assert json.loads((saved / "metrics.json").read_text()) == {"dev": {"LAS": 1.0}}
+    assert json.loads((saved / "environment.json").read_text())["torch"] == torch.__version__
+    assert json.loads((saved / "format.json").read_text())["format"] == bundle.FORMAT
+    assert {path.suffix for path in saved.rglob("*") if path.is_file()} == {".json", ".safetensors"}
+
+
+def test_other_weights_may_be_saved(model, tmp_path):
+    zeros = {name: torch.zeros_like(value) for name, value in model.state_dict().items()}
+    bundle.save(model, tmp_path, weights=zeros)
+    assert all(value.abs().sum() == 0 for value in bundle.load(tmp_path).state_dict().values())
+
+
+@pytest.mark.parametrize("name", ["config.json", "vocabularies.json", "weights.safetensors", "format.json"])
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"a": 1}', b"\x00\xff" * 50, None])
+def test_damaged_and_missing_files_are_named(saved, name, content):
+    path = saved / name
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        bundle.load(saved)
+    assert name in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_weights_of_another_model_are_refused(saved, model):
+    other = tiny_corpora.tag_config()
+    other.encoder.hidden = 5
+    bundle.save(Tagger.from_corpus(other, SENTENCES), saved.parent / "other")
+    shutil.copy(saved.parent / "other" / "weights.safetensors", saved)
+    with pytest.raises(DataError, match=r"weights.safetensors: does not fit the model of its folder"):
+        bundle.load(saved)
+
+
+def test_a_newer_format_is_refused(saved):
+    (saved / "format.json").write_text('{"format": 99, "strukt": "9.0"}')
+    with pytest.raises(DataError, match=r"has format 99, and this strukt reads up to 1; install strukt 9.0"):
+        bundle.load(saved)
+
+
+def test_what_is_no_model_is_refused(tmp_path):
+    with pytest.raises(DataError, match="there is no such model folder"):
+        bundle.load(tmp_path / "nowhere")
+    with pytest.raises(DataError, match=r"is no saved model: it has no format.json"):
+        bundle.load(tmp_path)

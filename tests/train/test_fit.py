@@ -1,0 +1,137 @@
+"""Training from corpora to a saved model."""
+
+import json
+
+import pytest
+import torch
+
+from strukt.errors import DataError, StruktError
+from strukt.train import bundle
+from strukt.train.fit import fit
+from tests import children, tiny_corpora
+
+TRAIN, DEV = tiny_corpora.trees(30), tiny_corpora.trees(10, seed=1)
+
+
+def test_it_learns_saves_and_says_what_it_reached(tmp_path, capfd):
+    results = fit("tag", tiny_corpora.tag_config(), tmp_path / "m", train=TRAIN, dev=DEV)
+    assert results["dev"]["accuracy"] == 100.0
+    assert len(results["history"]) == results["history"][-1]["epoch"] <= 15
+    assert results["history"][-1]["loss"] < results["history"][0]["loss"] / 2
+    loaded = bundle.load(tmp_path / "m")
+    assert loaded.evaluate(DEV) == {"accuracy": 100.0}
+    assert json.loads((tmp_path / "m" / "metrics.json").read_text()) == results
+    shown = capfd.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("epoch") == len(results["history"])
+
+
+def test_two_runs_with_one_seed_are_the_same_and_with_another_are_not(tmp_path):
+    weights = []
+    for number, seed in enumerate((1, 1, 2)):
+        config = tiny_corpora.tag_config()
+        config.trainer.epochs, config.trainer.seed = 2, seed
+        fit("tag", config, tmp_path / str(number), train=TRAIN, dev=DEV)
+        weights.append((tmp_path / str(number) / "weights.safetensors").read_bytes())
+    assert weights[0] == weights[1] != weights[2]
+
+
+def test_the_random_numbers_of_the_caller_are_left_alone(tmp_path):
+    config = tiny_corpora.tag_config()
+    config.trainer.epochs = 1
+    torch.manual_seed(3)
+    expected = torch.rand(3)
+    torch.manual_seed(3)
+    fit("tag", config, tmp_path / "m", train=TRAIN, dev=DEV)
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_it_stops_early_when_nothing_gets_better(tmp_path):
+    config = tiny_corpora.tag_config()
+    config.trainer.epochs, config.trainer.patience = 40, 2
+    history = fit("tag", config, tmp_path / "m", train=TRAIN, dev=DEV)["history"]
+    best = max(range(len(history)), key=lambda epoch: history[epoch]["accuracy"])
+    assert len(history) == best + 1 + 2 < 40
+
+
+def test_time_may_run_out_and_be_given_again(tmp_path):
+    config = tiny_corpora.tag_config()
+    config.trainer.epochs, config.trainer.max_minutes = 3, 1e-9
+    assert fit("tag", config, tmp_path / "m", train=TRAIN, dev=DEV)["history"][-1]["step"] == 1
+    bundle.load(tmp_path / "m")
+    config.trainer.max_minutes = 0
+    results = fit("tag", config, tmp_path / "m", resume=True, train=TRAIN, dev=DEV)
+    assert results["history"][-1]["epoch"] == 3
+    assert not (tmp_path / "m" / "training" / "checkpoints").exists()
+
+
+def test_curves_are_written_for_tensorboard(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    config = tiny_corpora.tag_config()
+    config.trainer.epochs = 3
+    fit("tag", config, tmp_path / "m", train=TRAIN, dev=DEV)
+    curves = EventAccumulator(str(tmp_path / "m" / "training" / "log")).Reload()
+    assert {"loss", "learning_rate", "dev/accuracy"} <= set(curves.Tags()["scalars"])
+    assert len(curves.Scalars("dev/accuracy")) == 3
+
+
+def test_sentences_longer_than_a_batch_are_set_apart_with_a_warning(tmp_path):
+    config = tiny_corpora.tag_config()
+    config.trainer.epochs, config.trainer.tokens = 1, 8
+    with pytest.warns(UserWarning, match="have more than 8 words and are set apart"):
+        fit("tag", config, tmp_path / "m", train=TRAIN, dev=DEV)
+
+
+def test_a_loss_that_is_not_finite_ends_the_training_with_advice(tmp_path):
+    config = tiny_corpora.tag_config()
+    config.optimizer.learning_rate = 1e30
+    with pytest.raises(StruktError, match=r"the loss is (nan|inf) at step \d+; lower optimizer.learning_rate"):
+        fit("tag", config, tmp_path / "m", train=TRAIN, dev=DEV)
+
+
+@pytest.mark.parametrize("name", ["train", "dev"])
+def test_both_corpora_are_needed(tmp_path, name):
+    given = {"train": TRAIN, "dev": DEV} | {name: None}
+    with pytest.raises(StruktError, match=f"no {name} corpus; give one with --{name} FILE"):
+        fit("tag", tiny_corpora.tag_config(), tmp_path / "m", **given)
+    assert not (tmp_path / "m").exists()
+
+
+def test_an_empty_corpus_is_refused(tmp_path):
+    with pytest.raises(DataError, match="holds no sentence"):
+        fit("tag", tiny_corpora.tag_config(), tmp_path / "m", train=[], dev=DEV)
+
+
+def test_a_corpus_that_changed_cannot_be_resumed(tmp_path):
+    config = tiny_corpora.tag_config()
+    config.trainer.max_minutes = 1e-9
+    fit("tag", config, tmp_path / "m", train=TRAIN, dev=DEV)
+    with pytest.raises(StruktError, match="cannot resume: sha256 was"):
+        fit("tag", config, tmp_path / "m", resume=True, train=TRAIN[1:], dev=DEV)
+
+
+def test_two_processes_train_one_model(tmp_path):
+    config = tiny_corpora.dependency_config(
+        train=tiny_corpora.write(TRAIN, tmp_path / "train.conllu"),
+        dev=tiny_corpora.write(DEV, tmp_path / "dev.conllu"),
+    )
+    config.trainer.devices, config.trainer.threads, config.trainer.epochs = 2, 1, 20
+    config.trainer.patience = 20
+    fit("dependency", config, tmp_path / "m")
+    metrics = json.loads((tmp_path / "m" / "metrics.json").read_text())
+    assert metrics["dev"]["LAS"] > metrics["history"][0]["LAS"] + 40
+    one = tiny_corpora.dependency_config()
+    assert metrics["history"][0]["step"] < len(TRAIN) * 9 / one.trainer.tokens  # each took half of the batches
+    assert bundle.load(tmp_path / "m").evaluate(DEV)["LAS"] == metrics["dev"]["LAS"]
+
+
+def test_a_run_in_a_folder_in_use_is_refused(tmp_path):
+    config = tiny_corpora.tag_config(
+        train=tiny_corpora.write(TRAIN, tmp_path / "train.conllu"),
+        dev=tiny_corpora.write(DEV, tmp_path / "dev.conllu"),
+    )
+    from strukt.train.folder import RunFolder
+
+    with RunFolder(tmp_path / "m"):
+        assert children.train("tag", config, tmp_path / "m") == 1
