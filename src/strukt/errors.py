@@ -26,7 +26,9 @@ class DataError(StruktError):
         train.conllu:12: expected 10 columns, found 9
     """
 
-    def __init__(self, message: str, path: str | os.PathLike[str] | None = None, line: int | None = None) -> None:
+    def __init__(
+        self, message: str, path: str | os.PathLike[str] | None = None, line: int | None = None
+    ) -> None:
         super().__init__(message, path, line)
         self.message = message
         self.path = None if path is None else os.fspath(path)

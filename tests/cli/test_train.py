@@ -1,5 +1,8 @@
 """Training from the command line."""
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,3 +61,19 @@ def test_there_is_nothing_to_resume_in_a_new_folder(treebank, tmp_path, capsys):
     corpora = ["--train", treebank.train, "--dev", treebank.dev]
     assert main(["train", "tag", *corpora, "-o", str(tmp_path / "m"), "--resume"]) == 2
     assert "--resume" in capsys.readouterr().err
+
+
+def test_control_c_ends_a_training_quietly(treebank, tmp_path):
+    corpora = ["--train", treebank.dev, "--dev", treebank.dev, "-o", str(tmp_path / "model")]
+    endless = ["--encoder.hidden=8", "--trainer.epochs=10000", "--trainer.patience=10000"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "strukt", "train", "tag", *corpora, *endless],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stderr.readline().startswith(b"epoch")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert out == b""
+    assert all(line.startswith(b"epoch") for line in err.splitlines())

@@ -12,7 +12,7 @@ import torch
 def log_partition_and_marginals(arcs: torch.Tensor, single_root: bool) -> tuple[float, torch.Tensor]:
     """Of one item, `arcs` being `(n, n + 1)`; Koo et al. (2007), sections 3.1 and 3.2."""
     n = len(arcs)
-    with mpmath.workdps(60 + 5 * int(arcs[arcs > -torch.inf].abs().max())):
+    with mpmath.workdps(60 + 2 * int(arcs[arcs > -torch.inf].abs().max())):
         weights = [[mpmath.exp(mpmath.mpf(score)) for score in row] for row in arcs.double().tolist()]
         laplacian = _laplacian(weights, single_root)
         log_partition = float(mpmath.log(mpmath.det(laplacian)))

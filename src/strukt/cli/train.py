@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -21,7 +23,8 @@ def run(arguments: list[str]) -> int:
 
     from strukt.train.fit import fit
 
-    results = fit(task, order.config, order.output, resume=order.resume)
+    with _interruptible():
+        results = fit(task, order.config, order.output, resume=order.resume)
     print(percentages(results["dev"]))
     console.message(f"saved in {order.output}; measure it with: strukt evaluate {order.output} FILE")
     return 0
@@ -36,6 +39,17 @@ usage: strukt train TASK --train FILE --dev FILE [-o FOLDER] [--config FILE] [--
 {tasks}
 
 Each has its own options: strukt train TASK --help"""
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Lets Ctrl-C through, which Lightning turns into `exit(1)`."""
+    try:
+        yield
+    except SystemExit as leaving:
+        if isinstance(leaving.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from leaving
+        raise
 
 
 def _configuration() -> Any:

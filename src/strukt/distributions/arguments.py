@@ -8,6 +8,11 @@ from torch import Tensor
 from strukt.kernels import guards
 
 
+def broadcast_shapes(*shapes: torch.Size | tuple[int, ...]) -> torch.Size:
+    """The shape that tensors of these shapes broadcast to."""
+    return torch.broadcast_shapes(*shapes)  # type: ignore[no-untyped-call, no-any-return]
+
+
 def scores(name: str, value: Tensor, axes: str, dim: int) -> None:
     """Check that a score tensor is a floating-point tensor with at least ``dim`` axes.
 
@@ -15,9 +20,13 @@ def scores(name: str, value: Tensor, axes: str, dim: int) -> None:
         ValueError: If it is not.
     """
     if not isinstance(value, Tensor):
-        raise ValueError(f"{name} is a {type(value).__name__}; expected a floating-point tensor of shape {axes}")
+        raise ValueError(
+            f"{name} is a {type(value).__name__}; expected a floating-point tensor of shape {axes}"
+        )
     if not value.is_floating_point():
-        raise ValueError(f"{name} has dtype {value.dtype}; expected a floating-point tensor, e.g. {name}.float()")
+        raise ValueError(
+            f"{name} has dtype {value.dtype}; expected a floating-point tensor, e.g. {name}.float()"
+        )
     if value.dim() < dim:
         raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {axes}")
 
@@ -46,13 +55,22 @@ def lengths(value: Tensor | None, batch_shape: torch.Size, longest: int, device:
     """
     if value is None:
         return torch.full(batch_shape, longest, dtype=torch.int64, device=device)
-    if not isinstance(value, Tensor) or value.is_floating_point() or value.is_complex() or value.dtype == torch.bool:
+    if (
+        not isinstance(value, Tensor)
+        or value.is_floating_point()
+        or value.is_complex()
+        or value.dtype == torch.bool
+    ):
         given = value.dtype if isinstance(value, Tensor) else type(value).__name__
         raise ValueError(f"lengths is of type {given}; expected a LongTensor of shape {tuple(batch_shape)}")
     if value.shape != batch_shape:
-        raise ValueError(f"lengths has shape {tuple(value.shape)}; expected {tuple(batch_shape)}, one for each item")
+        raise ValueError(
+            f"lengths has shape {tuple(value.shape)}; expected {tuple(batch_shape)}, one for each item"
+        )
     if value.device != device:
-        raise ValueError(f"lengths is on {value.device} and the scores on {device}; use lengths.to(scores.device)")
+        raise ValueError(
+            f"lengths is on {value.device} and the scores on {device}; use lengths.to(scores.device)"
+        )
     value = value.to(torch.int64)
     guards.require_lengths(value.reshape(batch_shape.numel()), longest)
     return value
@@ -77,9 +95,11 @@ def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> No
         ValueError: If they are not.
     """
     if value.is_floating_point() or value.dtype == torch.bool:
-        raise ValueError(f"the event has dtype {value.dtype}; expected integers, as `mode` and `sample` give them")
+        raise ValueError(
+            f"the event has dtype {value.dtype}; expected integers, as `mode` and `sample` give them"
+        )
     try:
-        fits = torch.broadcast_shapes(value.shape, batch_shape + event_shape)[-1:] == value.shape[-1:]
+        fits = broadcast_shapes(value.shape, batch_shape + event_shape)[-1:] == value.shape[-1:]
     except RuntimeError:
         fits = False
     if not fits:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from strukt.distributions import arguments
+from strukt.distributions.arguments import broadcast_shapes
 from strukt.distributions.positional import PositionalStructure
 from strukt.kernels import chain
 from strukt.kernels.guards import UNBOUNDED
@@ -48,7 +49,11 @@ class LinearChain(PositionalStructure):
     score_names: ClassVar[tuple[str, ...]] = ("unary", "transition")
 
     def __init__(
-        self, unary: Tensor, transition: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None
+        self,
+        unary: Tensor,
+        transition: Tensor,
+        lengths: Tensor | None = None,
+        validate_args: bool | None = None,
     ) -> None:
         arguments.scores("unary", unary, "batch + (n, c)", 2)
         arguments.scores("transition", transition, "(c, c), batch + (c, c) or batch + (n - 1, c, c)", 2)
@@ -81,7 +86,7 @@ class LinearChain(PositionalStructure):
         pairs = event.clamp(0, c - 1)
         pairs = pairs[..., :-1] * c + pairs[..., 1:]
         flat = transition.flatten(-2)
-        shape = torch.broadcast_shapes(pairs.shape, flat.shape[:-1], self.batch_shape + (n - 1,))
+        shape = broadcast_shapes(pairs.shape, flat.shape[:-1], (*self.batch_shape, n - 1))
         chosen = flat.expand(*shape, c * c).gather(-1, pairs.expand(shape).unsqueeze(-1)).squeeze(-1)
         return tags + torch.where(self._positions[..., 1:], chosen, torch.zeros_like(chosen)).sum(-1)
 

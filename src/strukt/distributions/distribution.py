@@ -45,7 +45,11 @@ class StructuredDistribution(Distribution, abc.ABC):
     """For each score tensor, how far each of its part axes reaches beyond the length (`guards.within`)."""
 
     def __init__(
-        self, scores: tuple[Tensor, ...], lengths: Tensor | None, options: tuple[bool, ...], validate_args: bool | None
+        self,
+        scores: tuple[Tensor, ...],
+        lengths: Tensor | None,
+        options: tuple[bool, ...],
+        validate_args: bool | None,
     ) -> None:
         main = scores[0]
         dim = len(self.extents[0])
@@ -138,7 +142,8 @@ class StructuredDistribution(Distribution, abc.ABC):
         count = len(self.scores)
         batch = self._batch_size()
         scores, others = (
-            tuple(score.expand(batch, *score.shape[1:]) for score in given[:count]) for given in (mine, theirs)
+            tuple(score.expand(batch, *score.shape[1:]) for score in given[:count])
+            for given in (mine, theirs)
         )
         return self._to_batch(self.oracles.reference.cross_entropy(scores, others, *mine[count:]))
 
@@ -266,8 +271,10 @@ class StructuredDistribution(Distribution, abc.ABC):
         for index, (score, extents) in enumerate(zip(self.scores, self.extents, strict=True)):
             batched, parts = _split_shape(score, len(extents))
             shared = index and batched.numel() == 1
-            scores.append(score.expand((torch.Size([1] * len(batch_shape)) if shared else batch_shape) + parts))
-        return type(self)(*scores, self.lengths.expand(batch_shape), *self.options, validate_args=False)
+            scores.append(
+                score.expand((torch.Size([1] * len(batch_shape)) if shared else batch_shape) + parts)
+            )
+        return self._rebuilt(*scores, self.lengths.expand(batch_shape), *self.options)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """All events, forbidden ones included: ``(count,) + batch + event_shape``; small sizes only.
@@ -294,15 +301,22 @@ class StructuredDistribution(Distribution, abc.ABC):
         return _Structures(self)
 
     def __repr__(self) -> str:
-        shapes = ", ".join(f"{name}: {tuple(score.shape)}" for name, score in zip(self.score_names, self.scores, strict=True))
+        shapes = ", ".join(
+            f"{name}: {tuple(score.shape)}" for name, score in zip(self.score_names, self.scores, strict=True)
+        )
         return f"{type(self).__name__}({shapes})"
 
     def _with_scores(self, *scores: Tensor) -> Self:
-        return type(self)(*scores, self.lengths, *self.options, validate_args=False)
+        return self._rebuilt(*scores, self.lengths, *self.options)
+
+    def _rebuilt(self, *given: Any) -> Self:
+        """A structure of the same kind from the arguments of its constructor, already checked."""
+        kind: Any = type(self)
+        return kind(*given, validate_args=False)  # type: ignore[no-any-return]
 
     def _flatten(self) -> Self:
         """The same items along one batch axis."""
-        return type(self)(*self._arguments(), validate_args=False)
+        return self._rebuilt(*self._arguments())
 
     def _batch_size(self) -> int:
         return math.prod(self.batch_shape)
@@ -371,6 +385,6 @@ def _forbidden_only(scores: Tensor) -> Tensor:
     return torch.where(scores == NEG_INF, NEG_INF, torch.zeros_like(scores)).detach()
 
 
-@register_kl(StructuredDistribution, StructuredDistribution)
+@register_kl(StructuredDistribution, StructuredDistribution)  # type: ignore[no-untyped-call, untyped-decorator]
 def _kl(p: StructuredDistribution, q: StructuredDistribution) -> Tensor:
     return p.cross_entropy(q) - p.entropy()

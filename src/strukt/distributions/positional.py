@@ -7,6 +7,8 @@ import abc
 import torch
 from torch import Tensor
 
+from strukt.distributions import arguments
+from strukt.distributions.arguments import broadcast_shapes
 from strukt.distributions.distribution import StructuredDistribution
 from strukt.kernels import guards
 from strukt.kernels.semiring import NEG_INF
@@ -19,8 +21,14 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
 
     def to_parts(self, event: Tensor) -> Tensor:
         main = self.scores[0]
+        arguments.event(event, self.batch_shape, self.event_shape)
+        if self._validate_args:
+            named = ((event < main.shape[-1]) | ~self._positions).all(-1)
+            guards.require_structures(event, named, f"made of alternatives 0 to {main.shape[-1] - 1}")
         inside = self._positions & (event >= 0)
-        used = inside.unsqueeze(-1) & (event.unsqueeze(-1) == torch.arange(main.shape[-1], device=main.device))
+        used = inside.unsqueeze(-1) & (
+            event.unsqueeze(-1) == torch.arange(main.shape[-1], device=main.device)
+        )
         return used.to(main.dtype)
 
     def from_parts(self, parts: Tensor) -> Tensor:
@@ -62,7 +70,7 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
         if not main.shape[-1]:
             return torch.zeros(event.shape, dtype=main.dtype, device=main.device)
         index = event.clamp(0, main.shape[-1] - 1).unsqueeze(-1)
-        shape = torch.broadcast_shapes(index.shape[:-1], main.shape[:-1])
+        shape = broadcast_shapes(index.shape[:-1], main.shape[:-1])
         found = main.expand(*shape, -1).gather(-1, index.expand(*shape, 1)).squeeze(-1)
         return torch.where(self._positions, found, torch.zeros_like(found))
 

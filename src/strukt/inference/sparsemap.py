@@ -78,7 +78,8 @@ def _weights(parts: Tensor, scores: Tensor, used: Tensor) -> Tensor:
     corner = torch.zeros(len(parts), 1, 1, dtype=gram.dtype, device=gram.device)
     system = torch.cat([torch.cat([gram, border], 2), torch.cat([border.transpose(1, 2), corner], 2)], 1)
     right = torch.cat([scores.double(), torch.ones_like(corner[:, 0])], 1)
-    return torch.linalg.solve(system, right)[:, :k].to(scores.dtype)
+    solution: Tensor = torch.linalg.solve(system, right)
+    return solution[:, :k].to(scores.dtype)
 
 
 def _active_structures(
@@ -100,7 +101,9 @@ def _active_structures(
         point = torch.from_numpy(points).to(main.device, main.dtype)
     else:
         gap = max((item.gap for item in items), default=0.0)
-        warnings.warn(f"sparsemap stopped after {max_iterations} steps with a duality gap of {gap:.2g}", stacklevel=4)
+        warnings.warn(
+            f"sparsemap stopped after {max_iterations} steps with a duality gap of {gap:.2g}", stacklevel=4
+        )
     size = max((len(item.events) for item in items), default=1)
     if not items:
         return best(main).unsqueeze(0)

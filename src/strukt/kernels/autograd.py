@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -11,12 +11,25 @@ from torch import Tensor
 Scores = tuple[Tensor, ...]
 
 
-def pull_back(function: Callable[..., Tensor], scores: Scores, weights: Tensor) -> Scores:
-    """The gradient of the weighted sum of ``function(*scores)``, whatever the grad mode around it is."""
+def pull_backs(
+    function: Callable[..., Tensor], scores: Scores, rest: Sequence[Any], weights: Sequence[Tensor]
+) -> list[Scores]:
+    """Gradients of weighted sums of ``function(*scores, *rest)``, whatever the grad mode around is.
+
+    Args:
+        function: Differentiable in the scores; evaluated once.
+        scores: What to differentiate in.
+        rest: Its other arguments.
+        weights: For each gradient wanted, weights of the shape of the function's value.
+    """
     with torch.inference_mode(False), torch.enable_grad():
         leaves = [score.detach().clone().requires_grad_() for score in scores]
-        found = torch.autograd.grad(function(*leaves), leaves, weights.clone(), allow_unused=True)
-    return tuple(torch.zeros_like(leaf) if grad is None else grad for leaf, grad in zip(leaves, found, strict=True))
+        others = [value.clone() if isinstance(value, Tensor) else value for value in rest]
+        value = function(*leaves, *others)
+        return [
+            torch.autograd.grad(value, leaves, weight.clone(), retain_graph=True, materialize_grads=True)
+            for weight in weights
+        ]
 
 
 def as_tuple(result: Any) -> Scores:
@@ -29,7 +42,9 @@ def _keep(context: Any, inputs: tuple[Any, ...], *more: Tensor) -> None:
     context.save_for_backward(*tensors, *more)
 
 
-def _over_batch(function: Any, info: Any, in_dims: tuple[Any, ...], arguments: tuple[Any, ...]) -> tuple[Any, Any]:
+def _over_batch(
+    function: Any, info: Any, in_dims: tuple[Any, ...], arguments: tuple[Any, ...]
+) -> tuple[Any, Any]:
     """The vmap rule of every operator: the mapped axis joins the batch axis."""
     size = info.batch_size
 
@@ -37,13 +52,17 @@ def _over_batch(function: Any, info: Any, in_dims: tuple[Any, ...], arguments: t
         if not isinstance(value, Tensor):
             return value
         value = value.expand(size, *value.shape) if axis is None else value.movedim(axis, 0)
-        return value.reshape(-1, *value.shape[2:])
+        return value.reshape(size * value.shape[1], *value.shape[2:])
 
     result = function.apply(*(join(value, axis) for value, axis in zip(arguments, in_dims, strict=True)))
     if isinstance(result, Tensor):
-        return result.unflatten(0, (size, result.shape[0] // size)), 0
-    parts = tuple(part.unflatten(0, (size, part.shape[0] // size)) for part in result)
+        return _split(result, size), 0
+    parts = tuple(_split(part, size) for part in result)
     return parts, (0,) * len(parts)
+
+
+def _split(value: Tensor, size: int) -> Tensor:
+    return value.reshape(size, value.shape[0] // size, *value.shape[1:])
 
 
 def outside_function(operator: Any, derivative: Callable[..., Scores]) -> Any:

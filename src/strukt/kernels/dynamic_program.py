@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels import semiring
-from strukt.kernels.autograd import Scores, pull_back
+from strukt.kernels.autograd import Scores, pull_backs
 from strukt.kernels.semiring import NEG_INF, Semiring
 
 Recursion = Callable[..., Tensor]
@@ -50,7 +51,8 @@ class DynamicProgram:
         """A best event ``(batch, n)`` and its score ``(batch,)``."""
         with torch.no_grad():
             score = self.recursion(semiring.Max(), *arguments)
-        return self._events(semiring.Max(), arguments, score), score
+        (event,) = self._events(semiring.Max(), arguments, [torch.ones_like(score)])
+        return _only_where(score > NEG_INF, event), score
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """The k best events ``(batch, k, n)`` and their scores ``(batch, k)``; the last argument is k."""
@@ -58,28 +60,38 @@ class DynamicProgram:
         ring = semiring.KMax(k)
         with torch.no_grad():
             scores = self.recursion(ring, *given)
-        events = [self._events(ring, tuple(given), scores[rank], rank) for rank in range(k)]
-        return torch.stack(events, 1), scores.transpose(0, 1).contiguous()
+        ranks = torch.eye(k, dtype=scores.dtype, device=scores.device)
+        weights = [rank.unsqueeze(-1).expand_as(scores) for rank in ranks]
+        events = torch.stack(self._events(ring, tuple(given), weights), 1)
+        scores = scores.transpose(0, 1).contiguous()
+        return _only_where(scores > NEG_INF, events), scores
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Exact samples ``(batch, count, n)`` and the log-partition; the last argument is their number."""
         *given, count = arguments
-        repeated = tuple(value.repeat_interleave(count, 0) if isinstance(value, Tensor) else value for value in given)
+        batch, n = given[0].shape[:2]
+        repeated = tuple(
+            value.repeat_interleave(count, 0) if isinstance(value, Tensor) else value for value in given
+        )
         with torch.no_grad():
             log_partition = self.recursion(semiring.Log(), *given)
-        events = self._events(semiring.Sampling(), repeated, log_partition.repeat_interleave(count, 0))
-        return events.reshape(len(given[0]), count, events.shape[-1]), log_partition
+        ones = torch.ones_like(log_partition).repeat_interleave(count, 0)
+        (events,) = self._events(semiring.Sampling(), repeated, [ones])
+        return _only_where((log_partition > NEG_INF)[:, None], events.reshape(batch, count, n)), log_partition
 
-    def _events(self, ring: Semiring, arguments: tuple[Any, ...], score: Tensor, rank: int | None = None) -> Tensor:
-        """Events ``(batch, n)`` from the gradient of a total; -1 in padding and where ``score`` is -inf."""
+    def _events(self, ring: Semiring, arguments: tuple[Any, ...], weights: list[Tensor]) -> list[Tensor]:
+        """For each weight the events ``(batch, n)`` that the gradient of the total names; -1 in padding."""
         scores, rest = arguments[: self.count], arguments[self.count :]
+        found = pull_backs(functools.partial(self.recursion, ring), scores, rest, weights)
+        return [_used_alternatives(grads[0]) for grads in found]
 
-        def total(*leaves: Tensor) -> Tensor:
-            value = self.recursion(ring, *leaves, *rest)
-            return value if rank is None else value[rank]
 
-        parts = pull_back(total, scores, torch.ones_like(score))[0]
-        if not parts.shape[-1]:
-            return parts.new_full(parts.shape[:-1], -1, dtype=torch.int64)
-        used = (parts > 0).any(-1) & (score > NEG_INF).unsqueeze(-1)
-        return torch.where(used, parts.argmax(-1), -1)
+def _used_alternatives(parts: Tensor) -> Tensor:
+    """The alternative used at each position, -1 where none is."""
+    if not parts.shape[-1]:
+        return torch.full(parts.shape[:-1], -1, dtype=torch.int64, device=parts.device)
+    return torch.where((parts > 0).any(-1), parts.argmax(-1), -1)
+
+
+def _only_where(feasible: Tensor, events: Tensor) -> Tensor:
+    return torch.where(feasible.unsqueeze(-1), events, -1)

@@ -56,7 +56,8 @@ if UNAVAILABLE is None:
         """2**exponent for an int64 in the range of normal numbers, by writing the bits of a double."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            bits = builder.shl(builder.add(arguments[0], ir.Constant(ir.IntType(64), 1023)), ir.Constant(ir.IntType(64), 52))
+            word = ir.IntType(64)
+            bits = builder.shl(builder.add(arguments[0], ir.Constant(word, 1023)), ir.Constant(word, 52))
             return builder.bitcast(bits, ir.DoubleType())
 
         return numba.types.float64(numba.types.int64), generate
@@ -65,7 +66,7 @@ if UNAVAILABLE is None:
     def exp(x: float) -> float:
         """The exponential of a double, to 1 ulp, in a form that LLVM turns into vector instructions.
 
-        Cody-Waite reduction to \\|r\\| <= ln(2)/2 and the Taylor polynomial of degree 13; 0 for -inf.
+        Cody-Waite reduction to abs(r) <= ln(2)/2 and the Taylor polynomial of degree 13; 0 for -inf.
         """
         k = np.floor(max(x, -1500.0) * 1.4426950408889634 + 0.5)
         r = max(x, -1500.0) - k * 0.693147180369123816490
@@ -85,11 +86,14 @@ if UNAVAILABLE is None:
         p = p * r + 1.0
         p = p * r + 1.0
         half = np.int64(k) >> 1
-        scaled = p * _power_of_two(half) * _power_of_two(np.int64(k) - half)
+        scaled = p * _power_of_two(half) * _power_of_two(np.int64(k) - half)  # type: ignore[call-arg]
         return scaled if x > -745.2 else 0.0
 
 else:
-    exp = np.exp
+
+    def exp(x: float) -> float:  # type: ignore[misc]
+        """The exponential."""
+        return float(np.exp(x))
 
 
 class _Pool:

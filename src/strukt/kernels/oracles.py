@@ -19,7 +19,14 @@ import torch
 from torch import Tensor
 
 from strukt.kernels import dispatch
-from strukt.kernels.autograd import Scores, as_tuple, constant_function, inside_function, outside_function, pull_back
+from strukt.kernels.autograd import (
+    Scores,
+    as_tuple,
+    constant_function,
+    inside_function,
+    outside_function,
+    pull_backs,
+)
 
 
 class Reference(Protocol):
@@ -60,7 +67,9 @@ class Oracles:
     Every method takes ``(*scores, lengths, *options)``: scores ``(batch, ...)``, lengths ``(batch,)``.
     """
 
-    def __init__(self, name: str, scores: tuple[str, ...], options: tuple[str, ...], reference: Reference) -> None:
+    def __init__(
+        self, name: str, scores: tuple[str, ...], options: tuple[str, ...], reference: Reference
+    ) -> None:
         self.name = name
         self.reference = reference
         self._count = len(scores)
@@ -69,10 +78,16 @@ class Oracles:
         marginals = ", ".join(["Tensor"] * len(scores))
 
         self._inside_op = self._operator("inside", f"({arguments}) -> (Tensor, Tensor)", self._fake_inside)
-        self._outside_op = self._operator("outside", f"({arguments}, Tensor weights, Tensor chart) -> ({marginals})", self._fake_outside)
+        self._outside_op = self._operator(
+            "outside", f"({arguments}, Tensor weights, Tensor chart) -> ({marginals})", self._fake_outside
+        )
         self._best_op = self._operator("best", f"({arguments}) -> (Tensor, Tensor)", self._fake_best)
-        self._kbest_op = self._operator("kbest", f"({arguments}, int k) -> (Tensor, Tensor)", self._fake_kbest)
-        self._sample_op = self._operator("sample", f"({arguments}, int count) -> (Tensor, Tensor)", self._fake_sample)
+        self._kbest_op = self._operator(
+            "kbest", f"({arguments}, int k) -> (Tensor, Tensor)", self._fake_kbest
+        )
+        self._sample_op = self._operator(
+            "sample", f"({arguments}, int count) -> (Tensor, Tensor)", self._fake_sample
+        )
 
         self._outside = outside_function(self._outside_op, self._outside_derivative)
         self._inside = inside_function(self._inside_op, self._outside, self._outside_op)
@@ -120,7 +135,7 @@ class Oracles:
     def _reference_outside(self, *arguments: Any) -> Tensor | Scores:
         *arguments_, weights, _ = arguments
         scores, rest = arguments_[: self._count], arguments_[self._count :]
-        grads = pull_back(lambda *leaves: self.reference.log_partition(*leaves, *rest), tuple(scores), weights)
+        (grads,) = pull_backs(self.reference.log_partition, tuple(scores), rest, [weights])
         return grads if self._count > 1 else grads[0]
 
     def _reference_best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
@@ -161,10 +176,12 @@ class Oracles:
         """Gradients of <outside, directions> in the scores and in the weights, through the reference."""
         scores, rest = arguments[: self._count], arguments[self._count :]
 
-        def outside(weights: Tensor, *leaves: Tensor) -> Scores:
-            _, pull = torch.func.vjp(lambda *inner: self.reference.log_partition(*inner, *rest), *leaves)
-            return pull(weights)  # type: ignore[no-any-return]
+        def log_partition(*leaves: Tensor) -> Tensor:
+            return self.reference.log_partition(*leaves, *rest)
 
-        _, pull = torch.func.vjp(outside, weights, *scores)
-        weights_grad, *grads = pull(directions)
+        def outside(weights: Tensor, *leaves: Tensor) -> Scores:
+            grads: Scores = torch.func.vjp(log_partition, *leaves)[1](weights)
+            return grads
+
+        weights_grad, *grads = torch.func.vjp(outside, weights, *scores)[1](directions)
         return (*grads, weights_grad)

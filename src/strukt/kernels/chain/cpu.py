@@ -115,13 +115,13 @@ def _weights(scores: Array, out: Array) -> tuple[float, bool]:
             shifted = np.float64(scores[i, j]) - top
             weight = exp(shifted)
             out[i, j] = weight
-            lost += (weight < TINY) & (shifted > -np.inf)
+            lost += int((weight < TINY) & (shifted > -np.inf))
     return top, lost == 0
 
 
 @kernel
 def _multiply(alpha: Array, matrix: Array, out: Array) -> None:
-    """out = alpha @ matrix, four rows at a time to save loads and stores of ``out``."""
+    """Out = alpha @ matrix, four rows at a time to save loads and stores of ``out``."""
     c = out.shape[0]
     for j in range(c):
         out[j] = 0.0
@@ -139,7 +139,9 @@ def _multiply(alpha: Array, matrix: Array, out: Array) -> None:
 
 
 @kernel
-def _forward_item(unary: Array, transition: Array, length: int, matrix: Array, row: Array, chart: Array) -> float:
+def _forward_item(
+    unary: Array, transition: Array, length: int, matrix: Array, row: Array, chart: Array
+) -> float:
     """Log-partition of one item in probability space, or NaN if a weight could underflow."""
     c = unary.shape[1]
     steps = transition.shape[0]
@@ -212,7 +214,7 @@ def _beta_step(matrix: Array, row: Array, chart: Array, t: int, right: Array, be
 
 @kernel
 def _add_products(left: Array, right: Array, weight: float, out: Array) -> None:
-    """out += weight * left.T @ right, in blocks that stay in the first-level cache."""
+    """Out += weight * left.T @ right, in blocks that stay in the first-level cache."""
     n, c = right.shape
     for block in range(0, c, 8):
         for t in range(0, n - 3, 4):
@@ -220,7 +222,9 @@ def _add_products(left: Array, right: Array, weight: float, out: Array) -> None:
                 w, x = weight * left[t, i], weight * left[t + 1, i]
                 y, z = weight * left[t + 2, i], weight * left[t + 3, i]
                 for j in range(c):
-                    out[i, j] += w * right[t, j] + x * right[t + 1, j] + y * right[t + 2, j] + z * right[t + 3, j]
+                    out[i, j] += (
+                        w * right[t, j] + x * right[t + 1, j] + y * right[t + 2, j] + z * right[t + 3, j]
+                    )
         for t in range(n - n % 4, n):
             for i in range(block, min(block + 8, c)):
                 w = weight * left[t, i]

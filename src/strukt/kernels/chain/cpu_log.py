@@ -124,7 +124,7 @@ def backward(
 
 @kernel
 def _normalised(alpha: Array, beta: Array, weight: float, out: Array) -> float:
-    """out = weight * softmax(alpha + beta); gives the log of the normaliser."""
+    """Out = weight * softmax(alpha + beta); gives the log of the normaliser."""
     c = beta.shape[0]
     top = -np.inf
     for j in range(c):

@@ -141,8 +141,8 @@ def _tree_total(semiring: int, arcs: Array, single_root: bool, chart: Array) -> 
     attached = np.empty(n)
     cpu_tree.attach_to_root(semiring, root, chart, single_root, totals, attached)
     if semiring != PROBABILITY:
-        return shift + totals[n]
-    return shift + np.log(totals[n]) if totals[n] > SMALLEST else np.nan
+        return float(shift + totals[n])
+    return float(shift + np.log(totals[n])) if totals[n] > SMALLEST else np.nan
 
 
 @kernel
@@ -200,13 +200,37 @@ def _outside_spans(semiring: int, weights: Array, chart: Array, mass: Array) -> 
             wide = slice(i + 1, j + 1)
             narrow = slice(i, j)
             total = right_mass[i, j] + right_mass[j, i]
-            push(semiring, total, right[i, j], open_[i, wide], right[j, wide], open_mass[i, wide], right_mass[j, wide])
+            push(
+                semiring,
+                total,
+                right[i, j],
+                open_[i, wide],
+                right[j, wide],
+                open_mass[i, wide],
+                right_mass[j, wide],
+            )
             total = left_mass[i, j] + left_mass[j, i]
-            push(semiring, total, left[i, j], left[i, narrow], open_[j, narrow], left_mass[i, narrow], open_mass[j, narrow])
+            push(
+                semiring,
+                total,
+                left[i, j],
+                left[i, narrow],
+                open_[j, narrow],
+                left_mass[i, narrow],
+                open_mass[j, narrow],
+            )
             total = open_mass[i, j] + open_mass[j, i]
             if total > 0.0:
                 joined = dot(semiring, right[i, narrow], left[j, wide])
-                push(semiring, total, joined, right[i, narrow], left[j, wide], right_mass[i, narrow], left_mass[j, wide])
+                push(
+                    semiring,
+                    total,
+                    joined,
+                    right[i, narrow],
+                    left[j, wide],
+                    right_mass[i, narrow],
+                    left_mass[j, wide],
+                )
 
 
 @kernel
@@ -231,7 +255,14 @@ def _best(
 
 @kernel
 def _sample(
-    arcs: Array, lengths: Array, single_root: bool, chart: Array, uniform: Array, heads: Array, start: int, step: int
+    arcs: Array,
+    lengths: Array,
+    single_root: bool,
+    chart: Array,
+    uniform: Array,
+    heads: Array,
+    start: int,
+    step: int,
 ) -> None:
     for b in range(start, arcs.shape[0], step):
         n = lengths[b]

@@ -87,7 +87,11 @@ def trace(semiring: int, root: Array, chart: Array, single_root: bool, uniform: 
         depth -= 1
         kind, i, j = stack[depth]
         if kind == RIGHT:
-            word = i + 1 + choose(semiring, open_[i, i + 1 : j + 1], right[j, i + 1 : j + 1], _draw(uniform, drawn))
+            word = (
+                i
+                + 1
+                + choose(semiring, open_[i, i + 1 : j + 1], right[j, i + 1 : j + 1], _draw(uniform, drawn))
+            )
             head, low, high = i, i, word
             depth = _add(stack, depth, RIGHT, word, j)
         else:
@@ -95,7 +99,9 @@ def trace(semiring: int, root: Array, chart: Array, single_root: bool, uniform: 
             head, low, high = j, word, j
             depth = _add(stack, depth, LEFT, i, word)
         heads[word] = head + 1
-        split = low + choose(semiring, right[low, low:high], left[high, low + 1 : high + 1], _draw(uniform, drawn + 1))
+        split = low + choose(
+            semiring, right[low, low:high], left[high, low + 1 : high + 1], _draw(uniform, drawn + 1)
+        )
         drawn += 2
         depth = _add(stack, depth, RIGHT, low, split)
         depth = _add(stack, depth, LEFT, split + 1, high)

@@ -53,7 +53,13 @@ def _half_trees(semiring: Semiring, arcs: Tensor) -> tuple[Diagonals, Diagonals]
 
 
 def _combine(
-    semiring: Semiring, first: Diagonals, second: Diagonals, splits: range, width: int, count: int, shift: int = 0
+    semiring: Semiring,
+    first: Diagonals,
+    second: Diagonals,
+    splits: range,
+    width: int,
+    count: int,
+    shift: int = 0,
 ) -> Tensor:
     """Sum over the widths of the first part; the second starts ``shift`` words after the first ends."""
     starts = [first[k][..., :count] for k in splits]

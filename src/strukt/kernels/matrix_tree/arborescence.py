@@ -1,7 +1,8 @@
 """Best and k best trees: Chu-Liu/Edmonds on a dense graph, and Lawler's partition of what remains.
 
-Scores are compared as pairs, first the number of root arcs, then the score, so that the single root is exact:
-nothing is added to a score. Each function is compiled where Numba is there and runs as plain Python elsewhere.
+Scores are compared as pairs, first the number of root arcs, then the score, so that the single root is
+exact: nothing is added to a score. Each function is compiled where Numba is there, and runs as plain Python
+elsewhere.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ def kbest(arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Ten
     sizes = lengths.detach().cpu().contiguous().numpy()
     scores[sizes == 0, :1] = 0.0
     if batch and n:
-        over_batch(_kbest_items, thread_count(batch, batch * n * n * k), given, sizes, single_root, heads, scores)
+        over_batch(
+            _kbest_items, thread_count(batch, batch * n * n * k), given, sizes, single_root, heads, scores
+        )
     return torch.from_numpy(heads).to(arcs.device), torch.from_numpy(scores).to(arcs.device, arcs.dtype)
 
 
@@ -184,7 +187,7 @@ def _contract_cycles(graph: Array, single_root: bool, heads: Array) -> bool:
             low = depth - 1
             while path[low] != above:
                 low -= 1
-            _contract(graph, roots, word, head, state, number, parent, entering, path[low:depth], count)
+            _contract(graph, roots, word, head, state, number, parent, path[low:depth], count)
             count += 1
             depth = low + 1
         for i in range(depth):
@@ -194,22 +197,29 @@ def _contract_cycles(graph: Array, single_root: bool, heads: Array) -> bool:
 
 
 @kernel
+def _better(graph: Array, roots: Array, m: int, h: int, best_m: int, best_h: int) -> bool:
+    """Whether arc (m, h) is allowed and has fewer root arcs, or as many and a higher score; -1: any is better."""
+    if graph[m, h] == -np.inf:
+        return False
+    if best_m < 0 or best_h < 0 or roots[m, h] < roots[best_m, best_h]:
+        return True
+    return roots[m, h] == roots[best_m, best_h] and graph[m, h] > graph[best_m, best_h]  # type: ignore[no-any-return]
+
+
+@kernel
 def _best_head(graph: Array, roots: Array, state: Array, node: int) -> int:
-    """The head of fewest root arcs, then highest score; -1 if all are forbidden."""
+    """The best head of a node; -1 if all are forbidden."""
     best_head = -1
     for h in range(graph.shape[0]):
-        if h != node and state[h] != INSIDE and graph[node, h] > -np.inf:
-            if best_head < 0 or roots[node, h] < roots[node, best_head]:
-                best_head = h
-            elif roots[node, h] == roots[node, best_head] and graph[node, h] > graph[node, best_head]:
-                best_head = h
+        if h != node and state[h] != INSIDE and _better(graph, roots, node, h, node, best_head):
+            best_head = h
     return best_head
 
 
 @kernel
 def _contract(
     graph: Array, roots: Array, word: Array, head: Array, state: Array, number: Array, parent: Array,
-    entering: Array, cycle: Array, name: int,
+    cycle: Array, name: int,
 ) -> None:  # fmt: skip
     """Make the nodes of a cycle one, in the place of its first; arcs into it count what they displace."""
     size = graph.shape[0]
@@ -230,18 +240,12 @@ def _contract(
         into, out_of = -1, -1
         for i in range(length):
             node = cycle[i]
-            if graph[node, other] > -np.inf:
-                graph[node, other] -= lost_score[i]
-                roots[node, other] -= lost_roots[i]
-                if into < 0 or roots[node, other] < roots[into, other]:
-                    into = node
-                elif roots[node, other] == roots[into, other] and graph[node, other] > graph[into, other]:
-                    into = node
-            if graph[other, node] > -np.inf:
-                if out_of < 0 or roots[other, node] < roots[other, out_of]:
-                    out_of = node
-                elif roots[other, node] == roots[other, out_of] and graph[other, node] > graph[other, out_of]:
-                    out_of = node
+            graph[node, other] -= lost_score[i]
+            roots[node, other] -= lost_roots[i]
+            if _better(graph, roots, node, other, into, other):
+                into = node
+            if _better(graph, roots, other, node, other, out_of):
+                out_of = node
         _copy_arc(graph, roots, word, head, into, other, kept, other)
         _copy_arc(graph, roots, word, head, other, out_of, other, kept)
     number[kept] = name

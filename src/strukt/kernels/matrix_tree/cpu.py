@@ -1,9 +1,9 @@
 """Fused Numba kernels of the Matrix-Tree sums: elimination without subtraction, in probability space.
 
 The same elimination as in the reference, with weights normalised over the heads of each word, so that all
-that underflows is below 1e-308 of numbers whose product, the total, must exceed `cpu_elimination.SMALLEST`. An item with a
-smaller total, or with a word that reaches no other remaining word, goes to the reference. The single root
-needs no orders here: to first order in the root arcs every pivot but the last leaves them out.
+that underflows is below 1e-308 of numbers whose product, the total, must exceed `cpu_elimination.SMALLEST`.
+An item with a smaller total, or with a word that reaches no other remaining word, goes to the reference. The
+single root needs no orders here: to first order in the root arcs every pivot but the last leaves them out.
 
 The chart keeps what the elimination leaves in place: row k holds the shares of word k's heads among the
 words before it and the root, column k + 1 the weights of k as head of the words before it, and the entry of

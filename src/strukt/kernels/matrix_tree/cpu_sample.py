@@ -43,7 +43,9 @@ def draw(
         for k in range(uniform.shape[1]):
             numbers, tree = uniform[b, k], heads[b, k, :n]
             first = _pick(root, numbers[0]) if single_root else -1
-            if not _walk(cumulative, first, numbers[1:], tree) and not _escape(weights, first, numbers[1:], tree):
+            if not _walk(cumulative, first, numbers[1:], tree) and not _escape(
+                weights, first, numbers[1:], tree
+            ):
                 tree[:] = GIVEN_UP
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import Scores, pull_back
+from strukt.kernels.autograd import Scores, pull_backs
 from strukt.kernels.matrix_tree import arborescence
 from strukt.kernels.semiring import NEG_INF, logsumexp
 
@@ -40,7 +40,9 @@ class MatrixTree:
             total, total_order = total + pivot, total_order + pivot_order
             possible = pivot > NEG_INF
             share = out - torch.where(possible, pivot, torch.zeros_like(pivot)).unsqueeze(-1)
-            share_order = out_order - torch.where(possible, pivot_order, torch.zeros_like(pivot_order)).unsqueeze(-1)
+            share_order = out_order - torch.where(
+                possible, pivot_order, torch.zeros_like(pivot_order)
+            ).unsqueeze(-1)
             through = weights[:, :k, k + 1, None] + share[:, None]
             through_order = orders[:, :k, k + 1, None] + share_order[:, None]
             weights, orders = _sum(
@@ -59,12 +61,15 @@ class MatrixTree:
         (mine,), (theirs,) = scores, other
         lengths, _ = lengths_options
         mine, theirs = (_relative(arcs.double(), lengths) for arcs in (mine, theirs))
-        log_partition, pull = torch.func.vjp(lambda arcs: self.log_partition(arcs, *lengths_options), mine)
+        log_partition, pull, *_ = torch.func.vjp(
+            lambda arcs: self.log_partition(arcs, *lengths_options), mine
+        )
         (marginals,) = pull(torch.ones_like(log_partition))
-        expected = torch.where(marginals > 0, marginals * theirs, torch.zeros_like(theirs)).sum((-2, -1))
+        unused = (marginals <= 0) & (theirs == NEG_INF)
+        expected = (marginals * theirs.masked_fill(unused, 0.0)).sum((-2, -1))
         total = self.log_partition(theirs, *lengths_options)
-        impossible = (log_partition == NEG_INF) | (total == NEG_INF)
-        return torch.where(impossible, torch.zeros_like(total), total - expected).to(scores[0].dtype)
+        found = torch.where(expected == NEG_INF, torch.inf, total - expected)
+        return torch.where(log_partition == NEG_INF, torch.zeros_like(found), found).to(scores[0].dtype)
 
     def best(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
         """Heads of the best tree ``(batch, n)`` and its score ``(batch,)``; time O(n^2)."""
@@ -97,7 +102,7 @@ class MatrixTree:
     def marginals(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
         """The probability of each arc, without derivatives."""
         weights = torch.ones(len(arcs), dtype=arcs.dtype, device=arcs.device)
-        return pull_back(lambda leaf: self.log_partition(leaf, lengths, single_root), (arcs,), weights)[0]
+        return pull_backs(self.log_partition, (arcs,), (lengths, single_root), [weights])[0][0]
 
 
 REFERENCE = MatrixTree()
