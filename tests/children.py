@@ -11,7 +11,9 @@ from typing import Any
 
 # The server has imported what a training needs, so that each child starts at once; it has no threads yet.
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["lightning.pytorch", "strukt.train.fit", "strukt.train.callbacks", "tests.children"])
+CONTEXT.set_forkserver_preload(
+    ["lightning.pytorch", "strukt.train.fit", "strukt.train.callbacks", "tests.children"]
+)
 
 
 def run(target: Any, *arguments: Any, timeout: float = 120) -> int:
@@ -33,7 +35,7 @@ def train(task: str, config: Any, output: Path, resume: bool = False, **death: i
         config: Its configuration.
         output: The folder of the model.
         resume: Go on with what is there.
-        death: `at_step=k` kills it with SIGKILL at the start of step k; `at_rename=k` at its k-th rename of a file.
+        death: `at_step=k` kills it with SIGKILL at the start of step k; `at_rename=k` at its k-th rename.
     """
     return run(_train, task, config, output, resume, death)
 

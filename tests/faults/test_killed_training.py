@@ -6,10 +6,10 @@ import signal
 import time
 
 import pytest
+from tests import children, tiny_corpora
 
 from strukt.errors import DataError
 from strukt.train import bundle
-from tests import children, tiny_corpora
 
 KILLED = -signal.SIGKILL
 
@@ -41,12 +41,14 @@ def result(folder):
     return [metrics["dev"], metrics["history"], *((folder / name).read_bytes() for name in files)]
 
 
-# In the first epoch before any checkpoint; in the middle of an epoch at a checkpoint and after one; in a later one.
+# Before any checkpoint; in the middle of an epoch, at a checkpoint and after one; in a later epoch.
 @pytest.mark.parametrize("step", [1, 3, 5, 11])
 def test_a_killed_training_is_resumed_to_the_same_bits(config, uninterrupted, tmp_path, step):
     output = tmp_path / "model"
     assert children.train("dependency", config, output, at_step=step) == KILLED
-    with pytest.raises(DataError, match="is no saved model: its training is not finished; go on with --resume"):
+    with pytest.raises(
+        DataError, match="is no saved model: its training is not finished; go on with --resume"
+    ):
         bundle.load(output)
     assert children.train("dependency", config, output, resume=True) == 0
     assert result(output) == uninterrupted
@@ -93,7 +95,9 @@ def test_killed_at_random_moments(config, uninterrupted, tmp_path, seed):
     generator, output, code = random.Random(seed), tmp_path / "model", KILLED
     attempts = 0
     while code == KILLED:
-        child = children.CONTEXT.Process(target=children._train, args=("dependency", config, output, attempts > 0, {}))
+        child = children.CONTEXT.Process(
+            target=children._train, args=("dependency", config, output, attempts > 0, {})
+        )
         child.start()
         child.join(generator.uniform(0.2, 2.0) * (1 + attempts / 2))
         if child.exitcode is None:

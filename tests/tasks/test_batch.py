@@ -2,9 +2,9 @@
 
 import pytest
 import torch
+from tests import tiny_corpora
 
 from strukt.tasks.batch import Batch, in_fitting_pieces
-from tests import tiny_corpora
 
 SENTENCES = tiny_corpora.trees(8)
 
@@ -27,14 +27,14 @@ def test_what_fits_is_run_as_it_is(recwarn):
 
 @pytest.mark.parametrize("most", [1, 2, 3, 5])
 def test_it_is_halved_until_it_fits_and_says_so(most):
-    with pytest.warns(UserWarning) as told:
+    with pytest.warns(UserWarning, match="out of memory") as told:
         assert in_fitting_pieces(fitting(most), SENTENCES) == SENTENCES
     assert "out of memory with 8 sentences of up to 8 words at once; going on with 4" in str(told[0].message)
     assert len(told) == {1: 3, 2: 2, 3: 2, 5: 1}[most]
 
 
 def test_one_sentence_cannot_be_halved():
-    with pytest.warns(UserWarning), pytest.raises(torch.OutOfMemoryError):
+    with pytest.warns(UserWarning, match="out of memory"), pytest.raises(torch.OutOfMemoryError):
         in_fitting_pieces(fitting(0), SENTENCES)
 
 
@@ -60,4 +60,8 @@ def test_a_batch_moves_as_a_whole():
     one = torch.ones(2, dtype=torch.long)
     moved = Batch(SENTENCES[:2], one, {"words": one}, {"tags": one}).to("meta")
     assert moved.sentences == SENTENCES[:2]
-    assert {moved.lengths.device.type, moved.inputs["words"].device.type, moved.targets["tags"].device.type} == {"meta"}
+    assert {
+        moved.lengths.device.type,
+        moved.inputs["words"].device.type,
+        moved.targets["tags"].device.type,
+    } == {"meta"}

@@ -49,7 +49,9 @@ def test_nothing_heavy_is_imported():
     modules = ", ".join(TASKS.values())
     heavy = "{'torch', 'numba', 'lightning', 'jsonargparse', 'rich', 'numpy'}"
     code = f"import sys, {modules}; print(sorted({heavy} & set(sys.modules)))"
-    found = subprocess.run([sys.executable, "-S", "-c", PATHS + code], capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-S", "-c", PATHS + code], capture_output=True, text=True, check=True
+    )
     assert found.stdout.strip() == "[]"
 
 

@@ -37,7 +37,9 @@ def test_a_batch_gives_what_its_items_give(kind, characters):
     sentences = [["The", "cat"], ["sees"], [], ["unheard", "of", "words", "x" * 99]]
     together = encode(model, sentences)
     for row, forms in enumerate(sentences):
-        torch.testing.assert_close(together[row, : len(forms)], encode(model, [forms])[0], rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(
+            together[row, : len(forms)], encode(model, [forms])[0], rtol=1e-4, atol=1e-5
+        )
 
 
 def test_case_and_digits_are_told_by_characters_only():
@@ -58,7 +60,14 @@ def test_affixes_are_the_first_and_last_letters():
     model = encoder()
     names = [model.vocabularies[kind].symbols for kind in model.kinds]
     found = model.inputs([["sees"]])["affixes"][0].tolist()
-    assert [symbols[index] for symbols, index in zip(names, found, strict=True)] == ["s", "se", "see", "s", "es", "ees"]
+    assert [symbols[index] for symbols, index in zip(names, found, strict=True)] == [
+        "s",
+        "se",
+        "see",
+        "s",
+        "es",
+        "ees",
+    ]
 
 
 def test_affixes_may_be_left_out():

@@ -4,12 +4,12 @@ import itertools
 
 import pytest
 import torch
+from tests import tiny_corpora
 
 from strukt.data import conllu
 from strukt.tasks.model import WINDOW
 from strukt.tasks.parser import Parser
 from strukt.tasks.tagger import Tagger
-from tests import tiny_corpora
 
 SENTENCES = tiny_corpora.trees(30)
 

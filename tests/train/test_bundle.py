@@ -5,13 +5,13 @@ import shutil
 
 import pytest
 import torch
+from tests import tiny_corpora
 
 import strukt
 from strukt.errors import DataError
 from strukt.tasks.parser import Parser
 from strukt.tasks.tagger import Tagger
 from strukt.train import bundle
-from tests import tiny_corpora
 
 SENTENCES = tiny_corpora.trees(10)
 

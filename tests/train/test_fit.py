@@ -4,11 +4,11 @@ import json
 
 import pytest
 import torch
+from tests import children, tiny_corpora
 
 from strukt.errors import DataError, StruktError
 from strukt.train import bundle
 from strukt.train.fit import fit
-from tests import children, tiny_corpora
 
 TRAIN, DEV = tiny_corpora.trees(30), tiny_corpora.trees(10, seed=1)
 
@@ -86,7 +86,9 @@ def test_sentences_longer_than_a_batch_are_set_apart_with_a_warning(tmp_path):
 def test_a_loss_that_is_not_finite_ends_the_training_with_advice(tmp_path):
     config = tiny_corpora.tag_config()
     config.optimizer.learning_rate = 1e30
-    with pytest.raises(StruktError, match=r"the loss is (nan|inf) at step \d+; lower optimizer.learning_rate"):
+    with pytest.raises(
+        StruktError, match=r"the loss is (nan|inf) at step \d+; lower optimizer.learning_rate"
+    ):
         fit("tag", config, tmp_path / "m", train=TRAIN, dev=DEV)
 
 
@@ -122,7 +124,9 @@ def test_two_processes_train_one_model(tmp_path):
     metrics = json.loads((tmp_path / "m" / "metrics.json").read_text())
     assert metrics["dev"]["LAS"] > metrics["history"][0]["LAS"] + 40
     one = tiny_corpora.dependency_config()
-    assert metrics["history"][0]["step"] < len(TRAIN) * 9 / one.trainer.tokens  # each took half of the batches
+    assert (
+        metrics["history"][0]["step"] < len(TRAIN) * 9 / one.trainer.tokens
+    )  # each took half of the batches
     assert bundle.load(tmp_path / "m").evaluate(DEV)["LAS"] == metrics["dev"]["LAS"]
 
 

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 import torch
+from tests import children
 
 from strukt.train.memory import keep_freed_memory
-from tests import children
 
 
 def faults_of_large_blocks():

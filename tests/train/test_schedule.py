@@ -1,10 +1,10 @@
 """Learning rate and order as functions of the position."""
 
 import pytest
+from tests import tiny_corpora
 
 from strukt.train.resume import Progress
 from strukt.train.schedule import Batches, rate
-from tests import tiny_corpora
 
 SENTENCES = tiny_corpora.trees(40)
 CONFIG = tiny_corpora.tag_config().trainer

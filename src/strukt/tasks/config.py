@@ -76,7 +76,8 @@ class TrainerConfig:
         tokens: Most words in a batch, padding included.
         seed: Decides everything random: weights, order, dropout.
         checkpoint_steps: Steps between two checkpoints.
-        precision: Of the arithmetic; weights are always kept in 32 bits.
+        precision: Of the arithmetic; auto is bf16 where the hardware computes with it. Weights are always
+            kept in 32 bits, and structures computed in them.
         accelerator: Where to compute.
         devices: Number of devices, or of processes on CPUs.
         threads: CPU threads; 0 leaves PyTorch's choice.
@@ -88,7 +89,7 @@ class TrainerConfig:
     tokens: int = 2500
     seed: int = 1
     checkpoint_steps: int = 200
-    precision: Literal["32", "bf16", "16"] = "32"
+    precision: Literal["auto", "32", "bf16", "16"] = "auto"
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
     devices: int = 1
     threads: int = 0

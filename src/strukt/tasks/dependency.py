@@ -33,7 +33,7 @@ class Config(TaskConfig):
     arc_size: int = 400
     label_size: int = 100
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=3, hidden=400))
-    trainer: TrainerConfig = field(default_factory=lambda: TrainerConfig(epochs=30))
+    trainer: TrainerConfig = field(default_factory=lambda: TrainerConfig(epochs=30, tokens=1500))
 
 
 def model_class() -> type[Parser]:

@@ -24,7 +24,10 @@ from strukt.tasks.batch import Batch
 from strukt.tasks.dependency import Config
 from strukt.tasks.model import Prediction, StructuredModel, probability_notes
 
-TREES = {"nonprojective": NonProjectiveTree, "projective": ProjectiveTree}
+TREES: dict[str, type[NonProjectiveTree] | type[ProjectiveTree]] = {
+    "nonprojective": NonProjectiveTree,
+    "projective": ProjectiveTree,
+}
 
 
 class Parser(StructuredModel):
@@ -138,7 +141,9 @@ class Parser(StructuredModel):
     def _encoded(self, batch: Batch) -> Tensor:
         """`(batch, n + 1, size)`, the root first."""
         words: Tensor = self.encoder(batch.inputs, batch.lengths)
-        return self.dropout(torch.cat([self.root.to(words.dtype).expand(len(words), 1, -1), words], 1))
+        root = self.root.to(words.dtype).expand(len(words), 1, -1)
+        vectors: Tensor = self.dropout(torch.cat([root, words], 1))
+        return vectors
 
     def _arc_scores(self, vectors: Tensor) -> Tensor:
         """`(batch, n, n + 1)`: of each word with each head."""

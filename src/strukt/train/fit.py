@@ -109,7 +109,18 @@ def _run(
 
 
 def _precision(options: TrainerConfig) -> Any:
-    return {"32": "32-true", "bf16": "bf16-mixed", "16": "16-mixed"}[options.precision]
+    chosen = options.precision
+    if chosen == "auto":
+        on_gpu = options.accelerator != "cpu" and torch.cuda.is_available()
+        has_bfloat16 = torch.cuda.is_bf16_supported() if on_gpu else _cpu_has_bfloat16()
+        chosen = "bf16" if has_bfloat16 else "32"
+    return {"32": "32-true", "bf16": "bf16-mixed", "16": "16-mixed"}[chosen]
+
+
+def _cpu_has_bfloat16() -> bool:
+    """Whether the processor multiplies in bfloat16 itself; elsewhere it is imitated, and slower than 32 bits."""
+    asked = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
+    return asked is not None and bool(asked())
 
 
 def _strategy(options: TrainerConfig) -> Any:
