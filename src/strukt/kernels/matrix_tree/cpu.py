@@ -1,8 +1,8 @@
 """Fused Numba kernels of the Matrix-Tree sums: elimination without subtraction, in probability space.
 
 The same elimination as in the reference, with weights normalised over the heads of each word, so that all
-that underflows is below 1e-308 of numbers whose product, the total, must exceed `cpu_elimination.SMALLEST`.
-An item with a smaller total, or with a word that reaches no other remaining word, goes to the reference. The
+that underflows is below 1e-308 of numbers whose product, the total, must exceed `SMALLEST`.
+An item with a smaller total, or with a word that reaches no other remaining word, runs again in log space. The
 single root needs no orders here: to first order in the root arcs every pivot but the last leaves them out.
 
 The chart keeps what the elimination leaves in place: row k holds the shares of word k's heads among the
@@ -21,13 +21,15 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.jit import exp, kernel, over_batch, thread_count, zeros
-from strukt.kernels.matrix_tree import cpu_sample
-from strukt.kernels.matrix_tree.cpu_elimination import eliminate
-from strukt.kernels.matrix_tree.reference import REFERENCE
+from strukt.kernels.matrix_tree import cpu_log, cpu_sample
 
 Array = npt.NDArray[Any]
 
+SMALLEST = 1e-100
+"""Totals below this are computed again in log space."""
+
 DECLINED = -1.0
+"""The pivot of word 0 in charts of items that run in log space."""
 
 
 def new_chart(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
@@ -40,21 +42,13 @@ def inside(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Te
     chart = new_chart(arcs, lengths, single_root)
     log_partition = zeros(lengths, torch.float64)
     _run(_inside, arcs, lengths, single_root, chart.numpy(), log_partition.numpy())
-    result = log_partition.to(arcs.dtype)
-    declined = _declined(chart, lengths)
-    if len(declined):
-        result[declined] = REFERENCE.log_partition(arcs[declined], lengths[declined], single_root)
-    return result, chart
+    return log_partition.to(arcs.dtype), chart
 
 
 def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, chart: Tensor) -> Tensor:
     """The probability of each arc times the weight of its item: the shape of ``arcs``; time O(n^3)."""
     marginals = zeros(arcs)
     _run(_outside, arcs, lengths, single_root, weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
-    declined = _declined(chart, lengths)
-    if len(declined):
-        exact = REFERENCE.marginals(arcs[declined], lengths[declined], single_root)
-        marginals[declined] = exact * weights[declined, None, None]
     return marginals
 
 
@@ -69,10 +63,6 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
     feasible = (log_partition > -torch.inf).numpy()
     arrays = (roots.double().contiguous().numpy(), feasible, uniform.numpy(), heads.numpy())
     _run(cpu_sample.draw, arcs, lengths, single_root, *arrays)
-    given_up = (heads == cpu_sample.GIVEN_UP).any(-1)
-    item = given_up.nonzero()[:, 0]
-    if len(item):
-        heads[given_up] = REFERENCE.sample(arcs[item], lengths[item], single_root, 1)[0][:, 0]
     return heads, log_partition
 
 
@@ -82,13 +72,6 @@ def _run(function: Any, arcs: Tensor, lengths: Tensor, single_root: bool, *array
         scores = arcs.detach().contiguous().numpy()
         threads = thread_count(batch, batch * n**3)
         over_batch(function, threads, scores, lengths.detach().contiguous().numpy(), single_root, *arrays)
-
-
-def _declined(chart: Tensor, lengths: Tensor) -> Tensor:
-    """The items left to the reference."""
-    if not chart.shape[1]:
-        return lengths.new_empty(0)
-    return ((chart[:, 0, 1] == DECLINED) & (lengths > 0)).nonzero()[:, 0]
 
 
 @kernel
@@ -140,6 +123,34 @@ def _load(arcs: Array, single_root: bool, place: Array, weights: Array) -> float
 
 
 @kernel
+def _eliminate(weights: Array, single_root: bool) -> float:
+    """Eliminate all words in place; gives the log of the total, NaN to decline."""
+    n = weights.shape[0]
+    total = 1.0
+    log_total = 0.0
+    for k in range(n - 1, -1, -1):
+        pivot = 0.0
+        for j in range(1, k + 1):
+            pivot += weights[k, j]
+        if k == 0 or not single_root:
+            pivot += weights[k, 0]
+        total *= pivot
+        if not total > SMALLEST:
+            return np.nan
+        log_total += np.log(pivot)
+        for j in range(k + 1):
+            weights[k, j] /= pivot
+        weights[k, k + 1] = pivot
+        for i in range(k):
+            into = weights[i, k + 1]
+            own = weights[i, i + 1]
+            for j in range(k + 1):
+                weights[i, j] += into * weights[k, j]
+            weights[i, i + 1] = own
+    return log_total
+
+
+@kernel
 def _inside(
     arcs: Array, lengths: Array, single_root: bool, chart: Array, log_partition: Array, start: int, step: int
 ) -> None:
@@ -151,10 +162,11 @@ def _inside(
         weights = chart[b, :n, : n + 1]
         total = _load(arcs[b, :n, : n + 1], single_root, place, weights)
         if not np.isnan(total):
-            total += eliminate(weights, single_root)
-        log_partition[b] = total
+            total += _eliminate(weights, single_root)
         if np.isnan(total):
             chart[b, 0, 1] = DECLINED
+            total = cpu_log.log_total(arcs[b, :n, : n + 1], single_root)
+        log_partition[b] = total
 
 
 @kernel
@@ -193,7 +205,10 @@ def _outside(
     slope = np.empty((longest, longest + 1))
     for b in range(start, arcs.shape[0], step):
         n = lengths[b]
-        if n == 0 or chart[b, 0, 1] == DECLINED:
+        if n == 0:
+            continue
+        if chart[b, 0, 1] == DECLINED:
+            cpu_log.marginals(arcs[b, :n, : n + 1], single_root, weights[b], marginals[b, :n, : n + 1])
             continue
         given = loaded[:n, : n + 1]
         _load(arcs[b, :n, : n + 1], single_root, place, given)

@@ -4,8 +4,8 @@ Wilson's algorithm (1996) takes as long as its random walk needs to reach the tr
 two words that strongly want each other. A walk that runs out of random numbers is given up, and the tree is
 drawn one head after another: word m takes head h with probability proportional to the weight of the arc and
 to the probability that a walk from h reaches the root before m, read off one elimination with m kept to the
-last. Giving up changes no probability, because the tree does not depend on the length of the walk: the cycles
-popped on the way are independent of it.
+last, in log space. Giving up changes no probability, because the tree does not depend on the length of the
+walk: the cycles popped on the way are independent of it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from strukt.kernels.jit import exp, kernel
-from strukt.kernels.matrix_tree.cpu_elimination import eliminate
+from strukt.kernels.matrix_tree.cpu_log import eliminate
 
 Array = npt.NDArray[Any]
-
-GIVEN_UP = -2
-"""The heads of a tree that neither way could draw in probability space."""
 
 
 @kernel
@@ -34,19 +31,16 @@ def draw(
         n = lengths[b]
         if n == 0 or not feasible[b]:
             continue
-        weights = np.empty((n, n + 1))
         cumulative = np.empty((n, n + 1))
         for m in range(n):
-            _head_weights(arcs[b, m, : n + 1], m, single_root, weights[m])
-            cumulative[m] = np.cumsum(weights[m])
+            _head_weights(arcs[b, m, : n + 1], m, single_root, cumulative[m])
+            cumulative[m] = np.cumsum(cumulative[m])
         root = np.cumsum(roots[b, :n])
         for k in range(uniform.shape[1]):
             numbers, tree = uniform[b, k], heads[b, k, :n]
             first = _pick(root, numbers[0]) if single_root else -1
-            if not _walk(cumulative, first, numbers[1:], tree) and not _escape(
-                weights, first, numbers[1:], tree
-            ):
-                tree[:] = GIVEN_UP
+            if not _walk(cumulative, first, numbers[1:], tree):
+                _escape(arcs[b, :n, : n + 1], single_root, first, numbers[1:], tree)
 
 
 @kernel
@@ -103,12 +97,17 @@ def _walk(cumulative: Array, first: int, uniform: Array, heads: Array) -> bool:
 
 
 @kernel
-def _escape(weights: Array, first: int, uniform: Array, heads: Array) -> bool:
-    """One head after another, O(n^4) in all; whether the totals stayed exact.
+def _escape(arcs: Array, single_root: bool, first: int, uniform: Array, heads: Array) -> None:
+    """One head after another, O(n^4) in all.
 
     Words whose heads are drawn belong to the tree of their topmost word, ``top``; 0 is the tree of the root.
     """
     n = heads.shape[0]
+    scores = np.full((n, n + 1), -np.inf)
+    for m in range(n):
+        for h in range(1 if single_root else 0, n + 1):
+            if h != m + 1:
+                scores[m, h] = arcs[m, h]
     top = np.arange(n + 1)
     if first >= 0:
         heads[first] = 0
@@ -116,14 +115,14 @@ def _escape(weights: Array, first: int, uniform: Array, heads: Array) -> bool:
     for m in range(n):
         if m == first:
             continue
-        escape = np.zeros(n + 1)
-        escape[0] = 1.0
-        if not _escape_probabilities(weights, top, m, escape):
-            return False
+        escape = _escape_probabilities(scores, top, m)
+        best = -np.inf
+        for h in range(n + 1):
+            best = max(best, scores[m, h] + escape[top[h]])
         share = np.empty(n + 1)
         total = 0.0
         for h in range(n + 1):
-            total += weights[m, h] * escape[top[h]]
+            total += exp(scores[m, h] + escape[top[h]] - best)
             share[h] = total
         head = _pick(share, uniform[m])
         heads[m] = head
@@ -131,13 +130,12 @@ def _escape(weights: Array, first: int, uniform: Array, heads: Array) -> bool:
         for h in range(n + 1):
             if top[h] == m + 1:
                 top[h] = joined
-    return True
 
 
 @kernel
-def _escape_probabilities(weights: Array, top: Array, m: int, escape: Array) -> bool:
-    """For the top of each tree the probability that a walk from it reaches the root before word m."""
-    n = weights.shape[0]
+def _escape_probabilities(scores: Array, top: Array, m: int) -> Array:
+    """For each topmost word the log-probability that a walk from it reaches the root before word m."""
+    n = scores.shape[0]
     alive = np.empty(n, np.int64)
     alive[0] = m
     place = np.full(n + 1, -1, np.int64)
@@ -148,24 +146,24 @@ def _escape_probabilities(weights: Array, top: Array, m: int, escape: Array) -> 
             alive[count] = word
             place[word + 1] = count + 1
             count += 1
-    graph = np.zeros((count, count + 1))
+    graph = np.full((count, count + 1), -np.inf)
     for a in range(count):
-        mass = 0.0
         for h in range(n + 1):
             column = place[top[h]]
             if column != a + 1:
-                graph[a, column] += weights[alive[a], h]
-                mass += weights[alive[a], h]
-        if mass == 0.0:
-            return False
-        for column in range(count + 1):
-            graph[a, column] /= mass
-    if np.isnan(eliminate(graph, False)):
-        return False
-    reach = np.zeros(count + 1)
-    reach[0] = 1.0
+                graph[a, column] = _log_add(graph[a, column], scores[alive[a], h])
+    eliminate(graph)
+    escape = np.full(n + 1, -np.inf)
+    escape[0] = 0.0
     for k in range(1, count):
-        for j in range(k + 1):
-            reach[k + 1] += reach[j] * graph[k, j]
-        escape[alive[k] + 1] = reach[k + 1]
-    return True
+        reach = graph[k, 0]
+        for j in range(1, k):
+            reach = _log_add(reach, graph[k, j + 1] + escape[alive[j] + 1])
+        escape[alive[k] + 1] = reach
+    return escape
+
+
+@kernel
+def _log_add(a: float, b: float) -> float:
+    top, low = max(a, b), min(a, b)
+    return top if low == -np.inf else top + np.log(1.0 + np.exp(low - top))
