@@ -3,53 +3,17 @@
 import pytest
 import torch
 
+from strukt.errors import DataError
 from strukt.nn.pretrained import PretrainedEncoder, windows
 
-transformers = pytest.importorskip("transformers")
-tokenizers = pytest.importorskip("tokenizers")
-
-LETTERS = "abcdefghij"
-VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *LETTERS, *(f"##{letter}" for letter in LETTERS)]
-
-
-def save_tokenizer(folder):
-    vocabulary = {piece: index for index, piece in enumerate(VOCABULARY)}
-    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordPiece(vocabulary, unk_token="[UNK]"))
-    tokenizer.normalizer = tokenizers.normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        unk_token="[UNK]",
-        pad_token="[PAD]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        model_max_length=16,
-    ).save_pretrained(folder)
+pytest.importorskip("transformers")
+from tests import tiny_pretrained
 
 
 @pytest.fixture(scope="module", params=["bert", "roberta"])
 def saved(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
-    torch.manual_seed(0)
-    sizes = {
-        "vocab_size": len(VOCABULARY),
-        "hidden_size": 8,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "intermediate_size": 16,
-        "max_position_embeddings": 20,
-        "pad_token_id": 0,
-    }
-    kinds = {
-        "bert": (transformers.BertConfig, transformers.BertModel),
-        "roberta": (transformers.RobertaConfig, transformers.RobertaModel),
-    }
-    config, model = kinds[request.param]
-    model(config(**sizes)).save_pretrained(folder)
-    save_tokenizer(folder)
+    tiny_pretrained.save(request.param, folder)
     return folder
 
 
@@ -67,7 +31,16 @@ def encode(encoder, sentences):
 def test_a_word_is_the_mean_of_its_pieces(encoder):
     found = encode(encoder, [["abc", "d"]])
     pieces = torch.tensor(
-        [[2, VOCABULARY.index("a"), VOCABULARY.index("##b"), VOCABULARY.index("##c"), 7, 3]]
+        [
+            [
+                2,
+                tiny_pretrained.VOCABULARY.index("a"),
+                tiny_pretrained.VOCABULARY.index("##b"),
+                tiny_pretrained.VOCABULARY.index("##c"),
+                7,
+                3,
+            ]
+        ]
     )
     with torch.no_grad():
         states = encoder.model(input_ids=pieces, attention_mask=torch.ones_like(pieces)).last_hidden_state[0]
@@ -130,6 +103,13 @@ def test_slow_tokenizers_are_refused():
 
     with pytest.raises(ValueError, match="tokenizer: expected a fast tokenizer"):
         PretrainedEncoder(Slow(), torch.nn.Identity())
+
+
+def test_a_folder_without_a_model_is_named(tmp_path):
+    with pytest.raises(DataError, match="holds no tokenizer and model that can be read"):
+        PretrainedEncoder.load(tmp_path)
+    with pytest.raises(DataError, match=tmp_path.name):
+        PretrainedEncoder.from_assets(tmp_path)
 
 
 @pytest.mark.parametrize("width", [4, 5, 8, 14])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from strukt.errors import MissingExtraError
+from strukt.errors import DataError, MissingExtraError
 
 
 def windows(pieces: int, width: int) -> list[tuple[int, int, int, int]]:
@@ -71,13 +73,13 @@ class PretrainedEncoder(nn.Module):
             name: What `AutoModel.from_pretrained` takes.
 
         Raises:
+            DataError: There is no such model, or its files are damaged.
             MissingExtraError: transformers is not installed.
         """
         auto = _transformers()
-        return cls(
-            auto.AutoTokenizer.from_pretrained(name),
-            auto.AutoModel.from_pretrained(name, dtype=torch.float32),
-        )
+        with _explained(name):
+            tokenizer = auto.AutoTokenizer.from_pretrained(name)
+            return cls(tokenizer, auto.AutoModel.from_pretrained(name, dtype=torch.float32))
 
     @classmethod
     def from_assets(cls, folder: str | os.PathLike[str]) -> PretrainedEncoder:
@@ -85,11 +87,16 @@ class PretrainedEncoder(nn.Module):
 
         Args:
             folder: Where `save_assets` wrote.
+
+        Raises:
+            DataError: A file is missing or damaged.
+            MissingExtraError: transformers is not installed.
         """
         auto = _transformers()
-        config = auto.AutoConfig.from_pretrained(folder, local_files_only=True)
-        tokenizer = auto.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        return cls(tokenizer, auto.AutoModel.from_config(config))
+        with _explained(folder):
+            config = auto.AutoConfig.from_pretrained(folder, local_files_only=True)
+            tokenizer = auto.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            return cls(tokenizer, auto.AutoModel.from_config(config))
 
     def save_assets(self, folder: str | os.PathLike[str]) -> None:
         """Writes everything but the weights.
@@ -185,6 +192,15 @@ def _window(tokenizer: Any, model: nn.Module) -> int:
     if tables and isinstance(tables[0], nn.Embedding) and tables[0].padding_idx is not None:
         positions -= tables[0].padding_idx + 1  # RoBERTa counts positions from behind the padding index
     return min(positions, int(tokenizer.model_max_length))
+
+
+@contextlib.contextmanager
+def _explained(name: str | os.PathLike[str]) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = " ".join(str(error).split())
+        raise DataError(f"holds no tokenizer and model that can be read ({reason})", name) from error
 
 
 def _transformers() -> Any:

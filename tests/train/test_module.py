@@ -1,0 +1,126 @@
+"""One step of training, and what is noted after an epoch."""
+
+import pytest
+import torch
+from tests import tiny_corpora
+
+from strukt.tasks.parser import Parser
+from strukt.tasks.tagger import Tagger
+from strukt.train.module import Training
+from strukt.train.resume import Checkpoint, Progress, newest, write
+
+SENTENCES = tiny_corpora.trees(9)
+
+
+class OneProcess:
+    """What the module asks of a trainer outside of a training."""
+
+    world_size = 1
+
+
+def training(kind=Parser, checkpoint=None, **options):
+    torch.manual_seed(0)
+    config = {Parser: tiny_corpora.dependency_config, Tagger: tiny_corpora.tag_config}[kind]()
+    config.encoder.dropout = config.encoder.word_dropout = 0.0
+    for name, value in options.items():
+        setattr(config.trainer, name, value)
+    module = Training(kind.from_corpus(config, SENTENCES), SENTENCES, checkpoint)
+    module.trainer = OneProcess()
+    module.manual_backward = lambda loss: loss.backward()
+    return module
+
+
+def gradients(module):
+    return {name: value.grad for name, value in module.model.named_parameters() if value.grad is not None}
+
+
+@pytest.mark.parametrize("kind", [Parser, Tagger])
+def test_out_of_memory_the_gradient_is_that_of_the_whole_batch(kind, monkeypatch):
+    module = training(kind)
+    whole = module._gradients(SENTENCES)
+    expected = {name: value.clone() for name, value in gradients(module).items()}
+    backward, sizes = module.manual_backward, []
+
+    def small_memory(loss):
+        sizes.append(1)
+        backward(loss)
+        if len(sizes) in (1, 3):  # the batch does not fit, and then one of its halves does not
+            raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(module, "manual_backward", small_memory)
+    with pytest.warns(UserWarning, match="out of memory"):
+        assert module._gradients(SENTENCES) == pytest.approx(whole, rel=1e-5)
+    for name, value in gradients(module).items():
+        torch.testing.assert_close(value, expected[name], rtol=1e-4, atol=1e-6)
+
+
+def finish_epoch(module, score):
+    module.batches_in_epoch = module.progress.batch = 4
+    module.progress.step += 4
+    module.end_epoch({"UAS": 0.0, "LAS": score})
+
+
+def test_the_best_epoch_keeps_its_averaged_weights():
+    module = training()
+    with torch.no_grad():
+        module.average.weights["root"].fill_(1)
+    finish_epoch(module, 50.0)
+    assert module.best["root"].unique().tolist() == [1.0]
+    assert module.model.root.unique().tolist() == [0.0]
+    with torch.no_grad():
+        module.average.weights["root"].fill_(2)
+    finish_epoch(module, 40.0)
+    assert module.best["root"].unique().tolist() == [1.0]
+    finish_epoch(module, 60.0)
+    assert module.best["root"].unique().tolist() == [2.0]
+    assert (module.progress.best, module.progress.best_epoch, module.progress.epoch) == (60.0, 3, 3)
+    assert [scores["LAS"] for scores in module.progress.history] == [50.0, 40.0, 60.0]
+
+
+def test_an_equal_score_is_not_better():
+    module = training()
+    finish_epoch(module, 50.0)
+    finish_epoch(module, 50.0)
+    assert module.progress.best_epoch == 1
+
+
+def test_it_is_finished_after_its_epochs_or_its_patience():
+    module = training(epochs=3, patience=2)
+    finish_epoch(module, 50.0)
+    assert not module.is_finished
+    finish_epoch(module, 40.0)
+    assert not module.is_finished
+    finish_epoch(module, 30.0)
+    assert module.is_finished
+    impatient = training(epochs=99, patience=1)
+    finish_epoch(impatient, 50.0)
+    finish_epoch(impatient, 50.0)
+    assert impatient.is_finished
+
+
+def test_an_epoch_that_time_cut_off_is_not_counted():
+    module = training()
+    module.batches_in_epoch, module.progress.batch = 4, 3
+    module.end_epoch({"UAS": 0.0, "LAS": 1.0})
+    assert (module.progress.epoch, module.progress.batch) == (0, 3)
+
+
+def test_it_begins_where_the_checkpoint_says(tmp_path):
+    first = training()
+    with torch.no_grad():
+        first.model.root.fill_(7)
+    tensors = {"weights": first.model.state_dict(), "average": {}, "best": {}, "optimizer": {}}
+    write(tmp_path, Checkpoint(Progress(epoch=2, batch=1, step=9), tensors))
+    second = training(checkpoint=newest(tmp_path))
+    assert second.model.root.unique().tolist() == [7.0]
+    assert (second.progress.epoch, second.progress.batch, second.progress.step) == (2, 1, 9)
+    assert second.average.weights["root"].unique().tolist() == [7.0]
+
+
+def test_frozen_weights_are_not_optimised():
+    module = training(Tagger)
+    optimised = {
+        id(value) for group in module.configure_optimizers().param_groups for value in group["params"]
+    }
+    assert id(module.model.score.weight) in optimised
+    assert id(module.model.crf.transition) not in optimised
