@@ -2,7 +2,12 @@
 
 import os
 
+import hypothesis
 import pytest
+
+# The first call of a kernel compiles it, and machines are shared: an example has no deadline.
+hypothesis.settings.register_profile("strukt", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("strukt")
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores: one thread each, before torch is imported
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):

@@ -28,22 +28,28 @@ def logsumexp(x: Tensor, dim: int) -> Tensor:
     Example:
         >>> x = torch.full((2, 3), NEG_INF, requires_grad=True)
         >>> logsumexp(x, -1)
-        tensor([-inf, -inf], grad_fn=<AddBackward0>)
+        tensor([-inf, -inf], grad_fn=<SqueezeBackward1>)
         >>> torch.autograd.grad(logsumexp(x, -1).sum(), x)[0].sum()
         tensor(0.)
     """
-    top = x.detach().amax(dim, keepdim=True)
-    top = torch.where(top == NEG_INF, torch.zeros_like(top), top)
-    total = (x - top).exp().sum(dim)
-    some = total > 0
-    log_total = torch.where(some, torch.where(some, total, torch.ones_like(total)).log(), NEG_INF)
-    return log_total + top.squeeze(dim)
+    _, log_total, top = _shifted(x, dim)
+    return (log_total + top).squeeze(dim)
 
 
 def log_softmax(x: Tensor, dim: int) -> Tensor:
     """Log-probabilities over ``dim``; where every entry is -inf they all stay -inf."""
-    total = logsumexp(x, dim).unsqueeze(dim)
-    return x - torch.where(total == NEG_INF, torch.zeros_like(total), total)
+    shifted, log_total, _ = _shifted(x, dim)
+    return shifted - torch.where(log_total == NEG_INF, torch.zeros_like(log_total), log_total)
+
+
+def _shifted(x: Tensor, dim: int) -> tuple[Tensor, Tensor, Tensor]:
+    """x less its maximum, the log of the summed exponentials of that, and the maximum (0 for -inf)."""
+    top = x.detach().amax(dim, keepdim=True)
+    top = torch.where(top == NEG_INF, torch.zeros_like(top), top)
+    shifted = x - top
+    total = shifted.exp().sum(dim, keepdim=True)
+    some = total > 0
+    return shifted, torch.where(some, torch.where(some, total, torch.ones_like(total)).log(), NEG_INF), top
 
 
 def _surprise(log_probability: Tensor) -> Tensor:

@@ -109,9 +109,9 @@ def question(case: Case) -> Question:
     )
 
 
-def truth(case: Case, operator: Operator, asked: Question) -> Tensor:
-    """The operator's value for every item, by enumeration."""
-    items = zip(case.indices, case.tables, rival(case).tables, strict=True)
+def truth(case: Case, operator: Operator, asked: Question, others: Case | None = None) -> Tensor:
+    """The operator's value for every item, by enumeration; `others` holds the scores of `asked.other`."""
+    items = zip(case.indices, case.tables, (others or rival(case)).tables, strict=True)
     return case.stack([operator.of(table, asked.at(index, other)) for index, table, other in items])
 
 

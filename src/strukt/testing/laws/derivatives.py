@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -11,29 +11,36 @@ from torch.autograd import grad, gradcheck, gradgradcheck
 
 from strukt.testing.comparison import agree, demand
 from strukt.testing.law import law
-from strukt.testing.operators import Operator, question, rival, smooth_operators
+from strukt.testing.operators import Operator, Question, question, rival, smooth_operators, truth
 from strukt.testing.patterns import forbid_at_random
 from strukt.testing.subject import Case, Subject
 
 
 @law()
-def first_derivatives_are_right(subject: Subject) -> None:
-    """Gradcheck of every smooth operator, with lengths 3, 1 and 0 and with forbidden parts."""
-    for case in _small_cases(subject):
+def derivatives_pass_numerical_checks(subject: Subject) -> None:
+    """Gradcheck and gradgradcheck of every smooth operator, with lengths 3, 1 and 0 and with forbidden parts."""
+    small = subject.case((3,), size=3, lengths=[3, 1, 0])
+    for case in (small, forbid_at_random(small)):
         for operator in smooth_operators(case):
-            function, inputs = _as_function(case, operator)
-            right = gradcheck(function, inputs, raise_exception=False)
-            demand(right, case, f"{operator.name}: the gradient agrees with finite differences")
+            inputs = _Inputs.of(case)
+            function = partial(inputs.value, operator)
+            first = gradcheck(function, inputs.leaves, fast_mode=True, raise_exception=False)
+            demand(first, case, f"{operator.name}: the gradient agrees with finite differences")
+            second = gradgradcheck(function, inputs.leaves, fast_mode=True, raise_exception=False)
+            demand(second, case, f"{operator.name}: second derivatives agree with finite differences")
 
 
 @law()
-def second_derivatives_are_right(subject: Subject) -> None:
-    """Gradgradcheck of every smooth operator, with lengths 3, 1 and 0 and with forbidden parts."""
-    for case in _small_cases(subject):
+def derivatives_agree_with_enumeration(subject: Subject) -> None:
+    """First and second derivatives of a random combination of every smooth operator's values."""
+    for case in (subject.case(), forbid_at_random(subject.case())):
         for operator in smooth_operators(case):
-            function, inputs = _as_function(case, operator)
-            right = gradgradcheck(function, inputs, fast_mode=True, raise_exception=False)
-            demand(right, case, f"{operator.name}: second derivatives agree with finite differences")
+            inputs = _Inputs.of(case)
+            found = inputs.derivatives(inputs.value(operator, *inputs.leaves))
+            true = inputs.derivatives(inputs.truth(operator))
+            for order, (actual, expected) in enumerate(zip(found, true, strict=True), start=1):
+                close = torch.allclose(actual, expected, rtol=1e-9, atol=1e-9)
+                demand(close, case, f"{operator.name}: derivative {order} agrees with enumeration")
 
 
 @law("log_partition", "marginals")
@@ -106,25 +113,47 @@ def forbidden_parts_have_zero_derivatives(subject: Subject) -> None:
             _demand_zero(case, f"{operator.name}: second derivative", second)
 
 
-def _small_cases(subject: Subject) -> tuple[Case, Case]:
-    case = subject.case((3,), size=3, lengths=[3, 1, 0])
-    return case, forbid_at_random(case)
+@dataclass(frozen=True)
+class _Inputs:
+    """All that an operator is differentiable in: the scores, those of the other distribution, the values."""
 
+    case: Case
+    others: Case
+    asked: Question
 
-def _as_function(case: Case, operator: Operator) -> tuple[Callable[..., Tensor], list[Tensor]]:
-    """The operator as a function of the scores, and of the second scores or the values if it reads them."""
-    asked = question(case)
-    others = rival(case)
-    own = len(case.scores)
+    @classmethod
+    def of(cls, case: Case) -> _Inputs:
+        asked = question(case)
+        return cls(case.leaves(), rival(case).leaves(), replace(asked, values=asked.values.requires_grad_()))
 
-    def function(*inputs: Tensor) -> Tensor:
-        distribution = case.with_scores(inputs[:own]).distribution()
-        other = others.with_scores(inputs[own:-1]).distribution()
-        return operator.of(distribution, replace(asked, values=inputs[-1], other=other))
+    @property
+    def leaves(self) -> tuple[Tensor, ...]:
+        return (*self.case.scores, *self.others.scores, self.asked.values)
 
-    return function, [
-        tensor.detach().clone().requires_grad_() for tensor in (*case.scores, *others.scores, asked.values)
-    ]
+    def value(self, operator: Operator, *leaves: Tensor) -> Tensor:
+        """What the distribution says, as a function of `leaves`."""
+        own = len(self.case.scores)
+        other = self.others.with_scores(leaves[own:-1]).distribution()
+        distribution = self.case.with_scores(leaves[:own]).distribution()
+        return operator.of(distribution, replace(self.asked, values=leaves[-1], other=other))
+
+    def truth(self, operator: Operator) -> Tensor:
+        """What the tables say."""
+        return truth(self.case, operator, self.asked, self.others)
+
+    def derivatives(self, value: Tensor) -> tuple[Tensor, Tensor]:
+        """The gradient of a random combination of the entries, and that of a random combination of its entries."""
+        generator = torch.Generator().manual_seed(4)
+        combined, found = value, []
+        for _ in range(2):
+            weights = torch.randn(combined.shape, generator=generator, dtype=combined.dtype)
+            total = (weights * combined).sum() + sum(
+                0.0 * leaf.nan_to_num(neginf=0).sum() for leaf in self.leaves
+            )
+            gradients = grad(total, self.leaves, create_graph=True, materialize_grads=True)
+            combined = torch.cat([gradient.flatten() for gradient in gradients])
+            found.append(combined)
+        return found[0], found[1]
 
 
 def _demand_zero(case: Case, what: str, derivatives: tuple[Tensor, ...]) -> None:

@@ -1,0 +1,51 @@
+"""Checks of values: what they say, and that they also run under vmap."""
+
+import pytest
+import torch
+
+from strukt.errors import InfeasibleError
+from strukt.kernels import guards
+from strukt.kernels.guards import UNBOUNDED
+
+
+def test_scores_may_be_minus_infinity_and_anything_in_the_padding():
+    scores = torch.tensor([[0.0, -torch.inf, torch.nan], [1.0, 2.0, 3.0]])
+    guards.require_scores(scores, torch.tensor([2, 3]), [0], "unary")
+
+
+@pytest.mark.parametrize("wrong", [torch.nan, torch.inf])
+def test_wrong_scores_are_named_with_their_place(wrong):
+    scores = torch.zeros(2, 3, 2)
+    scores[1, 2, 0] = wrong
+    with pytest.raises(ValueError, match=rf"unary holds {wrong} at batch item 1, position \(2, 0\)"):
+        guards.require_scores(scores, torch.tensor([3, 3]), [0, UNBOUNDED], "unary")
+
+
+def test_wrong_lengths_are_named():
+    with pytest.raises(ValueError, match=r"between 0 and 3.*got 4 for batch item 1, 2"):
+        guards.require_lengths(torch.tensor([3, 4, -1]), 3)
+
+
+def test_infeasible_items_are_named():
+    scores = torch.full((8,), -torch.inf)
+    scores[3] = 0.0
+    with pytest.raises(InfeasibleError, match="batch item 0, 1, 2, 4, 5 and 2 more"):
+        guards.require_feasible(torch.zeros(8, 2), scores)
+
+
+def test_guards_see_through_vmap():
+    def guarded(lengths: torch.Tensor) -> torch.Tensor:
+        guards.require_lengths(lengths, 3)
+        return lengths
+
+    assert torch.func.vmap(guarded)(torch.tensor([[1, 2], [3, 0]])).shape == (2, 2)
+    with pytest.raises(ValueError, match="got 9"):
+        torch.func.vmap(guarded)(torch.tensor([[1, 2], [3, 9]]))
+
+
+def test_within_combines_the_axes():
+    mask = guards.within(torch.tensor([1, 2]), torch.Size([2, 3]), [0, 1])
+    assert mask.tolist() == [
+        [[True, True, False], [False, False, False]],
+        [[True, True, True], [True, True, True]],
+    ]
