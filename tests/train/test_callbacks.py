@@ -1,0 +1,81 @@
+"""Checkpoints, time limit, final model and display, around trainings that are cut short."""
+
+import json
+
+import pytest
+from tests import tiny_corpora
+
+from strukt.train import resume
+from strukt.train.fit import fit
+
+TRAIN, DEV = tiny_corpora.trees(40), tiny_corpora.trees(8, seed=1)
+
+
+def config(**options):
+    config = tiny_corpora.tag_config()
+    config.trainer.epochs = 3
+    for name, value in options.items():
+        setattr(config.trainer, name, value)
+    return config
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """The positions of all checkpoints that a training writes."""
+    positions, write = [], resume.write
+
+    def noting(folder, checkpoint):
+        positions.append((checkpoint.progress.epoch, checkpoint.progress.batch, checkpoint.progress.step))
+        write(folder, checkpoint)
+
+    monkeypatch.setattr(resume, "write", noting)
+    return positions
+
+
+def test_checkpoints_come_every_so_many_steps_and_after_each_epoch(tmp_path, written):
+    history = fit("tag", config(checkpoint_steps=4), tmp_path / "m", train=TRAIN, dev=DEV)["history"]
+    ends = [scores["step"] for scores in history]
+    in_between = [step for step in range(4, ends[-1], 4) if step not in ends]
+    assert [step for _, _, step in written] == sorted(ends + in_between)
+    assert all(batch == 0 for _, batch, step in written if step in ends)
+    assert all(batch > 0 for _, batch, step in written if step in in_between)
+
+
+def test_when_time_is_up_the_model_is_saved_and_the_checkpoint_kept(tmp_path, written):
+    results = fit("tag", config(max_minutes=1e-9), tmp_path / "m", train=TRAIN, dev=DEV)
+    assert written == [(0, 1, 1)]
+    assert resume.newest(tmp_path / "m" / "training" / "checkpoints").progress.step == 1
+    assert json.loads((tmp_path / "m" / "metrics.json").read_text()) == results
+    assert (tmp_path / "m" / "format.json").exists()
+
+
+def test_the_best_epoch_is_named_not_the_last(tmp_path):
+    results = fit("tag", config(epochs=6), tmp_path / "m", train=TRAIN, dev=DEV)
+    best = max(scores["accuracy"] for scores in results["history"])
+    first = next(scores for scores in results["history"] if scores["accuracy"] == best)
+    assert results["dev"] == first
+
+
+def test_where_there_is_no_terminal_only_scores_are_shown(tmp_path, capfd):
+    results = fit("tag", config(), tmp_path / "m", train=TRAIN, dev=DEV)
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) == 3
+    for number, (line, scores) in enumerate(zip(lines, results["history"], strict=True), start=1):
+        assert line.startswith(
+            f"epoch   {number}  loss {scores['loss']:.4f}  accuracy {scores['accuracy']:.2f}"
+        )
+    assert any("(best)" in line for line in lines)
+    assert "\x1b" not in "".join(lines)
+
+
+def test_the_learning_rate_falls_to_zero(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    options = config(epochs=8)
+    fit("tag", options, tmp_path / "m", train=TRAIN, dev=DEV)
+    curves = EventAccumulator(str(tmp_path / "m" / "training" / "log")).Reload()
+    rates = [point.value for point in curves.Scalars("learning_rate")]
+    assert len(rates) >= 3
+    assert rates[0] == max(rates) <= options.optimizer.learning_rate
+    assert rates == sorted(rates, reverse=True)
+    assert rates[-1] < rates[0] / 2
