@@ -125,7 +125,7 @@ class FromWords(Encoder):
 
         Example:
             >>> from strukt.tasks.config import EncoderConfig
-            >>> vocabularies = {"words": Vocabulary(["a", "b"]), "characters": Vocabulary(["a", "b"])}
+            >>> vocabularies = {"words": Vocabulary.count("ab"), "characters": Vocabulary.count("aB")}
             >>> inputs = FromWords(EncoderConfig(), vocabularies).inputs([["a", "B", "a"], ["B"]])
             >>> inputs["form"]
             tensor([[0, 1, 0],

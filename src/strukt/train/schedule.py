@@ -18,7 +18,7 @@ def rate(done: float, warmup: float) -> float:
         warmup: The part in which the rate rises.
 
     Example:
-        >>> [rate(done, warmup=0.1) for done in (0.05, 0.1, 0.55, 1.0)]
+        >>> [rate(done, warmup=0.5) for done in (0.25, 0.5, 0.75, 1.0)]
         [0.5, 1.0, 0.5, 0.0]
     """
     if done < warmup:
