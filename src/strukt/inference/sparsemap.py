@@ -21,6 +21,9 @@ from torch import Tensor
 
 Array = npt.NDArray[Any]
 
+NEGLIGIBLE = 1e-12
+"""Structures of no larger weight are dropped."""
+
 
 @dataclass(frozen=True)
 class SparseMAP:
@@ -64,7 +67,7 @@ def sparsemap(
     used = (events >= 0).flatten(2).any(-1) | (torch.arange(len(events), device=main.device) == 0)[:, None]
     parts = to_parts(events) * used.reshape(*used.shape, *(1,) * (main.dim() - 1))
     scores = torch.where(used, score(events), torch.zeros((), dtype=main.dtype, device=main.device))
-    weights = _weights(parts.flatten(2).transpose(0, 1), scores.T, used.T)
+    weights = _weights(parts.flatten(2).transpose(0, 1), scores.T, used.T).clamp(min=0.0)
     marginals = torch.einsum("bk,kb...->b...", weights, parts)
     return SparseMAP(marginals, weights, events.movedim(0, 1))
 
@@ -147,21 +150,40 @@ class _ActiveSet:
         self._solve()
 
     def _solve(self) -> None:
-        """Go to the best point of the affine hull; where a weight becomes negative, stop there and drop it."""
+        """Go to the best point of the affine hull; where a weight would vanish on the way, drop it and go on."""
         while True:
-            target = self._affine_weights()
-            falling = target <= 0.0
-            if not falling.any():
-                self._weights = target
-                return
-            drop = self._weights[falling] - target[falling]
-            steps = np.where(drop > 0.0, self._weights[falling] / np.where(drop > 0.0, drop, 1.0), 0.0)
-            step = min(1.0, float(steps.min()))
-            self._weights = self._weights + step * (target - self._weights)
-            leaving = int(np.flatnonzero(falling)[int(steps.argmin())])
-            del self.events[leaving], self._parts[leaving], self._scores[leaving]
-            self._weights = np.delete(self._weights, leaving).clip(0.0)
-            self._weights /= self._weights.sum()
+            direction = self._free_direction()
+            if direction is None:
+                target = self._affine_weights()
+                if (target > NEGLIGIBLE).all():
+                    self._weights = target
+                    return
+                direction = target - self._weights
+            self._step_to_the_border(direction)
+
+    def _free_direction(self) -> Array | None:
+        """A change of the weights that keeps the point and does not lower the scores, if there is one."""
+        rows = np.column_stack([np.stack(self._parts), np.ones(len(self._parts))])
+        values, vectors = np.linalg.eigh(rows @ rows.T)
+        free = vectors[:, values < 1e-10 * max(1.0, values[-1])]
+        if not free.shape[1]:
+            return None
+        gain = free.T @ np.array(self._scores)
+        direction: Array = (
+            free @ gain if np.abs(gain).max() > 1e-12 * max(map(abs, self._scores)) else free[:, 0]
+        )
+        return direction
+
+    def _step_to_the_border(self, direction: Array) -> None:
+        """Follow a direction until the first weight vanishes, and drop that structure."""
+        falling = direction < 0.0
+        steps = np.full(len(direction), np.inf)
+        steps[falling] = self._weights[falling] / -direction[falling]
+        leaving = int(steps.argmin())
+        self._weights = (self._weights + steps[leaving] * direction).clip(0.0)
+        del self.events[leaving], self._parts[leaving], self._scores[leaving]
+        self._weights = np.delete(self._weights, leaving)
+        self._weights /= self._weights.sum()
 
     def _affine_weights(self) -> Array:
         """The stationary point of the program when weights need only sum to one."""
@@ -170,5 +192,5 @@ class _ActiveSet:
         system = np.ones((k + 1, k + 1))
         system[:k, :k] = parts @ parts.T
         system[k, k] = 0.0
-        found: Array = np.linalg.lstsq(system, np.append(self._scores, 1.0), rcond=None)[0]
+        found: Array = np.linalg.solve(system, np.append(self._scores, 1.0))
         return found[:k]

@@ -5,6 +5,9 @@ They read data, which a traced program cannot branch on: a graph that ``torch.co
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -18,8 +21,7 @@ def _items(mask: Tensor) -> str:
     return ", ".join(map(str, found[:5])) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
 
 
-@torch.library.custom_op("strukt::require_feasible", mutates_args=())
-def _require_feasible(events: Tensor, scores: Tensor) -> Tensor:
+def _check_feasible(events: Tensor, scores: Tensor) -> Tensor:
     infeasible = scores == -torch.inf
     if bool(infeasible.any()):
         raise InfeasibleError(
@@ -29,8 +31,7 @@ def _require_feasible(events: Tensor, scores: Tensor) -> Tensor:
     return events.clone()
 
 
-@torch.library.custom_op("strukt::require_scores", mutates_args=())
-def _require_scores(scores: Tensor, lengths: Tensor, extents: list[int], name: str) -> Tensor:
+def _check_scores(scores: Tensor, lengths: Tensor, extents: list[int], name: str) -> Tensor:
     top = scores.numpy().max(initial=-torch.inf) if scores.device.type == "cpu" else scores.amax()
     if not top < torch.inf:
         wrong = ~(scores < torch.inf) & within(lengths, scores.shape[1:], extents)
@@ -43,8 +44,7 @@ def _require_scores(scores: Tensor, lengths: Tensor, extents: list[int], name: s
     return scores.new_empty(len(scores))
 
 
-@torch.library.custom_op("strukt::require_lengths", mutates_args=())
-def _require_lengths(lengths: Tensor, longest: int) -> Tensor:
+def _check_lengths(lengths: Tensor, longest: int) -> Tensor:
     wrong = (lengths < 0) | (lengths > longest)
     if bool(wrong.any()):
         raise ValueError(
@@ -54,48 +54,44 @@ def _require_lengths(lengths: Tensor, longest: int) -> Tensor:
     return lengths.clone()
 
 
-@torch.library.custom_op("strukt::require_structures", mutates_args=())
-def _require_structures(events: Tensor, valid: Tensor, kind: str) -> Tensor:
+def _check_structures(events: Tensor, valid: Tensor, kind: str) -> Tensor:
     if not bool(valid.all()):
         wrong = events.reshape(valid.numel(), -1)[~valid.reshape(-1)][0].tolist()
         raise ValueError(f"the event {wrong} is not {kind}")
     return valid.clone()
 
 
-_require_feasible.register_fake(lambda events, scores: torch.empty_like(events))
-_require_scores.register_fake(lambda scores, lengths, extents, name: scores.new_empty(len(scores)))
-_require_lengths.register_fake(lambda lengths, longest: torch.empty_like(lengths))
-_require_structures.register_fake(lambda events, valid, kind: torch.empty_like(valid))
+def _guard(name: str, schema: str, check: Callable[..., Tensor]) -> Callable[..., None]:
+    """A check that calls its function as it is, or from inside an operator where data cannot be read."""
+    torch.library.custom_op(f"strukt::{name}", check, mutates_args=(), schema=schema)
+    operator = constant_function(getattr(torch.ops.strukt, name).default)
 
-_feasible, _scores, _lengths, _structures = (
-    constant_function(getattr(torch.ops.strukt, name).default)
-    for name in ("require_feasible", "require_scores", "require_lengths", "require_structures")
+    def guard(*arguments: Any) -> None:
+        if torch.compiler.is_compiling():
+            return
+        try:
+            check(*arguments)
+        except RuntimeError:  # tensors of torch.func.vmap, which hide their data
+            operator.apply(*arguments)
+
+    return guard
+
+
+require_feasible = _guard("require_feasible", "(Tensor events, Tensor scores) -> Tensor", _check_feasible)
+"""``(events, scores)``: raise InfeasibleError if the best score ``(batch,)`` of some item is -inf."""
+
+require_scores = _guard(
+    "require_scores", "(Tensor scores, Tensor lengths, int[] extents, str name) -> Tensor", _check_scores
 )
+"""``(scores, lengths, extents, name)``: raise ValueError for NaN and +inf within the lengths; see `within`."""
 
+require_lengths = _guard("require_lengths", "(Tensor lengths, int longest) -> Tensor", _check_lengths)
+"""``(lengths, longest)``: raise ValueError for a length out of range."""
 
-def require_feasible(events: Tensor, scores: Tensor) -> None:
-    """Raise InfeasibleError if the best score ``(batch,)`` of some item is -inf."""
-    if not torch.compiler.is_compiling():
-        _feasible.apply(events, scores)
-
-
-def require_scores(scores: Tensor, lengths: Tensor, extents: list[int], name: str) -> None:
-    """Raise ValueError for NaN and +inf within the lengths; ``extents`` as in `within`."""
-    if not torch.compiler.is_compiling():
-        _scores.apply(scores, lengths, extents, name)
-
-
-def require_lengths(lengths: Tensor, longest: int) -> None:
-    """Raise ValueError for a length out of range."""
-    if not torch.compiler.is_compiling():
-        _lengths.apply(lengths, longest)
-
-
-def require_structures(events: Tensor, valid: Tensor, kind: str) -> None:
-    """Raise ValueError if some event is not ``valid``, that is, not of this kind."""
-    if not torch.compiler.is_compiling():
-        _structures.apply(events, valid, kind)
-
+require_structures = _guard(
+    "require_structures", "(Tensor events, Tensor valid, str kind) -> Tensor", _check_structures
+)
+"""``(events, valid, kind)``: raise ValueError if some event is not valid, that is, not of this kind."""
 
 UNBOUNDED = 1 << 40
 """The extent of an axis that does not grow with the length."""

@@ -199,17 +199,11 @@ def _forward(
 
 
 @kernel
-def _beta_step(matrix: Array, row: Array, chart: Array, t: int, right: Array, beta: Array) -> None:
+def _beta_step(transposed: Array, row: Array, mass: float, right: Array, beta: Array) -> None:
     """From beta at t + 1 to beta at t; ``right`` keeps weight times beta over the normaliser at t + 1."""
-    c = beta.shape[0]
-    mass = chart[t + 1, c]
-    for j in range(c):
+    for j in range(beta.shape[0]):
         right[j] = row[0, j] * beta[j] / mass
-    for i in range(c):
-        total = 0.0
-        for j in range(c):
-            total += matrix[i, j] * right[j]
-        beta[i] = total
+    _multiply(right, transposed, beta)
 
 
 @kernel
@@ -241,6 +235,7 @@ def _backward_shared(
     batch, n, c = unary.shape
     groups = transition.shape[0]
     matrix = np.empty((c, c))
+    transposed = np.empty((c, c))
     row = np.empty((1, c))
     beta = np.empty(c)
     right = np.empty((n, c))
@@ -252,12 +247,13 @@ def _backward_shared(
         group = b * groups // batch
         if group != loaded:
             _weights(transition[group, 0], matrix)
+            transposed[:, :] = matrix.T
             loaded = group
         beta[:] = 1.0
         for t in range(length - 1, -1, -1):
             if t < length - 1:
                 _weights(unary[b, t + 1 : t + 2], row)
-                _beta_step(matrix, row, chart[b], t, right[t], beta)
+                _beta_step(transposed, row, chart[b, t + 1, c], right[t], beta)
             for i in range(c):
                 tags[b, t, i] = weights[b] * chart[b, t, i] * beta[i]
         slot = start % expected.shape[0]
@@ -287,6 +283,7 @@ def _backward_per_step(
     """Tag marginals and the marginal of every transition at every step."""
     batch, _, c = unary.shape
     matrix = np.empty((c, c))
+    transposed = np.empty((c, c))
     row = np.empty((1, c))
     beta = np.empty(c)
     right = np.empty(c)
@@ -299,7 +296,8 @@ def _backward_per_step(
             if t < length - 1:
                 _weights(transition[b * transition.shape[0] // batch, t], matrix)
                 _weights(unary[b, t + 1 : t + 2], row)
-                _beta_step(matrix, row, chart[b], t, right, beta)
+                transposed[:, :] = matrix.T
+                _beta_step(transposed, row, chart[b, t + 1, c], right, beta)
                 for i in range(c):
                     alpha = weights[b] * chart[b, t, i]
                     for j in range(c):

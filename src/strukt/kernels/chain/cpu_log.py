@@ -36,11 +36,17 @@ def _enter_max(alpha: Array, transition: Array, out: Array) -> None:
     """out[j] = max_i(alpha[i] + transition[i, j])."""
     c = out.shape[0]
     out[:] = -np.inf
-    for i in range(c):
-        a = alpha[i]
+    i = 0
+    while i + 3 < c:  # four rows at a time save loads and stores of ``out``
         for j in range(c):
-            value = a + transition[i, j]
-            out[j] = value if value > out[j] else out[j]
+            first = max(alpha[i] + transition[i, j], alpha[i + 1] + transition[i + 1, j])
+            second = max(alpha[i + 2] + transition[i + 2, j], alpha[i + 3] + transition[i + 3, j])
+            out[j] = max(out[j], max(first, second))
+        i += 4
+    while i < c:
+        for j in range(c):
+            out[j] = max(out[j], alpha[i] + transition[i, j])
+        i += 1
 
 
 @kernel

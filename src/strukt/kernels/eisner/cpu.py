@@ -78,34 +78,35 @@ def _run(function: Any, arcs: Tensor, lengths: Tensor, single_root: bool, *array
 
 
 @kernel
-def _word_weights(semiring: int, arcs: Array, m: int, weights: Array, root: Array) -> float:
-    """Fill column m of ``weights[h, m]`` and ``root[m]``; gives what the scores were shifted by."""
-    n = root.shape[0]
-    top = np.float64(arcs[m, 0])
-    for h in range(n):
-        if h != m:
-            top = max(top, np.float64(arcs[m, h + 1]))
-    shift = top
-    if semiring == PROBABILITY and top > -np.inf:
-        mass = exp(arcs[m, 0] - top)
-        for h in range(n):
-            if h != m:
-                mass += exp(arcs[m, h + 1] - top)
-        shift = top + np.log(mass)
-    base = shift if shift > -np.inf else 0.0
-    root[m] = exp(arcs[m, 0] - base) if semiring == PROBABILITY else arcs[m, 0] - base
-    for h in range(n):
-        score = arcs[m, h + 1] - base
-        weights[h, m] = exp(score) if semiring == PROBABILITY else score
-    return shift
+def _word_weights(semiring: int, arcs: Array, m: int, weights: Array) -> float:
+    """Weights of the heads of word m, 0 the root, in a row; gives what the scores were shifted by."""
+    heads = weights.shape[0]
+    for h in range(heads):
+        weights[h] = arcs[m, h]
+    weights[m + 1] = -np.inf
+    top = -np.inf
+    for h in range(heads):
+        top = max(top, weights[h])
+    if top == -np.inf or semiring != PROBABILITY:
+        for h in range(heads):
+            weights[h] = weights[h] - top if top > -np.inf else zero(semiring)
+        return top
+    mass = 0.0
+    for h in range(heads):
+        weight = exp(weights[h] - top)
+        weights[h] = weight
+        mass += weight
+    for h in range(heads):
+        weights[h] /= mass
+    return top + np.log(mass)  # type: ignore[no-any-return]
 
 
 @kernel
-def _load(semiring: int, arcs: Array, weights: Array, root: Array) -> float:
-    """Weights of all arcs; gives the sum of the shifts, -inf if some word can have no head."""
+def _load(semiring: int, arcs: Array, weights: Array) -> float:
+    """``weights[m, h]`` of all arcs; gives the sum of the shifts, -inf if some word can have no head."""
     shift = 0.0
-    for m in range(root.shape[0]):
-        shift += _word_weights(semiring, arcs, m, weights, root)
+    for m in range(weights.shape[0]):
+        shift += _word_weights(semiring, arcs, m, weights[m])
     return shift
 
 
@@ -119,30 +120,27 @@ def _half_trees(semiring: int, weights: Array, chart: Array) -> None:
     for width in range(1, n):
         for i in range(n - width):
             j = i + width
-            joined = dot(semiring, right[i, i:j], left[j, i + 1 : j + 1])
-            open_[i, j] = weigh(semiring, joined, weights[i, j])
-            open_[j, i] = weigh(semiring, joined, weights[j, i])
-            right[i, j] = right[j, i] = dot(semiring, open_[i, i + 1 : j + 1], right[j, i + 1 : j + 1])
-            left[i, j] = left[j, i] = dot(semiring, left[i, i:j], open_[j, i:j])
+            joined = dot(semiring, right, i, left, j, i, j, 1)
+            open_[i, j] = weigh(semiring, joined, weights[j, i + 1])
+            open_[j, i] = weigh(semiring, joined, weights[i, j + 1])
+            right[i, j] = right[j, i] = dot(semiring, open_, i, right, j, i + 1, j + 1, 0)
+            left[i, j] = left[j, i] = dot(semiring, left, i, open_, j, i, j, 0)
 
 
 @kernel
 def _tree_total(semiring: int, arcs: Array, single_root: bool, chart: Array) -> float:
     """Fill the chart of one sentence, all of ``arcs``; gives the log of the total."""
     n = arcs.shape[0]
-    weights = np.empty((n, n))
-    root = np.empty(n)
-    shift = _load(semiring, arcs, weights, root)
+    weights = np.empty((n, n + 1))
+    shift = _load(semiring, arcs, weights)
     if shift == -np.inf:
         chart[0, 0, 0] = one(LOG)
         return -np.inf
     _half_trees(semiring, weights, chart)
-    totals = np.empty(n + 1)
-    attached = np.empty(n)
-    cpu_tree.attach_to_root(semiring, root, chart, single_root, totals, attached)
+    totals, _ = cpu_tree.attach_to_root(semiring, weights, chart, single_root)
     if semiring != PROBABILITY:
-        return float(shift + totals[n])
-    return float(shift + np.log(totals[n])) if totals[n] > SMALLEST else np.nan
+        return float(shift + totals[0, n])
+    return float(shift + np.log(totals[0, n])) if totals[0, n] > SMALLEST else np.nan
 
 
 @kernel
@@ -173,64 +171,37 @@ def _outside(
             continue
         spans = chart[b, :, :n, :n]
         semiring = PROBABILITY if spans[0, 0, 0] == one(PROBABILITY) else LOG
-        arc_weights = np.empty((n, n))
-        root = np.empty(n)
-        if _load(semiring, arcs[b, :n, : n + 1], arc_weights, root) == -np.inf:
+        arc_weights = np.empty((n, n + 1))
+        if _load(semiring, arcs[b, :n, : n + 1], arc_weights) == -np.inf:
             continue
         mass[:, :n, :n] = 0.0
-        root_mass = cpu_tree.root_outside(semiring, root, spans, single_root, mass[:, :n, :n])
-        if root_mass[0] < 0.0:
+        root_mass = cpu_tree.root_outside(semiring, arc_weights, spans, single_root, mass[:, :n, :n])
+        if root_mass[0, 0] < 0.0:
             continue
-        _outside_spans(semiring, arc_weights, spans, mass[:, :n, :n])
+        _outside_spans(semiring, spans, mass[:, :n, :n])
         for m in range(n):
-            marginals[b, m, 0] = weights[b] * root_mass[m]
+            marginals[b, m, 0] = weights[b] * root_mass[0, m]
             for h in range(n):
                 marginals[b, m, h + 1] = weights[b] * mass[2, h, m]
 
 
 @kernel
-def _outside_spans(semiring: int, weights: Array, chart: Array, mass: Array) -> None:
+def _outside_spans(semiring: int, chart: Array, mass: Array) -> None:
     """Spread the probability of each span over the ways to make it, from wide to narrow."""
-    n = weights.shape[0]
+    n = chart.shape[1]
     right, left, open_ = chart[0], chart[1], chart[2]
     right_mass, left_mass, open_mass = mass[0], mass[1], mass[2]
     for width in range(n - 1, 0, -1):
         for i in range(n - width):
             j = i + width
-            wide = slice(i + 1, j + 1)
-            narrow = slice(i, j)
             total = right_mass[i, j] + right_mass[j, i]
-            push(
-                semiring,
-                total,
-                right[i, j],
-                open_[i, wide],
-                right[j, wide],
-                open_mass[i, wide],
-                right_mass[j, wide],
-            )
+            push(semiring, total, right[i, j], open_, i, right, j, i + 1, j + 1, 0, open_mass, right_mass)
             total = left_mass[i, j] + left_mass[j, i]
-            push(
-                semiring,
-                total,
-                left[i, j],
-                left[i, narrow],
-                open_[j, narrow],
-                left_mass[i, narrow],
-                open_mass[j, narrow],
-            )
+            push(semiring, total, left[i, j], left, i, open_, j, i, j, 0, left_mass, open_mass)
             total = open_mass[i, j] + open_mass[j, i]
             if total > 0.0:
-                joined = dot(semiring, right[i, narrow], left[j, wide])
-                push(
-                    semiring,
-                    total,
-                    joined,
-                    right[i, narrow],
-                    left[j, wide],
-                    right_mass[i, narrow],
-                    left_mass[j, wide],
-                )
+                joined = dot(semiring, right, i, left, j, i, j, 1)
+                push(semiring, total, joined, right, i, left, j, i, j, 1, right_mass, left_mass)
 
 
 @kernel
@@ -247,10 +218,9 @@ def _best(
         sentence, spans = arcs[b, :n, : n + 1], chart[:, :n, :n]
         score[b] = _tree_total(MAX, sentence, single_root, spans)
         if score[b] > -np.inf:
-            root = np.empty(n)
-            for m in range(n):
-                _word_weights(MAX, sentence, m, np.empty((n, n)), root)
-            cpu_tree.trace(MAX, root, spans, single_root, draws, heads[b, :n])
+            weights = np.empty((n, n + 1))
+            _load(MAX, sentence, weights)
+            cpu_tree.trace(MAX, weights, spans, single_root, draws, heads[b, :n])
 
 
 @kernel
@@ -270,9 +240,8 @@ def _sample(
             continue
         spans = chart[b, :, :n, :n]
         semiring = PROBABILITY if spans[0, 0, 0] == one(PROBABILITY) else LOG
-        weights = np.empty((n, n))
-        root = np.empty(n)
-        if _load(semiring, arcs[b, :n, : n + 1], weights, root) == -np.inf:
+        weights = np.empty((n, n + 1))
+        if _load(semiring, arcs[b, :n, : n + 1], weights) == -np.inf:
             continue
         for k in range(uniform.shape[1]):
-            cpu_tree.trace(semiring, root, spans, single_root, uniform[b, k], heads[b, k, :n])
+            cpu_tree.trace(semiring, weights, spans, single_root, uniform[b, k], heads[b, k, :n])

@@ -33,58 +33,72 @@ def weigh(semiring: int, value: float, weight: float) -> float:
 
 
 @kernel
-def dot(semiring: int, left: Array, right: Array) -> float:
-    """The sum of the products of two vectors."""
+def dot(semiring: int, left: Array, i: int, right: Array, j: int, first: int, last: int, shift: int) -> float:
+    """The sum of left[i, k] right[j, k + shift] over first <= k < last.
+
+    Rows and bounds instead of vectors: cutting a vector out of a matrix takes as long as a short sum.
+    """
     total = 0.0
     if semiring == PROBABILITY:
-        for k in range(left.shape[0]):
-            total += left[k] * right[k]
+        for k in range(first, last):
+            total += left[i, k] * right[j, k + shift]
         return total
     top = -np.inf
-    for k in range(left.shape[0]):
-        value = left[k] + right[k]
-        top = value if value > top else top
+    for k in range(first, last):
+        top = max(top, left[i, k] + right[j, k + shift])
     if semiring == MAX or top == -np.inf:
         return top
-    for k in range(left.shape[0]):
-        total += exp(left[k] + right[k] - top)
+    for k in range(first, last):
+        total += exp(left[i, k] + right[j, k + shift] - top)
     return top + np.log(total)  # type: ignore[no-any-return]
 
 
 @kernel
 def push(
-    semiring: int, mass: float, total: float, left: Array, right: Array, left_mass: Array, right_mass: Array
-) -> None:
+    semiring: int, mass: float, total: float, left: Array, i: int, right: Array, j: int,
+    first: int, last: int, shift: int, left_mass: Array, right_mass: Array,
+) -> None:  # fmt: skip
     """Share ``mass`` among the terms of a `dot` that gave ``total``, in proportion to their part in it."""
     if mass <= 0.0:
         return
     if semiring == PROBABILITY:
         rate = mass / total
-        for k in range(left.shape[0]):
-            share = rate * left[k] * right[k]
-            left_mass[k] += share
-            right_mass[k] += share
+        for k in range(first, last):
+            share = rate * left[i, k] * right[j, k + shift]
+            left_mass[i, k] += share
+            right_mass[j, k + shift] += share
     else:
-        for k in range(left.shape[0]):
-            share = mass * exp(left[k] + right[k] - total)
-            left_mass[k] += share
-            right_mass[k] += share
+        for k in range(first, last):
+            share = mass * exp(left[i, k] + right[j, k + shift] - total)
+            left_mass[i, k] += share
+            right_mass[j, k + shift] += share
 
 
 @kernel
-def choose(semiring: int, left: Array, right: Array, uniform: float) -> int:
-    """The best term of a `dot`, or one drawn in proportion to its part in the sum; never one of weight zero."""
-    if semiring == MAX:
-        best = 0
-        for k in range(1, left.shape[0]):
-            if left[k] + right[k] > left[best] + right[best]:
-                best = k
-        return best
-    total = dot(semiring, left, right)
-    chosen = 0
+def choose(
+    semiring: int,
+    left: Array,
+    i: int,
+    right: Array,
+    j: int,
+    first: int,
+    last: int,
+    shift: int,
+    uniform: float,
+) -> int:
+    """The k of the best term of a `dot`, or one drawn in proportion to its part; never one of weight zero."""
+    total = dot(semiring, left, i, right, j, first, last, shift)
+    chosen = first
     remaining = uniform
-    for k in range(left.shape[0]):
-        share = left[k] * right[k] / total if semiring == PROBABILITY else exp(left[k] + right[k] - total)
+    for k in range(first, last):
+        if semiring == MAX:
+            if left[i, k] + right[j, k + shift] == total:
+                return k
+            continue
+        if semiring == PROBABILITY:
+            share = left[i, k] * right[j, k + shift] / total
+        else:
+            share = exp(left[i, k] + right[j, k + shift] - total)
         if share > 0.0:
             chosen = k
             if remaining < share:

@@ -85,25 +85,25 @@ def _load(arcs: Array, single_root: bool, place: Array, weights: Array) -> float
     shift = 0.0
     root_top = -np.inf
     for m in range(n):
-        top = -np.inf
+        for h in range(n + 1):
+            weights[m, h] = arcs[m, h]
+        weights[m, m + 1] = -np.inf
+        top = 0.0 if n == 1 and single_root else -np.inf
         for h in range(first, n + 1):
-            if h != m + 1:
-                top = max(top, np.float64(arcs[m, h]))
-        if n == 1 and single_root:
-            top = 0.0
+            top = max(top, weights[m, h])
         if top == -np.inf:
             return np.nan
         mass = 1.0 if n == 1 and single_root else 0.0
         for h in range(first, n + 1):
-            if h != m + 1:
-                mass += exp(arcs[m, h] - top)
+            weights[m, h] = exp(weights[m, h] - top)
+            mass += weights[m, h]
+        for h in range(first, n + 1):
+            weights[m, h] /= mass
         base = top + np.log(mass)
         shift += base
-        weights[m, 0] = arcs[m, 0] - base
-        root_top = max(root_top, weights[m, 0])
-        for h in range(1, n + 1):
-            weights[m, h] = exp(arcs[m, h] - base)
-        weights[m, m + 1] = 0.0
+        root_top = max(root_top, arcs[m, 0] - base)
+        if single_root:
+            weights[m, 0] = arcs[m, 0] - base
     if single_root and root_top == -np.inf:
         return np.nan
     likeliest = 0
@@ -111,8 +111,9 @@ def _load(arcs: Array, single_root: bool, place: Array, weights: Array) -> float
         place[m] = m
         if weights[m, 0] > weights[likeliest, 0]:
             likeliest = m
-    for m in range(n):
-        weights[m, 0] = exp(weights[m, 0] - root_top) if single_root else exp(weights[m, 0])
+    if single_root:
+        for m in range(n):
+            weights[m, 0] = exp(weights[m, 0] - root_top)
     place[0], place[likeliest] = likeliest, 0
     if likeliest > 0:
         for h in range(n + 1):
