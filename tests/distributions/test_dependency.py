@@ -7,6 +7,7 @@ import sys
 
 import pytest
 import torch
+from scipy.stats import chisquare
 
 from strukt.distributions import NonProjectiveTree, ProjectiveTree
 from strukt.testing import brute_force
@@ -240,6 +241,18 @@ for single_root in (True, False):
 def test_sampling_ends_although_words_pull_at_each_other():
     """A random walk between such words would take e^200 steps; the process has 100 s."""
     subprocess.run([sys.executable, "-c", STRONG_CYCLES], check=True, timeout=100)
+
+
+@pytest.mark.parametrize("coupling", [3.5, 4.6])
+def test_walks_that_are_given_up_do_not_bias_the_samples(coupling):
+    """Two words that pull at each other so much that some of the random walks between them are cut short."""
+    arcs = torch.zeros(2, 3, dtype=torch.float64)
+    arcs[0, 2] = arcs[1, 1] = coupling
+    table = brute_force.non_projective_tree(2, arcs, single_root=False)
+    torch.manual_seed(0)
+    events = NonProjectiveTree(arcs, single_root=False).sample((400_000,))
+    counts = torch.stack([(events == event).all(-1).sum() for event in table.events])
+    assert chisquare(counts, 400_000 * table.log_probs.exp()).pvalue > 1e-4
 
 
 @KINDS

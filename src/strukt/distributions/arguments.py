@@ -88,6 +88,22 @@ def mask(name: str, value: Tensor, shape: torch.Size) -> None:
         raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {tuple(shape)}")
 
 
+def fitting(name: str, value: Tensor, shape: torch.Size) -> None:
+    """Check that a tensor broadcasts to a shape.
+
+    Raises:
+        ValueError: If it does not.
+    """
+    try:
+        fits = broadcast_shapes(value.shape, shape) == shape
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"{name} has shape {tuple(value.shape)}; expected one that broadcasts to {tuple(shape)}"
+        )
+
+
 def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> None:
     """Check that events are integers of shape ``sample_shape + batch_shape + event_shape``.
 

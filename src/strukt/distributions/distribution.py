@@ -148,8 +148,13 @@ class StructuredDistribution(Distribution, abc.ABC):
         return self._to_batch(self.oracles.reference.cross_entropy(scores, others, *mine[count:]))
 
     def expectation(self, values: Tensor) -> Tensor:
-        """The expected sum of ``values``, one for each main part, over the parts used: ``batch``."""
+        """The expected sum of ``values``, one for each main part, over the parts used: ``batch``.
+
+        Raises:
+            ValueError: If the values do not broadcast to the main scores.
+        """
         marginals = self.marginals
+        arguments.fitting("values", values, marginals.shape)
         used = torch.where(marginals == 0, torch.zeros_like(marginals), marginals * values)
         return used.flatten(len(self.batch_shape)).sum(-1)
 

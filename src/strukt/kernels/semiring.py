@@ -43,7 +43,7 @@ def log_softmax(x: Tensor, dim: int) -> Tensor:
 
 
 def _shifted(x: Tensor, dim: int) -> tuple[Tensor, Tensor, Tensor]:
-    """x less its maximum, the log of the summed exponentials of that, and the maximum (0 for -inf)."""
+    """Scores less their maximum, the log of the summed exponentials of that, and the maximum (0 for -inf)."""
     top = x.detach().amax(dim, keepdim=True)
     top = torch.where(top == NEG_INF, torch.zeros_like(top), top)
     shifted = x - top

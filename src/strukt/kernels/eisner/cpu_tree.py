@@ -12,7 +12,7 @@ LEFT, RIGHT = 0, 1
 
 @kernel
 def attach_to_root(semiring: int, weights: Array, chart: Array, single_root: bool) -> tuple[Array, Array]:
-    """Totals ``(1, n + 1)`` over the trees of the first 0..n words, and ``(1, n)`` ending with a child of the root."""
+    """Totals ``(1, n + 1)`` of the trees of the first 0..n words, and ``(1, n)`` up to each child of the root."""
     n = weights.shape[0]
     right, left = chart[0], chart[1]
     totals = np.empty((1, n + 1))

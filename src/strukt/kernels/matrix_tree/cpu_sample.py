@@ -21,6 +21,14 @@ from strukt.kernels.matrix_tree.cpu_log import eliminate
 Array = npt.NDArray[Any]
 
 
+def numbers_needed(n: int) -> int:
+    """Random numbers for one tree: n for the way without walks, one for the root, the rest for the walks.
+
+    The first n are kept apart, because those of a walk that was given up are no longer uniform.
+    """
+    return 17 * n + 65
+
+
 @kernel
 def draw(
     arcs: Array, lengths: Array, single_root: bool, roots: Array, feasible: Array, uniform: Array, heads: Array,
@@ -38,9 +46,9 @@ def draw(
         root = np.cumsum(roots[b, :n])
         for k in range(uniform.shape[1]):
             numbers, tree = uniform[b, k], heads[b, k, :n]
-            first = _pick(root, numbers[0]) if single_root else -1
-            if not _walk(cumulative, first, numbers[1:], tree):
-                _escape(arcs[b, :n, : n + 1], single_root, first, numbers[1:], tree)
+            first = _pick(root, numbers[n]) if single_root else -1
+            if not _walk(cumulative, first, numbers[n + 1 :], tree):
+                _escape(arcs[b, :n, : n + 1], single_root, first, numbers[:n], tree)
 
 
 @kernel
