@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 WINDOW = 512
-"""Sentences that prediction reads ahead, to batch those of similar length."""
+"""The most sentences that prediction reads ahead, to batch those of similar length."""
 
 
 @dataclass
@@ -173,8 +173,7 @@ class StructuredModel(nn.Module, ABC):
         Yields:
             The sentences with the predicted columns replaced.
         """
-        stream = iter(sentences)
-        while window := list(islice(stream, WINDOW)):
+        for window in _windows(sentences):
             yield from self._predict_window(window, probabilities)
 
     def evaluate(self, sentences: Iterable[Sentence]) -> dict[str, float]:
@@ -184,8 +183,7 @@ class StructuredModel(nn.Module, ABC):
             sentences: A corpus with gold annotation.
         """
         metric = self.metric()
-        stream = iter(sentences)
-        while window := list(islice(stream, WINDOW)):
+        for window in _windows(sentences):
             for gold, predicted in zip(window, self._predict_window(window, False), strict=True):
                 metric.update(self.observed(gold), self.observed(predicted))
         return metric.result()
@@ -217,6 +215,15 @@ class StructuredModel(nn.Module, ABC):
                 yield
         finally:
             self.train(was_training)
+
+
+def _windows(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+    """Sentences in runs of 1, 2, 4 and at last `WINDOW`, so that the first answers come at once."""
+    stream = iter(sentences)
+    size = 1
+    while window := list(islice(stream, size)):
+        yield window
+        size = min(2 * size, WINDOW)
 
 
 def _annotated(sentence: Sentence, prediction: Prediction) -> Sentence:

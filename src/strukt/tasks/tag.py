@@ -18,12 +18,12 @@ class Config(TaskConfig):
     """Options of the tagging task.
 
     Args:
-        column: The column to predict: xpos or upos of CoNLL-U, tag of two-column files; auto is xpos or tag.
+        column: The column of CoNLL-U to predict; in two-column files it is always the second.
         criterion: Each tag for itself, or all tags of a sentence together by a conditional random field.
         constraints: Tag sequences to forbid: those that break the BIO scheme, or none.
     """
 
-    column: Literal["auto", "xpos", "upos", "tag"] = "auto"
+    column: Literal["xpos", "upos"] = "xpos"
     criterion: Literal["cross-entropy", "crf"] = "cross-entropy"
     constraints: Literal["none", "bio"] = "none"
 

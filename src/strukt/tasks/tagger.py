@@ -119,9 +119,7 @@ class Tagger(StructuredModel):
 
 
 def _column(config: Config, sentence: Sentence) -> str:
-    if config.column != "auto":
-        return config.column
-    return "xpos" if isinstance(sentence, conllu.Sentence) else "tag"
+    return config.column if isinstance(sentence, conllu.Sentence) else "tag"
 
 
 def _tags(config: Config, sentence: Sentence) -> list[str]:
