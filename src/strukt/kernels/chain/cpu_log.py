@@ -148,11 +148,13 @@ def _normalised(alpha: Array, beta: Array, weight: float, out: Array) -> float:
 def viterbi(
     unary: Array, transition: Array, lengths: Array, tags: Array, score: Array, start: int, step: int
 ) -> None:
-    """The best tags. Back-pointers are not stored: the way back finds each predecessor again in O(c)."""
+    """The best tags, in the type of the scores, which are made relative to the best of each step.
+
+    Back-pointers are not stored: the way back finds each predecessor again in O(c).
+    """
     batch, n, c = unary.shape
-    best = np.empty((n, c))
-    entered = np.empty(c)
-    matrix = np.empty((c, c))
+    best = np.empty((n, c), unary.dtype)
+    entered = np.empty(c, unary.dtype)
     for b in range(start, batch, step):
         length = lengths[b]
         scores = transition[b * transition.shape[0] // batch]
@@ -161,9 +163,7 @@ def viterbi(
         for t in range(length):
             entered[:] = 0.0
             if t > 0:
-                if t == 1 or steps > 1:
-                    matrix[:, :] = scores[min(t, steps) - 1]
-                _enter_max(best[t - 1], matrix, entered)
+                _enter_max(best[t - 1], scores[min(t, steps) - 1], entered)
             for j in range(c):
                 best[t, j] = entered[j] + unary[b, t, j]
             total += _rebase(best[t])

@@ -47,7 +47,7 @@ def inside(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Te
 def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, chart: Tensor) -> Tensor:
     """The probability of each arc times the weight of its item: the shape of ``arcs``."""
     marginals = zeros(arcs)
-    _run(_outside, arcs, lengths, single_root, weights.numpy(), chart.numpy(), marginals.numpy())
+    _run(_outside, arcs, lengths, single_root, weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
     return marginals
 
 
