@@ -243,6 +243,26 @@ def test_sampling_ends_although_words_pull_at_each_other():
     subprocess.run([sys.executable, "-c", STRONG_CYCLES], check=True, timeout=100)
 
 
+@ROOTS
+def test_samples_of_strongly_coupled_words_have_the_right_frequencies(single_root):
+    """Three words in a cycle that a random walk does not leave."""
+    arcs = normal(3, 4)
+    arcs[0, 2] += 50
+    arcs[1, 3] += 50
+    arcs[2, 1] += 50
+    table = brute_force.non_projective_tree(3, arcs, single_root)
+    torch.manual_seed(0)
+    events = NonProjectiveTree(arcs, single_root=single_root).sample((2000,))
+    expected = 2000 * table.log_probs.exp()
+    counts = torch.stack([(events == event).all(-1).sum() for event in table.events])
+    assert counts[expected < 1e-6].sum() == 0
+    likely = expected > 5
+    assert (
+        chisquare(counts[likely], expected[likely] * counts[likely].sum() / expected[likely].sum()).pvalue
+        > 1e-4
+    )
+
+
 @pytest.mark.parametrize("coupling", [3.5, 4.6])
 def test_walks_that_are_given_up_do_not_bias_the_samples(coupling):
     """Two words that pull at each other so much that some of the random walks between them are cut short."""

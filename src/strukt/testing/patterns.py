@@ -72,4 +72,9 @@ def huge(case: Case) -> Case:
     return case.map(lambda score: 1e4 * torch.round(score).clamp(-1, 1))
 
 
-PATTERNS = (forbid_at_random, leave_one, tied, zero, huge)
+def steep(case: Case) -> Case:
+    """Differences of hundreds of nats, too large for probabilities in double precision."""
+    return case.map(lambda score: 300 * score)
+
+
+PATTERNS = (forbid_at_random, leave_one, tied, zero, steep, huge)

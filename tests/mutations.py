@@ -1,0 +1,162 @@
+"""Bugs to seed: each replaces a line of the package by one that is wrong.
+
+What stands on the left must occur in the file exactly as often as `count` says, and every occurrence is replaced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A replacement in a file below ``src/strukt``, and the structure whose tests must notice it."""
+
+    file: str
+    right: str
+    wrong: str
+    structure: str
+    backend: str = "cpu"
+    count: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}: {' '.join(self.right.split())} -> {' '.join(self.wrong.split())}"
+
+
+CHAIN, PLANAR, FREE = "LinearChain", "ProjectiveTree", "NonProjectiveTree"
+
+
+def chain_kernel(right: str, wrong: str, **options: int) -> Mutation:
+    return Mutation("kernels/chain/cpu_probability.py", right, wrong, CHAIN, **options)
+
+
+def chain_log_kernel(right: str, wrong: str, **options: int) -> Mutation:
+    return Mutation("kernels/chain/cpu_log.py", right, wrong, CHAIN, **options)
+
+
+def eisner_kernel(right: str, wrong: str, file: str = "cpu") -> Mutation:
+    return Mutation(f"kernels/eisner/{file}.py", right, wrong, PLANAR)
+
+
+def matrix_tree_kernel(right: str, wrong: str, file: str = "cpu") -> Mutation:
+    return Mutation(f"kernels/matrix_tree/{file}.py", right, wrong, FREE)
+
+
+def reference(file: str, right: str, wrong: str, structure: str) -> Mutation:
+    return Mutation(f"kernels/{file}.py", right, wrong, structure, "reference")
+
+
+def distribution(file: str, right: str, wrong: str, structure: str = CHAIN) -> Mutation:
+    return Mutation(f"distributions/{file}.py", right, wrong, structure)
+
+
+MUTATIONS = [
+    reference("semiring", "return (log_total + top)", "return (log_total - top)", CHAIN),
+    reference(
+        "semiring", "top = torch.where(top == NEG_INF, torch.zeros_like(top), top)", "top = 1 * top", CHAIN
+    ),
+    reference("semiring", "return shifted - torch.where(", "return shifted + torch.where(", CHAIN),
+    reference("semiring", "return values.max(dim).values", "return values.min(dim).values", CHAIN),
+    reference("semiring", "values.detach() + noise", "values.detach() - noise", CHAIN),
+    reference("semiring", "(self.k - 1, *scores.shape), NEG_INF", "(self.k - 1, *scores.shape), 0.0", CHAIN),
+    reference("semiring", "entropies + _surprise(", "entropies - _surprise(", CHAIN),
+    reference("semiring", "crosses - log_q", "crosses + log_q", CHAIN),
+    reference("chain/reference", "(position >= lengths[:, None])", "(position > lengths[:, None])", CHAIN),
+    reference("chain/reference", "following, alphas[-1])", "following, alphas[0])", CHAIN),
+    reference("chain/reference", "min(t, transition.shape[-3]) - 1", "-1", CHAIN),
+    reference("chain/reference", "_step(transition, t)), -2)", "_step(transition, t)), -1)", CHAIN),
+    reference("chain/reference", "found.append(forward[t] + beta)", "found.append(forward[t])", CHAIN),
+    reference("eisner/reference", "arcs.diagonal(-width, -2, -1)", "arcs.diagonal(width, -2, -1)", PLANAR),
+    reference("eisner/reference", "n - width, shift=1", "n - width, shift=0", PLANAR),
+    reference("eisner/reference", "[0] if single_root", "[last] if single_root", PLANAR),
+    reference("matrix_tree/reference", "weights[:, :k, k + 1, None]", "weights[:, :k, k, None]", FREE),
+    reference("matrix_tree/reference", "total_order == allowed", "total_order >= allowed", FREE),
+    reference("matrix_tree/reference", "total - expected)", "total + expected)", FREE),
+    chain_kernel("TINY = 1e-100", "TINY = 0.0"),
+    chain_kernel("z * matrix[i + 3, j]", "z * matrix[i + 2, j]"),
+    chain_kernel("        i += 4", "        i += 5"),
+    chain_kernel("return top + np.log(mass) if lost", "return np.log(mass) if lost"),
+    chain_kernel("entered[j] *= row[0, j]", "entered[j] += row[0, j]"),
+    chain_kernel(
+        "t < lengths[q] and log_partition[q] > -np.inf", "t <= lengths[q] and log_partition[q] > -np.inf"
+    ),
+    chain_kernel("log_partition[q] += top if safe", "log_partition[q] += 0.0 if safe"),
+    chain_kernel("row[0, j] * beta[j] / mass", "row[0, j] * beta[j]"),
+    chain_kernel("if t < lengths[q] - 1:", "if t < lengths[q]:"),
+    chain_kernel("for t in range(n - n % 4, n):", "for t in range(n - n % 4 + 1, n):"),
+    chain_kernel("range(block, min(block + 8, c))", "range(block, min(block + 7, c))", count=2),
+    chain_kernel("transposed[:, :] = matrix.T", "transposed[:, :] = matrix"),
+    chain_kernel("right[b - first, pairs]", "right[0, pairs]"),
+    chain_kernel("total * matrix[i, j]", "total"),
+    chain_kernel("if group != loaded:\n            _weights", "if loaded < 0:\n            _weights"),
+    chain_kernel("alpha = weights[b] * chart[b, t, i]", "alpha = chart[b, t, i]"),
+    chain_log_kernel("scores[j] -= top", "scores[j] += top"),
+    chain_log_kernel("total += shift", "total = shift"),
+    chain_log_kernel("range(lengths[b] - 2, -1, -1)", "range(lengths[b] - 2, 0, -1)"),
+    chain_log_kernel("alpha = chart[b, t, i] - log_mass", "alpha = chart[b, t, i]"),
+    chain_log_kernel("step[i, tags[t + 1]]", "step[tags[t + 1], i]"),
+    chain_log_kernel("s, i, tags[b, k, t + 1]]", "s, tags[b, k, t + 1], i]"),
+    chain_log_kernel("remaining -= weight", "remaining -= 0.0"),
+    eisner_kernel("left, j, i, j, 1)\n            open_", "left, j, i, j, 0)\n            open_"),
+    eisner_kernel(
+        "open_[j, i] = weigh(semiring, joined, weights[i, j",
+        "open_[j, i] = weigh(semiring, joined, weights[j, i",
+    ),
+    eisner_kernel("range(n - 1, 0, -1)", "range(n - 1, 1, -1)"),
+    eisner_kernel("weights[b] * mass[2, h, m]", "weights[b] * mass[2, m, h]"),
+    eisner_kernel("weights[b] * root_mass[0, m]", "root_mass[0, m]"),
+    eisner_kernel("return top + np.log(mass)", "return top"),
+    eisner_kernel("rate = mass / total", "rate = mass", "cpu_semiring"),
+    eisner_kernel(
+        "total += exp(left[i, k] + right[j, k + shift] - top)",
+        "total += exp(left[i, k] - top)",
+        "cpu_semiring",
+    ),
+    eisner_kernel("right[j, k + shift] == total", "right[j, k + shift] <= total", "cpu_semiring"),
+    eisner_kernel("remaining -= share", "remaining -= 0.0", "cpu_semiring"),
+    eisner_kernel("below = left[last, 0]", "below = left[last, last]", "cpu_tree"),
+    eisner_kernel("heads[word] = head + 1", "heads[word] = head", "cpu_tree"),
+    eisner_kernel("end = first", "end = 0", "cpu_tree"),
+    matrix_tree_kernel(
+        "for j in range(1, k + 1):\n            pivot", "for j in range(1, k):\n            pivot"
+    ),
+    matrix_tree_kernel("log_total += np.log(pivot)", "log_total = np.log(pivot)"),
+    matrix_tree_kernel("(1.0 - through if in_pivot else 0.0)", "(1.0 if in_pivot else 0.0)"),
+    matrix_tree_kernel(
+        "weights[m, likeliest + 1], weights[m, 1]", "weights[m, 1], weights[m, likeliest + 1]"
+    ),
+    matrix_tree_kernel("return shift + root_top", "return shift"),
+    matrix_tree_kernel("orders[m, h] = 1 if h == 0", "orders[m, h] = 0 if h == 0", "cpu_log"),
+    matrix_tree_kernel("path = into + weights[k, j]", "path = weights[k, j]", "cpu_log"),
+    matrix_tree_kernel("rest = 1.0 - through.sum()", "rest = 1.0", "cpu_log"),
+    matrix_tree_kernel("out[h] = exp(scores[h] - top)", "out[h] = 1.0", "cpu_sample"),
+    matrix_tree_kernel("in_tree[first + 1] = True", "in_tree[first] = True", "cpu_sample"),
+    matrix_tree_kernel("top[h] = joined", "top[h] = head", "cpu_sample"),
+    matrix_tree_kernel(
+        "graph[node, other] -= lost_score[i]", "graph[node, other] += lost_score[i]", "arborescence"
+    ),
+    matrix_tree_kernel("roots[node, other] -= lost_roots[i]", "roots[node, other] -= 0", "arborescence"),
+    matrix_tree_kernel(
+        "roots[m, h] < roots[best_m, best_h]", "roots[m, h] > roots[best_m, best_h]", "arborescence"
+    ),
+    matrix_tree_kernel(
+        "if roots == 1 or not single_root", "if roots >= 1 or not single_root", "arborescence"
+    ),
+    matrix_tree_kernel("closed[waiting] = closed[top]", "pass", "arborescence"),
+    matrix_tree_kernel("for m in range(word):", "for m in range(word - 1):", "arborescence"),
+    matrix_tree_kernel("range(count - 1, size - 1, -1)", "range(size, count)", "arborescence"),
+    distribution("distribution", "numerator - torch.where(", "numerator + torch.where("),
+    distribution("distribution", "marginals * values", "values"),
+    distribution("distribution", "main.masked_fill(forbidden, NEG_INF)", "main.masked_fill(forbidden, 0.0)"),
+    distribution(
+        "distribution", "return exact.movedim(0, axis), events", "return exact.movedim(0, axis).exp(), events"
+    ),
+    distribution("positional", "device=self.lengths.device) < self", "device=self.lengths.device) <= self"),
+    distribution("positional", "(~required | (", "(required | ("),
+    distribution("positional", "(known & self._positions)", "(self._positions)"),
+    distribution("dependency", "(roots == 1)", "(roots >= 1)", FREE),
+    distribution("dependency", "& ~crossing", "", PLANAR),
+    distribution("dependency", "range(heads.shape[-1].bit_length())", "range(1)", FREE),
+    Mutation("inference/sparsemap.py", "best(main - point)", "best(main + point)", CHAIN),
+    Mutation("inference/sparsemap.py", "right = torch.cat([scores", "right = torch.cat([-scores", CHAIN),
+]

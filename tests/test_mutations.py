@@ -1,0 +1,90 @@
+"""The suite notices every seeded bug: a fast selection of it turns red when one line of the package is wrong."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.mutations import CHAIN, MUTATIONS, PLANAR, Mutation
+
+import strukt
+
+REPOSITORY = Path(__file__).parents[1]
+LAWS = (
+    "operators_agree_with_enumeration",
+    "at_the_edge",
+    "mode_is_the_best_structure",
+    "topk_are_the_best_structures",
+    "derivatives_agree_with_enumeration",
+    "samples_have_the_right_frequencies",
+    "support_knows_structures",
+    "padding_is_never_read",
+    "infeasible_item",
+    "strongly_coupled_words",
+    "expand_repeats_the_items",
+    "sparsemap_is_optimal",
+)
+FILES = ("distributions/test_conformance", "distributions/test_dependency", "kernels/test_backends")
+BACKENDS = {CHAIN: "of_any_number_of_labels and 33-unchanged", PLANAR: "of_any_length and 9-unchanged"}
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A copy of the package, which processes import when its folder leads their path."""
+    copy = tmp_path / "strukt"
+    shutil.copytree(Path(strukt.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
+def seed(package: Path, mutation: Mutation) -> None:
+    file = package / mutation.file
+    text = file.read_text(encoding="utf-8")
+    found = text.count(mutation.right)
+    assert found == mutation.count, (
+        f"{found} times in the file, not {mutation.count}: bring the list up to date"
+    )
+    file.write_text(text.replace(mutation.right, mutation.wrong), encoding="utf-8")
+
+
+def run_selection(package: Path, structure: str, backend: str) -> "subprocess.CompletedProcess[str]":
+    """The selection on the copied package, its kernels run as plain Python."""
+    sizes = BACKENDS.get(structure, BACKENDS[PLANAR])
+    chosen = f"({' or '.join(LAWS)}) and ({structure} or test_dependency)" + (
+        f" or ({sizes})" if backend == "cpu" else ""
+    )
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-W", "ignore"]
+    command += ["-p", "tests.interpreted_kernels", "-k", chosen]
+    command += [f"tests/{file}.py" for file in FILES]
+    path = os.pathsep.join([str(package.parent), str(REPOSITORY)])
+    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    if backend == "reference":
+        environment["STRUKT_BACKEND"] = "reference"
+    return subprocess.run(
+        command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=600
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("structure", "backend"), sorted({(mutation.structure, mutation.backend) for mutation in MUTATIONS})
+)
+def test_the_selection_is_green_without_a_bug(package, structure, backend):
+    result = run_selection(package, structure, backend)
+    assert result.returncode == 0, result.stdout
+    assert " passed" in result.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=str)
+def test_a_seeded_bug_turns_the_selection_red(package, mutation):
+    seed(package, mutation)
+    result = run_selection(package, mutation.structure, mutation.backend)
+    assert result.returncode == 1, f"not noticed:\n{result.stdout}\n{result.stderr}"
+    assert "Error" in result.stdout
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=str)
+def test_every_mutation_changes_the_package(package, mutation):
+    seed(package, mutation)
