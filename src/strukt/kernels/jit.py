@@ -147,12 +147,6 @@ def over_batch(function: Callable[..., None], threads: int, *arguments: Any) -> 
         future.result()
 
 
-def zeros(like: torch.Tensor, dtype: torch.dtype | None = None) -> torch.Tensor:
-    """A tensor of zeros; large ones come from the operating system without touching PyTorch's threads."""
-    empty = torch.empty(0, dtype=dtype or like.dtype)
-    return torch.from_numpy(np.zeros(like.shape, empty.numpy().dtype))
-
-
 def warn_unavailable() -> None:
     """Say once that the compiled kernels are missing and what that means."""
     warnings.warn(

@@ -152,8 +152,10 @@ class Oracles:
     def _fake_inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         main = arguments[0]
         backend = dispatch.select(self.name, main)
-        chart = main.new_empty(len(main), 0) if backend is None else backend.new_chart(*arguments)
-        return main.new_empty(len(main)), chart
+        shape = (len(main), 0) if backend is None else backend.chart_shape(*arguments)
+        return main.new_empty(len(main)), main.new_empty(
+            shape, dtype=main.dtype if backend is None else torch.float64
+        )
 
     def _fake_outside(self, *arguments: Any) -> Tensor | Scores:
         grads = tuple(score.new_empty(score.shape) for score in arguments[: self._count])

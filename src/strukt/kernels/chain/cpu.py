@@ -21,20 +21,23 @@ from torch import Tensor
 
 from strukt.kernels.chain import cpu_log, cpu_probability
 from strukt.kernels.chain.cpu_log import Array
-from strukt.kernels.jit import over_batch, thread_count, zeros
+from strukt.kernels.jit import over_batch, thread_count
+from strukt.kernels.memory import empty, zeros
 
 
-def new_chart(unary: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
-    """An uninitialised chart ``(batch, n, c + 1)``."""
+def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int, int]:
+    """``(batch, n, c + 1)``; charts are of float64."""
     batch, n, c = unary.shape
-    return unary.new_empty((batch, n, c + 1), dtype=torch.float64)
+    return batch, n, c + 1
 
 
 def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Log-partition ``(batch,)`` and chart; time O(n c^2) an item, items in parallel."""
-    chart = new_chart(unary, transition, lengths)
-    log_partition = unary.new_zeros(len(unary), dtype=torch.float64)
-    _run(cpu_probability.forward, *_arrays(unary, transition, lengths), chart.numpy(), log_partition.numpy())
+    batch, _, c = unary.shape
+    chart = torch.from_numpy(empty(chart_shape(unary, transition, lengths)))
+    log_partition = unary.new_zeros(batch, dtype=torch.float64)
+    arrays = (*_arrays(unary, transition, lengths), chart.numpy(), log_partition.numpy())
+    _run(cpu_probability.forward, *arrays, empty((_threads(unary), c, c)))
     return log_partition.to(unary.dtype), chart
 
 
@@ -58,9 +61,11 @@ def outside(
     elif steps == n - 1:
         _run(cpu_probability.backward_per_step, *arrays, pairs.numpy())
     if steps != n - 1:
-        slots = thread_count(batch, batch * n * c * c) if groups < batch else 1
-        expected = np.zeros((slots, groups, c, c))
-        _run(cpu_probability.backward_shared, *arrays, expected)
+        threads = _threads(unary)
+        expected = empty((threads if groups < batch else 1, groups, c, c))
+        expected.fill(0.0)
+        block = empty((threads, cpu_probability.BLOCK, n, c))
+        _run(cpu_probability.backward_shared, *arrays, expected, empty((threads, c, c)), block)
         cpu_probability.times_weights(arrays[1], expected, pairs.numpy())
     return tags, pairs
 
@@ -92,3 +97,8 @@ def _run(function: Callable[..., None], unary: Array, *arrays: Array) -> None:
     batch, n, c = unary.shape
     if batch and n and c:
         over_batch(function, thread_count(batch, batch * n * c * c), unary, *arrays)
+
+
+def _threads(unary: Tensor) -> int:
+    batch, n, c = unary.shape
+    return thread_count(batch, batch * n * c * c)

@@ -113,12 +113,14 @@ def _forward_block(
 
 @kernel
 def forward(
-    unary: Array, transition: Array, lengths: Array, chart: Array, log_partition: Array, start: int, step: int
-) -> None:
+    unary: Array, transition: Array, lengths: Array, chart: Array, log_partition: Array, matrices: Array,
+    start: int, step: int,
+) -> None:  # fmt: skip
+    """Log-partitions and charts; ``matrices`` is room for one weight matrix for each thread."""
     batch, _, c = unary.shape
     groups, steps = transition.shape[:2]
     width = BLOCK if groups == 1 and steps == 1 else 1
-    matrix = np.empty((c, c))
+    matrix = matrices[start]
     top, safe, loaded = 0.0, True, -1
     for first in range(start * width, batch, step * width):
         items = slice(first, min(first + width, batch))
@@ -199,23 +201,24 @@ def _backward_block(
 @kernel
 def backward_shared(
     unary: Array, transition: Array, lengths: Array, weights: Array, chart: Array, tags: Array, expected: Array,
-    start: int, step: int,
+    matrices: Array, blocks: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Tag marginals, and expected transitions over the weight matrix, in one slot for each thread."""
-    batch, n, c = unary.shape
+    """Tag marginals, and expected transitions over the weight matrix, in one slot for each thread.
+
+    ``matrices`` and ``blocks`` are room for one weight matrix and one block of items for each thread.
+    """
+    batch = unary.shape[0]
+    c = unary.shape[2]
     groups = transition.shape[0]
     width = BLOCK if groups == 1 else 1
-    matrix = np.empty((c, c))
-    transposed = np.empty((c, c))
-    right = np.empty((width, n, c))
+    transposed, right = matrices[start], blocks[start]
     slot = start % expected.shape[0]
     loaded = -1
     for first in range(start * width, batch, step * width):
         items = slice(first, min(first + width, batch))
         group = first * groups // batch
         if group != loaded:
-            _weights(transition[group, 0], matrix)
-            transposed[:, :] = matrix.T
+            _weights(transition[group, 0].T, transposed)
             loaded = group
         _backward_block(unary[items], transposed, lengths[items], chart[items], right, tags[items])
         for b in range(first, min(first + width, batch)):

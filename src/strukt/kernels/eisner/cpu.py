@@ -22,7 +22,8 @@ from torch import Tensor
 
 from strukt.kernels.eisner import cpu_tree
 from strukt.kernels.eisner.cpu_semiring import LOG, MAX, PROBABILITY, dot, one, push, weigh, zero
-from strukt.kernels.jit import exp, kernel, over_batch, thread_count, zeros
+from strukt.kernels.jit import exp, kernel, over_batch, thread_count
+from strukt.kernels.memory import empty, zeros
 
 Array = npt.NDArray[Any]
 
@@ -30,15 +31,15 @@ SMALLEST = 1e-200
 """Totals in probability space below this are computed again in log space."""
 
 
-def new_chart(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """An uninitialised chart ``(batch, 3, n, n)``."""
+def chart_shape(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[int, int, int, int]:
+    """``(batch, 3, n, n)``; charts are of float64."""
     batch, n, _ = arcs.shape
-    return arcs.new_empty((batch, 3, n, n), dtype=torch.float64)
+    return batch, 3, n, n
 
 
 def inside(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
     """Log-partition ``(batch,)`` and chart; time O(n^3) an item, items in parallel."""
-    chart = new_chart(arcs, lengths, single_root)
+    chart = torch.from_numpy(empty(chart_shape(arcs, lengths, single_root)))
     log_partition = zeros(lengths, torch.float64)
     _run(_inside, arcs, lengths, single_root, chart.numpy(), log_partition.numpy())
     return log_partition.to(arcs.dtype), chart

@@ -20,8 +20,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import exp, kernel, over_batch, thread_count, zeros
+from strukt.kernels.jit import exp, kernel, over_batch, thread_count
 from strukt.kernels.matrix_tree import cpu_log, cpu_sample
+from strukt.kernels.memory import empty, zeros
 
 Array = npt.NDArray[Any]
 
@@ -32,14 +33,15 @@ DECLINED = -1.0
 """The pivot of word 0 in charts of items that run in log space."""
 
 
-def new_chart(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-    """An uninitialised chart ``(batch, n, n + 1)``."""
-    return arcs.new_empty(arcs.shape, dtype=torch.float64)
+def chart_shape(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[int, int, int]:
+    """``(batch, n, n + 1)``; charts are of float64."""
+    batch, n, heads = arcs.shape
+    return batch, n, heads
 
 
 def inside(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
     """Log-partition ``(batch,)`` and chart; time O(n^3) an item, items in parallel."""
-    chart = new_chart(arcs, lengths, single_root)
+    chart = torch.from_numpy(empty(chart_shape(arcs, lengths, single_root)))
     log_partition = zeros(lengths, torch.float64)
     _run(_inside, arcs, lengths, single_root, chart.numpy(), log_partition.numpy())
     return log_partition.to(arcs.dtype), chart
@@ -175,14 +177,15 @@ def _gradient(factors: Array, single_root: bool, out: Array) -> None:
     """The derivative of the log-total in each weight, from the factors that `_eliminate` left."""
     n = factors.shape[0]
     shared = np.empty(n + 1)
+    out[:, :] = 0.0
     for k in range(n):
         pivot = factors[k, k + 1]
-        for j in range(k + 1):
-            shared[j] = 0.0
+        shared[:] = 0.0
+        whole = min((k + 8) // 8 * 8, n + 1)  # what lies beyond k + 1 is multiplied by zeros
         for i in range(k):
             into = factors[i, k + 1]
             total = 0.0
-            for j in range(k + 1):
+            for j in range(whole):
                 shared[j] += into * out[i, j]
                 total += out[i, j] * factors[k, j]
             out[i, k + 1] = total
