@@ -360,6 +360,11 @@ class StructuredDistribution(Distribution, abc.ABC):
     def _require_same_kind(self, other: Any) -> None:
         if type(other) is not type(self) or other.options != self.options:
             raise NotImplementedError(f"{self} and {other} are distributions over different structures")
+        if other.scores[0].shape != self.scores[0].shape:
+            raise ValueError(
+                f"other has {self.score_names[0]} of shape {tuple(other.scores[0].shape)}; expected that of this "
+                f"distribution, {tuple(self.scores[0].shape)}"
+            )
 
 
 class _Structures(constraints.Constraint):

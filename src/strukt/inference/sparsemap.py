@@ -179,8 +179,9 @@ class _ActiveSet:
         falling = direction < 0.0
         steps = np.full(len(direction), np.inf)
         steps[falling] = self._weights[falling] / -direction[falling]
-        leaving = int(steps.argmin())
-        self._weights = (self._weights + steps[leaving] * direction).clip(0.0)
+        leaving = int(steps.argmin()) if falling.any() else int(self._weights.argmin())
+        if falling.any():
+            self._weights = (self._weights + steps[leaving] * direction).clip(0.0)
         del self.events[leaving], self._parts[leaving], self._scores[leaving]
         self._weights = np.delete(self._weights, leaving)
         self._weights /= self._weights.sum()
