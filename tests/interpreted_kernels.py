@@ -5,9 +5,11 @@ Without Numba the kernels' functions stay what they are; here they are used all 
 
 import sys
 
-sys.modules["numba"] = None  # type: ignore[assignment]
 
-from strukt.kernels import jit  # noqa: E402
+def pytest_configure() -> None:
+    sys.modules["numba"] = None  # type: ignore[assignment]
 
-jit.kernel = lambda function: function
-jit.UNAVAILABLE = None
+    from strukt.kernels import jit
+
+    jit.kernel = lambda function: function
+    jit.UNAVAILABLE = None

@@ -85,7 +85,7 @@ MUTATIONS = [
     chain_kernel("if t < lengths[q] - 1:", "if t < lengths[q]:"),
     chain_kernel("for t in range(n - n % 4, n):", "for t in range(n - n % 4 + 1, n):"),
     chain_kernel("range(block, min(block + 8, c))", "range(block, min(block + 7, c))", count=2),
-    chain_kernel("transposed[:, :] = matrix.T", "transposed[:, :] = matrix"),
+    chain_kernel("_weights(transition[group, 0].T, transposed)", "_weights(transition[group, 0], transposed)"),
     chain_kernel("right[b - first, pairs]", "right[0, pairs]"),
     chain_kernel("total * matrix[i, j]", "total"),
     chain_kernel("if group != loaded:\n            _weights", "if loaded < 0:\n            _weights"),

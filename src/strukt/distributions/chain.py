@@ -38,11 +38,11 @@ class LinearChain(PositionalStructure):
         >>> chain.mode
         tensor([0, 1, 0])
         >>> chain.log_prob(chain.mode).exp()
-        tensor(0.4330)
+        tensor(0.4622)
         >>> chain.marginals
-        tensor([[0.7589, 0.2411],
-                [0.2804, 0.7196],
-                [0.6014, 0.3986]])
+        tensor([[0.7734, 0.2266],
+                [0.2822, 0.7178],
+                [0.6007, 0.3993]])
     """
 
     oracles: ClassVar[Oracles] = chain.ORACLES
