@@ -102,11 +102,14 @@ def inside_function(operator: Any, outside: Any, outside_operator: Any) -> Any:
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
             ctx.mark_non_differentiable(output[1])
+            ctx.set_materialize_grads(False)  # else every backward pass fills a chart with zeros
             _keep(ctx, inputs, output[1])
 
         @staticmethod
-        def backward(ctx: Any, grad: Tensor, _: Any) -> Any:
+        def backward(ctx: Any, grad: Tensor | None, _: Any) -> Any:
             *tensors, chart = ctx.saved_tensors
+            if grad is None:
+                return (None,) * (len(tensors) + len(ctx.options))
             # A compiled backward pass is never differentiated again, so that the bare operator will do.
             compute = outside_operator if torch.compiler.is_compiling() else outside.apply
             grads = as_tuple(compute(*tensors, *ctx.options, grad, chart))
