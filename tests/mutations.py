@@ -85,7 +85,9 @@ MUTATIONS = [
     chain_kernel("if t < lengths[q] - 1:", "if t < lengths[q]:"),
     chain_kernel("for t in range(n - n % 4, n):", "for t in range(n - n % 4 + 1, n):"),
     chain_kernel("range(block, min(block + 8, c))", "range(block, min(block + 7, c))", count=2),
-    chain_kernel("_weights(transition[group, 0].T, transposed)", "_weights(transition[group, 0], transposed)"),
+    chain_kernel(
+        "_weights(transition[group, 0].T, transposed)", "_weights(transition[group, 0], transposed)"
+    ),
     chain_kernel("right[b - first, pairs]", "right[0, pairs]"),
     chain_kernel("total * matrix[i, j]", "total"),
     chain_kernel("if group != loaded:\n            _weights", "if loaded < 0:\n            _weights"),
@@ -135,7 +137,6 @@ MUTATIONS = [
     matrix_tree_kernel(
         "graph[node, other] -= lost_score[i]", "graph[node, other] += lost_score[i]", "arborescence"
     ),
-    matrix_tree_kernel("roots[node, other] -= lost_roots[i]", "roots[node, other] -= 0", "arborescence"),
     matrix_tree_kernel(
         "roots[m, h] < roots[best_m, best_h]", "roots[m, h] > roots[best_m, best_h]", "arborescence"
     ),

@@ -243,24 +243,33 @@ def test_sampling_ends_although_words_pull_at_each_other():
     subprocess.run([sys.executable, "-c", STRONG_CYCLES], check=True, timeout=100)
 
 
-@ROOTS
-def test_samples_of_strongly_coupled_words_have_the_right_frequencies(single_root):
-    """Three words in a cycle that a random walk does not leave."""
+def cycle() -> torch.Tensor:
+    """Three words, each of which strongly wants the next."""
     arcs = normal(3, 4)
-    arcs[0, 2] += 50
-    arcs[1, 3] += 50
-    arcs[2, 1] += 50
-    table = brute_force.non_projective_tree(3, arcs, single_root)
+    arcs[[0, 1, 2], [2, 3, 1]] += 50
+    return arcs
+
+
+def clique() -> torch.Tensor:
+    """Four words that want any head but the root."""
+    arcs = 0.1 * normal(4, 5)
+    arcs[:, 0] -= 50
+    return arcs
+
+
+@ROOTS
+@pytest.mark.parametrize("coupled", [cycle, clique])
+def test_samples_of_strongly_coupled_words_have_the_right_frequencies(coupled, single_root):
+    """A random walk does not leave such words in a lifetime."""
+    arcs = coupled()
+    table = brute_force.non_projective_tree(len(arcs), arcs, single_root)
     torch.manual_seed(0)
     events = NonProjectiveTree(arcs, single_root=single_root).sample((2000,))
-    expected = 2000 * table.log_probs.exp()
     counts = torch.stack([(events == event).all(-1).sum() for event in table.events])
+    expected = 2000 * table.log_probs.exp()
     assert counts[expected < 1e-6].sum() == 0
-    likely = expected > 5
-    assert (
-        chisquare(counts[likely], expected[likely] * counts[likely].sum() / expected[likely].sum()).pvalue
-        > 1e-4
-    )
+    counts, expected = counts[expected > 5], expected[expected > 5]
+    assert chisquare(counts, expected * counts.sum() / expected.sum()).pvalue > 1e-4
 
 
 @pytest.mark.parametrize("coupling", [3.5, 4.6])
