@@ -20,10 +20,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from strukt.kernels import arcs as on_arcs
 from strukt.kernels.eisner import cpu_tree
 from strukt.kernels.eisner.cpu_semiring import LOG, MAX, PROBABILITY, dot, one, push, weigh, zero
-from strukt.kernels.jit import exp, kernel, over_batch, thread_count
-from strukt.kernels.memory import empty, zeros
+from strukt.kernels.jit import exp, kernel
+from strukt.kernels.memory import zeros
 
 Array = npt.NDArray[Any]
 
@@ -39,24 +40,19 @@ def chart_shape(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[int, 
 
 def inside(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
     """Log-partition ``(batch,)`` and chart; time O(n^3) an item, items in parallel."""
-    chart = torch.from_numpy(empty(chart_shape(arcs, lengths, single_root)))
-    log_partition = zeros(lengths, torch.float64)
-    _run(_inside, arcs, lengths, single_root, chart.numpy(), log_partition.numpy())
-    return log_partition.to(arcs.dtype), chart
+    return on_arcs.inside(_inside, chart_shape(arcs, lengths, single_root), arcs, lengths, single_root)
 
 
 def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, chart: Tensor) -> Tensor:
     """The probability of each arc times the weight of its item: the shape of ``arcs``."""
-    marginals = zeros(arcs)
-    _run(_outside, arcs, lengths, single_root, weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
-    return marginals
+    return on_arcs.outside(_outside, arcs, lengths, single_root, weights, chart)
 
 
 def best(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
     """The heads of the best tree ``(batch, n)`` and its score; time O(n^3)."""
     heads = torch.full(arcs.shape[:2], -1, dtype=torch.int64)
     score = zeros(lengths, torch.float64)
-    _run(_best, arcs, lengths, single_root, heads.numpy(), score.numpy())
+    on_arcs.run(_best, arcs, lengths, single_root, heads.numpy(), score.numpy())
     return heads, score.to(arcs.dtype)
 
 
@@ -66,16 +62,8 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
     batch, n, _ = arcs.shape
     uniform = torch.rand(batch, count, 2 * n, dtype=torch.float64)
     heads = torch.full((batch, count, n), -1, dtype=torch.int64)
-    _run(_sample, arcs, lengths, single_root, chart.numpy(), uniform.numpy(), heads.numpy())
+    on_arcs.run(_sample, arcs, lengths, single_root, chart.numpy(), uniform.numpy(), heads.numpy())
     return heads, log_partition
-
-
-def _run(function: Any, arcs: Tensor, lengths: Tensor, single_root: bool, *arrays: Array) -> None:
-    batch, n, _ = arcs.shape
-    if batch and n:
-        scores = arcs.detach().contiguous().numpy()
-        threads = thread_count(batch, batch * n**3)
-        over_batch(function, threads, scores, lengths.detach().contiguous().numpy(), single_root, *arrays)
 
 
 @kernel

@@ -221,16 +221,17 @@ def _contract(
     graph: Array, roots: Array, word: Array, head: Array, state: Array, number: Array, parent: Array,
     cycle: Array, name: int,
 ) -> None:  # fmt: skip
-    """Make the nodes of a cycle one, in the place of its first; arcs into it count what they displace."""
+    """Make the nodes of a cycle one, in the place of its first; arcs into it count what they displace.
+
+    What they displace is never a root arc, so that numbers of root arcs stay as they are.
+    """
     size = graph.shape[0]
     length = cycle.shape[0]
     kept = cycle[0]
     lost_score = np.empty(length)
-    lost_roots = np.empty(length, np.int64)
     for i in range(length):
         above = cycle[(i + 1) % length]
         lost_score[i] = graph[cycle[i], above]
-        lost_roots[i] = roots[cycle[i], above]
         parent[number[cycle[i]]] = name
     for i in range(1, length):
         state[cycle[i]] = INSIDE
@@ -241,7 +242,6 @@ def _contract(
         for i in range(length):
             node = cycle[i]
             graph[node, other] -= lost_score[i]
-            roots[node, other] -= lost_roots[i]
             if _better(graph, roots, node, other, into, other):
                 into = node
             if _better(graph, roots, other, node, other, out_of):

@@ -20,9 +20,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import exp, kernel, over_batch, thread_count
+from strukt.kernels import arcs as on_arcs
+from strukt.kernels.jit import exp, kernel
 from strukt.kernels.matrix_tree import cpu_log, cpu_sample
-from strukt.kernels.memory import empty, zeros
+from strukt.kernels.memory import zeros
 
 Array = npt.NDArray[Any]
 
@@ -41,17 +42,12 @@ def chart_shape(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[int, 
 
 def inside(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
     """Log-partition ``(batch,)`` and chart; time O(n^3) an item, items in parallel."""
-    chart = torch.from_numpy(empty(chart_shape(arcs, lengths, single_root)))
-    log_partition = zeros(lengths, torch.float64)
-    _run(_inside, arcs, lengths, single_root, chart.numpy(), log_partition.numpy())
-    return log_partition.to(arcs.dtype), chart
+    return on_arcs.inside(_inside, chart_shape(arcs, lengths, single_root), arcs, lengths, single_root)
 
 
 def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, chart: Tensor) -> Tensor:
     """The probability of each arc times the weight of its item: the shape of ``arcs``; time O(n^3)."""
-    marginals = zeros(arcs)
-    _run(_outside, arcs, lengths, single_root, weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
-    return marginals
+    return on_arcs.outside(_outside, arcs, lengths, single_root, weights, chart)
 
 
 def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tuple[Tensor, Tensor]:
@@ -64,16 +60,8 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
     heads = torch.full((batch, count, n), -1, dtype=torch.int64)
     feasible = (log_partition > -torch.inf).numpy()
     arrays = (roots.double().contiguous().numpy(), feasible, uniform.numpy(), heads.numpy())
-    _run(cpu_sample.draw, arcs, lengths, single_root, *arrays)
+    on_arcs.run(cpu_sample.draw, arcs, lengths, single_root, *arrays)
     return heads, log_partition
-
-
-def _run(function: Any, arcs: Tensor, lengths: Tensor, single_root: bool, *arrays: Array) -> None:
-    batch, n, _ = arcs.shape
-    if batch and n:
-        scores = arcs.detach().contiguous().numpy()
-        threads = thread_count(batch, batch * n**3)
-        over_batch(function, threads, scores, lengths.detach().contiguous().numpy(), single_root, *arrays)
 
 
 @kernel

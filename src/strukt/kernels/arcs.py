@@ -1,0 +1,43 @@
+"""Calling the compiled kernels of dependency trees: what the two kinds share around their loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from strukt.kernels.jit import over_batch, thread_count
+from strukt.kernels.memory import empty, zeros
+
+Kernel = Callable[..., None]
+
+
+def run(kernel: Kernel, arcs: Tensor, lengths: Tensor, single_root: bool, *arrays: npt.NDArray[Any]) -> None:
+    """Call ``kernel(arcs, lengths, single_root, *arrays, start, step)`` on all threads, if there is any."""
+    batch, n, _ = arcs.shape
+    if batch and n:
+        scores = arcs.detach().contiguous().numpy()
+        threads = thread_count(batch, batch * n**3)
+        over_batch(kernel, threads, scores, lengths.detach().contiguous().numpy(), single_root, *arrays)
+
+
+def inside(
+    kernel: Kernel, shape: tuple[int, ...], arcs: Tensor, lengths: Tensor, single_root: bool
+) -> tuple[Tensor, Tensor]:
+    """Log-partition ``(batch,)`` and a chart of this shape, both filled by the kernel."""
+    chart = torch.from_numpy(empty(shape))
+    log_partition = zeros(lengths, torch.float64)
+    run(kernel, arcs, lengths, single_root, chart.numpy(), log_partition.numpy())
+    return log_partition.to(arcs.dtype), chart
+
+
+def outside(
+    kernel: Kernel, arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, chart: Tensor
+) -> Tensor:
+    """Weighted marginals in the shape of ``arcs``, filled by the kernel."""
+    marginals = zeros(arcs)
+    run(kernel, arcs, lengths, single_root, weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
+    return marginals
