@@ -4,6 +4,7 @@ import gc
 import threading
 
 import numpy as np
+import pytest
 import torch
 
 from strukt.kernels import memory
@@ -53,14 +54,23 @@ def test_types_and_small_arrays():
     assert memory.empty((0, 5)).size == 0
 
 
+@pytest.mark.parametrize("count", [1, 7, 1000, 8191, 8193, 100_000, 123_457])
+def test_arrays_start_at_a_cache_line_and_waste_at_most_an_eighth(count):
+    array = memory.empty((count,))
+    assert address(array) % memory.LINE == 0
+    size = array.nbytes
+    assert size + memory.LINE <= memory._size_class(size) <= size * 9 / 8 + memory.LINE + 1
+
+
 def test_no_more_is_kept_than_the_limit(monkeypatch):
     monkeypatch.setattr(memory, "_kept", {})
     monkeypatch.setattr(memory, "_total", 0)
-    monkeypatch.setattr(memory, "MOST", 3 << 18)
+    block = (1 << 18) + memory.LINE
+    monkeypatch.setattr(memory, "MOST", 3 * block)
     arrays = [memory.empty((1 << 15,)) for _ in range(8)]
     del arrays
     gc.collect()
-    assert sum(len(block) for blocks in memory._kept.values() for block in blocks) == 3 << 18
+    assert sum(len(kept) for blocks in memory._kept.values() for kept in blocks) == 3 * block
 
 
 def test_threads_get_memory_of_their_own():

@@ -49,6 +49,14 @@ def kernel(function: Function) -> Function:
     return compiled  # type: ignore[no-any-return]
 
 
+@kernel
+def scratch(rows: int, columns: int) -> Any:
+    """Uninitialised doubles ``(rows, columns)`` for use in a kernel, aligned to a cache line."""
+    whole = np.empty(rows * columns + 8)
+    first = -(whole.ctypes.data // 8) % 8
+    return whole[first : first + rows * columns].reshape(rows, columns)
+
+
 if UNAVAILABLE is None:
 
     @intrinsic

@@ -21,6 +21,9 @@ SMALLEST = 1 << 16
 MOST = 1 << 28
 """Bytes that are kept at most."""
 
+LINE = 64
+"""Bytes of a cache line, to which arrays are aligned: vectors that straddle two lines take twice as long."""
+
 _kept: dict[int, list[bytearray]] = {}
 _total = 0
 
@@ -35,11 +38,11 @@ def empty(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDAr
     count = math.prod(shape)
     size = count * np.dtype(dtype).itemsize
     if size < SMALLEST:
-        return np.empty(shape, dtype)
-    block = _take(1 << (size - 1).bit_length())
-    flat = np.frombuffer(block, dtype, count)
-    weakref.finalize(flat, _give_back, block).atexit = False
-    return flat.reshape(shape)
+        return _aligned(np.empty(size + LINE, np.uint8), dtype, count).reshape(shape)
+    block = _take(_size_class(size))
+    whole = np.frombuffer(block, np.uint8)
+    weakref.finalize(whole, _give_back, block).atexit = False
+    return _aligned(whole, dtype, count).reshape(shape)
 
 
 def zeros(like: Tensor, dtype: torch.dtype | None = None) -> Tensor:
@@ -47,6 +50,16 @@ def zeros(like: Tensor, dtype: torch.dtype | None = None) -> Tensor:
     array = empty(tuple(like.shape), torch.empty(0, dtype=dtype or like.dtype).numpy().dtype)
     array.fill(0)
     return torch.from_numpy(array)
+
+
+def _aligned(whole: npt.NDArray[np.uint8], dtype: npt.DTypeLike, count: int) -> npt.NDArray[Any]:
+    return np.frombuffer(whole, dtype, count, -whole.ctypes.data % LINE)
+
+
+def _size_class(size: int) -> int:
+    """Room for so many bytes: at most an eighth more, so that blocks of similar arrays are shared."""
+    step = 1 << max(size.bit_length() - 4, 0)
+    return -(-size // step) * step + LINE
 
 
 def _take(size: int) -> bytearray:

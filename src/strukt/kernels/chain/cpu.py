@@ -47,26 +47,26 @@ def outside(
     """Expected tags ``(batch, n, c)`` and transitions, each item times its weight, in the shapes of the scores."""
     batch, n, c = unary.shape
     groups, steps = transition.shape[:2]
-    tags, pairs = zeros(unary), zeros(transition)
-    if not tags.numel():
-        return tags, pairs
+    if not unary.numel():
+        return zeros(unary), zeros(transition)
+    tags, pairs = torch.from_numpy(empty(unary.shape, unary.numpy().dtype)), zeros(transition)
     arrays = (*_arrays(unary, transition, lengths), weights.contiguous().numpy(), chart.numpy(), tags.numpy())
     log_space = bool((chart[:, 0, -1] == cpu_probability.LOG_SPACE).any())
-    if log_space or (steps == n - 1 and groups < batch):
-        each = np.zeros((batch, *transition.shape[1:]))
-        _run(cpu_log.backward, *arrays, each)
-        if steps == n - 1:
-            _run(cpu_probability.backward_per_step, *arrays, each)
-        pairs += torch.from_numpy(each.reshape(groups, -1, *transition.shape[1:]).sum(1)).to(pairs.dtype)
-    elif steps == n - 1:
-        _run(cpu_probability.backward_per_step, *arrays, pairs.numpy())
-    if steps != n - 1:
+    separate = groups < batch and (log_space or steps == n - 1)
+    each = np.zeros((batch, *transition.shape[1:])) if separate else pairs.numpy()
+    if steps == n - 1:
+        _run(cpu_probability.backward_per_step, *arrays, each)
+    else:
         threads = _threads(unary)
         expected = empty((threads if groups < batch else 1, groups, c, c))
         expected.fill(0.0)
         block = empty((threads, cpu_probability.BLOCK, n, c))
         _run(cpu_probability.backward_shared, *arrays, expected, empty((threads, c, c)), block)
         cpu_probability.times_weights(arrays[1], expected, pairs.numpy())
+    if log_space:
+        _run(cpu_log.backward, *arrays, each)
+    if separate:
+        pairs += torch.from_numpy(each.reshape(groups, -1, *transition.shape[1:]).sum(1)).to(pairs.dtype)
     return tags, pairs
 
 

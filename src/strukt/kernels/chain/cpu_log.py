@@ -37,12 +37,14 @@ def _enter_max(alpha: Array, transition: Array, out: Array) -> None:
     c = out.shape[0]
     out[:] = -np.inf
     i = 0
-    while i + 3 < c:  # four rows at a time save loads and stores of ``out``
+    while i + 7 < c:  # eight rows at a time save loads and stores of ``out``
         for j in range(c):
-            first = max(alpha[i] + transition[i, j], alpha[i + 1] + transition[i + 1, j])
-            second = max(alpha[i + 2] + transition[i + 2, j], alpha[i + 3] + transition[i + 3, j])
-            out[j] = max(out[j], max(first, second))
-        i += 4
+            p = max(alpha[i] + transition[i, j], alpha[i + 1] + transition[i + 1, j])
+            q = max(alpha[i + 2] + transition[i + 2, j], alpha[i + 3] + transition[i + 3, j])
+            r = max(alpha[i + 4] + transition[i + 4, j], alpha[i + 5] + transition[i + 5, j])
+            s = max(alpha[i + 6] + transition[i + 6, j], alpha[i + 7] + transition[i + 7, j])
+            out[j] = max(out[j], max(max(p, q), max(r, s)))
+        i += 8
     while i < c:
         for j in range(c):
             out[j] = max(out[j], alpha[i] + transition[i, j])
@@ -158,33 +160,40 @@ def viterbi(
     for b in range(start, batch, step):
         length = lengths[b]
         scores = transition[b * transition.shape[0] // batch]
-        steps = scores.shape[0]
         total = 0.0
+        entered[:] = 0.0
         for t in range(length):
-            entered[:] = 0.0
             if t > 0:
-                _enter_max(best[t - 1], scores[min(t, steps) - 1], entered)
+                _enter_max(best[t - 1], scores[min(t, scores.shape[0]) - 1], entered)
+            top = entered[0] + unary[b, t, 0]
             for j in range(c):
                 best[t, j] = entered[j] + unary[b, t, j]
-            total += _rebase(best[t])
+                top = max(top, best[t, j])
+            if top > -np.inf:
+                for j in range(c):
+                    best[t, j] -= top
+            total += top
         score[b] = total
         if total > -np.inf and length > 0:
-            _trace(best, scores, tags[b, :length])
+            _trace(best, scores, entered, tags[b, :length])
 
 
 @kernel
-def _trace(best: Array, scores: Array, tags: Array) -> None:
-    """Walk back from the best last tag."""
+def _trace(best: Array, scores: Array, entered: Array, tags: Array) -> None:
+    """Walk back from the best last tag; ``entered`` is room for the ways into one tag."""
+    c = best.shape[1]
     length = tags.shape[0]
     tags[length - 1] = np.argmax(best[length - 1])
     for t in range(length - 2, -1, -1):
-        step = scores[min(t, scores.shape[0] - 1)]
-        top = -np.inf
-        for i in range(best.shape[1]):
-            value = best[t, i] + step[i, tags[t + 1]]
-            if value > top:
-                top = value
-                tags[t] = i
+        s, following = min(t, scores.shape[0] - 1), tags[t + 1]
+        top = best[t, 0] + scores[s, 0, following]
+        for i in range(c):
+            entered[i] = best[t, i] + scores[s, i, following]
+            top = max(top, entered[i])
+        i = 0
+        while i < c - 1 and entered[i] != top:
+            i += 1
+        tags[t] = i
 
 
 @kernel

@@ -6,7 +6,7 @@ import numpy as np
 
 from strukt.kernels.chain import cpu_log
 from strukt.kernels.chain.cpu_log import Array
-from strukt.kernels.jit import exp, kernel
+from strukt.kernels.jit import exp, kernel, scratch
 
 TINY = 1e-100
 """Weights in probability space are zero or at least this, relative to the largest of their step."""
@@ -14,29 +14,43 @@ TINY = 1e-100
 LOG_SPACE = -1.0
 """The normaliser of the first step in charts of items in log space; 0 in those without any sequence."""
 
-BLOCK = 4
+BLOCK = 8
 """Items that share a matrix and go through it together."""
 
 
 @kernel
-def _weights(scores: Array, out: Array) -> tuple[float, bool]:
-    """exp(scores - top) into ``out``; gives top and whether every finite weight is at least TINY."""
-    rows, columns = scores.shape
-    top = -np.inf
-    for i in range(rows):
-        for j in range(columns):
-            top = max(top, np.float64(scores[i, j]))
-    if top == -np.inf:
-        out[:, :] = 0.0
-        return 0.0, True
+def _weigh_position(unary: Array, b: int, t: int, out: Array) -> tuple[float, bool]:
+    """exp(scores - top) of one position; gives top and whether every finite weight is at least TINY."""
+    c = unary.shape[2]
+    top = unary[b, t, 0]
+    for j in range(c):
+        top = max(top, unary[b, t, j])
+    shift = np.float64(top) if top > -np.inf else 0.0
     lost = 0
-    for i in range(rows):
-        for j in range(columns):
-            shifted = np.float64(scores[i, j]) - top
+    for j in range(c):
+        shifted = np.float64(unary[b, t, j]) - shift
+        weight = exp(shifted)
+        out[j] = weight
+        lost += int((weight < TINY) & (shifted > -np.inf))
+    return shift, lost == 0
+
+
+@kernel
+def _weigh(scores: Array, out: Array) -> tuple[float, bool]:
+    """exp(scores - top) of a matrix, with one top for all of it."""
+    top = -np.inf
+    for i in range(scores.shape[0]):
+        for j in range(scores.shape[1]):
+            top = max(top, np.float64(scores[i, j]))
+    shift = top if top > -np.inf else 0.0
+    lost = 0
+    for i in range(scores.shape[0]):
+        for j in range(scores.shape[1]):
+            shifted = np.float64(scores[i, j]) - shift
             weight = exp(shifted)
             out[i, j] = weight
             lost += int((weight < TINY) & (shifted > -np.inf))
-    return top, lost == 0
+    return shift, lost == 0
 
 
 @kernel
@@ -62,25 +76,43 @@ def _multiply(left: Array, matrix: Array, out: Array) -> None:
 
 
 @kernel
-def _enter(unary: Array, entered: Array, row: Array, chart: Array) -> float:
-    """Weigh and normalise one position; gives the log of the normaliser, NaN if something could underflow."""
-    c = unary.shape[1]
-    top, safe = _weights(unary, row)
-    if not safe:
-        return np.nan
-    mass = 0.0
-    for j in range(c):
-        entered[j] *= row[0, j]
-        mass += entered[j]
-    if mass == 0.0:
-        return -np.inf
-    lost = 0
-    for j in range(c):
-        probability = entered[j] / mass
-        lost += int((probability < TINY) & (probability > 0.0))
-        chart[j] = probability
-    chart[c] = mass
-    return top + np.log(mass) if lost == 0 else np.nan
+def _enter(
+    unary: Array,
+    t: int,
+    lengths: Array,
+    entered: Array,
+    alpha: Array,
+    chart: Array,
+    factors: Array,
+    logs: Array,
+) -> None:
+    """Weigh and normalise position t of each item of a block.
+
+    ``factors`` gets the normaliser as a number and ``logs`` the log of a factor that it left out: -inf where no
+    sequence is left, NaN where something could underflow.
+    """
+    c = unary.shape[2]
+    weight = scratch(1, c)[0]
+    for q in range(lengths.shape[0]):
+        if t >= lengths[q] or not logs[q] > -np.inf:
+            continue
+        top, safe = _weigh_position(unary, q, t, weight)
+        mass = 0.0
+        for j in range(c):
+            mass += entered[q, j] * weight[j]
+        scale = 1.0 / mass if mass > 0.0 else 0.0
+        lost = 0
+        for j in range(c):
+            probability = entered[q, j] * weight[j] * scale
+            lost += int((probability < TINY) & (probability > 0.0))
+            alpha[q, j] = probability
+            chart[q, t, j] = probability
+        chart[q, t, c] = mass
+        factors[q] *= mass
+        logs[q] += top if safe and lost == 0 else np.nan
+        if not TINY < factors[q] < 1.0 / TINY or t == lengths[q] - 1:
+            logs[q] += np.log(factors[q])
+            factors[q] = 1.0
 
 
 @kernel
@@ -93,22 +125,26 @@ def _forward_block(
     An item stops at -inf, when it has no sequence, or at NaN, when it must run in log space.
     """
     items, _, c = unary.shape
-    row = np.empty((1, c))
-    alpha = np.zeros((items, c))
-    entered = np.ones((items, c))
+    alpha, entered = scratch(items, c), scratch(items, c)
+    alpha[:, :] = 0.0
+    entered[:, :] = 1.0
+    factors = np.ones(items)
     log_partition[:] = 0.0
     for t in range(lengths.max()):
-        if t > 0 and transition.shape[0] > 1:
-            top, safe = _weights(transition[t - 1], matrix)
         if t > 0:
+            if transition.shape[0] > 1:
+                top, safe = _weigh(transition[t - 1], matrix)
             for q in range(items):
-                alpha[q] = chart[q, t - 1, :c]
-            _multiply(alpha, matrix, entered)
-        for q in range(items):
-            if t < lengths[q] and log_partition[q] > -np.inf:
-                log_partition[q] += _enter(unary[q, t : t + 1], entered[q], row, chart[q, t])
-                if t > 0:
+                if t < lengths[q]:
                     log_partition[q] += top if safe else np.nan
+            _multiply(alpha, matrix, entered)
+        _enter(unary, t, lengths, entered, alpha, chart, factors, log_partition)
+
+
+@kernel
+def _width(batch: int, threads: int) -> int:
+    """How many items make a block, so that every thread has one."""
+    return min(BLOCK, (batch + threads - 1) // threads)
 
 
 @kernel
@@ -119,14 +155,14 @@ def forward(
     """Log-partitions and charts; ``matrices`` is room for one weight matrix for each thread."""
     batch, _, c = unary.shape
     groups, steps = transition.shape[:2]
-    width = BLOCK if groups == 1 and steps == 1 else 1
+    width = _width(batch, step) if groups == 1 and steps == 1 else 1
     matrix = matrices[start]
     top, safe, loaded = 0.0, True, -1
     for first in range(start * width, batch, step * width):
         items = slice(first, min(first + width, batch))
         group = first * groups // batch
         if steps == 1 and group != loaded:
-            top, safe = _weights(transition[group, 0], matrix)
+            top, safe = _weigh(transition[group, 0], matrix)
             loaded = group
         _forward_block(
             unary[items],
@@ -147,11 +183,12 @@ def forward(
 
 
 @kernel
-def _flow(unary: Array, beta: Array, mass: float, row: Array, out: Array) -> None:
-    """Weight times beta of a position, over its normaliser: what flows back to the position before."""
-    _weights(unary, row)
-    for j in range(beta.shape[0]):
-        out[j] = row[0, j] * beta[j] / mass
+def _flow(unary: Array, b: int, t: int, beta: Array, mass: float, weight: Array, out: Array) -> None:
+    """Weight times beta of position t, over its normaliser: what flows back to the position before."""
+    _weigh_position(unary, b, t, weight)
+    scale = 1.0 / mass
+    for j in range(weight.shape[0]):
+        out[j] = weight[j] * beta[j] * scale
 
 
 @kernel
@@ -176,26 +213,29 @@ def _add_products(left: Array, right: Array, weight: float, out: Array) -> None:
 
 @kernel
 def _backward_block(
-    unary: Array, transposed: Array, lengths: Array, chart: Array, right: Array, tags: Array
+    unary: Array, transposed: Array, lengths: Array, weights: Array, chart: Array, right: Array, tags: Array
 ) -> None:
     """Tag marginals of items that share a matrix; ``right[q, t]`` keeps what flows back from t + 1 to t."""
     items, _, c = unary.shape
-    row = np.empty((1, c))
-    beta = np.ones((items, c))
-    flow = np.zeros((items, c))
-    before = np.empty((items, c))
+    weight = scratch(1, c)[0]
+    beta, flow = scratch(items, c), scratch(items, c)
+    flow[:, :] = 0.0
     for t in range(lengths.max() - 1, -1, -1):
         for q in range(items):
             if t < lengths[q] - 1 and chart[q, 0, c] > 0.0:
-                _flow(unary[q, t + 1 : t + 2], beta[q], chart[q, t + 1, c], row, right[q, t])
-                flow[q] = right[q, t]
-        _multiply(flow, transposed, before)
+                _weigh_position(unary, q, t + 1, weight)
+                scale = 1.0 / chart[q, t + 1, c]
+                for j in range(c):
+                    flow[q, j] = weight[j] * beta[q, j] * scale
+                    right[q, t, j] = flow[q, j]
+        _multiply(flow, transposed, beta)
         for q in range(items):
             if t < lengths[q] and chart[q, 0, c] > 0.0:
-                if t < lengths[q] - 1:
-                    beta[q] = before[q]
-                for i in range(c):
-                    tags[q, t, i] = chart[q, t, i] * beta[q, i]
+                if t == lengths[q] - 1:
+                    for j in range(c):
+                        beta[q, j] = 1.0
+                for j in range(c):
+                    tags[q, t, j] = weights[q] * chart[q, t, j] * beta[q, j]
 
 
 @kernel
@@ -203,14 +243,14 @@ def backward_shared(
     unary: Array, transition: Array, lengths: Array, weights: Array, chart: Array, tags: Array, expected: Array,
     matrices: Array, blocks: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Tag marginals, and expected transitions over the weight matrix, in one slot for each thread.
+    """Tag marginals, 0 for items in log space; expected transitions over the weight matrix, in thread's slots.
 
     ``matrices`` and ``blocks`` are room for one weight matrix and one block of items for each thread.
     """
     batch = unary.shape[0]
     c = unary.shape[2]
     groups = transition.shape[0]
-    width = BLOCK if groups == 1 else 1
+    width = _width(batch, step) if groups == 1 else 1
     transposed, right = matrices[start], blocks[start]
     slot = start % expected.shape[0]
     loaded = -1
@@ -218,13 +258,16 @@ def backward_shared(
         items = slice(first, min(first + width, batch))
         group = first * groups // batch
         if group != loaded:
-            _weights(transition[group, 0].T, transposed)
+            _weigh(transition[group, 0].T, transposed)
             loaded = group
-        _backward_block(unary[items], transposed, lengths[items], chart[items], right, tags[items])
+        _backward_block(
+            unary[items], transposed, lengths[items], weights[items], chart[items], right, tags[items]
+        )
         for b in range(first, min(first + width, batch)):
-            if lengths[b] > 0 and chart[b, 0, c] > 0.0:
-                tags[b] *= weights[b]
-                pairs = slice(0, lengths[b] - 1)
+            used = lengths[b] if lengths[b] > 0 and chart[b, 0, c] > 0.0 else 0
+            tags[b, used:] = 0.0
+            if used > 1:
+                pairs = slice(0, used - 1)
                 _add_products(chart[b, pairs], right[b - first, pairs], weights[b], expected[slot, group])
 
 
@@ -234,7 +277,7 @@ def times_weights(transition: Array, expected: Array, pairs: Array) -> None:
     slots, groups, c, _ = expected.shape
     matrix = np.empty((c, c))
     for group in range(groups):
-        _weights(transition[group, 0], matrix)
+        _weigh(transition[group, 0], matrix)
         for i in range(c):
             for j in range(c):
                 total = 0.0
@@ -248,21 +291,20 @@ def backward_per_step(
     unary: Array, transition: Array, lengths: Array, weights: Array, chart: Array, tags: Array, pairs: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Tag marginals and the marginal of every transition at every step."""
+    """Tag marginals, 0 for items in log space, and the marginal of every transition at every step."""
     batch, _, c = unary.shape
     matrix = np.empty((c, c))
-    row = np.empty((1, c))
+    weight = scratch(1, c)[0]
     beta = np.empty(c)
     flow = np.empty(c)
     for b in range(start, batch, step):
-        length = lengths[b]
-        if length == 0 or chart[b, 0, c] <= 0.0:
-            continue
+        used = lengths[b] if lengths[b] > 0 and chart[b, 0, c] > 0.0 else 0
+        tags[b, used:] = 0.0
         beta[:] = 1.0
-        for t in range(length - 1, -1, -1):
-            if t < length - 1:
-                _weights(transition[b * transition.shape[0] // batch, t], matrix)
-                _flow(unary[b, t + 1 : t + 2], beta, chart[b, t + 1, c], row, flow)
+        for t in range(used - 1, -1, -1):
+            if t < used - 1:
+                _weigh(transition[b * transition.shape[0] // batch, t], matrix)
+                _flow(unary, b, t + 1, beta, chart[b, t + 1, c], weight, flow)
                 for i in range(c):
                     alpha = weights[b] * chart[b, t, i]
                     total = 0.0
