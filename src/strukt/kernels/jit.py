@@ -57,6 +57,18 @@ def scratch(rows: int, columns: int) -> Any:
     return whole[first : first + rows * columns].reshape(rows, columns)
 
 
+@kernel
+def leading(room: Any, shape: tuple[int, ...]) -> Any:
+    """The first numbers of an array as a smaller one without gaps, which loops go through in vectors.
+
+    A corner ``room[:n, :n]`` has gaps, and its loops take twice to three times as long.
+    """
+    count = 1
+    for size in shape:
+        count *= size
+    return room.reshape(-1)[:count].reshape(shape)
+
+
 if UNAVAILABLE is None:
 
     @intrinsic

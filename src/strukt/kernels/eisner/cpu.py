@@ -5,10 +5,10 @@ probability space: each word's scores are first normalised to probabilities over
 in the chart, inside or outside, exceeds 1, nothing overflows, and what underflows is below 1e-308 of a total
 that must itself exceed `SMALLEST`. An item with a smaller total runs again in log space.
 
-The chart holds three matrices over pairs of words. ``right[i, j]`` and ``left[i, j]`` are half-trees over the
-words i..j headed by their first and last word, stored on both sides of the diagonal so that both ways of
-reading are contiguous; ``open[h, m]`` is the span between h and m with the arc from h to m. The diagonal
-holds the semiring's one, which tells the space the item is in.
+The chart holds three matrices over pairs of words, for an item of length n in its first 3 n^2 numbers.
+``right[i, j]`` and ``left[i, j]`` are half-trees over the words i..j headed by their first and last word, stored
+on both sides of the diagonal so that both ways of reading are contiguous; ``open[h, m]`` is the span between h
+and m with the arc from h to m. The diagonal holds the semiring's one, which tells the space the item is in.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from torch import Tensor
 from strukt.kernels import arcs as on_arcs
 from strukt.kernels.eisner import cpu_tree
 from strukt.kernels.eisner.cpu_semiring import LOG, MAX, PROBABILITY, dot, one, push, weigh, zero
-from strukt.kernels.jit import exp, kernel
+from strukt.kernels.jit import exp, kernel, leading
 from strukt.kernels.memory import zeros
 
 Array = npt.NDArray[Any]
@@ -67,35 +67,35 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
 
 
 @kernel
-def _word_weights(semiring: int, arcs: Array, m: int, weights: Array) -> float:
+def _word_weights(semiring: int, arcs: Array, b: int, m: int, weights: Array) -> float:
     """Weights of the heads of word m, 0 the root, in a row; gives what the scores were shifted by."""
-    heads = weights.shape[0]
+    heads = weights.shape[1]
     for h in range(heads):
-        weights[h] = arcs[m, h]
-    weights[m + 1] = -np.inf
+        weights[m, h] = arcs[b, m, h]
+    weights[m, m + 1] = -np.inf
     top = -np.inf
     for h in range(heads):
-        top = max(top, weights[h])
+        top = max(top, weights[m, h])
     if top == -np.inf or semiring != PROBABILITY:
         for h in range(heads):
-            weights[h] = weights[h] - top if top > -np.inf else zero(semiring)
+            weights[m, h] = weights[m, h] - top if top > -np.inf else zero(semiring)
         return top
     mass = 0.0
     for h in range(heads):
-        weight = exp(weights[h] - top)
-        weights[h] = weight
+        weight = exp(weights[m, h] - top)
+        weights[m, h] = weight
         mass += weight
     for h in range(heads):
-        weights[h] /= mass
+        weights[m, h] /= mass
     return top + np.log(mass)  # type: ignore[no-any-return]
 
 
 @kernel
-def _load(semiring: int, arcs: Array, weights: Array) -> float:
-    """``weights[m, h]`` of all arcs; gives the sum of the shifts, -inf if some word can have no head."""
+def _load(semiring: int, arcs: Array, b: int, weights: Array) -> float:
+    """``weights[m, h]`` of all arcs of item b; gives the sum of the shifts, -inf if some word can have no head."""
     shift = 0.0
     for m in range(weights.shape[0]):
-        shift += _word_weights(semiring, arcs, m, weights[m])
+        shift += _word_weights(semiring, arcs, b, m, weights)
     return shift
 
 
@@ -117,11 +117,11 @@ def _half_trees(semiring: int, weights: Array, chart: Array) -> None:
 
 
 @kernel
-def _tree_total(semiring: int, arcs: Array, single_root: bool, chart: Array) -> float:
-    """Fill the chart of one sentence, all of ``arcs``; gives the log of the total."""
-    n = arcs.shape[0]
+def _tree_total(semiring: int, arcs: Array, b: int, single_root: bool, chart: Array) -> float:
+    """Fill the chart of item b; gives the log of the total."""
+    n = chart.shape[1]
     weights = np.empty((n, n + 1))
-    shift = _load(semiring, arcs, weights)
+    shift = _load(semiring, arcs, b, weights)
     if shift == -np.inf:
         chart[0, 0, 0] = one(LOG)
         return -np.inf
@@ -140,10 +140,10 @@ def _inside(
         n = lengths[b]
         if n == 0:
             continue
-        sentence, spans = arcs[b, :n, : n + 1], chart[b, :, :n, :n]
-        total = _tree_total(PROBABILITY, sentence, single_root, spans)
+        spans = leading(chart[b], (3, n, n))
+        total = _tree_total(PROBABILITY, arcs, b, single_root, spans)
         if np.isnan(total):
-            total = _tree_total(LOG, sentence, single_root, spans)
+            total = _tree_total(LOG, arcs, b, single_root, spans)
         log_partition[b] = total
 
 
@@ -153,21 +153,22 @@ def _outside(
     start: int, step: int,
 ) -> None:  # fmt: skip
     longest = arcs.shape[1]
-    mass = np.empty((3, longest, longest))
+    room = np.empty((3, longest, longest))
     for b in range(start, arcs.shape[0], step):
         n = lengths[b]
         if n == 0:
             continue
-        spans = chart[b, :, :n, :n]
+        spans = leading(chart[b], (3, n, n))
         semiring = PROBABILITY if spans[0, 0, 0] == one(PROBABILITY) else LOG
         arc_weights = np.empty((n, n + 1))
-        if _load(semiring, arcs[b, :n, : n + 1], arc_weights) == -np.inf:
+        if _load(semiring, arcs, b, arc_weights) == -np.inf:
             continue
-        mass[:, :n, :n] = 0.0
-        root_mass = cpu_tree.root_outside(semiring, arc_weights, spans, single_root, mass[:, :n, :n])
+        mass = leading(room, (3, n, n))
+        mass[:, :, :] = 0.0
+        root_mass = cpu_tree.root_outside(semiring, arc_weights, spans, single_root, mass)
         if root_mass[0, 0] < 0.0:
             continue
-        _outside_spans(semiring, spans, mass[:, :n, :n])
+        _outside_spans(semiring, spans, mass)
         for m in range(n):
             marginals[b, m, 0] = weights[b] * root_mass[0, m]
             for h in range(n):
@@ -198,17 +199,17 @@ def _best(
     arcs: Array, lengths: Array, single_root: bool, heads: Array, score: Array, start: int, step: int
 ) -> None:
     longest = arcs.shape[1]
-    chart = np.empty((3, longest, longest))
+    room = np.empty((3, longest, longest))
     draws = np.empty(0)
     for b in range(start, arcs.shape[0], step):
         n = lengths[b]
         if n == 0:
             continue
-        sentence, spans = arcs[b, :n, : n + 1], chart[:, :n, :n]
-        score[b] = _tree_total(MAX, sentence, single_root, spans)
+        spans = leading(room, (3, n, n))
+        score[b] = _tree_total(MAX, arcs, b, single_root, spans)
         if score[b] > -np.inf:
             weights = np.empty((n, n + 1))
-            _load(MAX, sentence, weights)
+            _load(MAX, arcs, b, weights)
             cpu_tree.trace(MAX, weights, spans, single_root, draws, heads[b, :n])
 
 
@@ -227,10 +228,10 @@ def _sample(
         n = lengths[b]
         if n == 0:
             continue
-        spans = chart[b, :, :n, :n]
+        spans = leading(chart[b], (3, n, n))
         semiring = PROBABILITY if spans[0, 0, 0] == one(PROBABILITY) else LOG
         weights = np.empty((n, n + 1))
-        if _load(semiring, arcs[b, :n, : n + 1], weights) == -np.inf:
+        if _load(semiring, arcs, b, weights) == -np.inf:
             continue
         for k in range(uniform.shape[1]):
             cpu_tree.trace(semiring, weights, spans, single_root, uniform[b, k], heads[b, k, :n])

@@ -5,10 +5,11 @@ that underflows is below 1e-308 of numbers whose product, the total, must exceed
 An item with a smaller total, or with a word that reaches no other remaining word, runs again in log space. The
 single root needs no orders here: to first order in the root arcs every pivot but the last leaves them out.
 
-The chart keeps what the elimination leaves in place: row k holds the shares of word k's heads among the
-words before it and the root, column k + 1 the weights of k as head of the words before it, and the entry of
-a word as its own head, which no tree uses, holds its pivot. Word 0 changes places with the word most likely
-to hang on the root, so that a known root is never eliminated early.
+The chart keeps, for an item of length n in its first n (n + 1) numbers, what the elimination leaves in place:
+row k holds the shares of word k's heads among the words before it and the root, column k + 1 the weights of k
+as head of the words before it, and the entry of a word as its own head, which no tree uses, holds its pivot.
+Word 0 changes places with the word most likely to hang on the root, so that a known root is never eliminated
+early.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels import arcs as on_arcs
-from strukt.kernels.jit import exp, kernel
+from strukt.kernels.jit import exp, kernel, leading, scratch
 from strukt.kernels.matrix_tree import cpu_log, cpu_sample
 from strukt.kernels.memory import zeros
 
@@ -65,18 +66,18 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
 
 
 @kernel
-def _load(arcs: Array, single_root: bool, place: Array, weights: Array) -> float:
-    """Normalised weights with words in their new places; gives the sum of the shifts, NaN to decline.
+def _load(arcs: Array, b: int, single_root: bool, place: Array, weights: Array) -> float:
+    """Normalised weights of item b with words in their new places; gives the sum of the shifts, NaN to decline.
 
     With a single root each row is normalised over the words only, and the root's column over all words.
     """
-    n = arcs.shape[0]
+    n = weights.shape[0]
     first = 1 if single_root else 0
     shift = 0.0
     root_top = -np.inf
     for m in range(n):
         for h in range(n + 1):
-            weights[m, h] = arcs[m, h]
+            weights[m, h] = arcs[b, m, h]
         weights[m, m + 1] = -np.inf
         top = 0.0 if n == 1 and single_root else -np.inf
         for h in range(first, n + 1):
@@ -91,9 +92,9 @@ def _load(arcs: Array, single_root: bool, place: Array, weights: Array) -> float
             weights[m, h] /= mass
         base = top + np.log(mass)
         shift += base
-        root_top = max(root_top, arcs[m, 0] - base)
+        root_top = max(root_top, arcs[b, m, 0] - base)
         if single_root:
-            weights[m, 0] = arcs[m, 0] - base
+            weights[m, 0] = arcs[b, m, 0] - base
     if single_root and root_top == -np.inf:
         return np.nan
     likeliest = 0
@@ -150,12 +151,12 @@ def _inside(
         n = lengths[b]
         if n == 0:
             continue
-        weights = chart[b, :n, : n + 1]
-        total = _load(arcs[b, :n, : n + 1], single_root, place, weights)
+        weights = leading(chart[b], (n, n + 1))
+        total = _load(arcs, b, single_root, place, weights)
         if not np.isnan(total):
             total += _eliminate(weights, single_root)
         if np.isnan(total):
-            chart[b, 0, 1] = DECLINED
+            weights[0, 1] = DECLINED
             total = cpu_log.log_total(arcs[b, :n, : n + 1], single_root)
         log_partition[b] = total
 
@@ -193,18 +194,18 @@ def _outside(
 ) -> None:  # fmt: skip
     longest = arcs.shape[1]
     place = np.empty(longest, np.int64)
-    loaded = np.empty((longest, longest + 1))
-    slope = np.empty((longest, longest + 1))
+    loaded, slopes = scratch(longest, longest + 1), scratch(longest, longest + 1)
     for b in range(start, arcs.shape[0], step):
         n = lengths[b]
         if n == 0:
             continue
-        if chart[b, 0, 1] == DECLINED:
+        factors = leading(chart[b], (n, n + 1))
+        given, slope = leading(loaded, (n, n + 1)), leading(slopes, (n, n + 1))
+        if factors[0, 1] == DECLINED:
             cpu_log.marginals(arcs[b, :n, : n + 1], single_root, weights[b], marginals[b, :n, : n + 1])
             continue
-        given = loaded[:n, : n + 1]
-        _load(arcs[b, :n, : n + 1], single_root, place, given)
-        _gradient(chart[b, :n, : n + 1], single_root, slope[:n, : n + 1])
+        _load(arcs, b, single_root, place, given)
+        _gradient(factors, single_root, slope)
         for k in range(n):
             m = place[k]
             marginals[b, m, 0] = weights[b] * max(slope[k, 0] * given[k, 0], 0.0)
