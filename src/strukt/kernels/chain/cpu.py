@@ -61,7 +61,7 @@ def outside(
         expected = empty((threads if groups < batch else 1, groups, c, c))
         expected.fill(0.0)
         block = empty((threads, cpu_probability.BLOCK, n, c))
-        _run(cpu_probability.backward_shared, *arrays, expected, empty((threads, c, c)), block)
+        _run(cpu_probability.backward_shared, *arrays, expected, empty((threads, 2, c, c)), block)
         cpu_probability.times_weights(arrays[1], expected, pairs.numpy())
     if log_space:
         _run(cpu_log.backward, *arrays, each)

@@ -54,19 +54,32 @@ def _weigh(scores: Array, out: Array) -> tuple[float, bool]:
 
 
 @kernel
+def _transpose(matrix: Array, out: Array) -> None:
+    """Eight rows at a time, which are one cache line of each row of ``out``."""
+    c = matrix.shape[0]
+    for block in range(0, c, 8):
+        for j in range(c):
+            for i in range(block, min(block + 8, c)):
+                out[j, i] = matrix[i, j]
+
+
+@kernel
 def _multiply(left: Array, matrix: Array, out: Array) -> None:
-    """Product ``left @ matrix`` of a few rows, in steps of four to save loads and stores of ``out``."""
+    """Product ``left @ matrix`` of a few rows, in steps of eight to save loads and stores of ``out``."""
     rows, c = out.shape
     out[:, :] = 0.0
     i = 0
-    while i + 3 < c:
+    while i + 7 < c:
         for q in range(rows):
-            w, x, y, z = left[q, i], left[q, i + 1], left[q, i + 2], left[q, i + 3]
+            p, r, s, t = left[q, i], left[q, i + 1], left[q, i + 2], left[q, i + 3]
+            w, x, y, z = left[q, i + 4], left[q, i + 5], left[q, i + 6], left[q, i + 7]
             for j in range(c):
                 out[q, j] += (
-                    w * matrix[i, j] + x * matrix[i + 1, j] + y * matrix[i + 2, j] + z * matrix[i + 3, j]
+                    p * matrix[i, j] + r * matrix[i + 1, j] + s * matrix[i + 2, j] + t * matrix[i + 3, j]
+                ) + (
+                    w * matrix[i + 4, j] + x * matrix[i + 5, j] + y * matrix[i + 6, j] + z * matrix[i + 7, j]
                 )
-        i += 4
+        i += 8
     while i < c:
         for q in range(rows):
             w = left[q, i]
@@ -245,20 +258,22 @@ def backward_shared(
 ) -> None:  # fmt: skip
     """Tag marginals, 0 for items in log space; expected transitions over the weight matrix, in thread's slots.
 
-    ``matrices`` and ``blocks`` are room for one weight matrix and one block of items for each thread.
+    ``matrices`` and ``blocks`` are room for two matrices and one block of items for each thread.
     """
     batch = unary.shape[0]
     c = unary.shape[2]
     groups = transition.shape[0]
     width = _width(batch, step) if groups == 1 else 1
-    transposed, right = matrices[start], blocks[start]
+    matrix, transposed = matrices[start, 0], matrices[start, 1]
+    right = blocks[start]
     slot = start % expected.shape[0]
     loaded = -1
     for first in range(start * width, batch, step * width):
         items = slice(first, min(first + width, batch))
         group = first * groups // batch
         if group != loaded:
-            _weigh(transition[group, 0].T, transposed)
+            _weigh(transition[group, 0], matrix)
+            _transpose(matrix, transposed)
             loaded = group
         _backward_block(
             unary[items], transposed, lengths[items], weights[items], chart[items], right, tags[items]
