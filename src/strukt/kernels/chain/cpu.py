@@ -36,8 +36,9 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
     batch, _, c = unary.shape
     chart = torch.from_numpy(empty(chart_shape(unary, transition, lengths)))
     log_partition = unary.new_zeros(batch, dtype=torch.float64)
-    arrays = (*_arrays(unary, transition, lengths), chart.numpy(), log_partition.numpy())
-    _run(cpu_probability.forward, *arrays, empty((_threads(unary), c, c)))
+    arrays = _arrays(unary, transition, lengths)
+    weighed = _shared_weights(arrays[1], False) if transition.shape[1] == 1 else _room(_threads(unary), c)
+    _run(cpu_probability.forward, *arrays, *weighed, chart.numpy(), log_partition.numpy())
     return log_partition.to(unary.dtype), chart
 
 
@@ -50,21 +51,23 @@ def outside(
     if not unary.numel():
         return zeros(unary), zeros(transition)
     tags, pairs = torch.from_numpy(empty(unary.shape, unary.numpy().dtype)), zeros(transition)
-    arrays = (*_arrays(unary, transition, lengths), weights.contiguous().numpy(), chart.numpy(), tags.numpy())
+    scores = _arrays(unary, transition, lengths)
+    arrays = (weights.contiguous().numpy(), chart.numpy(), tags.numpy())
     log_space = bool((chart[:, 0, -1] == cpu_probability.LOG_SPACE).any())
     separate = groups < batch and (log_space or steps == n - 1)
     each = np.zeros((batch, *transition.shape[1:])) if separate else pairs.numpy()
     if steps == n - 1:
-        _run(cpu_probability.backward_per_step, *arrays, each)
+        _run(cpu_probability.backward_per_step, *scores, *arrays, each)
     else:
         threads = _threads(unary)
         expected = empty((threads if groups < batch else 1, groups, c, c))
         expected.fill(0.0)
-        block = empty((threads, cpu_probability.BLOCK, n, c))
-        _run(cpu_probability.backward_shared, *arrays, expected, empty((threads, 2, c, c)), block)
-        cpu_probability.times_weights(arrays[1], expected, pairs.numpy())
+        blocks = empty((threads, cpu_probability.BLOCK, cpu_probability.WINDOW, c))
+        matrices, _ = _shared_weights(scores[1], True)
+        _run(cpu_probability.backward_shared, *scores, matrices, *arrays, expected, blocks)
+        cpu_probability.times_weights(scores[1], expected, pairs.numpy())
     if log_space:
-        _run(cpu_log.backward, *arrays, each)
+        _run(cpu_log.backward, *scores, *arrays, each)
     if separate:
         pairs += torch.from_numpy(each.reshape(groups, -1, *transition.shape[1:]).sum(1)).to(pairs.dtype)
     return tags, pairs
@@ -86,6 +89,21 @@ def sample(unary: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tu
     tags = torch.full((batch, count, n), -1, dtype=torch.int64)
     _run(cpu_log.draw, *_arrays(unary, transition, lengths), chart.numpy(), uniform.numpy(), tags.numpy())
     return tags, log_partition
+
+
+def _room(count: int, c: int) -> tuple[Array, Array]:
+    """Uninitialised matrices and what is to be added to their logs."""
+    return empty((count, c, c)), empty((count,))
+
+
+def _shared_weights(transition: Array, transposed: bool) -> tuple[Array, Array]:
+    """The weights of transitions that all steps share, one matrix for each group, and their tops."""
+    groups, _, c, _ = transition.shape
+    matrices, tops = _room(groups, c)
+    if c:
+        threads = thread_count(groups, groups * c * c)
+        over_batch(cpu_probability.weigh_shared, threads, transition, transposed, matrices, tops)
+    return matrices, tops
 
 
 def _arrays(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Array, Array, Array]:

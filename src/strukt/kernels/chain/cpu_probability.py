@@ -17,6 +17,9 @@ LOG_SPACE = -1.0
 BLOCK = 8
 """Items that share a matrix and go through it together."""
 
+WINDOW = 16
+"""Positions whose expected transitions are added up together."""
+
 
 @kernel
 def _weigh_position(unary: Array, b: int, t: int, out: Array) -> tuple[float, bool]:
@@ -54,13 +57,26 @@ def _weigh(scores: Array, out: Array) -> tuple[float, bool]:
 
 
 @kernel
-def _transpose(matrix: Array, out: Array) -> None:
-    """Eight rows at a time, which are one cache line of each row of ``out``."""
+def weigh_shared(
+    transition: Array, transposed: bool, matrices: Array, tops: Array, start: int, step: int
+) -> None:
+    """exp(transition - top), one matrix for each group; its top is NaN where a weight could underflow."""
+    for group in range(start, transition.shape[0], step):
+        top, safe = _weigh(transition[group, 0], matrices[group])
+        tops[group] = top if safe else np.nan
+        if transposed:
+            _transpose(matrices[group])
+
+
+@kernel
+def _transpose(matrix: Array) -> None:
+    """In place, in blocks of eight, which are one cache line of each row."""
     c = matrix.shape[0]
-    for block in range(0, c, 8):
-        for j in range(c):
-            for i in range(block, min(block + 8, c)):
-                out[j, i] = matrix[i, j]
+    for top in range(0, c, 8):
+        for left in range(0, top + 1, 8):
+            for i in range(top, min(top + 8, c)):
+                for j in range(left, min(left + 8, i)):
+                    matrix[i, j], matrix[j, i] = matrix[j, i], matrix[i, j]
 
 
 @kernel
@@ -130,9 +146,14 @@ def _enter(
 
 @kernel
 def _forward_block(
-    unary: Array, transition: Array, lengths: Array, top: float, safe: bool, matrix: Array,
-    chart: Array, log_partition: Array,
-) -> None:  # fmt: skip
+    unary: Array,
+    transition: Array,
+    lengths: Array,
+    top: float,
+    matrix: Array,
+    chart: Array,
+    log_partition: Array,
+) -> None:
     """The forward pass of items that share a matrix (``matrix``, exp(transition - top)) or of one item.
 
     An item stops at -inf, when it has no sequence, or at NaN, when it must run in log space.
@@ -146,10 +167,11 @@ def _forward_block(
     for t in range(lengths.max()):
         if t > 0:
             if transition.shape[0] > 1:
-                top, safe = _weigh(transition[t - 1], matrix)
+                shift, safe = _weigh(transition[t - 1], matrix)
+                top = shift if safe else np.nan
             for q in range(items):
                 if t < lengths[q]:
-                    log_partition[q] += top if safe else np.nan
+                    log_partition[q] += top
             _multiply(alpha, matrix, entered)
         _enter(unary, t, lengths, entered, alpha, chart, factors, log_partition)
 
@@ -162,28 +184,23 @@ def _width(batch: int, threads: int) -> int:
 
 @kernel
 def forward(
-    unary: Array, transition: Array, lengths: Array, chart: Array, log_partition: Array, matrices: Array,
-    start: int, step: int,
+    unary: Array, transition: Array, lengths: Array, matrices: Array, tops: Array, chart: Array,
+    log_partition: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Log-partitions and charts; ``matrices`` is room for one weight matrix for each thread."""
+    """Log-partitions and charts; ``matrices`` and ``tops`` are of each group, or room for each thread."""
     batch, _, c = unary.shape
     groups, steps = transition.shape[:2]
     width = _width(batch, step) if groups == 1 and steps == 1 else 1
-    matrix = matrices[start]
-    top, safe, loaded = 0.0, True, -1
     for first in range(start * width, batch, step * width):
         items = slice(first, min(first + width, batch))
         group = first * groups // batch
-        if steps == 1 and group != loaded:
-            top, safe = _weigh(transition[group, 0], matrix)
-            loaded = group
+        place = group if steps == 1 else start
         _forward_block(
             unary[items],
             transition[group],
             lengths[items],
-            top,
-            safe,
-            matrix,
+            tops[place],
+            matrices[place],
             chart[items],
             log_partition[items],
         )
@@ -226,79 +243,84 @@ def _add_products(left: Array, right: Array, weight: float, out: Array) -> None:
 
 @kernel
 def _backward_block(
-    unary: Array, transposed: Array, lengths: Array, weights: Array, chart: Array, right: Array, tags: Array
-) -> None:
-    """Tag marginals of items that share a matrix; ``right[q, t]`` keeps what flows back from t + 1 to t."""
+    unary: Array, transposed: Array, lengths: Array, weights: Array, chart: Array, right: Array, tags: Array,
+    expected: Array,
+) -> None:  # fmt: skip
+    """Tag marginals of items that share a matrix, and their expected transitions over its weights.
+
+    ``right[q, t % WINDOW]`` keeps what flows back from t + 1 to t until a window is full.
+    """
     items, _, c = unary.shape
     weight = scratch(1, c)[0]
     beta, flow = scratch(items, c), scratch(items, c)
     flow[:, :] = 0.0
     for t in range(lengths.max() - 1, -1, -1):
         for q in range(items):
-            if t < lengths[q] - 1 and chart[q, 0, c] > 0.0:
+            if t < lengths[q] - 1:
                 _weigh_position(unary, q, t + 1, weight)
                 scale = 1.0 / chart[q, t + 1, c]
                 for j in range(c):
                     flow[q, j] = weight[j] * beta[q, j] * scale
-                    right[q, t, j] = flow[q, j]
+                    right[q, t % WINDOW, j] = flow[q, j]
         _multiply(flow, transposed, beta)
         for q in range(items):
-            if t < lengths[q] and chart[q, 0, c] > 0.0:
-                if t == lengths[q] - 1:
-                    for j in range(c):
-                        beta[q, j] = 1.0
+            if t == lengths[q] - 1:
+                for j in range(c):
+                    beta[q, j] = 1.0
+            if t < lengths[q]:
                 for j in range(c):
                     tags[q, t, j] = weights[q] * chart[q, t, j] * beta[q, j]
+            end = min(t + WINDOW, lengths[q] - 1)
+            if t % WINDOW == 0 and t < end:
+                _add_products(chart[q, t:end], right[q, : end - t], weights[q], expected)
 
 
 @kernel
 def backward_shared(
-    unary: Array, transition: Array, lengths: Array, weights: Array, chart: Array, tags: Array, expected: Array,
-    matrices: Array, blocks: Array, start: int, step: int,
+    unary: Array, transition: Array, lengths: Array, matrices: Array, weights: Array, chart: Array, tags: Array,
+    expected: Array, blocks: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Tag marginals, 0 for items in log space; expected transitions over the weight matrix, in thread's slots.
+    """Tag marginals, 0 for items in log space; expected transitions over the weights, in threads' slots.
 
-    ``matrices`` and ``blocks`` are room for two matrices and one block of items for each thread.
+    ``matrices`` are the transposed weights of each group, ``blocks`` room for a window of a block of items for
+    each thread.
     """
-    batch = unary.shape[0]
-    c = unary.shape[2]
+    batch, _, c = unary.shape
     groups = transition.shape[0]
     width = _width(batch, step) if groups == 1 else 1
-    matrix, transposed = matrices[start, 0], matrices[start, 1]
-    right = blocks[start]
     slot = start % expected.shape[0]
-    loaded = -1
+    used = np.empty(width, np.int64)
     for first in range(start * width, batch, step * width):
         items = slice(first, min(first + width, batch))
         group = first * groups // batch
-        if group != loaded:
-            _weigh(transition[group, 0], matrix)
-            _transpose(matrix, transposed)
-            loaded = group
-        _backward_block(
-            unary[items], transposed, lengths[items], weights[items], chart[items], right, tags[items]
-        )
         for b in range(first, min(first + width, batch)):
-            used = lengths[b] if lengths[b] > 0 and chart[b, 0, c] > 0.0 else 0
-            tags[b, used:] = 0.0
-            if used > 1:
-                pairs = slice(0, used - 1)
-                _add_products(chart[b, pairs], right[b - first, pairs], weights[b], expected[slot, group])
+            used[b - first] = lengths[b] if lengths[b] > 0 and chart[b, 0, c] > 0.0 else 0
+            tags[b, used[b - first] :] = 0.0
+        _backward_block(
+            unary[items],
+            matrices[group],
+            used[: unary[items].shape[0]],
+            weights[items],
+            chart[items],
+            blocks[start],
+            tags[items],
+            expected[slot, group],
+        )
 
 
 @kernel
 def times_weights(transition: Array, expected: Array, pairs: Array) -> None:
-    """Sum the slots of the threads and multiply by the weight matrix."""
+    """Sum the slots of the threads and multiply by the weights."""
     slots, groups, c, _ = expected.shape
-    matrix = np.empty((c, c))
     for group in range(groups):
-        _weigh(transition[group, 0], matrix)
+        for slot in range(1, slots):
+            expected[0, group] += expected[slot, group]
+        top = transition[group, 0].max()
+        shift = np.float64(top) if top > -np.inf else 0.0
         for i in range(c):
             for j in range(c):
-                total = 0.0
-                for slot in range(slots):
-                    total += expected[slot, group, i, j]
-                pairs[group, 0, i, j] += total * matrix[i, j]
+                weight = exp(np.float64(transition[group, 0, i, j]) - shift)
+                pairs[group, 0, i, j] += expected[0, group, i, j] * weight
 
 
 @kernel
