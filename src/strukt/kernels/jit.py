@@ -11,7 +11,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import numpy as np
@@ -162,7 +162,6 @@ def over_batch(function: Callable[..., None], threads: int, *arguments: Any) -> 
     executor = _pool.executor(threads - 1)
     futures = [executor.submit(function, *arguments, start, threads) for start in range(1, threads)]
     function(*arguments, 0, threads)
-    wait(futures)
     for future in futures:
         future.result()
 
