@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 from torch.distributions import Distribution
 
 from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree
-from strukt.kernels import dispatch
+from strukt.kernels import dispatch, memory
 
 pytestmark = pytest.mark.skipif(
     dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"
@@ -61,8 +62,15 @@ def on(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 
 @pytest.fixture
-def poisoned_memory() -> Iterator[None]:
-    """Fill memory that PyTorch hands out uninitialised with NaN."""
+def poisoned_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fill memory that PyTorch and we hand out uninitialised with NaN."""
+    aligned = memory._aligned
+
+    def poisoned(whole: np.ndarray, dtype: type, count: int) -> np.ndarray:
+        np.asarray(whole)[:] = 255
+        return aligned(whole, dtype, count)
+
+    monkeypatch.setattr(memory, "_aligned", poisoned)
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.utils.deterministic.fill_uninitialized_memory = True
     yield
@@ -143,6 +151,22 @@ def test_chains_of_any_number_of_labels(on, poisoned_memory, kind, c, change, to
 @pytest.mark.parametrize("kind", CHAINS)
 def test_chains_of_any_length(on, poisoned_memory, kind, n):
     assert_backends_agree(on, lambda: CHAINS[kind](n, 5, unchanged), 1e-10)
+
+
+@pytest.mark.parametrize(("change", "tolerance"), CHANGES[:2])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("batch", [7, 8, 9, 16, 19])
+def test_chains_of_any_batch(on, poisoned_memory, batch, threads, change, tolerance):
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    each = torch.randint(36, (batch,), generator=torch.Generator().manual_seed(batch))
+
+    def build() -> tuple[Distribution, tuple[Tensor, ...]]:
+        scores = tuple(change(score).requires_grad_() for score in (normal(batch, 35, 19), normal(19, 19)))
+        return LinearChain(*scores, each), scores
+
+    assert_backends_agree(on, build, tolerance)
+    torch.set_num_threads(before)
 
 
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES)

@@ -40,6 +40,7 @@ def _keep(context: Any, inputs: tuple[Any, ...], *more: Tensor) -> None:
     tensors = [value for value in inputs if isinstance(value, Tensor)]
     context.options = tuple(value for value in inputs if not isinstance(value, Tensor))
     context.save_for_backward(*tensors, *more)
+    context.save_for_forward(*tensors, *more)
 
 
 def _over_batch(
@@ -65,6 +66,14 @@ def _split(value: Tensor, size: int) -> Tensor:
     return value.reshape(size, value.shape[0] // size, *value.shape[1:])
 
 
+def _filled(tangents: Sequence[Any], primals: Sequence[Tensor]) -> Scores:
+    """Zeros for the tangents that autograd leaves out."""
+    return tuple(
+        torch.zeros_like(primal) if tangent is None else tangent
+        for tangent, primal in zip(tangents, primals, strict=False)
+    )
+
+
 def outside_function(operator: Any, derivative: Callable[..., Scores]) -> Any:
     """The weighted marginals; ``derivative`` gives the gradients in the scores and in the weights."""
 
@@ -75,14 +84,26 @@ def outside_function(operator: Any, derivative: Callable[..., Scores]) -> Any:
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-            *rest, _ = inputs
-            _keep(ctx, tuple(rest))
+            _keep(ctx, inputs)
 
         @staticmethod
         def backward(ctx: Any, *directions: Tensor) -> Any:
-            *tensors, weights = ctx.saved_tensors
+            *tensors, weights, _ = ctx.saved_tensors
             *grads, weights_grad = derivative((*tensors, *ctx.options), weights, directions)
             return (*grads, None, *(None for _ in ctx.options), weights_grad, None)
+
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            # The Hessian is symmetric, so that its products with tangents are gradients, too.
+            *tensors, weights, chart = ctx.saved_tensors
+            scores = tensors[:-1]
+            directions = _filled(tangents, scores)
+            *changes, _ = derivative((*tensors, *ctx.options), weights, directions)
+            weights_tangent = tangents[-2]
+            if weights_tangent is not None:
+                more = as_tuple(Outside.apply(*tensors, *ctx.options, weights_tangent, chart))
+                changes = [change + part for change, part in zip(changes, more, strict=True)]
+            return tuple(changes) if len(changes) > 1 else changes[0]
 
         @staticmethod
         def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
@@ -91,7 +112,9 @@ def outside_function(operator: Any, derivative: Callable[..., Scores]) -> Any:
     return Outside
 
 
-def inside_function(operator: Any, outside: Any, outside_operator: Any) -> Any:
+def inside_function(
+    operator: Any, outside: Any, outside_operator: Any, derivative: Callable[..., Scores]
+) -> Any:
     """The log-partition and its chart; the backward pass is the outside pass."""
 
     class Inside(torch.autograd.Function):
@@ -116,6 +139,14 @@ def inside_function(operator: Any, outside: Any, outside_operator: Any) -> Any:
             return (*grads, None, *(None for _ in ctx.options))
 
         @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            *tensors, _ = ctx.saved_tensors
+            *scores, lengths = tensors
+            directions = _filled(tangents, scores)
+            ones = torch.ones_like(lengths, dtype=scores[0].dtype)
+            return derivative((*tensors, *ctx.options), ones, directions)[-1], None
+
+        @staticmethod
         def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
             return _over_batch(Inside, info, in_dims, arguments)
 
@@ -133,11 +164,15 @@ def constant_function(operator: Any) -> Any:
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
             ctx.mark_non_differentiable(*as_tuple(output))
-            ctx.count = len(inputs)
+            ctx.inputs, ctx.outputs = len(inputs), len(as_tuple(output))
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
-            return (None,) * ctx.count
+            return (None,) * ctx.inputs
+
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            return (None,) * ctx.outputs if ctx.outputs > 1 else None
 
         @staticmethod
         def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:

@@ -90,7 +90,9 @@ class Oracles:
         )
 
         self._outside = outside_function(self._outside_op, self._outside_derivative)
-        self._inside = inside_function(self._inside_op, self._outside, self._outside_op)
+        self._inside = inside_function(
+            self._inside_op, self._outside, self._outside_op, self._outside_derivative
+        )
         self._best = constant_function(self._best_op)
         self._kbest = constant_function(self._kbest_op)
         self._sample = constant_function(self._sample_op)

@@ -57,7 +57,7 @@ def inference_mode_covers_construction(subject: Subject) -> None:
 
 @law("log_partition", "marginals")
 def functional_transforms_work(subject: Subject) -> None:
-    """torch.func.grad, vmap, their composition, and jacrev and hessian."""
+    """torch.func.grad, vmap, their composition, jacrev, jacfwd and hessian."""
     case = forbid_at_random(subject.case((3,), lengths=[subject.size, 2, 1]))
     lengths, scores, distribution = case.lengths, case.scores, case.distribution()
     log_partition, marginals = _member(case, "log_partition"), _member(case, "marginals")
@@ -75,6 +75,10 @@ def functional_transforms_work(subject: Subject) -> None:
     agree(case, "grad of log_partition", slope(lengths, *scores), distribution.marginals)
     agree(case, "vmap of grad of log_partition", over_items(slope)(lengths, *scores), distribution.marginals)
     agree(case, "jacrev of marginals is the Hessian", jacobian(lengths, *scores), curvature(lengths, *scores))
+    hessian = torch.func.hessian(lambda *inputs: log_partition(*inputs).sum(), argnums=1)
+    agree(case, "hessian of log_partition", hessian(lengths, *scores), curvature(lengths, *scores))
+    forward = torch.func.jacfwd(marginals, argnums=1)
+    agree(case, "jacfwd of marginals", forward(lengths, *scores), curvature(lengths, *scores))
 
 
 @law("log_partition", "marginals", "mode")
