@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -36,6 +36,14 @@ def as_tuple(result: Any) -> Scores:
     return result if isinstance(result, tuple) else (result,)
 
 
+def call(function: Any, *arguments: Any) -> Any:
+    """Apply one of the functions below, with its forward mode where it can have one.
+
+    ``torch.compile`` declines functions with a forward mode.
+    """
+    return (function if torch.compiler.is_compiling() else function.Eager).apply(*arguments)
+
+
 def _keep(context: Any, inputs: tuple[Any, ...], *more: Tensor) -> None:
     tensors = [value for value in inputs if isinstance(value, Tensor)]
     context.options = tuple(value for value in inputs if not isinstance(value, Tensor))
@@ -55,7 +63,7 @@ def _over_batch(
         value = value.expand(size, *value.shape) if axis is None else value.movedim(axis, 0)
         return value.reshape(size * value.shape[1], *value.shape[2:])
 
-    result = function.apply(*(join(value, axis) for value, axis in zip(arguments, in_dims, strict=True)))
+    result = call(function, *(join(value, axis) for value, axis in zip(arguments, in_dims, strict=True)))
     if isinstance(result, Tensor):
         return _split(result, size), 0
     parts = tuple(_split(part, size) for part in result)
@@ -78,6 +86,8 @@ def outside_function(operator: Any, derivative: Callable[..., Scores]) -> Any:
     """The weighted marginals; ``derivative`` gives the gradients in the scores and in the weights."""
 
     class Outside(torch.autograd.Function):
+        Eager: ClassVar[Any]
+
         @staticmethod
         def forward(*arguments: Any) -> Any:
             return operator(*arguments)
@@ -93,22 +103,22 @@ def outside_function(operator: Any, derivative: Callable[..., Scores]) -> Any:
             return (*grads, None, *(None for _ in ctx.options), weights_grad, None)
 
         @staticmethod
-        def jvp(ctx: Any, *tangents: Any) -> Any:
-            # The Hessian is symmetric, so that its products with tangents are gradients, too.
-            *tensors, weights, chart = ctx.saved_tensors
-            scores = tensors[:-1]
-            directions = _filled(tangents, scores)
-            *changes, _ = derivative((*tensors, *ctx.options), weights, directions)
-            weights_tangent = tangents[-2]
-            if weights_tangent is not None:
-                more = as_tuple(Outside.apply(*tensors, *ctx.options, weights_tangent, chart))
-                changes = [change + part for change, part in zip(changes, more, strict=True)]
-            return tuple(changes) if len(changes) > 1 else changes[0]
-
-        @staticmethod
         def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
             return _over_batch(Outside, info, in_dims, arguments)
 
+    class Eager(Outside):
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            # The Hessian is symmetric, so that its products with tangents are gradients, too.
+            *tensors, weights, chart = ctx.saved_tensors
+            directions = _filled(tangents, tensors[:-1])
+            *changes, _ = derivative((*tensors, *ctx.options), weights, directions)
+            if tangents[-2] is not None:
+                more = as_tuple(call(Outside, *tensors, *ctx.options, tangents[-2], chart))
+                changes = [change + part for change, part in zip(changes, more, strict=True)]
+            return tuple(changes) if len(changes) > 1 else changes[0]
+
+    Outside.Eager = Eager
     return Outside
 
 
@@ -118,6 +128,8 @@ def inside_function(
     """The log-partition and its chart; the backward pass is the outside pass."""
 
     class Inside(torch.autograd.Function):
+        Eager: ClassVar[Any]
+
         @staticmethod
         def forward(*arguments: Any) -> Any:
             return operator(*arguments)
@@ -134,10 +146,15 @@ def inside_function(
             if grad is None:
                 return (None,) * (len(tensors) + len(ctx.options))
             # A compiled backward pass is never differentiated again, so that the bare operator will do.
-            compute = outside_operator if torch.compiler.is_compiling() else outside.apply
+            compute = outside_operator if torch.compiler.is_compiling() else outside.Eager.apply
             grads = as_tuple(compute(*tensors, *ctx.options, grad, chart))
             return (*grads, None, *(None for _ in ctx.options))
 
+        @staticmethod
+        def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
+            return _over_batch(Inside, info, in_dims, arguments)
+
+    class Eager(Inside):
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
             *tensors, _ = ctx.saved_tensors
@@ -146,10 +163,7 @@ def inside_function(
             ones = torch.ones_like(lengths, dtype=scores[0].dtype)
             return derivative((*tensors, *ctx.options), ones, directions)[-1], None
 
-        @staticmethod
-        def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
-            return _over_batch(Inside, info, in_dims, arguments)
-
+    Inside.Eager = Eager
     return Inside
 
 
@@ -157,6 +171,8 @@ def constant_function(operator: Any) -> Any:
     """An operator whose result has no derivative."""
 
     class Constant(torch.autograd.Function):
+        Eager: ClassVar[Any]
+
         @staticmethod
         def forward(*arguments: Any) -> Any:
             return operator(*arguments)
@@ -171,11 +187,13 @@ def constant_function(operator: Any) -> Any:
             return (None,) * ctx.inputs
 
         @staticmethod
-        def jvp(ctx: Any, *tangents: Any) -> Any:
-            return (None,) * ctx.outputs if ctx.outputs > 1 else None
-
-        @staticmethod
         def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
             return _over_batch(Constant, info, in_dims, arguments)
 
+    class Eager(Constant):
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            return (None,) * ctx.outputs if ctx.outputs > 1 else None
+
+    Constant.Eager = Eager
     return Constant

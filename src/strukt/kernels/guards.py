@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from strukt.errors import InfeasibleError
-from strukt.kernels.autograd import constant_function
+from strukt.kernels.autograd import call, constant_function
 
 
 def _items(mask: Tensor) -> str:
@@ -72,7 +72,7 @@ def _guard(name: str, schema: str, check: Callable[..., Tensor]) -> Callable[...
         try:
             check(*arguments)
         except RuntimeError:  # tensors of torch.func.vmap, which hide their data
-            operator.apply(*arguments)
+            call(operator, *arguments)
 
     return guard
 

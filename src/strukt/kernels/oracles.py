@@ -22,6 +22,7 @@ from strukt.kernels import dispatch
 from strukt.kernels.autograd import (
     Scores,
     as_tuple,
+    call,
     constant_function,
     inside_function,
     outside_function,
@@ -99,24 +100,24 @@ class Oracles:
 
     def log_partition(self, *arguments: Any) -> Tensor:
         """``(batch,)``, twice differentiable."""
-        return self._inside.apply(*arguments)[0]  # type: ignore[no-any-return]
+        return call(self._inside, *arguments)[0]  # type: ignore[no-any-return]
 
     def marginals(self, *arguments: Any) -> Scores:
         """The probability of each part, summed over the items that share its score; differentiable."""
-        log_partition, chart = self._inside.apply(*arguments)
-        return as_tuple(self._outside.apply(*arguments, torch.ones_like(log_partition), chart))
+        log_partition, chart = call(self._inside, *arguments)
+        return as_tuple(call(self._outside, *arguments, torch.ones_like(log_partition), chart))
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """A best event ``(batch, n)`` and its score; -1 and -inf where every structure is forbidden."""
-        return self._best.apply(*arguments)  # type: ignore[no-any-return]
+        return call(self._best, *arguments)  # type: ignore[no-any-return]
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """The k best events ``(batch, k, n)`` and their scores ``(batch, k)``; the last argument is k."""
-        return self._kbest.apply(*arguments)  # type: ignore[no-any-return]
+        return call(self._kbest, *arguments)  # type: ignore[no-any-return]
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Exact samples ``(batch, count, n)`` and the log-partition; the last argument is their number."""
-        return self._sample.apply(*arguments)  # type: ignore[no-any-return]
+        return call(self._sample, *arguments)  # type: ignore[no-any-return]
 
     # The operators' bodies: the backend's kernel if it has one, else the reference.
 

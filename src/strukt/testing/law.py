@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -25,12 +27,25 @@ class Law:
 
 LAWS: dict[str, Law] = {}
 
+PYTORCHS_OWN = (
+    ".*should not be instantiated.*",  # the tracer of torch.compile does this to every autograd function
+    ".*torch.jit.script.* is deprecated",  # forward mode still compiles some operators in this way
+)
+"""Deprecation warnings that PyTorch gives for what it does itself."""
+
 
 def law(*needs: str) -> Callable[[Callable[[Subject], None]], Callable[[Subject], None]]:
     """Enter a function into the register under its own name."""
 
     def enter(check: Callable[[Subject], None]) -> Callable[[Subject], None]:
-        LAWS[check.__name__] = Law(check.__name__, frozenset(needs), check)
-        return check
+        @functools.wraps(check)
+        def quietly(subject: Subject) -> None:
+            with warnings.catch_warnings():
+                for message in PYTORCHS_OWN:
+                    warnings.filterwarnings("ignore", message, DeprecationWarning)
+                check(subject)
+
+        LAWS[check.__name__] = Law(check.__name__, frozenset(needs), quietly)
+        return quietly
 
     return enter

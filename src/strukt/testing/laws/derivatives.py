@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -21,12 +20,9 @@ from strukt.testing.subject import Case, Subject
 def derivatives_pass_numerical_checks(subject: Subject) -> None:
     """Gradcheck and gradgradcheck of every smooth operator, with lengths 3, 1 and 0 and with forbidden parts."""
     small = subject.case((3,), size=3, lengths=[3, 1, 0])
-    with warnings.catch_warnings():
-        # PyTorch's own forward mode still compiles some of its operators in this way.
-        warnings.filterwarnings("ignore", ".*torch.jit.script.* is deprecated", DeprecationWarning)
-        for case in (small, forbid_at_random(small)):
-            for operator in smooth_operators(case):
-                _check_numerically(case, operator)
+    for case in (small, forbid_at_random(small)):
+        for operator in smooth_operators(case):
+            _check_numerically(case, operator)
 
 
 def _check_numerically(case: Case, operator: Operator) -> None:
