@@ -26,12 +26,8 @@ class Mutation:
 CHAIN, PLANAR, FREE = "LinearChain", "ProjectiveTree", "NonProjectiveTree"
 
 
-def chain_kernel(right: str, wrong: str, **options: int) -> Mutation:
-    return Mutation("kernels/chain/cpu_probability.py", right, wrong, CHAIN, **options)
-
-
-def chain_log_kernel(right: str, wrong: str, **options: int) -> Mutation:
-    return Mutation("kernels/chain/cpu_log.py", right, wrong, CHAIN, **options)
+def chain_kernel(right: str, wrong: str, file: str, count: int = 1) -> Mutation:
+    return Mutation(f"kernels/chain/{file}.py", right, wrong, CHAIN, count=count)
 
 
 def eisner_kernel(right: str, wrong: str, file: str = "cpu") -> Mutation:
@@ -72,36 +68,44 @@ MUTATIONS = [
     reference("matrix_tree/reference", "weights[:, :k, k + 1, None]", "weights[:, :k, k, None]", FREE),
     reference("matrix_tree/reference", "total_order == allowed", "total_order >= allowed", FREE),
     reference("matrix_tree/reference", "total - expected)", "total + expected)", FREE),
-    chain_kernel("TINY = 1e-100", "TINY = 0.0"),
-    chain_kernel("z * matrix[i + 7, j]", "z * matrix[i + 6, j]"),
-    chain_kernel("        i += 8", "        i += 9"),
-    chain_kernel("for j in range(left, min(left + 8, i)):", "for j in range(left, min(left + 7, i)):"),
-    chain_kernel("logs[q] += top if safe", "logs[q] += 0.0 if safe"),
-    chain_kernel("logs[q] += np.log(factors[q])", "logs[q] = np.log(factors[q])"),
-    chain_kernel("< 1.0 / TINY or t == lengths[q] - 1", "< 1.0 / TINY"),
-    chain_kernel("entered[q, j] * weight[j] * scale", "entered[q, j] * scale"),
-    chain_kernel("if t >= lengths[q] or not logs", "if t > lengths[q] or not logs"),
-    chain_kernel("log_partition[q] += top", "log_partition[q] -= top"),
-    chain_kernel("tops[group] = top if safe else np.nan", "tops[group] = top"),
-    chain_kernel("weight[j] * beta[j] * scale", "weight[j] * beta[j]"),
-    chain_kernel("weight[j] * beta[q, j] * scale", "weight[j] * beta[q, j]"),
-    chain_kernel("if t < lengths[q] - 1:", "if t < lengths[q]:"),
-    chain_kernel("for t in range(n - n % 4, n):", "for t in range(n - n % 4 + 1, n):"),
-    chain_kernel("range(block, min(block + 8, c))", "range(block, min(block + 7, c))", count=2),
-    chain_kernel("        if transposed:\n", "        if not transposed:\n"),
-    chain_kernel("end = min(t + WINDOW, lengths[q] - 1)", "end = min(t + WINDOW, lengths[q])"),
-    chain_kernel("if t % WINDOW == 0 and t < end", "if t == 0 and t < end"),
-    chain_kernel("tags[b, used[b - first] :] = 0.0", "pass"),
-    chain_kernel("expected[0, group, i, j] * weight", "expected[0, group, i, j]"),
-    chain_kernel("alpha = weights[b] * chart[b, t, i]", "alpha = chart[b, t, i]"),
-    chain_log_kernel("scores[j] -= top", "scores[j] += top"),
-    chain_log_kernel("total += shift", "total = shift"),
-    chain_log_kernel("entered[i] != top", "entered[i] == top"),
-    chain_log_kernel("range(lengths[b] - 2, -1, -1)", "range(lengths[b] - 2, 0, -1)"),
-    chain_log_kernel("alpha = chart[b, t, i] - log_mass", "alpha = chart[b, t, i]"),
-    chain_log_kernel("scores[s, i, following]", "scores[s, following, i]"),
-    chain_log_kernel("s, i, tags[b, k, t + 1]]", "s, tags[b, k, t + 1], i]"),
-    chain_log_kernel("remaining -= weight", "remaining -= 0.0"),
+    chain_kernel("TINY = 1e-100", "TINY = 0.0", "cpu_probability"),
+    chain_kernel("z * matrix[i + 7, j]", "z * matrix[i + 6, j]", "cpu_probability"),
+    chain_kernel("        i += 8", "        i += 9", "cpu_probability"),
+    chain_kernel(
+        "for j in range(left, min(left + 8, i)):",
+        "for j in range(left, min(left + 7, i)):",
+        "cpu_probability",
+    ),
+    chain_kernel("logs[q] += top if safe", "logs[q] += 0.0 if safe", "cpu_forward"),
+    chain_kernel("logs[q] += np.log(factors[q])", "logs[q] = np.log(factors[q])", "cpu_forward"),
+    chain_kernel("< 1.0 / TINY or t == lengths[q] - 1", "< 1.0 / TINY", "cpu_forward"),
+    chain_kernel("entered[q, j] * weight[j] * scale", "entered[q, j] * scale", "cpu_forward"),
+    chain_kernel("if t >= lengths[q] or not logs", "if t > lengths[q] or not logs", "cpu_forward"),
+    chain_kernel("log_partition[q] += top", "log_partition[q] -= top", "cpu_forward"),
+    chain_kernel("tops[group] = top if safe else np.nan", "tops[group] = top", "cpu_probability"),
+    chain_kernel("weight[j] * beta[j] * scale", "weight[j] * beta[j]", "cpu_backward"),
+    chain_kernel("weight[j] * beta[q, j] * scale", "weight[j] * beta[q, j]", "cpu_backward"),
+    chain_kernel("if t < lengths[q] - 1:", "if t < lengths[q]:", "cpu_backward"),
+    chain_kernel("for t in range(n - n % 4, n):", "for t in range(n - n % 4 + 1, n):", "cpu_backward"),
+    chain_kernel(
+        "range(block, min(block + 8, c))", "range(block, min(block + 7, c))", "cpu_backward", count=2
+    ),
+    chain_kernel("        if transposed:\n", "        if not transposed:\n", "cpu_probability"),
+    chain_kernel(
+        "end = min(t + WINDOW, lengths[q] - 1)", "end = min(t + WINDOW, lengths[q])", "cpu_backward"
+    ),
+    chain_kernel("if t % WINDOW == 0 and t < end", "if t == 0 and t < end", "cpu_backward"),
+    chain_kernel("tags[b, used[b - first] :] = 0.0", "pass", "cpu_backward"),
+    chain_kernel("expected[0, group, i, j] * weight", "expected[0, group, i, j]", "cpu_backward"),
+    chain_kernel("alpha = weights[b] * chart[b, t, i]", "alpha = chart[b, t, i]", "cpu_backward"),
+    chain_kernel("scores[j] -= top", "scores[j] += top", "cpu_log"),
+    chain_kernel("total += shift", "total = shift", "cpu_log"),
+    chain_kernel("entered[i] != top", "entered[i] == top", "cpu_log"),
+    chain_kernel("range(lengths[b] - 2, -1, -1)", "range(lengths[b] - 2, 0, -1)", "cpu_log"),
+    chain_kernel("alpha = chart[b, t, i] - log_mass", "alpha = chart[b, t, i]", "cpu_log"),
+    chain_kernel("scores[s, i, following]", "scores[s, following, i]", "cpu_log"),
+    chain_kernel("s, i, tags[b, k, t + 1]]", "s, tags[b, k, t + 1], i]", "cpu_log"),
+    chain_kernel("remaining -= weight", "remaining -= 0.0", "cpu_log"),
     eisner_kernel("left, j, i, j, 1)\n            open_", "left, j, i, j, 0)\n            open_"),
     eisner_kernel(
         "open_[j, i] = weigh(semiring, joined, weights[i, j",

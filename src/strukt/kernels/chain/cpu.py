@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.kernels.chain import cpu_log, cpu_probability
+from strukt.kernels.chain import cpu_backward, cpu_forward, cpu_log, cpu_probability
 from strukt.kernels.chain.cpu_log import Array
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import empty, zeros
@@ -38,7 +38,7 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
     log_partition = unary.new_zeros(batch, dtype=torch.float64)
     arrays = _arrays(unary, transition, lengths)
     weighed = _shared_weights(arrays[1], False) if transition.shape[1] == 1 else _room(_threads(unary), c)
-    _run(cpu_probability.forward, *arrays, *weighed, chart.numpy(), log_partition.numpy())
+    _run(cpu_forward.forward, *arrays, *weighed, chart.numpy(), log_partition.numpy())
     return log_partition.to(unary.dtype), chart
 
 
@@ -57,15 +57,15 @@ def outside(
     separate = groups < batch and (log_space or steps == n - 1)
     each = np.zeros((batch, *transition.shape[1:])) if separate else pairs.numpy()
     if steps == n - 1:
-        _run(cpu_probability.backward_per_step, *scores, *arrays, each)
+        _run(cpu_backward.backward_per_step, *scores, *arrays, each)
     else:
         threads = _threads(unary)
         expected = empty((threads if groups < batch else 1, groups, c, c))
         expected.fill(0.0)
-        blocks = empty((threads, cpu_probability.BLOCK, cpu_probability.WINDOW, c))
+        blocks = empty((threads, cpu_probability.BLOCK, cpu_backward.WINDOW, c))
         matrices, _ = _shared_weights(scores[1], True)
-        _run(cpu_probability.backward_shared, *scores, matrices, *arrays, expected, blocks)
-        cpu_probability.times_weights(scores[1], expected, pairs.numpy())
+        _run(cpu_backward.backward_shared, *scores, matrices, *arrays, expected, blocks)
+        cpu_backward.times_weights(scores[1], expected, pairs.numpy())
     if log_space:
         _run(cpu_log.backward, *scores, *arrays, each)
     if separate:
