@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -149,9 +148,10 @@ def test_the_thread_count_follows_torch():
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_every_item_of_a_batch_is_done_once_by_its_threads(threads):
     done: list[tuple[int, int]] = []
+    together = threading.Barrier(threads)
 
     def record(batch: int, start: int, step: int) -> None:
-        time.sleep(0.01)  # so that no thread can do the work of two
+        together.wait(timeout=60)  # so that no thread can do the work of two
         done.extend((item, threading.get_ident()) for item in range(start, batch, step))
 
     jit.over_batch(record, threads, 11)
