@@ -114,7 +114,7 @@ MUTATIONS = [
     eisner_kernel("range(n - 1, 0, -1)", "range(n - 1, 1, -1)"),
     eisner_kernel("weights[b] * mass[2, h, m]", "weights[b] * mass[2, m, h]"),
     eisner_kernel("weights[b] * root_mass[0, m]", "root_mass[0, m]"),
-    eisner_kernel("return top + np.log(mass)", "return top"),
+    eisner_kernel("return top + np.log(mass)", "return top", "cpu_weights"),
     eisner_kernel("rate = mass / total", "rate = mass", "cpu_semiring"),
     eisner_kernel(
         "total += exp(left[i, k] + right[j, k + shift] - top)",

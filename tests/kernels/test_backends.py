@@ -10,6 +10,7 @@ from torch.distributions import Distribution
 
 from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree
 from strukt.kernels import dispatch, memory
+from strukt.kernels.eisner import cpu as eisner_cpu
 
 pytestmark = pytest.mark.skipif(
     dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"
@@ -181,6 +182,37 @@ def test_trees_of_any_length(on, poisoned_memory, kind, n, change, tolerance):
         return make(arcs, lengths(n), single_root=single_root), (arcs,)
 
     assert_backends_agree(on, build, tolerance)
+
+
+def penalised(scores: Tensor) -> Tensor:
+    """Some arcs so unlikely that no factor keeps their weights in range."""
+    return torch.where(scores > 0.15, scores - 900, scores)
+
+
+@pytest.mark.parametrize(("change", "factor"), [(unchanged, True), (sparse, True), (penalised, False)])
+@pytest.mark.parametrize("single_root", [True, False])
+def test_long_projective_sentences(on, poisoned_memory, single_root, change, factor):
+    """Totals of flat scores underflow from some 140 words on: the weights are then multiplied by a factor."""
+    arcs, each = change(0.1 * normal(2, 170, 171)), torch.tensor([170, 150])
+    _, chart = eisner_cpu.inside(arcs, each, single_root)
+    spans = chart[0].flatten()[: 3 * 170 * 170].reshape(3, 170, 170)
+    assert (spans[0, 0, 0] == 1) == factor
+    assert (spans[2, 0, 0] > 2) == factor
+
+    def build() -> tuple[Distribution, tuple[Tensor, ...]]:
+        leaf = arcs.clone().requires_grad_()
+        return ProjectiveTree(leaf, each, single_root=single_root), (leaf,)
+
+    found = []
+    for backend in ("reference", "cpu"):
+        on(backend)
+        distribution, leaves = build()
+        value = distribution.log_partition
+        found.append((value.detach(), *torch.autograd.grad(value.sum(), leaves)))
+    for expected, actual in zip(*found, strict=True):
+        assert torch.allclose(actual, expected, rtol=1e-10, atol=1e-10)
+    heads = distribution.sample((3,))
+    assert distribution.log_prob(heads).isfinite().all()
 
 
 @pytest.mark.parametrize("kind", [*CHAINS, *TREES])

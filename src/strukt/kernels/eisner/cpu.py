@@ -3,12 +3,15 @@
 One set of loops serves three semirings, named by the constants of `cpu_semiring`. Sums are taken in
 probability space: each word's scores are first normalised to probabilities over its heads, so that no value
 in the chart, inside or outside, exceeds 1, nothing overflows, and what underflows is below 1e-308 of a total
-that must itself exceed `SMALLEST`. An item with a smaller total runs again in log space.
+that must itself exceed `SMALLEST`. The total of a long sentence falls below this, because few choices of heads
+make a tree: it runs again with all weights times a factor, which keeps half-trees of all widths near 1. If even
+then some value of the chart is so far from 1 that a product of two could underflow, it runs in log space.
 
 The chart holds three matrices over pairs of words, for an item of length n in its first 3 n^2 numbers.
 ``right[i, j]`` and ``left[i, j]`` are half-trees over the words i..j headed by their first and last word, stored
 on both sides of the diagonal so that both ways of reading are contiguous; ``open[h, m]`` is the span between h
-and m with the arc from h to m. The diagonal holds the semiring's one, which tells the space the item is in.
+and m with the arc from h to m. The diagonal of ``right`` and ``left`` holds the semiring's one, which tells the
+space the item is in, ``open[0, 0]`` the factor.
 """
 
 from __future__ import annotations
@@ -23,13 +26,14 @@ from torch import Tensor
 from strukt.kernels import arcs as on_arcs
 from strukt.kernels.eisner import cpu_tree
 from strukt.kernels.eisner.cpu_semiring import LOG, MAX, PROBABILITY, dot, one, push, weigh, zero
-from strukt.kernels.jit import exp, kernel, leading
+from strukt.kernels.eisner.cpu_weights import all_kept, in_range, load
+from strukt.kernels.jit import kernel, leading
 from strukt.kernels.memory import zeros
 
 Array = npt.NDArray[Any]
 
 SMALLEST = 1e-200
-"""Totals in probability space below this are computed again in log space."""
+"""Totals in probability space below this are computed again."""
 
 
 def chart_shape(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[int, int, int, int]:
@@ -67,39 +71,6 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
 
 
 @kernel
-def _word_weights(semiring: int, arcs: Array, b: int, m: int, weights: Array) -> float:
-    """Weights of the heads of word m, 0 the root, in a row; gives what the scores were shifted by."""
-    heads = weights.shape[1]
-    for h in range(heads):
-        weights[m, h] = arcs[b, m, h]
-    weights[m, m + 1] = -np.inf
-    top = -np.inf
-    for h in range(heads):
-        top = max(top, weights[m, h])
-    if top == -np.inf or semiring != PROBABILITY:
-        for h in range(heads):
-            weights[m, h] = weights[m, h] - top if top > -np.inf else zero(semiring)
-        return top
-    mass = 0.0
-    for h in range(heads):
-        weight = exp(weights[m, h] - top)
-        weights[m, h] = weight
-        mass += weight
-    for h in range(heads):
-        weights[m, h] /= mass
-    return top + np.log(mass)  # type: ignore[no-any-return]
-
-
-@kernel
-def _load(semiring: int, arcs: Array, b: int, weights: Array) -> float:
-    """``weights[m, h]`` of all arcs of item b; gives the sum of the shifts, -inf if some word can have no head."""
-    shift = 0.0
-    for m in range(weights.shape[0]):
-        shift += _word_weights(semiring, arcs, b, m, weights)
-    return shift
-
-
-@kernel
 def _half_trees(semiring: int, weights: Array, chart: Array) -> None:
     n = weights.shape[0]
     right, left, open_ = chart[0], chart[1], chart[2]
@@ -117,19 +88,35 @@ def _half_trees(semiring: int, weights: Array, chart: Array) -> None:
 
 
 @kernel
-def _tree_total(semiring: int, arcs: Array, b: int, single_root: bool, chart: Array) -> float:
-    """Fill the chart of item b; gives the log of the total."""
+def _tree_total(semiring: int, arcs: Array, b: int, single_root: bool, factor: float, chart: Array) -> float:
+    """Fill the chart of item b; gives the log of the total, NaN where something could underflow."""
     n = chart.shape[1]
     weights = np.empty((n, n + 1))
-    shift = _load(semiring, arcs, b, weights)
+    shift = load(semiring, arcs, b, factor, weights)
     if shift == -np.inf:
         chart[0, 0, 0] = one(LOG)
         return -np.inf
     _half_trees(semiring, weights, chart)
-    totals, _ = cpu_tree.attach_to_root(semiring, weights, chart, single_root)
+    chart[2, 0, 0] = factor
+    totals, attached = cpu_tree.attach_to_root(semiring, weights, chart, single_root)
     if semiring != PROBABILITY:
         return float(shift + totals[0, n])
+    if factor != 1.0:
+        if not all_kept(arcs, b, weights):
+            return np.nan
+        for values in (chart[0], chart[1], chart[2], totals, attached):
+            if not in_range(values):
+                return np.nan
     return float(shift + np.log(totals[0, n])) if totals[0, n] > SMALLEST else np.nan
+
+
+@kernel
+def _factor(chart: Array) -> float:
+    """What keeps the half-trees of the first word near 1, judged by the widest that did not underflow."""
+    width = chart.shape[1] - 1
+    while width > 0 and chart[0, 0, width] < SMALLEST:
+        width -= 1
+    return float(chart[0, 0, width] ** (-1.0 / width)) if width > 0 else 1.0
 
 
 @kernel
@@ -141,9 +128,11 @@ def _inside(
         if n == 0:
             continue
         spans = leading(chart[b], (3, n, n))
-        total = _tree_total(PROBABILITY, arcs, b, single_root, spans)
+        total = _tree_total(PROBABILITY, arcs, b, single_root, 1.0, spans)
         if np.isnan(total):
-            total = _tree_total(LOG, arcs, b, single_root, spans)
+            total = _tree_total(PROBABILITY, arcs, b, single_root, _factor(spans), spans)
+            if np.isnan(total):
+                total = _tree_total(LOG, arcs, b, single_root, 1.0, spans)
         log_partition[b] = total
 
 
@@ -161,7 +150,7 @@ def _outside(
         spans = leading(chart[b], (3, n, n))
         semiring = PROBABILITY if spans[0, 0, 0] == one(PROBABILITY) else LOG
         arc_weights = np.empty((n, n + 1))
-        if _load(semiring, arcs, b, arc_weights) == -np.inf:
+        if load(semiring, arcs, b, spans[2, 0, 0], arc_weights) == -np.inf:
             continue
         mass = leading(room, (3, n, n))
         mass[:, :, :] = 0.0
@@ -206,10 +195,10 @@ def _best(
         if n == 0:
             continue
         spans = leading(room, (3, n, n))
-        score[b] = _tree_total(MAX, arcs, b, single_root, spans)
+        score[b] = _tree_total(MAX, arcs, b, single_root, 1.0, spans)
         if score[b] > -np.inf:
             weights = np.empty((n, n + 1))
-            _load(MAX, arcs, b, weights)
+            load(MAX, arcs, b, 1.0, weights)
             cpu_tree.trace(MAX, weights, spans, single_root, draws, heads[b, :n])
 
 
@@ -231,7 +220,7 @@ def _sample(
         spans = leading(chart[b], (3, n, n))
         semiring = PROBABILITY if spans[0, 0, 0] == one(PROBABILITY) else LOG
         weights = np.empty((n, n + 1))
-        if _load(semiring, arcs, b, weights) == -np.inf:
+        if load(semiring, arcs, b, spans[2, 0, 0], weights) == -np.inf:
             continue
         for k in range(uniform.shape[1]):
             cpu_tree.trace(semiring, weights, spans, single_root, uniform[b, k], heads[b, k, :n])
