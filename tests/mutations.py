@@ -30,8 +30,8 @@ def chain_kernel(right: str, wrong: str, file: str, count: int = 1) -> Mutation:
     return Mutation(f"kernels/chain/{file}.py", right, wrong, CHAIN, count=count)
 
 
-def eisner_kernel(right: str, wrong: str, file: str = "cpu") -> Mutation:
-    return Mutation(f"kernels/eisner/{file}.py", right, wrong, PLANAR)
+def eisner_kernel(right: str, wrong: str, file: str = "eisner/cpu") -> Mutation:
+    return Mutation(f"kernels/{file}.py", right, wrong, PLANAR)
 
 
 def matrix_tree_kernel(right: str, wrong: str, file: str = "cpu") -> Mutation:
@@ -114,7 +114,7 @@ MUTATIONS = [
     eisner_kernel("range(n - 1, 0, -1)", "range(n - 1, 1, -1)"),
     eisner_kernel("weights[b] * mass[2, h, m]", "weights[b] * mass[2, m, h]"),
     eisner_kernel("weights[b] * root_mass[0, m]", "root_mass[0, m]"),
-    eisner_kernel("return top + np.log(mass)", "return top", "cpu_weights"),
+    eisner_kernel("return top + np.log(mass)", "return top", "eisner/cpu_weights"),
     eisner_kernel("rate = mass / total", "rate = mass", "cpu_semiring"),
     eisner_kernel(
         "total += exp(left[i, k] + right[j, k + shift] - top)",
@@ -123,9 +123,9 @@ MUTATIONS = [
     ),
     eisner_kernel("right[j, k + shift] == total", "right[j, k + shift] <= total", "cpu_semiring"),
     eisner_kernel("remaining -= share", "remaining -= 0.0", "cpu_semiring"),
-    eisner_kernel("below = left[last, 0]", "below = left[last, last]", "cpu_tree"),
-    eisner_kernel("heads[word] = head + 1", "heads[word] = head", "cpu_tree"),
-    eisner_kernel("end = first", "end = 0", "cpu_tree"),
+    eisner_kernel("below = left[last, 0]", "below = left[last, last]", "eisner/cpu_tree"),
+    eisner_kernel("heads[word] = head + 1", "heads[word] = head", "eisner/cpu_tree"),
+    eisner_kernel("end = first", "end = 0", "eisner/cpu_tree"),
     matrix_tree_kernel(
         "for j in range(1, k + 1):\n            pivot", "for j in range(1, k):\n            pivot"
     ),

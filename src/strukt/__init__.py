@@ -15,7 +15,13 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree, StructuredDistribution
+    from strukt.distributions import (
+        LinearChain,
+        NonProjectiveTree,
+        ProjectiveTree,
+        SpanTree,
+        StructuredDistribution,
+    )
     from strukt.errors import DataError, InfeasibleError, MissingExtraError, StruktError
     from strukt.train.bundle import load
 
@@ -23,6 +29,7 @@ _HOMES = {
     "LinearChain": "strukt.distributions",
     "NonProjectiveTree": "strukt.distributions",
     "ProjectiveTree": "strukt.distributions",
+    "SpanTree": "strukt.distributions",
     "StructuredDistribution": "strukt.distributions",
     "DataError": "strukt.errors",
     "InfeasibleError": "strukt.errors",
@@ -38,6 +45,7 @@ __all__ = [
     "MissingExtraError",
     "NonProjectiveTree",
     "ProjectiveTree",
+    "SpanTree",
     "StructuredDistribution",
     "StruktError",
     "load",

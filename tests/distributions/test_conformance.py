@@ -3,6 +3,7 @@
 import pytest
 
 from strukt.testing import laws
+from strukt.testing.law import LAWS
 from strukt.testing.structures import STRUCTURES
 
 
@@ -16,3 +17,10 @@ from strukt.testing.structures import STRUCTURES
 )
 def test_law(subject, law):
     law.check(subject)
+
+
+@pytest.mark.parametrize("law", ["derivatives_pass_numerical_checks", "functional_transforms_work"])
+@pytest.mark.parametrize("subject", STRUCTURES, ids=lambda subject: subject.name)
+def test_derivatives_of_the_reference(subject, law, monkeypatch):
+    monkeypatch.setenv("STRUKT_BACKEND", "reference")
+    LAWS[law].check(subject)

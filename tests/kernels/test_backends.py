@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Distribution
 
-from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree
+from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree, SpanTree
 from strukt.kernels import dispatch, memory
 from strukt.kernels.eisner import cpu as eisner_cpu
 
@@ -182,6 +182,39 @@ def test_trees_of_any_length(on, poisoned_memory, kind, n, change, tolerance):
         return make(arcs, lengths(n), single_root=single_root), (arcs,)
 
     assert_backends_agree(on, build, tolerance)
+
+
+@pytest.mark.parametrize(("change", "tolerance"), CHANGES)
+@pytest.mark.parametrize("n", [1, 2, 3, 9, 17])
+@pytest.mark.parametrize("labels", [None, 1, 5])
+def test_span_trees_of_any_length(on, poisoned_memory, labels, n, change, tolerance):
+    shape = (5, n + 1, n + 1) if labels is None else (5, n + 1, n + 1, labels)
+
+    def build():
+        spans = change(normal(*shape)).requires_grad_()
+        return SpanTree(spans, lengths(n), labelled=labels is not None), (spans,)
+
+    assert_backends_agree(on, build, tolerance)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda spans: spans + 40, lambda spans: 3 * spans, lambda spans: 30 * spans]
+)
+def test_long_span_trees(on, poisoned_memory, change):
+    """Totals of long sentences underflow or overflow unless the scores are shifted."""
+    spans, each = change(normal(2, 151, 151)), torch.tensor([150, 120])
+    found = []
+    for backend in ("reference", "cpu"):
+        on(backend)
+        leaf = spans.clone().requires_grad_()
+        distribution = SpanTree(leaf, each)
+        value = distribution.log_partition
+        found.append(
+            (value.detach(), torch.autograd.grad(value.sum(), leaf)[0], distribution.max_score.detach())
+        )
+    for expected, actual in zip(*found, strict=True):
+        assert torch.allclose(actual, expected, rtol=1e-10, atol=1e-10)
+    assert distribution.is_structure(distribution.sample((3,))).all()
 
 
 def penalised(scores: Tensor) -> Tensor:

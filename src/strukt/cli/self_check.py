@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree
+from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree, SpanTree
 
 TOLERANCE = 1e-9
 """Largest relative difference, in float64."""
@@ -36,11 +36,21 @@ def _projective(scores: Callable[..., Tensor], lengths: Tensor) -> ProjectiveTre
     return ProjectiveTree(scores(len(LENGTHS), max(LENGTHS), max(LENGTHS) + 1), lengths)
 
 
+def _spans(scores: Callable[..., Tensor], lengths: Tensor) -> SpanTree:
+    return SpanTree(scores(len(LENGTHS), max(LENGTHS) + 1, max(LENGTHS) + 1), lengths)
+
+
+def _labelled_spans(scores: Callable[..., Tensor], lengths: Tensor) -> SpanTree:
+    return SpanTree(scores(len(LENGTHS), max(LENGTHS) + 1, max(LENGTHS) + 1, 3), lengths)
+
+
 STRUCTURES: dict[str, Callable[[Callable[..., Tensor], Tensor], Any]] = {
     "LinearChain, shared transitions": _chain,
     "LinearChain, transitions per step": _steps,
     "NonProjectiveTree": _trees,
     "ProjectiveTree": _projective,
+    "SpanTree": _spans,
+    "SpanTree, labelled": _labelled_spans,
 }
 
 

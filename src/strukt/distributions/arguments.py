@@ -115,7 +115,8 @@ def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> No
             f"the event has dtype {value.dtype}; expected integers, as `mode` and `sample` give them"
         )
     try:
-        fits = broadcast_shapes(value.shape, batch_shape + event_shape)[-1:] == value.shape[-1:]
+        dim = len(event_shape)
+        fits = broadcast_shapes(value.shape, batch_shape + event_shape)[-dim:] == value.shape[-dim:]
     except RuntimeError:
         fits = False
     if not fits:

@@ -53,17 +53,14 @@ class StructuredDistribution(Distribution, abc.ABC):
     ) -> None:
         main = scores[0]
         dim = len(self.extents[0])
-        batch_shape, n = main.shape[:-dim], main.shape[-dim]
+        batch_shape, n = main.shape[:-dim], main.shape[-dim] - self.extents[0][0]
         self.scores = arguments.common_dtype(scores, self.score_names)
         self.options = options
         self.lengths = arguments.lengths(lengths, batch_shape, n, main.device)
-        super().__init__(batch_shape, self._event_shape_of(main), validate_args=validate_args)
+        event_shape = main.shape[main.dim() - dim :][: self.oracles.event_dim]
+        super().__init__(batch_shape, event_shape, validate_args=validate_args)
         if self._validate_args:
             self._check_values()
-
-    def _event_shape_of(self, main: Tensor) -> torch.Size:
-        """The shape of one event, from the main scores."""
-        return main.shape[len(main.shape) - len(self.extents[0]) :][:1]
 
     # What a structure says of itself.
 
@@ -288,7 +285,8 @@ class StructuredDistribution(Distribution, abc.ABC):
             NotImplementedError: If lengths differ, because then so do the supports.
             ValueError: If there are too many.
         """
-        if self.lengths.numel() and bool((self.lengths != self.event_shape[0]).any()):
+        longest = self.event_shape[0] - self.extents[0][0]
+        if self.lengths.numel() and bool((self.lengths != longest).any()):
             raise NotImplementedError(
                 "items of different lengths have different supports; enumerate each item on its own"
             )
@@ -369,10 +367,10 @@ class StructuredDistribution(Distribution, abc.ABC):
 
 class _Structures(constraints.Constraint):
     is_discrete = True
-    event_dim = 1
 
     def __init__(self, distribution: StructuredDistribution) -> None:
         self._distribution = distribution
+        self.event_dim = len(distribution.event_shape)
         super().__init__()
 
     def check(self, value: Tensor) -> Tensor:

@@ -23,13 +23,18 @@ def pull_backs(
         weights: For each gradient wanted, weights of the shape of the function's value.
     """
     with torch.inference_mode(False), torch.enable_grad():
-        leaves = [score.detach().clone().requires_grad_() for score in scores]
-        others = [value.clone() if isinstance(value, Tensor) else value for value in rest]
+        leaves = [_primal(score).detach().requires_grad_() for score in scores]
+        others = [_primal(value) if isinstance(value, Tensor) else value for value in rest]
         value = function(*leaves, *others)
         return [
-            torch.autograd.grad(value, leaves, weight.clone(), retain_graph=True, materialize_grads=True)
+            torch.autograd.grad(value, leaves, _primal(weight), retain_graph=True, materialize_grads=True)
             for weight in weights
         ]
+
+
+def _primal(value: Tensor) -> Tensor:
+    """A copy without tangents, which leaving inference mode would bring back."""
+    return torch.autograd.forward_ad.unpack_dual(value).primal.clone()  # type: ignore[no-any-return, no-untyped-call]
 
 
 def as_tuple(result: Any) -> Scores:

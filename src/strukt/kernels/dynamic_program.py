@@ -25,12 +25,16 @@ class DynamicProgram:
 
     Args:
         recursion: The recursion over a semiring.
-        count: The number of its score tensors, the main one first: ``(batch, n, alternatives)``.
+        count: The number of its score tensors, the main one first.
+        to_events: ``to_events(parts, *options)`` gives the events of 0/1 vectors of main parts.
     """
 
-    def __init__(self, recursion: Recursion, count: int) -> None:
+    def __init__(
+        self, recursion: Recursion, count: int, to_events: Callable[..., Tensor] | None = None
+    ) -> None:
         self.recursion = recursion
         self.count = count
+        self.to_events = to_events or used_alternatives
 
     def log_partition(self, *arguments: Any) -> Tensor:
         """``(batch,)``, differentiable any number of times."""
@@ -48,14 +52,14 @@ class DynamicProgram:
         return ring.lower(self.recursion(ring, *pairs, *rest))
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """A best event ``(batch, n)`` and its score ``(batch,)``."""
+        """A best event ``(batch, *event)`` and its score ``(batch,)``."""
         with torch.no_grad():
             score = self.recursion(semiring.Max(), *arguments)
         (event,) = self._events(semiring.Max(), arguments, [torch.ones_like(score)])
         return _only_where(score > NEG_INF, event), score
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """The k best events ``(batch, k, n)`` and their scores ``(batch, k)``; the last argument is k."""
+        """The k best events ``(batch, k, *event)`` and their scores ``(batch, k)``; the last argument is k."""
         *given, k = arguments
         ring = semiring.KMax(k)
         with torch.no_grad():
@@ -67,9 +71,9 @@ class DynamicProgram:
         return _only_where(scores > NEG_INF, events), scores
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Exact samples ``(batch, count, n)`` and the log-partition; the last argument is their number."""
+        """Exact samples ``(batch, count, *event)`` and the log-partition; the last argument is their number."""
         *given, count = arguments
-        batch, n = given[0].shape[:2]
+        batch = len(given[0])
         repeated = tuple(
             value.repeat_interleave(count, 0) if isinstance(value, Tensor) else value for value in given
         )
@@ -77,21 +81,22 @@ class DynamicProgram:
             log_partition = self.recursion(semiring.Log(), *given)
         ones = torch.ones_like(log_partition).repeat_interleave(count, 0)
         (events,) = self._events(semiring.Sampling(), repeated, [ones])
-        return _only_where((log_partition > NEG_INF)[:, None], events.reshape(batch, count, n)), log_partition
+        events = events.reshape(batch, count, *events.shape[1:])
+        return _only_where((log_partition > NEG_INF)[:, None], events), log_partition
 
     def _events(self, ring: Semiring, arguments: tuple[Any, ...], weights: list[Tensor]) -> list[Tensor]:
-        """For each weight the events ``(batch, n)`` that the gradient of the total names; -1 in padding."""
+        """For each weight the events ``(batch, *event)`` that the gradient of the total names; -1 in padding."""
         scores, rest = arguments[: self.count], arguments[self.count :]
         found = pull_backs(functools.partial(self.recursion, ring), scores, rest, weights)
-        return [_used_alternatives(grads[0]) for grads in found]
+        return [self.to_events(grads[0], *rest[1:]) for grads in found]
 
 
-def _used_alternatives(parts: Tensor) -> Tensor:
-    """The alternative used at each position, -1 where none is."""
+def used_alternatives(parts: Tensor, *options: bool) -> Tensor:
+    """The alternative, on the last axis, used at each position; -1 where none is."""
     if not parts.shape[-1]:
         return torch.full(parts.shape[:-1], -1, dtype=torch.int64, device=parts.device)
     return torch.where((parts > 0).any(-1), parts.argmax(-1), -1)
 
 
 def _only_where(feasible: Tensor, events: Tensor) -> Tensor:
-    return torch.where(feasible.unsqueeze(-1), events, -1)
+    return torch.where(feasible.reshape(*feasible.shape, *(1,) * (events.dim() - feasible.dim())), events, -1)

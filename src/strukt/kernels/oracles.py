@@ -41,13 +41,13 @@ class Reference(Protocol):
         """``(batch,)``, differentiable any number of times."""
 
     def best(self, *scores_lengths_options: Any) -> tuple[Tensor, Tensor]:
-        """A best event ``(batch, n)`` and its score ``(batch,)``; -1 and -inf where there is none."""
+        """A best event ``(batch, *event)`` and its score ``(batch,)``; -1 and -inf where there is none."""
 
     def kbest(self, *scores_lengths_options_k: Any) -> tuple[Tensor, Tensor]:
-        """Events ``(batch, k, n)`` by descending score, and the scores; -1 and -inf beyond the last structure."""
+        """Events ``(batch, k, *event)`` by descending score, and the scores; -1 and -inf beyond the last."""
 
     def sample(self, *scores_lengths_options_count: Any) -> tuple[Tensor, Tensor]:
-        """Independent exact samples ``(batch, count, n)``, and the log-partition ``(batch,)``."""
+        """Independent exact samples ``(batch, count, *event)``, and the log-partition ``(batch,)``."""
 
     def entropy(self, *scores_lengths_options: Any) -> Tensor:
         """``(batch,)`` in nats, differentiable any number of times."""
@@ -64,15 +64,22 @@ class Oracles:
         scores: Names of the score tensors, the main one first.
         options: Names of the structure's Boolean options.
         reference: Its reference implementation.
+        event_dim: The number of axes of an event; they are the first part axes of the main scores.
 
     Every method takes ``(*scores, lengths, *options)``: scores ``(batch, ...)``, lengths ``(batch,)``.
     """
 
     def __init__(
-        self, name: str, scores: tuple[str, ...], options: tuple[str, ...], reference: Reference
+        self,
+        name: str,
+        scores: tuple[str, ...],
+        options: tuple[str, ...],
+        reference: Reference,
+        event_dim: int = 1,
     ) -> None:
         self.name = name
         self.reference = reference
+        self.event_dim = event_dim
         self._count = len(scores)
         tensors = ", ".join(f"Tensor {score}" for score in (*scores, "lengths"))
         arguments = ", ".join([tensors, *(f"bool {option}" for option in options)])
@@ -108,15 +115,15 @@ class Oracles:
         return as_tuple(call(self._outside, *arguments, torch.ones_like(log_partition), chart))
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """A best event ``(batch, n)`` and its score; -1 and -inf where every structure is forbidden."""
+        """A best event ``(batch, *event)`` and its score; -1 and -inf where every structure is forbidden."""
         return call(self._best, *arguments)  # type: ignore[no-any-return]
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """The k best events ``(batch, k, n)`` and their scores ``(batch, k)``; the last argument is k."""
+        """The k best events ``(batch, k, *event)`` and their scores ``(batch, k)``; the last argument is k."""
         return call(self._kbest, *arguments)  # type: ignore[no-any-return]
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """Exact samples ``(batch, count, n)`` and the log-partition; the last argument is their number."""
+        """Exact samples ``(batch, count, *event)`` and the log-partition; the last argument is their number."""
         return call(self._sample, *arguments)  # type: ignore[no-any-return]
 
     # The operators' bodies: the backend's kernel if it has one, else the reference.
@@ -166,7 +173,8 @@ class Oracles:
 
     def _fake_best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         main = arguments[0]
-        return main.new_empty(main.shape[:2], dtype=torch.int64), main.new_empty(len(main))
+        shape = main.shape[: 1 + self.event_dim]
+        return main.new_empty(shape, dtype=torch.int64), main.new_empty(len(main))
 
     def _fake_kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         events, _ = self._fake_sample(*arguments)
@@ -174,7 +182,8 @@ class Oracles:
 
     def _fake_sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         main, number = arguments[0], arguments[-1]
-        events = main.new_empty((main.shape[0], number, main.shape[1]), dtype=torch.int64)
+        shape = (len(main), number, *main.shape[1 : 1 + self.event_dim])
+        events = main.new_empty(shape, dtype=torch.int64)
         return events, main.new_empty(len(main))
 
     def _outside_derivative(self, arguments: tuple[Any, ...], weights: Tensor, directions: Scores) -> Scores:

@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree
+from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree, SpanTree
 from strukt.testing import brute_force
 from strukt.testing.subject import Subject
 
@@ -32,6 +32,14 @@ def _per_step(generator: torch.Generator, batch: tuple[int, ...], size: int) -> 
 
 def _arcs(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
     return (_normal(generator, *batch, size, size + 1),)
+
+
+def _spans(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
+    return (_normal(generator, *batch, size + 1, size + 1),)
+
+
+def _labelled_spans(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
+    return (_normal(generator, *batch, size + 1, size + 1, LABELS),)
 
 
 STRUCTURES = (
@@ -69,5 +77,21 @@ STRUCTURES = (
             (ProjectiveTree, brute_force.projective_tree),
         )
         for single_root in (True, False)
+    ),
+    Subject(
+        "SpanTree",
+        partial(SpanTree, labelled=False),
+        partial(brute_force.span_tree, labelled=False),
+        _spans,
+        {"spans": 2},
+    ),
+    Subject(
+        "SpanTree, labelled",
+        partial(SpanTree, labelled=True),
+        partial(brute_force.span_tree, labelled=True),
+        _labelled_spans,
+        {"spans": 3},
+        size=3,
+        free=frozenset({"spans"}),
     ),
 )

@@ -31,6 +31,7 @@ class Subject:
             first the tensor that has the shape of the marginals. One without batch dimensions is shared.
         arguments: Name of each score argument, and its number of dimensions in one item.
         size: Positions in the largest item of a case; small enough to enumerate.
+        free: Names of the score arguments whose last axis may have any size.
         lacks: Members that raise NotImplementedError; the laws that need them are not checked.
     """
 
@@ -41,6 +42,7 @@ class Subject:
     arguments: Mapping[str, int]
     size: int = 4
     lacks: frozenset[str] = frozenset()
+    free: frozenset[str] = frozenset()
 
     def case(
         self,

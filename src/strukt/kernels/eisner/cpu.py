@@ -24,8 +24,8 @@ import torch
 from torch import Tensor
 
 from strukt.kernels import arcs as on_arcs
+from strukt.kernels.cpu_semiring import LOG, MAX, PROBABILITY, dot, one, push, weigh, zero
 from strukt.kernels.eisner import cpu_tree
-from strukt.kernels.eisner.cpu_semiring import LOG, MAX, PROBABILITY, dot, one, push, weigh, zero
 from strukt.kernels.eisner.cpu_weights import all_kept, in_range, load
 from strukt.kernels.jit import kernel, leading
 from strukt.kernels.memory import zeros

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.eisner.cpu_semiring import Array, choose, dot, one, push, weigh, zero
+from strukt.kernels.cpu_semiring import Array, choose, dot, one, push, weigh, zero
 from strukt.kernels.jit import kernel
 
 LEFT, RIGHT = 0, 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.eisner.cpu_semiring import PROBABILITY, Array, zero
+from strukt.kernels.cpu_semiring import PROBABILITY, Array, zero
 from strukt.kernels.jit import exp, kernel
 
 RANGE = 1e-150, 1e150

@@ -1,0 +1,98 @@
+"""The inside recursion of binary trees over spans, over any semiring, in PyTorch."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.dynamic_program import DynamicProgram, used_alternatives
+from strukt.kernels.semiring import NEG_INF, Max, Semiring
+
+Diagonals = list[Tensor]
+"""Values of all spans of each width: entry w is ``(..., batch, n + 1 - w)``, indexed by the first fencepost."""
+
+
+def recursion(semiring: Semiring, spans: Tensor, lengths: Tensor, labelled: bool) -> Tensor:
+    """The semiring's total over all binary trees.
+
+    Args:
+        semiring: What to compute.
+        spans: ``(..., batch, n + 1, n + 1)``, and labels on a last axis if labelled; ``[i, j]`` scores the span
+            from fencepost i to j > i.
+        lengths: ``(batch,)``.
+        labelled: Whether there is an axis of labels; they are summed first, outside the cubic part.
+
+    Time O(n^3 + n^2 c), n steps one after another (Baker 1979).
+    """
+    spans = _clean(spans, lengths, labelled)
+    values = semiring.weigh(semiring.one(spans), spans)
+    if labelled:
+        values = semiring.sum(values, -1)
+    inside, _ = _inside(semiring, values)
+    # The empty tree has the weight one, whatever stands at the fencepost that takes its place.
+    firsts = [semiring.one(_first_cell(spans, labelled)), *(diagonal[..., 0] for diagonal in inside[1:])]
+    totals = semiring.stack(firsts)
+    chosen = totals.gather(-1, lengths.expand(totals.shape[:-1]).unsqueeze(-1))
+    return semiring.sum(chosen, -1)  # of one term: a total of weight zero has no gradient
+
+
+def max_marginals(spans: Tensor, lengths: Tensor, labelled: bool) -> Tensor:
+    """For each part the best score of a tree that uses it: the shape of ``spans``; time O(n^3)."""
+    spans = _clean(spans, lengths, labelled)
+    values = spans.amax(-1) if labelled else spans
+    inside, split = _inside(Max(), values)
+    n = spans.shape[1] - 1
+    # What is best around each span, from wide to narrow: the span that covers an item has nothing around it.
+    around = [values.new_full((len(values), n + 1 - width), NEG_INF) for width in range(n + 1)]
+    found = torch.full_like(values, NEG_INF)
+    for width in range(n, 0, -1):
+        around[width][:, 0] = torch.where(lengths == width, 0.0, around[width][:, 0])
+        best = around[width] + split[width]
+        found.diagonal(width, -2, -1).copy_(best)
+        parent = around[width] + values.diagonal(width, -2, -1)
+        count = n + 1 - width
+        for part in range(1, width):
+            rest = width - part
+            left = parent + inside[rest][:, part : part + count]
+            right = parent + inside[rest][:, :count]
+            around[part][:, :count] = torch.maximum(around[part][:, :count], left)
+            around[part][:, rest : rest + count] = torch.maximum(around[part][:, rest : rest + count], right)
+    return found.unsqueeze(-1) + spans if labelled else found + spans
+
+
+def _first_cell(spans: Tensor, labelled: bool) -> Tensor:
+    return torch.zeros_like(spans[..., 0, 0, 0] if labelled else spans[..., 0, 0])
+
+
+def _clean(spans: Tensor, lengths: Tensor, labelled: bool) -> Tensor:
+    """Zeros for all but the spans within the lengths."""
+    size = spans.shape[-2]
+    ends = torch.arange(size, device=spans.device)
+    beyond = (ends[:, None] >= ends) | (ends > lengths[:, None, None])
+    return spans.masked_fill(beyond.unsqueeze(-1) if labelled else beyond, 0.0)
+
+
+def _inside(semiring: Semiring, values: Tensor) -> tuple[Diagonals, Diagonals]:
+    """The total of each span, and that without its own score."""
+    n = values.shape[-1] - 1
+    nothing = values.diagonal(0, -2, -1)
+    inside, split = [nothing], [nothing]
+    for width in range(1, n + 1):
+        own = values.diagonal(width, -2, -1)
+        count = n + 1 - width
+        if width == 1:
+            split.append(torch.zeros_like(own))
+            inside.append(own)
+            continue
+        starts = semiring.stack([inside[part][..., :count] for part in range(1, width)])
+        ends = semiring.stack([inside[width - part][..., part : part + count] for part in range(1, width)])
+        split.append(semiring.sum(semiring.times(starts, ends), -1))
+        inside.append(semiring.times(split[-1], own))
+    return inside, split
+
+
+def _labels_of_spans(parts: Tensor, labelled: bool) -> Tensor:
+    return used_alternatives(parts if labelled else parts.unsqueeze(-1))
+
+
+REFERENCE = DynamicProgram(recursion, count=1, to_events=_labels_of_spans)
