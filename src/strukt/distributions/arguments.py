@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -82,8 +84,8 @@ def mask(name: str, value: Tensor, shape: torch.Size) -> None:
     Raises:
         ValueError: If it is not.
     """
-    if value.dtype != torch.bool:
-        raise ValueError(f"{name} has dtype {value.dtype}; expected a Boolean mask of shape {tuple(shape)}")
+    if not isinstance(value, Tensor) or value.dtype != torch.bool:
+        raise ValueError(f"{name} is {_kind(value)}; expected a Boolean mask of shape {tuple(shape)}")
     if value.shape != shape:
         raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {tuple(shape)}")
 
@@ -94,6 +96,8 @@ def fitting(name: str, value: Tensor, shape: torch.Size) -> None:
     Raises:
         ValueError: If it does not.
     """
+    if not isinstance(value, Tensor):
+        raise ValueError(f"{name} is {_kind(value)}; expected a tensor that broadcasts to {tuple(shape)}")
     try:
         fits = broadcast_shapes(value.shape, shape) == shape
     except RuntimeError:
@@ -104,15 +108,15 @@ def fitting(name: str, value: Tensor, shape: torch.Size) -> None:
         )
 
 
-def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> None:
-    """Check that events are integers of shape ``sample_shape + batch_shape + event_shape``.
+def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> Tensor:
+    """Events as a LongTensor of shape ``sample_shape + batch_shape + event_shape``.
 
     Raises:
-        ValueError: If they are not.
+        ValueError: If they are no integers or of another shape.
     """
-    if value.is_floating_point() or value.dtype == torch.bool:
+    if not isinstance(value, Tensor) or value.is_floating_point() or value.dtype == torch.bool:
         raise ValueError(
-            f"the event has dtype {value.dtype}; expected integers, as `mode` and `sample` give them"
+            f"the event is {_kind(value)}; expected a tensor of integers, as `mode` and `sample` give them"
         )
     try:
         dim = len(event_shape)
@@ -124,3 +128,9 @@ def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> No
             f"the event has shape {tuple(value.shape)}; expected it to end in batch_shape + event_shape = "
             f"{tuple(batch_shape + event_shape)}"
         )
+    return value.long()
+
+
+def _kind(value: Any) -> str:
+    """What something is, for a message."""
+    return f"of dtype {value.dtype}" if isinstance(value, Tensor) else f"a {type(value).__name__}"

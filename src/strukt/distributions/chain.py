@@ -57,6 +57,8 @@ class LinearChain(PositionalStructure):
     ) -> None:
         arguments.scores("unary", unary, "batch + (n, c)", 2)
         arguments.scores("transition", transition, "(c, c), batch + (c, c) or batch + (n - 1, c, c)", 2)
+        if not unary.shape[-1]:
+            raise ValueError(f"unary has shape {tuple(unary.shape)}: no tags to choose from; expected c >= 1")
         transition = _fitting(unary, transition)
         steps = -1 if transition.shape[-3] == unary.shape[-2] - 1 else UNBOUNDED
         self.extents = ([0, UNBOUNDED], [steps, UNBOUNDED, UNBOUNDED])
@@ -81,7 +83,7 @@ class LinearChain(PositionalStructure):
         transition = self.scores[1]
         tags = self._chosen(event).sum(-1)
         n, c = self.scores[0].shape[-2:]
-        if n < 2 or not c:
+        if n < 2:
             return tags
         pairs = event.clamp(0, c - 1)
         pairs = pairs[..., :-1] * c + pairs[..., 1:]

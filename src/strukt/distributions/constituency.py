@@ -42,7 +42,7 @@ class SpanTree(StructuredDistribution):
         >>> spans = torch.zeros(4, 4, 2)
         >>> spans[0, 2] = torch.tensor([1.0, 2.0])
         >>> SpanTree(spans).mode[0, 2], SpanTree(spans).marginals[0, 2]
-        (tensor(1), tensor([0.2250, 0.6115]))
+        (tensor(1), tensor([0.2245, 0.6103]))
     """
 
     oracles: ClassVar[Oracles] = inside.ORACLES
@@ -63,6 +63,10 @@ class SpanTree(StructuredDistribution):
                 f"spans has shape {tuple(spans.shape)}; expected batch + (n + 1, n + 1), a row and a column for "
                 "each place between words and at both ends, or with labels batch + (n + 1, n + 1, c)"
             )
+        if labelled and not spans.shape[-1]:
+            raise ValueError(
+                f"spans has shape {tuple(spans.shape)}: no labels to choose from; expected c >= 1"
+            )
         self.labelled = labelled
         self.extents = ([1, 1, UNBOUNDED] if labelled else [1, 1],)
         super().__init__((spans,), lengths, (labelled,), validate_args)
@@ -74,7 +78,7 @@ class SpanTree(StructuredDistribution):
 
     def to_parts(self, event: Tensor) -> Tensor:
         main = self.scores[0]
-        arguments.event(event, self.batch_shape, self.event_shape)
+        event = arguments.event(event, self.batch_shape, self.event_shape)
         if self._validate_args:
             named = (event < self._labels) | ~self._within
             guards.require_structures(
@@ -87,8 +91,6 @@ class SpanTree(StructuredDistribution):
 
     def from_parts(self, parts: Tensor) -> Tensor:
         each = parts if self.labelled else parts.unsqueeze(-1)
-        if not each.shape[-1]:
-            return torch.full(each.shape[:-1], -1, dtype=torch.int64, device=parts.device)
         return torch.where((each > 0).any(-1), each.argmax(-1), -1)
 
     def is_structure(self, event: Tensor) -> Tensor:
@@ -116,8 +118,6 @@ class SpanTree(StructuredDistribution):
 
     def _score(self, event: Tensor) -> Tensor:
         main = self.scores[0] if self.labelled else self.scores[0].unsqueeze(-1)
-        if not main.shape[-1]:
-            return torch.zeros(event.shape[:-2], dtype=main.dtype, device=main.device)
         index = event.clamp(0, main.shape[-1] - 1).unsqueeze(-1)
         shape = arguments.broadcast_shapes(index.shape[:-1], main.shape[:-1])
         found = main.expand(*shape, -1).gather(-1, index.expand(*shape, 1)).squeeze(-1)

@@ -104,6 +104,7 @@ class StructuredDistribution(Distribution, abc.ABC):
         Raises:
             ValueError: If an event is not a structure (checked with ``validate_args``).
         """
+        event = arguments.event(event, self.batch_shape, self.event_shape)
         if self._validate_args:
             self._validate_sample(event)
         return self._score(event)
@@ -137,12 +138,15 @@ class StructuredDistribution(Distribution, abc.ABC):
         self._require_same_kind(other)
         mine, theirs = self._arguments(), other._arguments()
         count = len(self.scores)
-        batch = self._batch_size()
-        scores, others = (
-            tuple(score.expand(batch, *score.shape[1:]) for score in given[:count])
-            for given in (mine, theirs)
+        scores, others = [], []
+        for score, other_score in zip(mine[:count], theirs[:count], strict=True):
+            every = (self._batch_size(), *(1,) * (score.dim() - 1))
+            shape = arguments.broadcast_shapes(score.shape, other_score.shape, every)
+            scores.append(score.expand(shape))
+            others.append(other_score.expand(shape))
+        return self._to_batch(
+            self.oracles.reference.cross_entropy(tuple(scores), tuple(others), *mine[count:])
         )
-        return self._to_batch(self.oracles.reference.cross_entropy(scores, others, *mine[count:]))
 
     def expectation(self, values: Tensor) -> Tensor:
         """The expected sum of ``values``, one for each main part, over the parts used: ``batch``.
@@ -186,8 +190,8 @@ class StructuredDistribution(Distribution, abc.ABC):
             Scores ``batch + (k,)``, descending, and events ``batch + (k,) + event_shape``. Where there are fewer
             than k structures: -inf and -1.
         """
-        if k < 1:
-            raise ValueError(f"k is {k}; expected at least 1")
+        if not isinstance(k, int) or k < 1:
+            raise ValueError(f"k is {k!r}; expected an integer from 1 on")
         events, scores = self.oracles.kbest(*self._arguments(), k)
         events, scores = self._to_batch(events), self._to_batch(scores)
         axis = len(self.batch_shape)
@@ -240,7 +244,7 @@ class StructuredDistribution(Distribution, abc.ABC):
 
     def partial_log_prob(self, event: Tensor, known: Tensor) -> Tensor:
         """The log-probability of agreeing with ``event`` wherever ``known`` holds (``batch + event_shape``)."""
-        arguments.event(event, self.batch_shape, self.event_shape)
+        event = arguments.event(event, self.batch_shape, self.event_shape)
         arguments.mask("known", known, self.batch_shape + self.event_shape)
         agreeing = self.condition(forbidden=self._contradicting(event, known))
         return _log_ratio(agreeing.log_partition, self.log_partition)
@@ -254,6 +258,8 @@ class StructuredDistribution(Distribution, abc.ABC):
             max_iterations: Bound on the calls of the mode oracle for one item.
             tolerance: On the duality gap.
         """
+        if max_iterations < 1:
+            raise ValueError(f"max_iterations is {max_iterations}; expected at least 1")
         flat = self._flatten()
         main, *others = flat.scores
         found = sparsemap(
@@ -363,6 +369,8 @@ class StructuredDistribution(Distribution, abc.ABC):
                 f"other has {self.score_names[0]} of shape {tuple(other.scores[0].shape)}; expected that of this "
                 f"distribution, {tuple(self.scores[0].shape)}"
             )
+        if self._validate_args:
+            guards.require_same_lengths(self.lengths, other.lengths)
 
 
 class _Structures(constraints.Constraint):

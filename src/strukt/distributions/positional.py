@@ -21,7 +21,7 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
 
     def to_parts(self, event: Tensor) -> Tensor:
         main = self.scores[0]
-        arguments.event(event, self.batch_shape, self.event_shape)
+        event = arguments.event(event, self.batch_shape, self.event_shape)
         if self._validate_args:
             named = ((event < main.shape[-1]) | ~self._positions).all(-1)
             guards.require_structures(event, named, f"made of alternatives 0 to {main.shape[-1] - 1}")
@@ -32,8 +32,6 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
         return used.to(main.dtype)
 
     def from_parts(self, parts: Tensor) -> Tensor:
-        if not parts.shape[-1]:
-            return torch.full(parts.shape[:-1], -1, dtype=torch.int64, device=parts.device)
         return torch.where((parts > 0).any(-1), parts.argmax(-1), -1)
 
     @property
@@ -67,8 +65,6 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
     def _chosen(self, event: Tensor) -> Tensor:
         """The main score of each position's alternative: the event's shape; 0 in the padding."""
         main = self.scores[0]
-        if not main.shape[-1]:
-            return torch.zeros(event.shape, dtype=main.dtype, device=main.device)
         index = event.clamp(0, main.shape[-1] - 1).unsqueeze(-1)
         shape = broadcast_shapes(index.shape[:-1], main.shape[:-1])
         found = main.expand(*shape, -1).gather(-1, index.expand(*shape, 1)).squeeze(-1)

@@ -26,6 +26,8 @@ def pull_backs(
         leaves = [_primal(score).detach().requires_grad_() for score in scores]
         others = [_primal(value) if isinstance(value, Tensor) else value for value in rest]
         value = function(*leaves, *others)
+        if not value.requires_grad:  # the total of structures of length 0
+            return [tuple(torch.zeros_like(leaf) for leaf in leaves) for _ in weights]
         return [
             torch.autograd.grad(value, leaves, _primal(weight), retain_graph=True, materialize_grads=True)
             for weight in weights

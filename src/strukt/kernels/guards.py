@@ -61,6 +61,16 @@ def _check_structures(events: Tensor, valid: Tensor, kind: str) -> Tensor:
     return valid.clone()
 
 
+def _check_same_lengths(lengths: Tensor, others: Tensor) -> Tensor:
+    wrong = (lengths != others).flatten()
+    if bool(wrong.any()):
+        raise ValueError(
+            f"other has other lengths than this distribution for batch item {_items(wrong)}: structures of "
+            "different lengths cannot be compared"
+        )
+    return lengths.clone()
+
+
 def _guard(name: str, schema: str, check: Callable[..., Tensor]) -> Callable[..., None]:
     """A check that calls its function as it is, or from inside an operator where data cannot be read."""
     torch.library.custom_op(f"strukt::{name}", check, mutates_args=(), schema=schema)
@@ -92,6 +102,11 @@ require_structures = _guard(
     "require_structures", "(Tensor events, Tensor valid, str kind) -> Tensor", _check_structures
 )
 """``(events, valid, kind)``: raise ValueError if some event is not valid, that is, not of this kind."""
+
+require_same_lengths = _guard(
+    "require_same_lengths", "(Tensor lengths, Tensor others) -> Tensor", _check_same_lengths
+)
+"""``(lengths, others)``: raise ValueError if two distributions have items of different lengths."""
 
 UNBOUNDED = 1 << 40
 """The extent of an axis that does not grow with the length."""

@@ -3,7 +3,8 @@
 Sums are taken in double precision, best scores in the precision of the scores. Items run in scaled
 probability space (shift by the maximum, multiply, renormalise, add the logs) as long as no weight that
 matters can underflow: every weight and every forward probability that is not exactly zero must be at least
-`cpu_probability.TINY`, so that the product of any three is a normal number. An item that breaks this runs
+`cpu_probability.TINY`, so that the product of any three is a normal number. Backwards nothing flows through tags
+of forward probability zero. An item that breaks this runs
 again in log space. Both are exact; the first takes no exponentials in its inner loops. Items that share one
 matrix run in blocks, step by step together, so that each row of the matrix is fetched once for all of them.
 
@@ -36,9 +37,9 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
     batch, _, c = unary.shape
     chart = torch.from_numpy(empty(chart_shape(unary, transition, lengths)))
     log_partition = unary.new_zeros(batch, dtype=torch.float64)
-    arrays = _arrays(unary, transition, lengths)
-    weighed = _shared_weights(arrays[1], False) if transition.shape[1] == 1 else _room(_threads(unary), c)
-    _run(cpu_forward.forward, *arrays, *weighed, chart.numpy(), log_partition.numpy())
+    arrays, threads = _arrays(unary, transition, lengths), _threads(unary)
+    weighed = _shared_weights(arrays[1], False) if transition.shape[1] == 1 else _room(threads, c)
+    _run(cpu_forward.forward, threads, *arrays, *weighed, chart.numpy(), log_partition.numpy())
     return log_partition.to(unary.dtype), chart
 
 
@@ -51,25 +52,26 @@ def outside(
     if not unary.numel():
         return zeros(unary), zeros(transition)
     tags, pairs = torch.from_numpy(empty(unary.shape, unary.numpy().dtype)), zeros(transition)
-    scores = _arrays(unary, transition, lengths)
+    scores, threads = _arrays(unary, transition, lengths), _threads(unary)
     arrays = (weights.contiguous().numpy(), chart.numpy(), tags.numpy())
     log_space = bool((chart.numpy()[:, 0, -1] == cpu_probability.LOG_SPACE).any())
     separate = groups < batch and (log_space or steps == n - 1)
     each = np.zeros((batch, *transition.shape[1:])) if separate else pairs.numpy()
     if steps == n - 1:
-        _run(cpu_backward.backward_per_step, *scores, *arrays, each)
+        _run(cpu_backward.backward_per_step, threads, *scores, *arrays, each)
     else:
-        threads = _threads(unary)
         expected = empty((threads if groups < batch else 1, groups, c, c))
         expected.fill(0.0)
         blocks = empty((threads, cpu_probability.BLOCK, cpu_backward.WINDOW, c))
         matrices, _ = _shared_weights(scores[1], True)
-        _run(cpu_backward.backward_shared, *scores, matrices, *arrays, expected, blocks)
+        _run(cpu_backward.backward_shared, threads, *scores, matrices, *arrays, expected, blocks)
         cpu_backward.times_weights(scores[1], expected, pairs.numpy())
     if log_space:
-        _run(cpu_log.backward, *scores, *arrays, each)
+        _run(cpu_log.backward, threads, *scores, *arrays, each)
     if separate:
-        pairs += torch.from_numpy(each.reshape(groups, -1, *transition.shape[1:]).sum(1)).to(pairs.dtype)
+        pairs += torch.from_numpy(each.reshape(groups, batch // groups, *transition.shape[1:]).sum(1)).to(
+            pairs.dtype
+        )
     return tags, pairs
 
 
@@ -77,7 +79,7 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
     """The best tags ``(batch, n)`` and their score (Viterbi 1967); time O(n c^2)."""
     tags = torch.full(unary.shape[:2], -1, dtype=torch.int64)
     score = unary.new_zeros(len(unary), dtype=torch.float64)
-    _run(cpu_log.viterbi, *_arrays(unary, transition, lengths), tags.numpy(), score.numpy())
+    _run(cpu_log.viterbi, _threads(unary), *_arrays(unary, transition, lengths), tags.numpy(), score.numpy())
     return tags, score.to(unary.dtype)
 
 
@@ -87,7 +89,14 @@ def sample(unary: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tu
     batch, n, _ = unary.shape
     uniform = torch.rand(batch, count, n, dtype=torch.float64)
     tags = torch.full((batch, count, n), -1, dtype=torch.int64)
-    _run(cpu_log.draw, *_arrays(unary, transition, lengths), chart.numpy(), uniform.numpy(), tags.numpy())
+    _run(
+        cpu_log.draw,
+        _threads(unary),
+        *_arrays(unary, transition, lengths),
+        chart.numpy(),
+        uniform.numpy(),
+        tags.numpy(),
+    )
     return tags, log_partition
 
 
@@ -111,10 +120,9 @@ def _arrays(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Array, 
     return tuple(tensor.detach().contiguous().numpy() for tensor in tensors)  # type: ignore[return-value]
 
 
-def _run(function: Callable[..., None], unary: Array, *arrays: Array) -> None:
-    batch, n, c = unary.shape
-    if batch and n and c:
-        over_batch(function, thread_count(batch, batch * n * c * c), unary, *arrays)
+def _run(function: Callable[..., None], threads: int, unary: Array, *arrays: Array) -> None:
+    if unary.size:
+        over_batch(function, threads, unary, *arrays)
 
 
 def _threads(unary: Tensor) -> int:

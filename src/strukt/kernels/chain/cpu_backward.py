@@ -13,12 +13,16 @@ WINDOW = 16
 
 
 @kernel
-def _flow(unary: Array, b: int, t: int, beta: Array, mass: float, weight: Array, out: Array) -> None:
-    """Weight times beta of position t, over its normaliser: what flows back to the position before."""
+def _flow(unary: Array, b: int, t: int, beta: Array, chart: Array, weight: Array, out: Array) -> None:
+    """Weight times beta of position t, over its normaliser: what flows back to the position before.
+
+    Nothing flows through a tag that no sequence reaches: its beta has no bound.
+    """
     weigh_position(unary, b, t, weight)
-    scale = 1.0 / mass
-    for j in range(weight.shape[0]):
-        out[j] = weight[j] * beta[j] * scale
+    c = weight.shape[0]
+    scale = 1.0 / chart[b, t, c]
+    for j in range(c):
+        out[j] = weight[j] * beta[j] * scale if chart[b, t, j] > 0.0 else 0.0
 
 
 @kernel
@@ -60,7 +64,7 @@ def _backward_block(
                 weigh_position(unary, q, t + 1, weight)
                 scale = 1.0 / chart[q, t + 1, c]
                 for j in range(c):
-                    flow[q, j] = weight[j] * beta[q, j] * scale
+                    flow[q, j] = weight[j] * beta[q, j] * scale if chart[q, t + 1, j] > 0.0 else 0.0
                     right[q, t % WINDOW, j] = flow[q, j]
         multiply(flow, transposed, beta)
         for q in range(items):
@@ -141,7 +145,7 @@ def backward_per_step(
         for t in range(used - 1, -1, -1):
             if t < used - 1:
                 weigh(transition[b * transition.shape[0] // batch, t], matrix)
-                _flow(unary, b, t + 1, beta, chart[b, t + 1, c], weight, flow)
+                _flow(unary, b, t + 1, beta, chart, weight, flow)
                 for i in range(c):
                     alpha = weights[b] * chart[b, t, i]
                     total = 0.0

@@ -43,8 +43,11 @@ def _enter(
             alpha[q, j] = probability
             chart[q, t, j] = probability
         chart[q, t, c] = mass
-        factors[q] *= mass
         logs[q] += top if safe and lost == 0 else np.nan
+        if mass < TINY:
+            logs[q] += np.log(mass)
+        else:
+            factors[q] *= mass
         if not TINY < factors[q] < 1.0 / TINY or t == lengths[q] - 1:
             logs[q] += np.log(factors[q])
             factors[q] = 1.0

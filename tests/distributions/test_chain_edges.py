@@ -1,0 +1,93 @@
+"""Chains at the edge: unreachable tags, products of small weights, single words, wrong questions."""
+
+import pytest
+import torch
+from torch.distributions import kl_divergence
+
+from strukt.distributions import LinearChain
+
+
+@pytest.mark.parametrize("transition_shape", [(), (2,), (2, 99)])
+@pytest.mark.parametrize("drop", [10.0, 50.0, 300.0])
+def test_tags_that_nothing_reaches_send_nothing_back(transition_shape, drop, monkeypatch):
+    """A forbidden first tag leads to a strand of high scores, whose backward values grow without bound."""
+    unary = torch.zeros(2, 100, 2, dtype=torch.float64)
+    unary[0, 0, 1] = -torch.inf
+    unary[1] = torch.randn(100, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    transition = torch.tensor([[-drop, -torch.inf], [-torch.inf, 0.0]], dtype=torch.float64)
+    found = []
+    for backend in ("reference", "cpu"):
+        monkeypatch.setenv("STRUKT_BACKEND", backend)
+        leaves = unary.clone().requires_grad_(), transition.repeat(*transition_shape, 1, 1).requires_grad_()
+        value = LinearChain(*leaves).log_partition
+        found.append((value, *torch.autograd.grad(value.sum(), leaves)))
+    for expected, actual in zip(*found, strict=True):
+        assert torch.allclose(actual, expected, rtol=1e-10, atol=1e-10)
+
+
+def test_normalisers_are_multiplied_only_while_they_are_normal(monkeypatch):
+    """Forced through weights just above what probability space accepts, at each of many steps."""
+    generator = torch.Generator().manual_seed(0)
+    choices = torch.tensor([0.0, -225.0, -torch.inf], dtype=torch.float64)
+    unary = choices[torch.randint(3, (300, 5, 4), generator=generator)]
+    transition = choices[torch.randint(3, (300, 4, 4), generator=generator)]
+    found = []
+    for backend in ("reference", "cpu"):
+        monkeypatch.setenv("STRUKT_BACKEND", backend)
+        chain = LinearChain(unary, transition)
+        found.append((chain.log_partition, chain.marginals))
+    for expected, actual in zip(*found, strict=True):
+        assert torch.allclose(actual, expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("batch", [(), (3,)])
+def test_one_word_and_transitions_of_no_step(batch):
+    unary = torch.zeros(*batch, 1, 2, requires_grad=True)
+    chain = LinearChain(unary, torch.zeros(*(1 for _ in batch), 0, 2, 2))
+    assert torch.equal(chain.marginals, torch.full((*batch, 1, 2), 0.5))
+    assert torch.autograd.grad(chain.log_partition.sum(), unary)[0].sum() == chain.lengths.sum()
+
+
+def test_divergence_between_shared_transitions_and_those_of_each_step():
+    generator = torch.Generator().manual_seed(0)
+    unary, shared = torch.randn(2, 3, 2, generator=generator), torch.randn(2, 2, generator=generator)
+    chain = LinearChain(unary, shared)
+    same = LinearChain(unary, shared.expand(2, 2, 2, 2))
+    other = LinearChain(unary, torch.randn(2, 2, 2, 2, generator=generator))
+    assert torch.allclose(kl_divergence(chain, same), torch.zeros(2), atol=1e-6)
+    assert (kl_divergence(chain, other) > 1e-3).all()
+
+
+def test_items_of_different_lengths_are_not_compared():
+    unary, transition = torch.zeros(2, 3, 2), torch.zeros(2, 2)
+    with pytest.raises(ValueError, match=r"other has other lengths .* item 1"):
+        kl_divergence(
+            LinearChain(unary, transition, torch.tensor([3, 3])),
+            LinearChain(unary, transition, torch.tensor([3, 2])),
+        )
+
+
+def test_no_tags_are_refused():
+    with pytest.raises(ValueError, match="no tags to choose from"):
+        LinearChain(torch.zeros(3, 0), torch.zeros(0, 0))
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda d: d.log_prob([0, 0, 0]), "the event is a list"),
+        (lambda d: d.condition(forbidden=[True]), "forbidden is a list"),
+        (lambda d: d.expectation(1.0), "values is a float"),
+        (lambda d: d.topk(2.0), r"k is 2\.0; expected an integer"),
+        (lambda d: d.sparsemap(max_iterations=0), "max_iterations is 0"),
+    ],
+)
+def test_questions_of_a_wrong_type_are_refused(ask, message):
+    with pytest.raises(ValueError, match=message):
+        ask(LinearChain(torch.zeros(3, 2), torch.zeros(2, 2)))
+
+
+def test_events_of_small_integers_are_scored():
+    chain = LinearChain(torch.eye(2).repeat(2, 1), torch.zeros(2, 2))
+    tags = torch.tensor([0, 1, 1, 1])
+    assert chain.log_prob(tags.to(torch.uint8)) == chain.log_prob(tags)

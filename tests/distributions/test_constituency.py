@@ -1,0 +1,113 @@
+"""Span trees: how the shapes of scores are read, the best and k best trees, the edges of sizes."""
+
+import math
+
+import pytest
+import torch
+from torch.distributions import kl_divergence
+
+from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree, SpanTree
+
+
+def test_two_equal_axes_are_spans_without_labels():
+    assert SpanTree(torch.zeros(2, 4, 4)).batch_shape == (2,)
+    assert not SpanTree(torch.zeros(4, 4)).labelled
+
+
+def test_a_shorter_last_axis_are_labels():
+    trees = SpanTree(torch.zeros(2, 4, 4, 3))
+    assert trees.labelled
+    assert trees.batch_shape == (2,)
+    assert trees.event_shape == (4, 4)
+
+
+def test_as_many_labels_as_fenceposts_must_be_told():
+    spans = torch.zeros(4, 4, 4)
+    with pytest.raises(ValueError, match="labelled=True or labelled=False"):
+        SpanTree(spans)
+    assert SpanTree(spans, labelled=True).batch_shape == ()
+    assert SpanTree(spans, labelled=False).batch_shape == (4,)
+    assert SpanTree(spans, lengths=torch.tensor(3)).labelled
+    assert not SpanTree(spans, lengths=torch.full((4,), 3)).labelled
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (0, 0), (2, 3, 4), (3, 3, 0)])
+def test_other_shapes_are_refused(shape):
+    with pytest.raises(ValueError, match="spans has shape"):
+        SpanTree(torch.zeros(shape))
+
+
+@pytest.mark.parametrize("n", range(1, 12))
+def test_the_number_of_trees_is_a_catalan_number(n):
+    count = math.comb(2 * (n - 1), n - 1) // n
+    assert SpanTree(torch.zeros(n + 1, n + 1, dtype=torch.float64)).log_count.exp().round() == count
+    labelled = SpanTree(torch.zeros(n + 1, n + 1, 3, dtype=torch.float64), labelled=True)
+    expected = torch.tensor(count, dtype=torch.float64).log() + (2 * n - 1) * math.log(3)
+    assert torch.allclose(labelled.log_count, expected)
+
+
+def test_marginals_are_those_of_every_tree_once():
+    """2 n - 1 spans in each tree, the whole sentence and each word among them."""
+    spans = torch.randn(7, 7, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    marginals = SpanTree(spans).marginals
+    assert torch.allclose(marginals.sum(), torch.tensor(11.0, dtype=torch.float64))
+    assert torch.allclose(marginals[0, 6], torch.ones((), dtype=torch.float64))
+    assert torch.allclose(marginals.diagonal(1), torch.ones(6, dtype=torch.float64))
+
+
+def test_what_is_not_a_span_is_ignored():
+    spans = torch.randn(5, 5, generator=torch.Generator().manual_seed(0))
+    other = spans + torch.ones(5, 5).tril() * 1000
+    assert torch.equal(SpanTree(spans).log_partition, SpanTree(other).log_partition)
+    assert torch.equal(SpanTree(spans).mode, SpanTree(other).mode)
+
+
+def test_a_required_span_forbids_those_that_cross_it():
+    required = torch.zeros(5, 5, dtype=torch.bool)
+    required[1, 3] = True
+    trees = SpanTree(torch.zeros(5, 5)).condition(required=required)
+    assert trees.marginals[1, 3] == 1
+    assert trees.marginals[0, 2] == trees.marginals[2, 4] == 0
+    assert trees.log_count.exp().round() == 2
+
+
+def test_crossing_requirements_leave_no_tree():
+    required = torch.zeros(5, 5, dtype=torch.bool)
+    required[0, 2] = required[1, 3] = True
+    assert SpanTree(torch.zeros(5, 5)).condition(required=required).log_partition == -torch.inf
+
+
+def test_an_absent_span_is_an_observation_too():
+    """Two of the five trees over four words have the span of the first two."""
+    event = torch.full((5, 5), -1)
+    known = torch.zeros(5, 5, dtype=torch.bool)
+    known[0, 2] = True
+    without = SpanTree(torch.zeros(5, 5)).partial_log_prob(event, known).exp()
+    event[0, 2] = 0
+    with_it = SpanTree(torch.zeros(5, 5)).partial_log_prob(event, known).exp()
+    assert torch.allclose(with_it, torch.tensor(0.4))
+    assert torch.allclose(without + with_it, torch.tensor(1.0))
+
+
+EMPTY = {
+    "LinearChain": lambda: LinearChain(torch.zeros(2, 0, 3), torch.zeros(3, 3)),
+    "NonProjectiveTree": lambda: NonProjectiveTree(torch.zeros(2, 0, 1)),
+    "ProjectiveTree": lambda: ProjectiveTree(torch.zeros(2, 0, 1)),
+    "SpanTree": lambda: SpanTree(torch.zeros(2, 1, 1)),
+    "SpanTree, labelled": lambda: SpanTree(torch.zeros(2, 1, 1, 3)),
+}
+
+
+@pytest.mark.parametrize("backend", ["reference", "cpu"])
+@pytest.mark.parametrize("kind", EMPTY)
+def test_batches_without_a_position_hold_one_empty_structure_each(kind, backend, monkeypatch):
+    monkeypatch.setenv("STRUKT_BACKEND", backend)
+    empty = EMPTY[kind]()
+    assert empty.log_partition.tolist() == empty.max_score.tolist() == empty.log_count.tolist() == [0, 0]
+    scores, events = empty.topk(2)
+    assert scores.tolist() == [[0, -math.inf]] * 2
+    assert (events == -1).all()
+    assert empty.sample((3,)).shape == (3, 2, *empty.event_shape)
+    assert empty.entropy().tolist() == kl_divergence(empty, EMPTY[kind]()).tolist() == [0, 0]
+    assert empty.marginals.shape == empty.scores[0].shape
+    assert empty.log_prob(empty.mode).tolist() == [0, 0]
