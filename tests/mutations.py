@@ -23,7 +23,7 @@ class Mutation:
         return f"{self.file}: {' '.join(self.right.split())} -> {' '.join(self.wrong.split())}"
 
 
-CHAIN, PLANAR, FREE = "LinearChain", "ProjectiveTree", "NonProjectiveTree"
+CHAIN, PLANAR, FREE, SPANS = "LinearChain", "ProjectiveTree", "NonProjectiveTree", "SpanTree"
 
 
 def chain_kernel(right: str, wrong: str, file: str, count: int = 1) -> Mutation:
@@ -36,6 +36,10 @@ def eisner_kernel(right: str, wrong: str, file: str = "eisner/cpu") -> Mutation:
 
 def matrix_tree_kernel(right: str, wrong: str, file: str = "cpu") -> Mutation:
     return Mutation(f"kernels/matrix_tree/{file}.py", right, wrong, FREE)
+
+
+def inside_kernel(right: str, wrong: str) -> Mutation:
+    return Mutation("kernels/inside/cpu.py", right, wrong, SPANS)
 
 
 def reference(file: str, right: str, wrong: str, structure: str) -> Mutation:
@@ -85,6 +89,8 @@ MUTATIONS = [
     chain_kernel("tops[group] = top if safe else np.nan", "tops[group] = top", "cpu_probability"),
     chain_kernel("weight[j] * beta[j] * scale", "weight[j] * beta[j]", "cpu_backward"),
     chain_kernel("weight[j] * beta[q, j] * scale", "weight[j] * beta[q, j]", "cpu_backward"),
+    chain_kernel("* scale if chart[b, t, j] > 0.0 else 0.0", "* scale", "cpu_backward"),
+    chain_kernel("if mass < TINY:", "if mass < 0.0:", "cpu_forward"),
     chain_kernel("if t < lengths[q] - 1:", "if t < lengths[q]:", "cpu_backward"),
     chain_kernel("for t in range(n - n % 4, n):", "for t in range(n - n % 4 + 1, n):", "cpu_backward"),
     chain_kernel(
@@ -153,6 +159,16 @@ MUTATIONS = [
     matrix_tree_kernel("closed[waiting] = closed[top]", "pass", "arborescence"),
     matrix_tree_kernel("for m in range(word):", "for m in range(word - 1):", "arborescence"),
     matrix_tree_kernel("range(count - 1, size - 1, -1)", "range(size, count)", "arborescence"),
+    reference("inside/reference", "values = semiring.sum(values, -1)", "values = values[..., 0]", SPANS),
+    reference("inside/reference", "part : part + count] for", ": count] for", SPANS),
+    inside_kernel("top + np.log(total)", "top"),
+    inside_kernel("(2 * n - 1) * shift", "2 * n * shift"),
+    inside_kernel("logs[j, i] = without", "logs[j, i] = value"),
+    inside_kernel("weights[b] * (mass[i, j] + mass[j, i])", "mass[i, j] + mass[j, i]"),
+    inside_kernel("if spans[b, i, j, label] == log", "if spans[b, i, j, label] <= log"),
+    inside_kernel("remaining -= share", "remaining -= 0.0"),
+    inside_kernel("range(size - 1, 1, -1)", "range(size - 1, 2, -1)"),
+    inside_kernel("stack[depth + 1, 0], stack[depth + 1, 1] = split, j", "stack[depth + 1] = split, j - 1"),
     distribution("distribution", "numerator - torch.where(", "numerator + torch.where("),
     distribution("distribution", "marginals * values", "values"),
     distribution("distribution", "main.masked_fill(forbidden, NEG_INF)", "main.masked_fill(forbidden, 0.0)"),

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.mutations import CHAIN, MUTATIONS, PLANAR, Mutation
+from tests.mutations import CHAIN, FREE, MUTATIONS, PLANAR, SPANS, Mutation
 
 import strukt
 
@@ -26,10 +26,18 @@ LAWS = (
     "expand_repeats_the_items",
     "sparsemap_is_optimal",
 )
-FILES = ("distributions/test_conformance", "distributions/test_dependency", "kernels/test_backends")
+FILES = (
+    "distributions/test_conformance",
+    "distributions/test_dependency",
+    "distributions/test_constituency",
+    "kernels/test_backends",
+)
+MODULES = {PLANAR: "test_dependency", FREE: "test_dependency", SPANS: "test_constituency"}
 BACKENDS = {
     CHAIN: "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged)",
-    PLANAR: "of_any_length and 9-unchanged",
+    PLANAR: "test_trees_of_any_length and 9-unchanged",
+    FREE: "test_trees_of_any_length and 9-unchanged",
+    SPANS: "span_trees_of_any_length and 9-unchanged",
 }
 
 
@@ -53,9 +61,8 @@ def seed(package: Path, mutation: Mutation) -> None:
 
 def run_selection(package: Path, structure: str, backend: str) -> "subprocess.CompletedProcess[str]":
     """The selection on the copied package, its kernels run as plain Python."""
-    sizes = BACKENDS.get(structure, BACKENDS[PLANAR])
-    chosen = f"({' or '.join(LAWS)}) and ({structure} or test_dependency)" + (
-        f" or ({sizes})" if backend == "cpu" else ""
+    chosen = f"({' or '.join(LAWS)}) and ({structure} or {MODULES.get(structure, structure)})" + (
+        f" or ({BACKENDS[structure]})" if backend == "cpu" else ""
     )
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-W", "ignore"]
     command += ["-p", "tests.interpreted_kernels", "-k", chosen]

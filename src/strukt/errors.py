@@ -13,6 +13,10 @@ class InfeasibleError(StruktError, ValueError):
     """Every structure of some batch items is forbidden, so that they have no mode and no sample."""
 
 
+class SettingError(StruktError, ValueError):
+    """An option or an environment variable has a value that cannot be."""
+
+
 class DataError(StruktError):
     """A file cannot be used as it is.
 

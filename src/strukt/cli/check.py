@@ -19,6 +19,7 @@ def run(arguments: list[str]) -> int:
     """Prints the problems, one a line, and the counts; 2 if there is a problem that reading cannot repair."""
     options = _parser().parse(arguments)
     task = console.choose(options.task, TASKS, "task")
+    corpora.require_files([options.file])
     report = check(task, options.file, options.format or corpora.default_format(options.file))
     for problem in report.problems:
         print(f"{problem} [repaired]" if problem.repaired else problem)

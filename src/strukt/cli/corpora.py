@@ -23,10 +23,21 @@ def read(paths: Sequence[str], format: str | None) -> Iterator[Sentence]:
     Raises:
         DataError: A file does not exist (said at once, not when its turn comes) or cannot be read.
     """
+    require_files(paths)
+    return chain.from_iterable(corpus.read(path, format or default_format(path)) for path in paths)
+
+
+def require_files(paths: Sequence[str]) -> None:
+    """Looks whether files are there before anything else is judged.
+
+    Raises:
+        DataError: A path does not exist, or is a folder.
+    """
     for path in paths:
         if path != STANDARD_INPUT and not os.path.exists(path):
             raise DataError("there is no such file", path)
-    return chain.from_iterable(corpus.read(path, format or default_format(path)) for path in paths)
+        if os.path.isdir(path):
+            raise DataError("is a directory; give a file in it", path)
 
 
 def default_format(path: str) -> str | None:

@@ -7,12 +7,15 @@ import json
 from strukt.cli import corpora
 from strukt.cli.options import Parser, add_format
 from strukt.cli.table import percentages
+from strukt.data import corpus
 
 
 def run(arguments: list[str]) -> int:
     """Prints the metrics as a table, or as JSON."""
     options = _parser().parse(arguments)
-    sentences = corpora.read([options.file], options.format)
+    corpora.require_files([options.file])
+    format = options.format or corpora.default_format(options.file)
+    sentences = corpus.read_annotated(options.file, format)
 
     from strukt.train import bundle
 

@@ -39,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         input or the arguments are at fault, 130 after Ctrl-C.
     """
     warnings.showwarning = lambda message, *_: console.warning(str(message))
+    _open_closed_streams()
     try:
         code = dispatch(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
@@ -48,9 +49,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:  # as in `strukt predict MODEL FILE | head`: nobody reads on
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()
         return 0
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        console.error(f"standard output cannot be written: {error.strerror}")
+        _write_no_more()
+        return FAILURE
     return code
+
+
+def _open_closed_streams() -> None:
+    """Python has None for a standard stream that the shell closed, as in `strukt predict MODEL FILE >&-`."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+
+
+def _write_no_more() -> None:
+    """So that Python, too, does not try again when it leaves."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def dispatch(arguments: Sequence[str]) -> int:

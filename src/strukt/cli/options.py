@@ -67,5 +67,6 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=["conllu", "columns", "text"],
-        help="format of the input, if its name does not tell; standard input is conllu",
+        help="format of the input, if its name does not tell; standard input is conllu, and text has one "
+        "sentence a line, words and punctuation separated by spaces",
     )

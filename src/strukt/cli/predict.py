@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from strukt.cli import corpora
+from strukt.cli.console import UsageError
 from strukt.cli.options import Parser, add_format
 
 
@@ -44,5 +45,7 @@ def _output(path: str | None) -> Iterator[TextIO]:
         return
     from strukt.data.files import atomic_write
 
+    if path.endswith(".gz"):
+        raise UsageError(f"{path}: the output is not compressed; leave off .gz")
     with atomic_write(path) as stream:
         yield stream

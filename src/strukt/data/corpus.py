@@ -47,6 +47,19 @@ def format_of(source: Source) -> str:
     return SUFFIXES[suffix]
 
 
+def read_annotated(source: Source, format: str | None = None) -> Iterator[Sentence]:
+    """Reads a corpus as `read` does, but no plain text.
+
+    Raises:
+        DataError: It is plain text, or as `read`.
+    """
+    if (format or format_of(source)) == "text":
+        raise DataError(
+            "plain text has no annotation; give a CoNLL-U file or one with two columns", name_of(source)
+        )
+    return read(source, format)
+
+
 def read(source: Source, format: str | None = None) -> Iterator[Sentence]:
     """Reads a corpus lazily.
 

@@ -79,11 +79,11 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[TextIO]:
         False
         ['heads.txt']
     """
-    target = os.path.realpath(path)
-    if os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode):
-        with _explained(path), open(target, "w", encoding="utf-8", newline="") as stream:
+    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        with _explained(path), open(path, "w", encoding="utf-8", newline="") as stream:
             yield stream
         return
+    target = os.path.realpath(path)
     beside = f"{target}.{os.getpid()}.part"
     try:
         with _explained(path), open(beside, "w", encoding="utf-8", newline="") as stream:

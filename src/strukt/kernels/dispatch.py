@@ -13,6 +13,7 @@ from types import ModuleType
 
 from torch import Tensor
 
+from strukt.errors import SettingError
 from strukt.kernels import jit
 
 NAMES = ("cpu", "reference")
@@ -22,11 +23,11 @@ def select(recursion: str, scores: Tensor) -> ModuleType | None:
     """The module of fused kernels for a recursion on the device of ``scores``; None means the reference.
 
     Raises:
-        ValueError: If ``STRUKT_BACKEND`` names no backend.
+        SettingError: If ``STRUKT_BACKEND`` names no backend.
     """
     wanted = os.environ.get("STRUKT_BACKEND", "")
     if wanted not in ("", *NAMES):
-        raise ValueError(f"STRUKT_BACKEND is {wanted!r}; expected one of {', '.join(NAMES)}, or nothing")
+        raise SettingError(f"STRUKT_BACKEND is {wanted!r}; expected one of {', '.join(NAMES)}, or nothing")
     if wanted == "reference" or scores.device.type != "cpu":
         return None
     if jit.UNAVAILABLE is not None:

@@ -188,7 +188,12 @@ class StructuredModel(nn.Module, ABC):
                 metric.update(self.observed(gold), self.observed(predicted))
         return metric.result()
 
+    def require_usable(self, sentence: Sentence) -> None:
+        """Raises DataError if a sentence of this format has no place for the predictions."""
+
     def _predict_window(self, window: list[Sentence], probabilities: bool) -> list[Sentence]:
+        for sentence in window:
+            self.require_usable(sentence)
         annotated = list(window)
         for indices in batches([len(sentence) for sentence in window], self.config.trainer.tokens):
             sentences = [window[index] for index in indices]

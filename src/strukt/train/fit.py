@@ -18,10 +18,11 @@ import torch
 from strukt.data import corpus
 from strukt.data.batching import split_long
 from strukt.data.sentence import Sentence
-from strukt.errors import DataError, MissingExtraError, StruktError
+from strukt.errors import DataError, MissingExtraError, SettingError, StruktError
 from strukt.tasks import TASKS
 from strukt.tasks.config import TrainerConfig
 from strukt.tasks.model import StructuredModel
+from strukt.tasks.ranges import require_valid
 from strukt.train import resume as checkpoints
 from strukt.train.folder import RunFolder
 from strukt.train.memory import keep_freed_memory
@@ -51,8 +52,12 @@ def fit(
 
     Raises:
         DataError: A corpus, or the last checkpoint to resume from, cannot be used.
+        SettingError: An option has a value that cannot be.
         StruktError: The folder is in use, or holds what would be overwritten.
     """
+    require_valid(config)
+    if config.trainer.accelerator == "gpu" and not torch.cuda.is_available():
+        raise SettingError("--trainer.accelerator is gpu, and PyTorch finds none; leave it out, or give cpu")
     module = import_module(TASKS[task])
     model_class: type[StructuredModel] = module.model_class()
     train_sentences = _corpus("train", config.train, train)
@@ -135,7 +140,7 @@ def _strategy(options: TrainerConfig) -> Any:
 def _corpus(name: str, path: str, sentences: Iterable[Sentence] | None) -> list[Sentence]:
     if sentences is None and not path:
         raise StruktError(f"no {name} corpus; give one with --{name} FILE")
-    found = list(corpus.read(path) if sentences is None else sentences)
+    found = list(corpus.read_annotated(path) if sentences is None else sentences)
     if not found:
         raise DataError("holds no sentence", path or None)
     return found

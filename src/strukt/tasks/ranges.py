@@ -1,0 +1,101 @@
+"""Which values the options of a configuration can have, beyond their types."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from strukt.errors import SettingError
+
+Range = tuple[str, Callable[[Any], bool]]
+
+_COUNT: Range = ("a number from 1 on", lambda value: value >= 1)
+_SIZE: Range = ("0 or more", lambda value: value >= 0)
+_POSITIVE: Range = ("a number above 0", lambda value: value > 0)
+_SHARE: Range = ("from 0 up to, but not including, 1", lambda value: 0 <= value < 1)
+_PART: Range = ("from 0 to 1", lambda value: 0 <= value <= 1)
+
+RANGES: Mapping[str, Range] = MappingProxyType(
+    {
+        "arc_size": _COUNT,
+        "label_size": _COUNT,
+        "encoder.layers": _COUNT,
+        "encoder.hidden": _COUNT,
+        "encoder.heads": _COUNT,
+        "encoder.dropout": _SHARE,
+        "encoder.words": _COUNT,
+        "encoder.minimum_count": _COUNT,
+        "encoder.word_dropout": _SHARE,
+        "encoder.character_size": _COUNT,
+        "encoder.affixes": _SIZE,
+        "optimizer.learning_rate": _POSITIVE,
+        "optimizer.beta1": _SHARE,
+        "optimizer.beta2": _SHARE,
+        "optimizer.weight_decay": _SIZE,
+        "optimizer.warmup": _PART,
+        "optimizer.clip": _POSITIVE,
+        "optimizer.averaging": _SHARE,
+        "trainer.epochs": _COUNT,
+        "trainer.max_minutes": _SIZE,
+        "trainer.patience": _COUNT,
+        "trainer.tokens": _COUNT,
+        "trainer.seed": _SIZE,
+        "trainer.checkpoint_steps": _COUNT,
+        "trainer.devices": _COUNT,
+        "trainer.threads": _SIZE,
+    }
+)
+"""For each option that is a number, its range in words and as a test."""
+
+
+def require_valid(config: Any) -> None:
+    """Check the options of a task, each for itself and those that depend on each other.
+
+    Args:
+        config: The configuration of a task, a dataclass.
+
+    Raises:
+        SettingError: An option has a value that cannot be; the message names it, and what is expected.
+
+    Example:
+        >>> from strukt.tasks.config import TaskConfig, TrainerConfig
+        >>> require_valid(TaskConfig(trainer=TrainerConfig(epochs=0)))
+        Traceback (most recent call last):
+        strukt.errors.SettingError: --trainer.epochs is 0; expected a number from 1 on
+    """
+    options = _flat(dataclasses.asdict(config))
+    for name, (expected, accepts) in RANGES.items():
+        if name in options and not accepts(options[name]):
+            raise SettingError(f"--{name} is {options[name]}; expected {expected}")
+    _require_fitting(options)
+
+
+def _require_fitting(options: Mapping[str, Any]) -> None:
+    kind, width, heads = options["encoder.kind"], 2 * options["encoder.hidden"], options["encoder.heads"]
+    if kind == "transformer" and width % heads:
+        raise SettingError(
+            f"--encoder.heads is {heads}; expected a divisor of {width}, twice --encoder.hidden, for a Transformer"
+        )
+    if kind == "pretrained" and not options["encoder.pretrained"]:
+        raise SettingError(
+            "--encoder.pretrained is missing; name the folder or hub name of the pretrained model"
+        )
+    characters, size = options["encoder.characters"], options["encoder.character_size"]
+    multiple = {"cnn": 3, "lstm": 2}.get(characters, 1)
+    if size % multiple:
+        raise SettingError(
+            f"--encoder.character_size is {size}; expected a multiple of {multiple} for --encoder.characters "
+            f"{characters}"
+        )
+    if options.get("constraints", "none") != "none" and options["criterion"] != "crf":
+        raise SettingError("--constraints needs --criterion crf; without it each tag is chosen for itself")
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Options by their names with dots."""
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return flat

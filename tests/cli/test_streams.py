@@ -1,0 +1,97 @@
+"""Standard streams that are full or closed, files of the wrong kind: one line and exit code 2."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from strukt.cli.main import main
+
+
+def shell(command: str, **environment: str) -> subprocess.CompletedProcess:
+    """Runs `strukt` with what follows it in a shell, whose signs close and lead streams."""
+    return subprocess.run(
+        ["sh", "-c", " ".join([sys.executable, "-m", "strukt", command])],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, **environment},
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("command", ["--help", "predict {tagger} {test}", "check tag {test}"])
+def test_a_full_disk_is_said_in_one_line(command, tagger, treebank):
+    done = shell(command.format(tagger=tagger, test=treebank.test) + " > /dev/full")
+    assert done.returncode == 2
+    assert done.stderr == "error: standard output cannot be written: No space left on device\n"
+
+
+def test_a_closed_output_is_no_fault(tagger, treebank):
+    done = shell(f"predict {tagger} {treebank.test} >&-")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_closed_input_is_an_empty_one(tagger):
+    done = shell(f"predict {tagger} - <&-")
+    assert done.returncode == 2
+    assert "holds no sentence" in done.stderr
+
+
+def test_an_unknown_backend_is_said_in_one_line(parser, treebank):
+    done = shell(f"predict {parser} {treebank.test}", STRUKT_BACKEND="gpu9")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: STRUKT_BACKEND is 'gpu9'; expected one of")
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_output_can_be_a_pipe_by_its_name(tagger, treebank):
+    direct = shell(f"predict {tagger} {treebank.test}")
+    named = shell(f"predict {tagger} {treebank.test} -o /dev/stdout | cat")
+    assert named.stdout == direct.stdout != ""
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_a_parser_has_no_place_for_heads_in_two_columns(command, parser, tmp_path, capsys):
+    (tmp_path / "names.bio").write_text("Jim\tB-PER\n\n")
+    assert main([command, parser, str(tmp_path / "names.bio")]) == 2
+    assert "names.bio:1: a dependency parser needs a CoNLL-U file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("model", ["tagger", "parser"])
+def test_plain_text_cannot_be_evaluated(model, request, tmp_path, capsys):
+    (tmp_path / "raw.txt").write_text("They work .\n")
+    assert main(["evaluate", request.getfixturevalue(model), str(tmp_path / "raw.txt")]) == 2
+    assert "raw.txt: plain text has no annotation" in capsys.readouterr().err
+
+
+def test_nothing_can_be_learnt_from_plain_text(tmp_path, capsys):
+    text = tmp_path / "raw.txt"
+    text.write_text("They work .\n")
+    assert (
+        main(["train", "tag", "--train", str(text), "--dev", str(text), "-o", str(tmp_path / "model")]) == 2
+    )
+    assert "plain text has no annotation" in capsys.readouterr().err
+    assert not (tmp_path / "model").exists()
+
+
+def test_an_option_out_of_range_is_said_before_anything_is_read(tmp_path, capsys):
+    arguments = ["--train", "missing.conllu", "--dev", "missing.conllu", "--trainer.epochs", "0"]
+    assert main(["train", "tag", *arguments, "-o", str(tmp_path / "model")]) == 2
+    assert "--trainer.epochs is 0; expected a number from 1 on" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["check", "tag"], ["predict", "model"], ["evaluate", "model"]])
+def test_files_are_looked_for_before_their_names_are_judged(command, tmp_path, capsys):
+    assert main([*command, str(tmp_path / "missing")]) == 2
+    assert "there is no such file" in capsys.readouterr().err
+    assert main([*command, str(tmp_path)]) == 2
+    assert "is a directory" in capsys.readouterr().err
+
+
+def test_output_is_not_compressed(tagger, treebank, tmp_path, capsys):
+    assert main(["predict", tagger, treebank.test, "-o", str(tmp_path / "out.conllu.gz")]) == 2
+    assert "leave off .gz" in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())

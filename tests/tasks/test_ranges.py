@@ -1,0 +1,89 @@
+"""Options out of range are refused by name, before anything is read."""
+
+import dataclasses
+
+import pytest
+
+from strukt.errors import SettingError
+from strukt.tasks import dependency, ranges, tag
+from strukt.tasks.config import EncoderConfig, OptimizerConfig, TaskConfig, TrainerConfig
+
+PARTS = {"encoder": EncoderConfig, "optimizer": OptimizerConfig, "trainer": TrainerConfig}
+
+
+def number_options(kind):
+    return [field.name for field in dataclasses.fields(kind) if isinstance(field.default, int | float)]
+
+
+def with_option(name, value):
+    *part, option = name.split(".")
+    if not part:
+        return dependency.Config(**{option: value})
+    return TaskConfig(**{part[0]: PARTS[part[0]](**{option: value})})
+
+
+@pytest.mark.parametrize("config", [tag.Config(), dependency.Config()], ids=["tag", "dependency"])
+def test_defaults_are_valid(config):
+    ranges.require_valid(config)
+
+
+def test_every_number_has_a_range():
+    named = {f"{part}.{option}" for part, kind in PARTS.items() for option in number_options(kind)}
+    assert named | set(number_options(dependency.Config)) | set(number_options(tag.Config)) == set(
+        ranges.RANGES
+    )
+
+
+@pytest.mark.parametrize("name", ranges.RANGES)
+@pytest.mark.parametrize("value", [-1, -0.5])
+def test_nothing_is_below_zero(name, value):
+    with pytest.raises(SettingError, match=f"--{name} is {value}; expected "):
+        ranges.require_valid(with_option(name, value))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("encoder.layers", 0),
+        ("encoder.dropout", 1.5),
+        ("encoder.words", 0),
+        ("optimizer.learning_rate", 0.0),
+        ("optimizer.averaging", 2.0),
+        ("optimizer.clip", 0.0),
+        ("trainer.epochs", 0),
+        ("trainer.tokens", 0),
+        ("trainer.checkpoint_steps", 0),
+        ("trainer.devices", 0),
+    ],
+)
+def test_other_ends_of_ranges(name, value):
+    with pytest.raises(SettingError, match=f"--{name} is"):
+        ranges.require_valid(with_option(name, value))
+
+
+@pytest.mark.parametrize(
+    "name", ["trainer.max_minutes", "trainer.threads", "encoder.affixes", "optimizer.averaging"]
+)
+def test_zero_switches_some_things_off(name):
+    ranges.require_valid(with_option(name, 0))
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (TaskConfig(encoder=EncoderConfig(kind="transformer", heads=7)), "a divisor of 512"),
+        (TaskConfig(encoder=EncoderConfig(kind="pretrained")), "--encoder.pretrained is missing"),
+        (TaskConfig(encoder=EncoderConfig(character_size=97)), "a multiple of 3"),
+        (TaskConfig(encoder=EncoderConfig(characters="lstm", character_size=97)), "a multiple of 2"),
+        (tag.Config(constraints="bio"), "--constraints needs --criterion crf"),
+    ],
+)
+def test_options_that_do_not_fit_together(config, message):
+    with pytest.raises(SettingError, match=message):
+        ranges.require_valid(config)
+
+
+def test_what_is_not_used_need_not_fit():
+    ranges.require_valid(TaskConfig(encoder=EncoderConfig(kind="bilstm", heads=7)))
+    ranges.require_valid(TaskConfig(encoder=EncoderConfig(characters="none", character_size=97)))
+    ranges.require_valid(tag.Config(constraints="bio", criterion="crf"))
