@@ -40,6 +40,24 @@ def test_normalisers_are_multiplied_only_while_they_are_normal(monkeypatch):
         assert torch.allclose(actual, expected, rtol=1e-10, atol=1e-10)
 
 
+def test_normalisers_are_multiplied_only_where_the_product_is_normal():
+    """One path, through weights just above what probability space accepts: one, then three at one step."""
+    no, low = -torch.inf, -225.0
+    unary = torch.zeros(4, 3, dtype=torch.float64)
+    unary[0, 1:], unary[3, 1] = no, low
+    transition = torch.tensor(
+        [
+            [[low, no, no], [no, no, 0.0], [no, no, 0.0]],
+            [[0.0, low, no], [no, no, 0.0], [no, no, 0.0]],
+            [[no, no, no], [no, low, no], [no, no, 0.0]],
+        ],
+        dtype=torch.float64,
+    )
+    chain = LinearChain(unary, transition)
+    assert torch.allclose(chain.log_partition, torch.tensor(4 * low, dtype=torch.float64), rtol=1e-12)
+    assert chain.mode.tolist() == [0, 0, 1, 1]
+
+
 @pytest.mark.parametrize("batch", [(), (3,)])
 def test_one_word_and_transitions_of_no_step(batch):
     unary = torch.zeros(*batch, 1, 2, requires_grad=True)
