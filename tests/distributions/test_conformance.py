@@ -4,7 +4,7 @@ import pytest
 
 from strukt.testing import laws
 from strukt.testing.law import LAWS
-from strukt.testing.structures import STRUCTURES
+from strukt.testing.subjects import STRUCTURES
 
 
 @pytest.mark.parametrize(

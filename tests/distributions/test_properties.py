@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strukt.testing.comparison import agree
 from strukt.testing.operators import operators, question, truth
 from strukt.testing.patterns import fill, one_row
-from strukt.testing.structures import STRUCTURES
+from strukt.testing.subjects import STRUCTURES
 
 SUBJECTS = pytest.mark.parametrize("subject", STRUCTURES, ids=lambda subject: subject.name)
 

@@ -9,7 +9,7 @@ from strukt.distributions import LinearChain
 from strukt.testing import check_structure, laws
 from strukt.testing.comparison import agree, demand
 from strukt.testing.law import LAWS
-from strukt.testing.structures import STRUCTURES
+from strukt.testing.subjects import STRUCTURES
 
 CHAIN = next(subject for subject in STRUCTURES if subject.make is LinearChain)
 

@@ -7,7 +7,7 @@ import torch
 
 from strukt.testing import patterns
 from strukt.testing.operators import operators, question, rival
-from strukt.testing.structures import STRUCTURES
+from strukt.testing.subjects import STRUCTURES
 
 SUBJECTS = pytest.mark.parametrize("subject", STRUCTURES, ids=lambda subject: subject.name)
 

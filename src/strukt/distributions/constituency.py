@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor
+from typing_extensions import Self
 
 from strukt.distributions import arguments
 from strukt.distributions.distribution import StructuredDistribution
@@ -87,7 +88,7 @@ class SpanTree(StructuredDistribution):
         used = self._within.unsqueeze(-1) & (
             event.unsqueeze(-1) == torch.arange(self._labels, device=main.device)
         )
-        return (used if self.labelled else used.squeeze(-1)).to(main.dtype)
+        return self._from_labels(used).to(main.dtype)
 
     def from_parts(self, parts: Tensor) -> Tensor:
         each = parts if self.labelled else parts.unsqueeze(-1)
@@ -116,6 +117,10 @@ class SpanTree(StructuredDistribution):
     def _as_parts(self, spans: Tensor) -> Tensor:
         return spans.unsqueeze(-1) if self.labelled else spans
 
+    def _from_labels(self, parts: Tensor) -> Tensor:
+        """Parts as the main scores have them, from parts with an axis of labels in any case."""
+        return parts if self.labelled else parts.squeeze(-1)
+
     def _score(self, event: Tensor) -> Tensor:
         main = self.scores[0] if self.labelled else self.scores[0].unsqueeze(-1)
         index = event.clamp(0, main.shape[-1] - 1).unsqueeze(-1)
@@ -124,21 +129,20 @@ class SpanTree(StructuredDistribution):
         used = self._within & (event >= 0)
         return torch.where(used, found, torch.zeros_like(found)).flatten(-2).sum(-1)
 
-    def _excluded_by(self, required: Tensor) -> Tensor:
-        """Other labels of a required span, and all spans that cross one."""
+    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
+        """Other labels of a required span, and all spans that cross one, are forbidden."""
         each = required if self.labelled else required.unsqueeze(-1)
         spans = each.any(-1, keepdim=True)
         others = spans & (~each | (each.sum(-1, keepdim=True) > 1))
         excluded = others | _crossed(spans.squeeze(-1)).unsqueeze(-1)
-        return excluded if self.labelled else excluded.squeeze(-1)
+        return (self.scores[0].masked_fill(self._from_labels(excluded), NEG_INF),)
 
-    def _contradicting(self, event: Tensor, known: Tensor) -> Tensor:
+    def _agreeing(self, event: Tensor, known: Tensor) -> Self:
         known = known & self._within
         present = known & (event >= 0)
         labels = torch.arange(self._labels, device=event.device)
         wrong = known.unsqueeze(-1) & (event.unsqueeze(-1) != labels)
-        excluded = wrong | _crossed(present).unsqueeze(-1)
-        return excluded if self.labelled else excluded.squeeze(-1)
+        return self.condition(forbidden=self._from_labels(wrong | _crossed(present).unsqueeze(-1)))
 
     def _candidates(self) -> Tensor:
         size = self.event_shape[0]

@@ -7,60 +7,28 @@ follow from these.
 from __future__ import annotations
 
 import abc
-import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
-from torch.distributions import Distribution, constraints
+from torch.distributions import constraints
 from torch.distributions.kl import register_kl
 from typing_extensions import Self
 
 from strukt.distributions import arguments
+from strukt.distributions.base import ScoredStructures
 from strukt.inference.sparsemap import SparseMAP, sparsemap
 from strukt.kernels import guards
-from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF
 
 
-class StructuredDistribution(Distribution, abc.ABC):
+class StructuredDistribution(ScoredStructures, abc.ABC):
     """A distribution over structures whose score is the sum of the scores of their parts.
 
-    Args:
-        scores: The score tensors, the main one first: batch axes, then part axes.
-        lengths: ``batch``, or None if every item is as long as the scores.
-        options: The structure's Boolean options, in the order of its constructor.
-        validate_args: Whether to check values as well as shapes; on by default, as in PyTorch.
-
-    A subclass's constructor takes ``(*scores, lengths, *options, validate_args)`` in this order.
+    A structure supplies the abstract methods and its oracles; see `ScoredStructures` for its constructor.
     """
 
-    arg_constraints: ClassVar[dict[str, Any]] = {}
     has_enumerate_support = True
-
-    oracles: ClassVar[Oracles]
-    score_names: ClassVar[tuple[str, ...]]
-    extents: tuple[list[int], ...]
-    """For each score tensor, how far each of its part axes reaches beyond the length (`guards.within`)."""
-
-    def __init__(
-        self,
-        scores: tuple[Tensor, ...],
-        lengths: Tensor | None,
-        options: tuple[bool, ...],
-        validate_args: bool | None,
-    ) -> None:
-        main = scores[0]
-        dim = len(self.extents[0])
-        batch_shape, n = main.shape[:-dim], main.shape[-dim] - self.extents[0][0]
-        self.scores = arguments.common_dtype(scores, self.score_names)
-        self.options = options
-        self.lengths = arguments.lengths(lengths, batch_shape, n, main.device)
-        event_shape = main.shape[main.dim() - dim :][: self.oracles.event_dim]
-        super().__init__(batch_shape, event_shape, validate_args=validate_args)
-        if self._validate_args:
-            self._check_values()
 
     # What a structure says of itself.
 
@@ -81,12 +49,12 @@ class StructuredDistribution(Distribution, abc.ABC):
         """Which events are structures of this kind, forbidden or not: ``sample_shape + batch``, Boolean."""
 
     @abc.abstractmethod
-    def _excluded_by(self, required: Tensor) -> Tensor:
-        """The parts that no structure with the required parts can use."""
+    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
+        """The scores with all structures forbidden that lack a required part."""
 
     @abc.abstractmethod
-    def _contradicting(self, event: Tensor, known: Tensor) -> Tensor:
-        """The parts that disagree with an event where it is known."""
+    def _agreeing(self, event: Tensor, known: Tensor) -> Self:
+        """The same distribution with all structures forbidden that disagree with an event where it is known."""
 
     @abc.abstractmethod
     def _candidates(self) -> Tensor:
@@ -236,7 +204,7 @@ class StructuredDistribution(Distribution, abc.ABC):
         main, *others = self.scores
         if required is not None:
             arguments.mask("required", required, main.shape)
-            main = main.masked_fill(self._excluded_by(required), NEG_INF)
+            main, *others = self._requiring(required)
         if forbidden is not None:
             arguments.mask("forbidden", forbidden, main.shape)
             main = main.masked_fill(forbidden, NEG_INF)
@@ -246,8 +214,7 @@ class StructuredDistribution(Distribution, abc.ABC):
         """The log-probability of agreeing with ``event`` wherever ``known`` holds (``batch + event_shape``)."""
         event = arguments.event(event, self.batch_shape, self.event_shape)
         arguments.mask("known", known, self.batch_shape + self.event_shape)
-        agreeing = self.condition(forbidden=self._contradicting(event, known))
-        return _log_ratio(agreeing.log_partition, self.log_partition)
+        return _log_ratio(self._agreeing(event, known).log_partition, self.log_partition)
 
     def sparsemap(self, max_iterations: int = 200, tolerance: float = 1e-9) -> SparseMAP:
         """The sparse marginals: the point of the marginal polytope nearest to the main scores.
@@ -271,18 +238,6 @@ class StructuredDistribution(Distribution, abc.ABC):
             tolerance,
         )
         return SparseMAP(*(self._to_batch(value) for value in (found.marginals, found.weights, found.events)))
-
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
-        """The same distributions with more batch axes in front, or axes of size 1 enlarged; nothing is copied."""
-        batch_shape = torch.Size(batch_shape)
-        scores = []
-        for index, (score, extents) in enumerate(zip(self.scores, self.extents, strict=True)):
-            batched, parts = _split_shape(score, len(extents))
-            shared = index and batched.numel() == 1
-            scores.append(
-                score.expand((torch.Size([1] * len(batch_shape)) if shared else batch_shape) + parts)
-            )
-        return self._rebuilt(*scores, self.lengths.expand(batch_shape), *self.options)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """All events, forbidden ones included: ``(count,) + batch + event_shape``; small sizes only.
@@ -309,68 +264,13 @@ class StructuredDistribution(Distribution, abc.ABC):
         """The structures of this kind, as a constraint whose ``check`` is `is_structure`."""
         return _Structures(self)
 
-    def __repr__(self) -> str:
-        shapes = ", ".join(
-            f"{name}: {tuple(score.shape)}" for name, score in zip(self.score_names, self.scores, strict=True)
-        )
-        return f"{type(self).__name__}({shapes})"
-
-    def _with_scores(self, *scores: Tensor) -> Self:
-        return self._rebuilt(*scores, self.lengths, *self.options)
-
-    def _rebuilt(self, *given: Any) -> Self:
-        """A structure of the same kind from the arguments of its constructor, already checked."""
-        kind: Any = type(self)
-        return kind(*given, validate_args=False)  # type: ignore[no-any-return]
-
-    def _flatten(self) -> Self:
-        """The same items along one batch axis."""
-        return self._rebuilt(*self._arguments())
-
-    def _batch_size(self) -> int:
-        return math.prod(self.batch_shape)
-
-    def _arguments(self) -> tuple[Any, ...]:
-        """Scores, lengths and options as the oracles take them: one batch axis, of size 1 where all share."""
-        batch = self._batch_size()
-        flat = []
-        for index, (score, extents) in enumerate(zip(self.scores, self.extents, strict=True)):
-            batched, parts = _split_shape(score, len(extents))
-            if index and batched.numel() == 1:
-                flat.append(score.reshape(1, *parts))
-            else:
-                flat.append(score.expand(self.batch_shape + parts).reshape(batch, *parts))
-        return (*flat, self.lengths.reshape(batch), *self.options)
-
-    def _to_batch(self, flat: Tensor) -> Tensor:
-        return flat.reshape(self.batch_shape + flat.shape[1:])
-
     def _exact_scores(self, events: Tensor, found: Tensor) -> Tensor:
         """The scores of events, differentiable; -inf where none was found."""
         return torch.where(found == NEG_INF, NEG_INF, self._score(events))
 
-    def _check_values(self) -> None:
-        *scores, lengths = self._arguments()[: len(self.scores) + 1]
-        if not len(lengths):
-            return
-        for name, score, extents in zip(self.score_names, scores, self.extents, strict=True):
-            reach = lengths if len(score) == len(lengths) else lengths.amax(0, keepdim=True)
-            guards.require_scores(score.detach(), reach, extents, name)
-
     def _validate_sample(self, value: Tensor) -> None:
         arguments.event(value, self.batch_shape, self.event_shape)
         guards.require_structures(value, self.is_structure(value), f"a structure of {self}")
-
-    def _require_same_kind(self, other: Any) -> None:
-        if type(other) is not type(self) or other.options != self.options:
-            raise NotImplementedError(f"{self} and {other} are distributions over different structures")
-        if other.scores[0].shape != self.scores[0].shape:
-            raise ValueError(
-                f"other has {self.score_names[0]} of shape {tuple(other.scores[0].shape)}; expected that of this "
-                f"distribution, {tuple(self.scores[0].shape)}"
-            )
-        if self._validate_args:
-            guards.require_same_lengths(self.lengths, other.lengths)
 
 
 class _Structures(constraints.Constraint):
@@ -383,11 +283,6 @@ class _Structures(constraints.Constraint):
 
     def check(self, value: Tensor) -> Tensor:
         return self._distribution.is_structure(value)
-
-
-def _split_shape(score: Tensor, dim: int) -> tuple[torch.Size, torch.Size]:
-    """Batch and part axes of a score tensor with ``dim`` part axes."""
-    return score.shape[: score.dim() - dim], score.shape[score.dim() - dim :]
 
 
 def _log_ratio(numerator: Tensor, denominator: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ import abc
 
 import torch
 from torch import Tensor
+from typing_extensions import Self
 
 from strukt.distributions import arguments
 from strukt.distributions.arguments import broadcast_shapes
@@ -75,13 +76,17 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
         named = (event >= 0) & (event < self.scores[0].shape[-1])
         return (named | ~self._positions).all(-1)
 
-    def _excluded_by(self, required: Tensor) -> Tensor:
-        """All other alternatives of a position with a required one."""
-        return required.any(-1, keepdim=True) & (~required | (required.sum(-1, keepdim=True) > 1))
+    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
+        """All other alternatives of a position with a required one are forbidden."""
+        main, *others = self.scores
+        excluded = required.any(-1, keepdim=True) & (~required | (required.sum(-1, keepdim=True) > 1))
+        return main.masked_fill(excluded, NEG_INF), *others
 
-    def _contradicting(self, event: Tensor, known: Tensor) -> Tensor:
+    def _agreeing(self, event: Tensor, known: Tensor) -> Self:
         alternatives = torch.arange(self.scores[0].shape[-1], device=event.device)
-        return (known & self._positions).unsqueeze(-1) & (event.unsqueeze(-1) != alternatives)
+        return self.condition(
+            forbidden=(known & self._positions).unsqueeze(-1) & (event.unsqueeze(-1) != alternatives)
+        )
 
     def _candidates(self) -> Tensor:
         main = self.scores[0]

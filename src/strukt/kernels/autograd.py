@@ -107,7 +107,8 @@ def outside_function(operator: Any, derivative: Callable[..., Scores]) -> Any:
         def backward(ctx: Any, *directions: Tensor) -> Any:
             *tensors, weights, _ = ctx.saved_tensors
             *grads, weights_grad = derivative((*tensors, *ctx.options), weights, directions)
-            return (*grads, None, *(None for _ in ctx.options), weights_grad, None)
+            constants = len(tensors) - len(grads) + len(ctx.options)
+            return (*grads, *(None,) * constants, weights_grad, None)
 
         @staticmethod
         def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
@@ -118,7 +119,7 @@ def outside_function(operator: Any, derivative: Callable[..., Scores]) -> Any:
         def jvp(ctx: Any, *tangents: Any) -> Any:
             # The Hessian is symmetric, so that its products with tangents are gradients, too.
             *tensors, weights, chart = ctx.saved_tensors
-            directions = _filled(tangents, tensors[:-1])
+            directions = _filled(tangents, [tensor for tensor in tensors if tensor.is_floating_point()])
             *changes, _ = derivative((*tensors, *ctx.options), weights, directions)
             if tangents[-2] is not None:
                 more = as_tuple(call(Outside, *tensors, *ctx.options, tangents[-2], chart))
@@ -155,7 +156,7 @@ def inside_function(
             # A compiled backward pass is never differentiated again, so that the bare operator will do.
             compute = outside_operator if torch.compiler.is_compiling() else outside.Eager.apply
             grads = as_tuple(compute(*tensors, *ctx.options, grad, chart))
-            return (*grads, None, *(None for _ in ctx.options))
+            return (*grads, *(None,) * (len(tensors) - len(grads) + len(ctx.options)))
 
         @staticmethod
         def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
@@ -165,9 +166,8 @@ def inside_function(
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
             *tensors, _ = ctx.saved_tensors
-            *scores, lengths = tensors
-            directions = _filled(tangents, scores)
-            ones = torch.ones_like(lengths, dtype=scores[0].dtype)
+            directions = _filled(tangents, [tensor for tensor in tensors if tensor.is_floating_point()])
+            ones = tensors[0].new_ones(len(tensors[0]))
             return derivative((*tensors, *ctx.options), ones, directions)[-1], None
 
     Inside.Eager = Eager

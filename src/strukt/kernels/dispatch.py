@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import os
 from types import ModuleType
 
@@ -42,8 +43,10 @@ def backends() -> dict[str, str]:
 
 
 @functools.cache
-def _load(recursion: str) -> ModuleType:
-    return importlib.import_module(f"strukt.kernels.{recursion}.cpu")
+def _load(recursion: str) -> ModuleType | None:
+    """The module of kernels; None for a recursion that has none."""
+    name = f"strukt.kernels.{recursion}.cpu"
+    return importlib.import_module(name) if importlib.util.find_spec(name) else None
 
 
 @functools.cache

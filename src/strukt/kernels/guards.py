@@ -61,14 +61,14 @@ def _check_structures(events: Tensor, valid: Tensor, kind: str) -> Tensor:
     return valid.clone()
 
 
-def _check_same_lengths(lengths: Tensor, others: Tensor) -> Tensor:
-    wrong = (lengths != others).flatten()
+def _check_equal(mine: Tensor, theirs: Tensor, name: str) -> Tensor:
+    wrong = (mine != theirs).unsqueeze(-1).flatten(1).any(1)
     if bool(wrong.any()):
         raise ValueError(
-            f"other has other lengths than this distribution for batch item {_items(wrong)}: structures of "
-            "different lengths cannot be compared"
+            f"other has other {name} than this distribution for batch item {_items(wrong)}: different sets of "
+            "structures cannot be compared"
         )
-    return lengths.clone()
+    return mine.clone()
 
 
 def _guard(name: str, schema: str, check: Callable[..., Tensor]) -> Callable[..., None]:
@@ -103,10 +103,9 @@ require_structures = _guard(
 )
 """``(events, valid, kind)``: raise ValueError if some event is not valid, that is, not of this kind."""
 
-require_same_lengths = _guard(
-    "require_same_lengths", "(Tensor lengths, Tensor others) -> Tensor", _check_same_lengths
-)
-"""``(lengths, others)``: raise ValueError if two distributions have items of different lengths."""
+require_equal = _guard("require_equal", "(Tensor mine, Tensor theirs, str name) -> Tensor", _check_equal)
+"""``(mine, theirs, name)``, each ``(batch, ...)``: raise ValueError if they
+differ in some item, because they say which structures there are."""
 
 UNBOUNDED = 1 << 40
 """The extent of an axis that does not grow with the length."""

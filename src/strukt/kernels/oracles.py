@@ -65,8 +65,10 @@ class Oracles:
         options: Names of the structure's Boolean options.
         reference: Its reference implementation.
         event_dim: The number of axes of an event; they are the first part axes of the main scores.
+        constants: Names of the tensors of integers, besides the lengths, that say which structures there are.
 
-    Every method takes ``(*scores, lengths, *options)``: scores ``(batch, ...)``, lengths ``(batch,)``.
+    Every method takes ``(*scores, lengths, *constants, *options)``: scores and constants ``(batch, ...)``, lengths
+    ``(batch,)``.
     """
 
     def __init__(
@@ -76,12 +78,13 @@ class Oracles:
         options: tuple[str, ...],
         reference: Reference,
         event_dim: int = 1,
+        constants: tuple[str, ...] = (),
     ) -> None:
         self.name = name
         self.reference = reference
         self.event_dim = event_dim
         self._count = len(scores)
-        tensors = ", ".join(f"Tensor {score}" for score in (*scores, "lengths"))
+        tensors = ", ".join(f"Tensor {score}" for score in (*scores, "lengths", *constants))
         arguments = ", ".join([tensors, *(f"bool {option}" for option in options)])
         marginals = ", ".join(["Tensor"] * len(scores))
 

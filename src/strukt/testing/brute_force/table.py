@@ -1,22 +1,13 @@
-"""Truth by enumeration: all structures of one small item in a table, operators as sums and maxima over it.
-
-Nothing here shares code with the distributions that it judges. An enumerator takes the length and the raw
-scores of one item and returns a `Table`, which has the members of a distribution. All arithmetic is float64
-and stays differentiable in the scores.
-"""
+"""All structures of one small item in a table, and every operator as a sum or a maximum over its rows."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 import torch
 from torch import Tensor
-
-__all__ = ["Table", "chain", "non_projective_tree", "projective_tree", "span_tree"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +20,7 @@ class Table:
         scores: The score of each, `(rows,)`; -inf if it uses a forbidden part.
 
     Example:
+        >>> from strukt.testing.brute_force import chain
         >>> table = chain(2, torch.zeros(2, 3), torch.zeros(3, 3))
         >>> len(table.events), round(table.log_count.exp().item())
         (9, 9)
@@ -143,114 +135,8 @@ class Table:
         return (parts * self.marginals).flatten(1).sum(1).max()
 
 
-def chain(length: int, unary: Tensor, transition: Tensor) -> Table:
-    """All tag sequences of a linear chain.
-
-    Args:
-        length: Number of positions in use.
-        unary: `(n, c)`.
-        transition: `(c, c)` or `(n - 1, c, c)`; `[i, j]` scores tag i followed by tag j.
-    """
-    n, c = unary.shape
-    sequences = list(itertools.product(range(c), repeat=length))
-    events, parts = _choices(sequences, n, c)
-    tags = events[:, :length]
-    steps = transition.double().expand(max(n - 1, 0), c, c)[: max(length - 1, 0)]
-    node_scores = unary.double()[torch.arange(length), tags].sum(1)
-    step_scores = steps[torch.arange(len(steps)), tags[:, :-1], tags[:, 1:]].sum(1)
-    return Table(events, parts, node_scores + step_scores)
-
-
-def non_projective_tree(length: int, arcs: Tensor, single_root: bool = True) -> Table:
-    """All dependency trees.
-
-    Args:
-        length: Number of words in use.
-        arcs: `(n, n + 1)`; `[m, h]` scores head h for word m + 1, head 0 is the root.
-        single_root: Whether exactly one word hangs from the root.
-    """
-    return _trees(_dependency_trees(length, single_root), length, arcs)
-
-
-def projective_tree(length: int, arcs: Tensor, single_root: bool = True) -> Table:
-    """All dependency trees in which every subtree covers a contiguous span.
-
-    The arguments are those of `non_projective_tree`.
-    """
-    trees = [heads for heads in _dependency_trees(length, single_root) if _is_projective(heads)]
-    return _trees(trees, length, arcs)
-
-
-def span_tree(length: int, spans: Tensor, labelled: bool) -> Table:
-    """All binary trees over spans.
-
-    Args:
-        length: Number of words in use.
-        spans: `(n + 1, n + 1)`, or `(n + 1, n + 1, c)` with labels; `[i, j]` scores the span from i to j > i.
-        labelled: Whether there is an axis of labels.
-    """
-    scores = (spans if labelled else spans[..., None]).double()
-    size, labels = scores.shape[1:]
-    events, parts, totals = [], [], []
-    for tree in _bracketings(tuple(range(length + 1))):
-        for choice in itertools.product(range(labels), repeat=len(tree)):
-            event = torch.full((size, size), -1, dtype=torch.long)
-            part = torch.zeros(size, size, labels, dtype=torch.float64)
-            for (start, end), label in zip(tree, choice, strict=True):
-                event[start, end] = label
-                part[start, end, label] = 1
-            events.append(event)
-            parts.append(part if labelled else part[..., 0])
-            starts, ends = torch.tensor(tree, dtype=torch.long).reshape(-1, 2).unbind(1)
-            totals.append(scores[starts, ends, torch.tensor(choice, dtype=torch.long)].sum())
-    return Table(torch.stack(events), torch.stack(parts), torch.stack(totals))
-
-
-def _bracketings(posts: tuple[int, ...]) -> list[list[tuple[int, int]]]:
-    """The spans of every way to bracket what stands between fenceposts, one bracket with two parts at a time."""
-    if len(posts) < 2:
-        return [[]]
-    whole = (posts[0], posts[-1])
-    if len(posts) == 2:
-        return [[whole]]
-    found = []
-    for middle in range(1, len(posts) - 1):
-        lefts, rights = _bracketings(posts[: middle + 1]), _bracketings(posts[middle:])
-        found += [[whole, *left, *right] for left in lefts for right in rights]
-    return found
-
-
-def _trees(trees: Sequence[Sequence[int]], length: int, arcs: Tensor) -> Table:
-    n = arcs.shape[0]
-    events, parts = _choices(trees, n, n + 1)
-    return Table(events, parts, arcs.double()[torch.arange(length), events[:, :length]].sum(1))
-
-
-def _choices(sequences: Sequence[Sequence[int]], n: int, alternatives: int) -> tuple[Tensor, Tensor]:
+def choices(sequences: Sequence[Sequence[int]], n: int, alternatives: int) -> tuple[Tensor, Tensor]:
     """Sequences of choices as events `(rows, n)`, padded with -1, and as parts `(rows, n, alternatives)`."""
     padded = [[*sequence, *[-1] * (n - len(sequence))] for sequence in sequences]
     events = torch.tensor(padded, dtype=torch.long).reshape(len(padded), n)
     return events, (events[..., None] == torch.arange(alternatives)).double()
-
-
-@cache
-def _dependency_trees(length: int, single_root: bool) -> list[tuple[int, ...]]:
-    candidates = itertools.product(range(length + 1), repeat=length)
-    words = range(1, length + 1)
-    trees = [heads for heads in candidates if all(0 in _ancestors(heads, word) for word in words)]
-    return [heads for heads in trees if not single_root or heads.count(0) == 1 or length == 0]
-
-
-def _ancestors(heads: Sequence[int], word: int) -> set[int]:
-    """What is met on the way up from a word: the word itself, then up to the root or round a cycle."""
-    met: set[int] = set()
-    while word not in met:
-        met.add(word)
-        word = heads[word - 1] if word else 0
-    return met
-
-
-def _is_projective(heads: Sequence[int]) -> bool:
-    words = range(1, len(heads) + 1)
-    subtrees = [[word for word in words if top in _ancestors(heads, word)] for top in words]
-    return all(subtree[-1] - subtree[0] + 1 == len(subtree) for subtree in subtrees)

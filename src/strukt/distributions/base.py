@@ -1,0 +1,147 @@
+"""What a structure is given: score tensors, lengths, constants and options, their shapes and their batch axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from torch.distributions import Distribution
+from typing_extensions import Self
+
+from strukt.distributions import arguments
+from strukt.kernels import guards
+from strukt.kernels.oracles import Oracles
+
+
+class ScoredStructures(Distribution):
+    """Structures of one kind with the scores of their parts, in batches.
+
+    Args:
+        scores: The score tensors, the main one first: batch axes, then part axes.
+        lengths: ``batch``, or None if every item is as long as the scores.
+        options: The structure's Boolean options, in the order of its constructor.
+        validate_args: Whether to check values as well as shapes; on by default, as in PyTorch.
+        constants: Tensors of integers that say which structures there are besides the lengths: batch axes,
+            then others.
+
+    A subclass's constructor takes ``(*scores, lengths, *constants, *options, validate_args)`` in this order, or
+    the subclass overrides `_rebuilt`.
+    """
+
+    arg_constraints: ClassVar[dict[str, Any]] = {}
+
+    oracles: ClassVar[Oracles]
+    score_names: ClassVar[tuple[str, ...]]
+    constant_names: ClassVar[tuple[str, ...]] = ()
+    extents: tuple[list[int], ...]
+    """For each score tensor, how far each of its part axes reaches beyond the length (`guards.within`)."""
+
+    def __init__(
+        self,
+        scores: tuple[Tensor, ...],
+        lengths: Tensor | None,
+        options: tuple[bool, ...],
+        validate_args: bool | None,
+        constants: tuple[Tensor, ...] = (),
+    ) -> None:
+        main = scores[0]
+        dim = len(self.extents[0])
+        batch_shape, n = main.shape[:-dim], main.shape[-dim] - self.extents[0][0]
+        self.scores = arguments.common_dtype(scores, self.score_names)
+        self.options = options
+        self.constants = constants
+        self.lengths = arguments.lengths(lengths, batch_shape, n, main.device)
+        event_shape = main.shape[main.dim() - dim :][: self.oracles.event_dim]
+        super().__init__(batch_shape, event_shape, validate_args=validate_args)
+        if self._validate_args:
+            self._check_values()
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
+        """The same distributions with more batch axes in front, or axes of size 1 enlarged; nothing is copied."""
+        batch_shape = torch.Size(batch_shape)
+        scores = []
+        for index, (score, extents) in enumerate(zip(self.scores, self.extents, strict=True)):
+            batched, parts = _split_shape(score, len(extents))
+            shared = index and batched.numel() == 1
+            scores.append(
+                score.expand((torch.Size([1] * len(batch_shape)) if shared else batch_shape) + parts)
+            )
+        constants = tuple(
+            constant.expand(batch_shape + constant.shape[len(self.batch_shape) :])
+            for constant in self.constants
+        )
+        return self._rebuilt(tuple(scores), self.lengths.expand(batch_shape), constants)
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(
+            f"{name}: {tuple(score.shape)}" for name, score in zip(self.score_names, self.scores, strict=True)
+        )
+        return f"{type(self).__name__}({shapes})"
+
+    def _with_scores(self, *scores: Tensor) -> Self:
+        return self._rebuilt(scores, self.lengths, self.constants)
+
+    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
+        """A structure of the same kind and options from what is already checked."""
+        kind: Any = type(self)
+        return kind(*scores, lengths, *constants, *self.options, validate_args=False)  # type: ignore[no-any-return]
+
+    def _flatten(self) -> Self:
+        """The same items along one batch axis."""
+        flat = self._arguments()
+        first, last = len(self.scores), len(self.scores) + 1 + len(self.constants)
+        return self._rebuilt(flat[:first], flat[first], flat[first + 1 : last])
+
+    def _batch_size(self) -> int:
+        return math.prod(self.batch_shape)
+
+    def _arguments(self) -> tuple[Any, ...]:
+        """Scores, lengths, constants and options with one batch axis, of size 1 where all items share."""
+        batch = self._batch_size()
+        flat = []
+        for index, (score, extents) in enumerate(zip(self.scores, self.extents, strict=True)):
+            batched, parts = _split_shape(score, len(extents))
+            if index and batched.numel() == 1:
+                flat.append(score.reshape(1, *parts))
+            else:
+                flat.append(score.expand(self.batch_shape + parts).reshape(batch, *parts))
+        return (*flat, *self._integers(), *self.options)
+
+    def _integers(self) -> list[Tensor]:
+        """Lengths and constants with one batch axis."""
+        dim = len(self.batch_shape)
+        return [
+            value.reshape(self._batch_size(), *value.shape[dim:]) for value in (self.lengths, *self.constants)
+        ]
+
+    def _to_batch(self, flat: Tensor) -> Tensor:
+        return flat.reshape(self.batch_shape + flat.shape[1:])
+
+    def _check_values(self) -> None:
+        *scores, lengths = self._arguments()[: len(self.scores) + 1]
+        if not len(lengths):
+            return
+        for name, score, extents in zip(self.score_names, scores, self.extents, strict=True):
+            reach = lengths if len(score) == len(lengths) else lengths.amax(0, keepdim=True)
+            guards.require_scores(score.detach(), reach, extents, name)
+
+    def _require_same_kind(self, other: Any) -> None:
+        if type(other) is not type(self) or other.options != self.options:
+            raise NotImplementedError(f"{self} and {other} are distributions over different structures")
+        if other.scores[0].shape != self.scores[0].shape:
+            raise ValueError(
+                f"other has {self.score_names[0]} of shape {tuple(other.scores[0].shape)}; expected that of this "
+                f"distribution, {tuple(self.scores[0].shape)}"
+            )
+        if self._validate_args:
+            names = ("lengths", *self.constant_names)
+            for name, mine, theirs in zip(names, self._integers(), other._integers(), strict=True):
+                guards.require_equal(mine, theirs, name)
+
+
+def _split_shape(score: Tensor, dim: int) -> tuple[torch.Size, torch.Size]:
+    """Batch and part axes of a score tensor with ``dim`` part axes."""
+    return score.shape[: score.dim() - dim], score.shape[score.dim() - dim :]

@@ -1,0 +1,61 @@
+"""Dependency trees by enumeration."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from strukt.testing.brute_force.table import Table, choices
+
+
+def non_projective_tree(length: int, arcs: Tensor, single_root: bool = True) -> Table:
+    """All dependency trees.
+
+    Args:
+        length: Number of words in use.
+        arcs: `(n, n + 1)`; `[m, h]` scores head h for word m + 1, head 0 is the root.
+        single_root: Whether exactly one word hangs from the root.
+    """
+    return _trees(_dependency_trees(length, single_root), length, arcs)
+
+
+def projective_tree(length: int, arcs: Tensor, single_root: bool = True) -> Table:
+    """All dependency trees in which every subtree covers a contiguous span.
+
+    The arguments are those of `non_projective_tree`.
+    """
+    trees = [heads for heads in _dependency_trees(length, single_root) if _is_projective(heads)]
+    return _trees(trees, length, arcs)
+
+
+def _trees(trees: Sequence[Sequence[int]], length: int, arcs: Tensor) -> Table:
+    n = arcs.shape[0]
+    events, parts = choices(trees, n, n + 1)
+    return Table(events, parts, arcs.double()[torch.arange(length), events[:, :length]].sum(1))
+
+
+@cache
+def _dependency_trees(length: int, single_root: bool) -> list[tuple[int, ...]]:
+    candidates = itertools.product(range(length + 1), repeat=length)
+    words = range(1, length + 1)
+    trees = [heads for heads in candidates if all(0 in _ancestors(heads, word) for word in words)]
+    return [heads for heads in trees if not single_root or heads.count(0) == 1 or length == 0]
+
+
+def _ancestors(heads: Sequence[int], word: int) -> set[int]:
+    """What is met on the way up from a word: the word itself, then up to the root or round a cycle."""
+    met: set[int] = set()
+    while word not in met:
+        met.add(word)
+        word = heads[word - 1] if word else 0
+    return met
+
+
+def _is_projective(heads: Sequence[int]) -> bool:
+    words = range(1, len(heads) + 1)
+    subtrees = [[word for word in words if top in _ancestors(heads, word)] for top in words]
+    return all(subtree[-1] - subtree[0] + 1 == len(subtree) for subtree in subtrees)

@@ -1,0 +1,5 @@
+"""strukt's own structures, as subjects of the conformance suite: a new structure is entered here."""
+
+from strukt.testing.subjects import chains, constituency, dependency
+
+STRUCTURES = (*chains.SUBJECTS, *dependency.SUBJECTS, *constituency.SUBJECTS)

@@ -1,0 +1,35 @@
+"""Dependency trees."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from strukt.distributions import NonProjectiveTree, ProjectiveTree
+from strukt.testing import brute_force
+from strukt.testing.subject import Subject
+from strukt.testing.subjects.scores import normal
+
+
+def _arcs(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
+    return (normal(generator, *batch, size, size + 1),)
+
+
+SUBJECTS = (
+    *(
+        Subject(
+            f"{make.__name__}, {'single' if single_root else 'any'} root",
+            partial(make, single_root=single_root),
+            partial(trees, single_root=single_root),
+            _arcs,
+            {"arcs": 2},
+        )
+        for make, trees in (
+            (NonProjectiveTree, brute_force.non_projective_tree),
+            (ProjectiveTree, brute_force.projective_tree),
+        )
+        for single_root in (True, False)
+    ),
+)
