@@ -32,7 +32,8 @@ class Subject:
         arguments: Name of each score argument, and its number of dimensions in one item.
         size: Positions in the largest item of a case; small enough to enumerate.
         free: Names of the score arguments whose last axis may have any size.
-        lacks: Members that raise NotImplementedError; the laws that need them are not checked.
+        lacks: Members that raise NotImplementedError; the laws that need them are not checked. "infeasible" if
+            some structure has no parts, so that one is left whatever is forbidden.
     """
 
     name: str

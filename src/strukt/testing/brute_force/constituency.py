@@ -35,6 +35,29 @@ def span_tree(length: int, spans: Tensor, labelled: bool) -> Table:
     return Table(torch.stack(events), torch.stack(parts), torch.stack(totals))
 
 
+def bit_span_tree(length: int, bits: Tensor) -> Table:
+    """All binary trees over spans with a code of bits on each span.
+
+    Args:
+        length: Number of words in use.
+        bits: `(n + 1, n + 1, k)`; `[i, j]` scores the value +1 of each bit of the span from i to j > i.
+    """
+    size, k = bits.shape[1:]
+    codes = list(itertools.product((0, 1), repeat=k))
+    events, parts, totals = [], [], []
+    for tree in _bracketings(tuple(range(length + 1))):
+        for choice in itertools.product(codes, repeat=len(tree)):
+            event = torch.full((size, size), -1, dtype=torch.long)
+            part = torch.zeros(size, size, k, dtype=torch.float64)
+            for (start, end), code in zip(tree, choice, strict=True):
+                event[start, end] = sum(bit << place for place, bit in enumerate(code))
+                part[start, end] = torch.tensor(code)
+            events.append(event)
+            parts.append(part)
+            totals.append(bits.double()[part > 0].sum())
+    return Table(torch.stack(events), torch.stack(parts), torch.stack(totals))
+
+
 def _bracketings(posts: tuple[int, ...]) -> list[list[tuple[int, int]]]:
     """The spans of every way to bracket what stands between fenceposts, one bracket with two parts at a time."""
     if len(posts) < 2:

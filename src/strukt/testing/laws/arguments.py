@@ -79,8 +79,9 @@ def wrong_questions_are_refused(subject: Subject) -> None:
     """Masks that are not boolean or not of the right shape, values of another shape, k = 0, another size."""
     case = _case(subject)
     p, asked = case.distribution(validate_args=True), question(case)
-    narrow, values = asked.required[..., :-1], asked.values[..., :-1]
+    narrow, values = asked.required[..., :-1], asked.values.repeat_interleave(2, -1)
     shape = str(tuple(narrow.shape))
+    wide = str(tuple(values.shape))
     larger = subject.case((2,), size=case.size + 1, lengths=[case.size]).distribution()
     attempts: list[tuple[str, tuple[str, ...], Callable[[], Any]]] = [
         ("condition", ("required", "float64"), lambda: p.condition(required=asked.values)),
@@ -88,7 +89,7 @@ def wrong_questions_are_refused(subject: Subject) -> None:
         ("condition", ("forbidden", shape), lambda: p.condition(forbidden=narrow)),
         ("partial_log_prob", ("known", "int64"), lambda: p.partial_log_prob(asked.event, asked.event)),
         ("partial_log_prob", ("known",), lambda: p.partial_log_prob(asked.event, asked.known[..., :-1])),
-        ("expectation", ("values", shape), lambda: p.expectation(values)),
+        ("expectation", ("values", wide), lambda: p.expectation(values)),
         ("topk", ("k", "0"), lambda: p.topk(0)),
         ("cross_entropy", ("other",), lambda: p.cross_entropy(larger)),
     ]

@@ -61,11 +61,12 @@ def parts_and_events_are_two_forms_of_one_thing(subject: Subject) -> None:
             demand(
                 torch.equal(found.to(parts.dtype), parts), case, f"to_parts({event.tolist()}) are its parts"
             )
-            demand(
-                torch.equal(distribution.from_parts(found), event),
-                case,
-                f"from_parts(to_parts({event.tolist()})) is the event",
-            )
+            if "from_parts" not in subject.lacks:
+                demand(
+                    torch.equal(distribution.from_parts(found), event),
+                    case,
+                    f"from_parts(to_parts({event.tolist()})) is the event",
+                )
 
 
 @law("score")
@@ -112,7 +113,8 @@ def support_is_enumerated(subject: Subject) -> None:
 @law()
 def support_knows_structures(subject: Subject) -> None:
     """`support.check` accepts every structure, whatever its padding, and no event that differs from it."""
-    case = subject.case((2,), size=3, lengths=[3, 2])
+    size = min(3, subject.size)
+    case = subject.case((2,), size=size, lengths=[size, size - 1])
     for index, table in zip(case.indices, case.tables, strict=True):
         distribution = case.item(index).distribution()
         unused = (table.events == -1).all(0)

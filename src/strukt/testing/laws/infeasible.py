@@ -21,7 +21,7 @@ LOST = 1
 NEIGHBOURS = [0, 2]
 
 
-@law("log_partition", "marginals", "max_score", "log_count")
+@law("infeasible", "log_partition", "marginals", "max_score", "log_count")
 def infeasible_item_has_weight_zero(subject: Subject) -> None:
     """Log-partition, best score and log-count -inf, marginals 0."""
     case = _cases(subject)[1]
@@ -35,7 +35,7 @@ def infeasible_item_has_weight_zero(subject: Subject) -> None:
     demand((distribution.marginals[LOST] == 0).all(), case, "marginals of an infeasible item are exactly 0")
 
 
-@law()
+@law("infeasible")
 def infeasible_item_has_zero_derivatives(subject: Subject) -> None:
     """To second order, in every smooth operator; those of its neighbours are as if it were not there."""
     clean, lost = (case.leaves() for case in _cases(subject))
@@ -54,7 +54,7 @@ def infeasible_item_has_zero_derivatives(subject: Subject) -> None:
             _compare_derivatives(operator, (value, lost), (expected[NEIGHBOURS], clean))
 
 
-@law("mode", "sample", "topk")
+@law("infeasible", "mode", "sample", "topk")
 def infeasible_item_has_no_event(subject: Subject) -> None:
     """`mode`, `sample`, `mbr` raise InfeasibleError naming the item; `topk` gives scores -inf, events -1."""
     clean, case = _cases(subject)

@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from strukt.distributions import SpanTree
+from strukt.distributions import BitSpanTree, SpanTree
 from strukt.testing import brute_force
 from strukt.testing.subject import Subject
 from strukt.testing.subjects.scores import LABELS, normal
@@ -19,6 +19,10 @@ def _spans(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tup
 
 def _labelled_spans(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
     return (normal(generator, *batch, size + 1, size + 1, LABELS),)
+
+
+def _bits(generator: torch.Generator, batch: tuple[int, ...], size: int, count: int) -> tuple[Tensor]:
+    return (normal(generator, *batch, size + 1, size + 1, count),)
 
 
 SUBJECTS = (
@@ -37,5 +41,18 @@ SUBJECTS = (
         {"spans": 3},
         size=3,
         free=frozenset({"spans"}),
+    ),
+    *(
+        Subject(
+            f"BitSpanTree of {count}",
+            BitSpanTree,
+            brute_force.bit_span_tree,
+            partial(_bits, count=count),
+            {"bits": 3},
+            size=size,
+            lacks=frozenset({"from_parts", "infeasible"}),
+            free=frozenset({"bits"}),
+        )
+        for count, size in ((1, 3), (2, 2))
     ),
 )

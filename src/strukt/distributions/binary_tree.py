@@ -1,0 +1,110 @@
+"""Structures whose event is a binary tree over the spans of a sentence: a number for each of its spans."""
+
+from __future__ import annotations
+
+import abc
+import itertools
+
+import torch
+from torch import Tensor
+
+from strukt.distributions import arguments
+from strukt.distributions.distribution import StructuredDistribution
+from strukt.kernels import guards
+
+MOST_CANDIDATES = 1 << 20
+
+
+class BinaryTree(StructuredDistribution, abc.ABC):
+    """A structure with events ``batch + (n + 1, n + 1)``: the label of each span of a tree, -1 elsewhere."""
+
+    @property
+    @abc.abstractmethod
+    def _labels(self) -> int:
+        """The number of labels that a span may have."""
+
+    @property
+    def _within(self) -> Tensor:
+        """Which pairs of fenceposts are spans within the lengths: ``batch + (n + 1, n + 1)``."""
+        ends = torch.arange(self.event_shape[0], device=self.lengths.device)
+        return (ends[:, None] < ends) & (ends <= self.lengths[..., None, None])
+
+    def is_structure(self, event: Tensor) -> Tensor:
+        named = ((event >= -1) & (event < self._labels)) | ~self._within
+        used = self._within & (event >= 0)
+        complete = used.flatten(-2).sum(-1) == (2 * self.lengths - 1).clamp(min=0)
+        words = torch.arange(self.event_shape[0] - 1, device=event.device)
+        leaves = used[..., words, words + 1] | (words >= self.lengths.unsqueeze(-1))
+        top = used[..., 0, :].gather(-1, self.lengths.expand(used.shape[:-2]).unsqueeze(-1)).squeeze(-1)
+        nested = ~(crossed(used) & used).flatten(-2).any(-1)
+        return named.flatten(-2).all(-1) & complete & leaves.all(-1) & (top | (self.lengths == 0)) & nested
+
+    def _labelled_event(self, event: Tensor) -> Tensor:
+        """Events as integers of the right shape.
+
+        Raises:
+            ValueError: If they have another shape, or a label that there is not.
+        """
+        event = arguments.event(event, self.batch_shape, self.event_shape)
+        if self._validate_args:
+            named = ((event < self._labels) | ~self._within).flatten(-2).all(-1)
+            guards.require_structures(event, named, f"made of labels 0 to {self._labels - 1}")
+        return event
+
+    def _sum_of_used(self, event: Tensor, values: Tensor) -> Tensor:
+        """The sum of a value of each span over the spans of a tree."""
+        used = self._within & (event >= 0)
+        return torch.where(used, values, torch.zeros_like(values)).flatten(-2).sum(-1)
+
+    def _candidates(self) -> Tensor:
+        size = self.event_shape[0]
+        trees = _binary_trees(0, size - 1)
+        count = len(trees) * self._labels ** max(2 * size - 3, 0)
+        if count > MOST_CANDIDATES:
+            raise ValueError(f"{count} trees are too many to enumerate")
+        rows = []
+        for tree in trees:
+            for labels in itertools.product(range(self._labels), repeat=len(tree)):
+                row = torch.full((size, size), -1, dtype=torch.int64)
+                for (start, end), label in zip(tree, labels, strict=True):
+                    row[start, end] = label
+                rows.append(row)
+        empty = torch.empty(0, size, size, dtype=torch.int64)
+        return (torch.stack(rows) if rows else empty).to(self.scores[0].device)
+
+
+def crossed(used: Tensor) -> Tensor:
+    """Which spans cross some used span: ``(..., n + 1, n + 1)``; time O(n^2).
+
+    Span (i, j) is crossed from the right if some used (k, l) has i < k < j < l.
+    """
+    return _crossed_from_the_right(used) | _crossed_from_the_right(_mirrored(used)).flip(-1, -2).mT
+
+
+def _mirrored(used: Tensor) -> Tensor:
+    """The same spans, counted from the end of the sentence."""
+    return used.flip(-1, -2).mT
+
+
+def _crossed_from_the_right(used: Tensor) -> Tensor:
+    ending_after = used.flip(-1).cumsum(-1).flip(-1)  # [k, j]: number of (k, l) with l >= j
+    ending_after = torch.nn.functional.pad(ending_after[..., 1:], (0, 1))  # with l > j
+    starting_before = ending_after.cumsum(-2)  # [k, j]: number of (m, l) with m <= k, l > j
+    size = used.shape[-1]
+    inner = torch.nn.functional.pad(starting_before.diagonal(1, -2, -1), (1, 0))  # [j]: m <= j - 1
+    ends = torch.arange(size, device=used.device)
+    return (inner.unsqueeze(-2) - starting_before > 0) & (ends[:, None] < ends)
+
+
+def _binary_trees(start: int, end: int) -> list[list[tuple[int, int]]]:
+    """The spans of every binary tree from one fencepost to another."""
+    if start == end:
+        return [[]]
+    if end == start + 1:
+        return [[(start, end)]]
+    return [
+        [(start, end), *left, *right]
+        for split in range(start + 1, end)
+        for left in _binary_trees(start, split)
+        for right in _binary_trees(split, end)
+    ]

@@ -1,0 +1,171 @@
+"""Trees with codes of bits: equal to trees labelled with all codes, and cheap where codes could not be listed."""
+
+import math
+
+import pytest
+import torch
+from torch.distributions import kl_divergence
+
+from strukt.distributions import BitSpanTree, SpanTree
+from strukt.errors import InfeasibleError
+
+
+def normal(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def labelled(bits: torch.Tensor, lengths: torch.Tensor | None = None) -> SpanTree:
+    """The same distribution with one label for each code."""
+    k = bits.shape[-1]
+    codes = torch.arange(2**k).unsqueeze(-1) >> torch.arange(k) & 1
+    return SpanTree((bits.unsqueeze(-2) * codes).sum(-1), lengths, labelled=True)
+
+
+@pytest.fixture
+def pair() -> tuple[BitSpanTree, SpanTree]:
+    bits, lengths = normal(3, 8, 8, 4), torch.tensor([7, 4, 1])
+    return BitSpanTree(bits, lengths), labelled(bits, lengths)
+
+
+@pytest.mark.parametrize("member", ["log_partition", "max_score", "log_count", "entropy"])
+def test_numbers_are_those_of_trees_labelled_with_codes(pair, member):
+    found, expected = (getattr(trees, member) for trees in pair)
+    if member == "entropy":
+        found, expected = found(), expected()
+    assert torch.allclose(found, expected, rtol=1e-12)
+
+
+def test_events_are_those_of_trees_labelled_with_codes(pair):
+    bits, labels = pair
+    assert torch.equal(bits.mode, labels.mode)
+    scores, events = bits.topk(20)
+    expected_scores, expected_events = labels.topk(20)
+    assert torch.allclose(scores, expected_scores)
+    assert torch.equal(events, expected_events)
+    assert torch.allclose(bits.log_prob(events[:, 3]), labels.log_prob(events[:, 3]))
+
+
+def test_bit_marginals_are_sums_over_codes(pair):
+    bits, labels = pair
+    codes = torch.arange(16).unsqueeze(-1) >> torch.arange(4) & 1
+    positive = torch.einsum("bijc,ck->bijk", labels.marginals, codes.double())
+    negative = torch.einsum("bijc,ck->bijk", labels.marginals, (1 - codes).double())
+    assert torch.allclose(bits.bit_marginals, torch.stack([negative, positive], -1), atol=1e-12)
+    assert torch.equal(bits.marginals, bits.bit_marginals[..., 1])
+
+
+def test_bit_marginals_are_the_gradient_of_the_log_partition():
+    positive, negative = normal(5, 5, 3).requires_grad_(), normal(5, 5, 3, seed=1).requires_grad_()
+    trees = BitSpanTree(positive, negative=negative)
+    gradients = torch.autograd.grad(trees.log_partition, (negative, positive))
+    assert torch.allclose(trees.bit_marginals, torch.stack(gradients, -1))
+
+
+def test_divergence_is_that_of_trees_labelled_with_codes(pair):
+    bits, labels = pair
+    others = normal(3, 8, 8, 4, seed=2)
+    found = kl_divergence(bits, BitSpanTree(others, bits.lengths))
+    assert torch.allclose(found, kl_divergence(labels, labelled(others, bits.lengths)))
+    assert (found[:2] > 0).all()
+
+
+def test_scores_of_the_value_minus_one_count():
+    """Only differences of the two scores of a bit matter for the distribution."""
+    positive, negative = normal(6, 6, 3), normal(6, 6, 3, seed=1)
+    both, one = BitSpanTree(positive, negative=negative), BitSpanTree(positive - negative)
+    tree = SpanTree(negative.sum(-1), labelled=False)
+    assert not torch.allclose(both.log_partition, one.log_partition)
+    spans = torch.nn.functional.softplus(positive - negative).sum(-1) + negative.sum(-1)
+    assert torch.allclose(both.log_partition, SpanTree(spans, labelled=False).log_partition)
+    assert tree.log_partition < both.log_partition
+
+
+def test_a_word_with_forty_bits():
+    """2^40 codes of one span, none of which is listed."""
+    bits = normal(2, 2, 40)
+    word = BitSpanTree(bits)
+    assert torch.allclose(word.log_partition, torch.nn.functional.softplus(bits[0, 1]).sum())
+    assert word.mode[0, 1] == sum(1 << bit for bit in range(40) if bits[0, 1, bit] > 0)
+    scores, events = word.topk(50)
+    assert (scores.diff() <= 0).all()
+    assert len(set(events[:, 0, 1].tolist())) == 50
+    assert torch.allclose(scores, word.score(events))
+
+
+def test_the_number_of_trees_with_codes():
+    count = BitSpanTree(torch.zeros(11, 11, 12, dtype=torch.float64)).log_count
+    catalan = math.comb(18, 9) // 10
+    expected = torch.tensor(math.log(catalan) + 19 * 12 * math.log(2), dtype=torch.float64)
+    assert torch.allclose(count, expected, rtol=1e-12)
+
+
+def test_equal_values_of_a_bit_become_minus_one():
+    """As Wang et al. (2024) resolve ties."""
+    mode = BitSpanTree(torch.zeros(4, 4, 3)).mode
+    assert set(mode[mode >= 0].tolist()) == {0}
+
+
+def test_samples_have_the_bits_of_their_marginals():
+    bits = 2 * normal(5, 5, 3)
+    trees = BitSpanTree(bits)
+    torch.manual_seed(0)
+    samples = trees.sample((20000,))
+    assert bool(trees.is_structure(samples).all())
+    frequencies = trees.to_parts(samples).mean(0)
+    assert torch.allclose(frequencies, trees.marginals, atol=0.02)
+
+
+def test_long_sentences_in_single_precision():
+    bits = torch.randn(1, 121, 121, 8, generator=torch.Generator().manual_seed(0))
+    found, exact = BitSpanTree(bits), BitSpanTree(bits.double())
+    assert torch.allclose(found.log_partition.double(), exact.log_partition, rtol=1e-6)
+    assert torch.allclose(found.marginals.double(), exact.marginals, atol=1e-5)
+
+
+def test_an_item_with_nothing_left_is_named():
+    bits = normal(2, 4, 4, 2)
+    negative = torch.zeros_like(bits)
+    bits[1, 0, 3] = negative[1, 0, 3] = -torch.inf  # the whole sentence has no code
+    trees = BitSpanTree(bits.requires_grad_(), negative=negative)
+    assert trees.log_partition[1] == -torch.inf
+    (gradient,) = torch.autograd.grad(trees.log_partition.sum(), bits)
+    assert (gradient[1] == 0).all()
+    assert torch.allclose(gradient[0], BitSpanTree(bits[0]).marginals)
+    with pytest.raises(InfeasibleError, match="item 1"):
+        _ = trees.mode
+    assert (trees.topk(2)[1][1] == -1).all()
+    assert (trees.max_marginals[1] == -torch.inf).all()
+
+
+def test_what_must_be_in_the_tree():
+    bits = normal(6, 6, 2)
+    required = torch.zeros(6, 6, 2, dtype=torch.bool)
+    required[1, 3, 0] = True
+    trees = BitSpanTree(bits).condition(required)
+    assert torch.allclose(trees.marginals[1, 3, 0], torch.ones((), dtype=torch.float64))
+    assert trees.bit_marginals[2, 4].abs().sum() == 0
+    assert trees.mode[1, 3] & 1
+
+
+@pytest.mark.parametrize("shape", [(4, 3, 2), (0, 0, 2), (4, 4, 0), (4, 4, 63)])
+def test_other_shapes_are_refused(shape):
+    with pytest.raises(ValueError, match=r"bits has shape .* expected batch \+ \(n \+ 1, n \+ 1, k\)"):
+        BitSpanTree(torch.zeros(shape))
+
+
+def test_other_scores_of_the_value_minus_one_are_refused():
+    with pytest.raises(
+        ValueError, match=r"negative has shape \(4, 4, 1\); expected that of bits, \(4, 4, 2\)"
+    ):
+        BitSpanTree(torch.zeros(4, 4, 2), negative=torch.zeros(4, 4, 1))
+
+
+def test_parts_do_not_tell_a_tree():
+    with pytest.raises(NotImplementedError, match="all bits are -1"):
+        BitSpanTree(torch.zeros(4, 4, 2)).from_parts(torch.zeros(4, 4, 2))
+
+
+def test_codes_out_of_range_are_refused():
+    trees = BitSpanTree(torch.zeros(2, 2, 3))
+    with pytest.raises(ValueError, match="not a structure of BitSpanTree"):
+        trees.score(torch.tensor([[-1, 8], [-1, -1]]))
