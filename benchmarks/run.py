@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import torch
 
-from benchmarks import chain, dependency
+from benchmarks import chain, constituency, dependency
 from benchmarks.contest import Family
 from benchmarks.harness import compare, exact_truth, truth
 from benchmarks.measure import WrongResultError, require_confirmed
@@ -16,7 +16,8 @@ from benchmarks.page import PageError, machine, publish, require_section
 from benchmarks.report import accuracy_table, speed_table
 
 FAMILIES = {
-    family.name: family for family in (chain.FAMILY, dependency.NON_PROJECTIVE, dependency.PROJECTIVE)
+    family.name: family
+    for family in (chain.FAMILY, dependency.NON_PROJECTIVE, dependency.PROJECTIVE, constituency.FAMILY)
 }
 
 

@@ -1,0 +1,110 @@
+"""Binary trees over spans with labels: `(batch, n + 1, n + 1, labels)`, from fencepost to fencepost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from benchmarks.contest import Case, Contestant, Family
+from benchmarks.peers import supar_structs
+
+
+def strukt_log_partition(spans: Tensor) -> Tensor:
+    from strukt.distributions import SpanTree
+
+    return SpanTree(spans, labelled=True).log_partition
+
+
+def strukt_mode(spans: Tensor) -> Tensor:
+    from strukt.distributions import SpanTree
+
+    return SpanTree(spans, labelled=True).mode
+
+
+def _words(spans: Tensor) -> Tensor:
+    """The layout of torch-struct and torchlatent: from first word to last word."""
+    return spans[:, :-1, 1:]
+
+
+def _event(used: Tensor) -> Tensor:
+    """0/1 spans from first word to last word with labels, as the labels of the spans used."""
+    labels = torch.where((used > 0).any(-1), used.argmax(-1), -1)
+    return pad(labels, (1, 0, 0, 1), value=-1)
+
+
+def torch_struct_log_partition(spans: Tensor) -> Tensor:
+    from torch_struct import TreeCRF
+
+    return TreeCRF(_words(spans)).partition
+
+
+def torch_struct_mode(spans: Tensor) -> Tensor:
+    from torch_struct import TreeCRF
+
+    return _event(TreeCRF(_words(spans)).argmax)
+
+
+def supar_log_partition(spans: Tensor) -> Tensor:
+    """supar's trees have no labels: their sum comes first."""
+    return supar_structs().ConstituencyCRF(spans.logsumexp(-1)).log_partition
+
+
+def supar_mode(spans: Tensor) -> Tensor:
+    """The decoder gives a list of spans for each sentence."""
+    best, labels = spans.max(-1)
+    event = torch.full_like(labels, -1)
+    for item, tree in enumerate(supar_structs().ConstituencyCRF(best).argmax):
+        first, last = torch.tensor(tree).unbind(-1)
+        event[item, first, last] = labels[item, first, last]
+    return event
+
+
+def _torchlatent(spans: Tensor) -> Any:
+    from torchlatent.cky import CkyDistribution
+    from torchrua import C
+
+    words = _words(spans)
+    return CkyDistribution(C(data=words, token_sizes=torch.full(words.shape[:1], words.shape[1])))
+
+
+def torchlatent_log_partition(spans: Tensor) -> Tensor:
+    return _torchlatent(spans).log_partitions
+
+
+def torchlatent_mode(spans: Tensor) -> Tensor:
+    """The decoder is a gradient, so that the scores must ask for one."""
+    found = _torchlatent(spans.requires_grad_()).argmax
+    first, last, label = found.data.unbind(-1)
+    item = torch.arange(len(spans)).repeat_interleave(found.token_sizes)
+    event = spans.new_full(spans.shape[:-1], -1, dtype=torch.int64)
+    event[item, first, last + 1] = label
+    return event
+
+
+def score(spans: Tensor, event: Tensor) -> Tensor:
+    """Score of trees `(batch, n + 1, n + 1)`, in float64."""
+    chosen = spans.double().gather(-1, event.clamp(min=0)[..., None]).squeeze(-1)
+    return torch.where(event >= 0, chosen, 0.0).sum((-1, -2))
+
+
+def case(batch: int, words: int, labels: int) -> Case:
+    shapes = ((batch, words + 1, words + 1, labels),)
+    return Case(f"{batch}x{words}x{labels}", shapes, chart=batch * (words + 1) ** 2)
+
+
+FAMILY = Family(
+    name="span-tree",
+    title="Span tree (batch x words x labels)",
+    cases=(case(16, 40, 32), case(4, 100, 32)),
+    warm_up=case(2, 4, 3),
+    contestants=(
+        Contestant("strukt", strukt_log_partition, strukt_mode),
+        Contestant("torch-struct", torch_struct_log_partition, torch_struct_mode),
+        Contestant("supar", supar_log_partition, supar_mode),
+        Contestant("torchlatent", torchlatent_log_partition, torchlatent_mode),
+    ),
+    score=score,
+)
