@@ -111,3 +111,14 @@ def test_batches_without_a_position_hold_one_empty_structure_each(kind, backend,
     assert empty.entropy().tolist() == kl_divergence(empty, EMPTY[kind]()).tolist() == [0, 0]
     assert empty.marginals.shape == empty.scores[0].shape
     assert empty.log_prob(empty.mode).tolist() == [0, 0]
+
+
+def test_a_huge_score_of_a_span_that_no_tree_has():
+    """Its weight overflows in probability space, where it meets a sum of nothing."""
+    spans = torch.zeros(5, 5, dtype=torch.float64)
+    spans[0, 2] = spans[1, 3] = -torch.inf
+    spans[0, 3] = 1000.0
+    trees = SpanTree(spans)
+    assert trees.log_partition == 0.0
+    assert trees.marginals[0, 3] == 0.0
+    assert trees.marginals[1, 4] == 1.0

@@ -112,8 +112,16 @@ def _load(semiring: int, spans: Array, b: int, logs: Array) -> float:
 
 
 @kernel
-def _own(semiring: int, log: float, shift: float) -> float:
-    return exp(log - shift) if semiring == PROBABILITY else log - shift
+def _weigh(shift: float, logs: Array, values: Array) -> int:
+    """What each span contributes itself, in probability space; the number of those out of the range."""
+    size = logs.shape[0]
+    lost = 0
+    for i in range(size - 1):
+        for j in range(i + 1, size):
+            own = exp(logs[i, j] - shift)
+            values[i, j] = own
+            lost += int((own > HIGH) | ((own < LOW) & (logs[i, j] > -np.inf)))
+    return lost
 
 
 @kernel
@@ -121,20 +129,21 @@ def _fill(semiring: int, shift: float, chart: Array) -> bool:
     """Inside values of all spans, from narrow to wide; whether none could underflow."""
     values, logs = chart[0], chart[1]
     size = values.shape[0]
-    values[0, 0], logs[0, 0] = float(semiring), shift
     lost = 0
+    if semiring == PROBABILITY:
+        lost = _weigh(shift, logs, values)
+    else:
+        values[:, :] = logs
+    values[0, 0], logs[0, 0] = float(semiring), shift
     for width in range(1, size):
         for i in range(size - width):
             j = i + width
             without = one(semiring) if width == 1 else dot(semiring, values, i, values, j, i + 1, j, 0)
-            own = _own(semiring, logs[i, j], shift)
-            value = weigh(semiring, without, own)
+            value = weigh(semiring, without, values[i, j])
             logs[j, i] = without
             values[i, j] = values[j, i] = value
-            if semiring == PROBABILITY:
-                lost += int((own < LOW) & (logs[i, j] > -np.inf))
-                lost += int((value > HIGH) | ((value < LOW) & (value > 0.0)))
-    return lost == 0
+            lost += int((value > HIGH) | ((value < LOW) & (value > 0.0)))
+    return lost == 0 or semiring != PROBABILITY
 
 
 @kernel
