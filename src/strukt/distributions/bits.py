@@ -95,6 +95,12 @@ class BitSpanTree(BinaryTree):
             "a span of which all bits are -1 has no part, so that parts do not tell the tree; keep the events"
         )
 
+    def sample_without_replacement(self, k: int) -> Tensor:
+        raise NotImplementedError(
+            "a tree with codes may have all positive bits of another one and more, so that parts do not separate "
+            "them; draw with `sample` and keep the distinct ones, or take the best ones from `topk`"
+        )
+
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:  # noqa: ARG002
         positive, negative = scores
         return type(self)(positive, lengths, validate_args=False, negative=negative)

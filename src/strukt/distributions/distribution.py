@@ -17,7 +17,9 @@ from typing_extensions import Self
 
 from strukt.distributions import arguments
 from strukt.distributions.base import ScoredStructures
+from strukt.inference import perturbation
 from strukt.inference.sparsemap import SparseMAP, sparsemap
+from strukt.inference.without_replacement import sample_without_replacement
 from strukt.kernels import guards
 from strukt.kernels.semiring import NEG_INF
 
@@ -191,6 +193,104 @@ class StructuredDistribution(ScoredStructures, abc.ABC):
         guards.require_feasible(events, log_partition)
         axis = len(self.batch_shape)
         return self._to_batch(events).movedim(axis, 0).reshape(shape + self.batch_shape + self.event_shape)
+
+    @torch.no_grad()
+    def sample_without_replacement(self, k: int) -> Tensor:
+        """K distinct structures, each drawn from what is left after those before it.
+
+        Returns:
+            ``batch + (k,) + event_shape``, in the order in which they were drawn; -1 where there are fewer than k.
+
+        Raises:
+            InfeasibleError: If every structure of some item is forbidden.
+        """
+        if not isinstance(k, int) or k < 1:
+            raise ValueError(f"k is {k!r}; expected an integer from 1 on")
+        flat = self._flatten()
+
+        def draw(required: Tensor, forbidden: Tensor) -> Tensor:
+            """Samples; of an item with nothing left, of all its structures."""
+            some = flat.condition(required, forbidden)
+            lost = some.log_partition == NEG_INF
+            scores = (
+                torch.where(lost.reshape(-1, *(1,) * (score.dim() - 1)), whole, score)
+                if len(score) == len(lost)
+                else score
+                for whole, score in zip(flat.scores, some.scores, strict=True)
+            )
+            return flat._with_scores(*scores).sample()
+
+        events, log_partition = self.oracles.best(*self._arguments())
+        guards.require_feasible(events, log_partition)
+        found = sample_without_replacement(
+            k,
+            flat.scores[0].shape,
+            lambda required, forbidden: flat.condition(required, forbidden).log_partition,
+            draw,
+            flat.to_parts,
+            self.scores[0].device,
+        )
+        return self._to_batch(found)
+
+    # Random scores.
+
+    def perturb_and_map(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Modes under Gumbel noise on the main scores: cheap samples from near the distribution.
+
+        Returns:
+            ``sample_shape + batch + event_shape``. Exact samples only where a structure is a single part
+            (Papandreou and Yuille 2011); `sample` gives exact ones.
+        """
+        return self._perturbed(sample_shape).mode
+
+    def rsample_relaxed(
+        self, temperature: float, sample_shape: Sequence[int] = (), straight_through: bool = False
+    ) -> Tensor:
+        """Relaxed samples, differentiable in the scores: marginals at a temperature under Gumbel noise.
+
+        Args:
+            temperature: Towards 0 they become the parts of `perturb_and_map`.
+            sample_shape: Leading axes.
+            straight_through: Whether the value is that of the structures themselves, in place of their relaxation,
+                and only the gradient is relaxed.
+
+        Returns:
+            ``sample_shape +`` the shape of the main scores (stochastic softmax tricks, Paulus et al. 2020).
+        """
+        if not temperature > 0:
+            raise ValueError(f"temperature is {temperature!r}; expected a number above 0")
+        perturbed = self._perturbed(sample_shape)
+        relaxed = perturbed._with_scores(*(score / temperature for score in perturbed.scores)).marginals
+        if not straight_through:
+            return relaxed
+        return perturbation.straight_through(perturbed.to_parts(perturbed.mode), relaxed)
+
+    def rsample_implicit(self, step: float = 1.0, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Parts of `perturb_and_map` with the gradient of implicit maximum likelihood (Niepert et al. 2021).
+
+        Needs only the mode, so that it works where there is no log-partition.
+
+        Args:
+            step: How far the scores are moved against an incoming gradient to find the structure it asks for.
+            sample_shape: Leading axes.
+
+        Returns:
+            ``sample_shape +`` the shape of the main scores, 0 and 1.
+        """
+        if not step > 0:
+            raise ValueError(f"step is {step!r}; expected a number above 0")
+        main, *others = self._perturbed(sample_shape).scores
+        structures = self.expand(torch.Size(sample_shape) + self.batch_shape)
+
+        def best_parts(scores: Tensor) -> Tensor:
+            return structures.to_parts(structures._with_scores(scores, *others).mode).to(scores.dtype)
+
+        return perturbation.implicit_mle(main, best_parts, step)
+
+    def _perturbed(self, sample_shape: Sequence[int]) -> Self:
+        copies = self.expand(torch.Size(sample_shape) + self.batch_shape)
+        main, *others = copies.scores
+        return copies._with_scores(main + perturbation.gumbel_noise(main), *others)
 
     # Other distributions made from this one.
 

@@ -22,6 +22,7 @@ from strukt.testing.laws import (  # noqa: F401  (importing a file enters its la
     infeasible,
     interface,
     padding,
+    perturbation,
     sampling,
     sparse,
     transforms,

@@ -71,6 +71,43 @@ def samples_are_reproducible(subject: Subject) -> None:
         )
 
 
+@law("sample_without_replacement")
+def distinct_samples_have_the_right_frequencies(subject: Subject) -> None:
+    """Each drawn in proportion to its probability from what is left: chi-square tests of the first two."""
+    pair = forbid_at_random(subject.case((), size=2, lengths=[2]))
+    table = pair.table().permitted
+    copies = pair.expand(DRAWS).distribution()
+    torch.manual_seed(0)
+    draws = copies.sample_without_replacement(2)
+    single = table.log_probs.exp()
+    if len(single) < 2:
+        demand((draws[:, 1] == -1).all(), pair, "there is no second structure where there is only one")
+        return
+    first, second = (_rows(pair, table, draws[:, place]) for place in (0, 1))
+    joint = torch.outer(single, single) / (1 - single).unsqueeze(1)
+    joint.fill_diagonal_(0)
+    p = _p_value(first * len(single) + second, joint.flatten())
+    demand(
+        p > SIGNIFICANCE, pair, f"two distinct samples have the right frequencies (chi-square p = {p:.1e})"
+    )
+
+
+@law("sample_without_replacement")
+def distinct_samples_find_every_structure(subject: Subject) -> None:
+    """Each permitted structure once, then -1."""
+    case = forbid_at_random(subject.case((4,), size=min(3, subject.size), lengths=[3, 0, 1, 2]))
+    largest = max(len(table.permitted.events) for table in case.tables)
+    torch.manual_seed(0)
+    found = case.distribution().sample_without_replacement(largest + 1)
+    for index, table in zip(case.indices, case.tables, strict=True):
+        truth = table.permitted.events
+        count = len(truth)
+        distinct = torch.unique(found[index][:count], dim=0)
+        complete = len(distinct) == count and torch.equal(distinct, torch.unique(truth, dim=0))
+        demand(complete, case, f"distinct samples of item {index} are all its structures")
+        demand((found[index][count:] == -1).all(), case, f"and -1 beyond them in item {index}")
+
+
 def _rows(case: Case, table: Table, events: Tensor) -> Tensor:
     """Row of the table that holds each event."""
     equal = (events.unsqueeze(1) == table.events).flatten(2).all(2)

@@ -50,7 +50,7 @@ SUBJECTS = (
             partial(_bits, count=count),
             {"bits": 3},
             size=size,
-            lacks=frozenset({"from_parts", "infeasible"}),
+            lacks=frozenset({"from_parts", "infeasible", "sample_without_replacement"}),
             free=frozenset({"bits"}),
         )
         for count, size in ((1, 3), (2, 2))

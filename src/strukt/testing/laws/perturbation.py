@@ -1,0 +1,72 @@
+"""Gradients through structures: relaxed samples, straight-through, implicit maximum likelihood."""
+
+from __future__ import annotations
+
+import torch
+from torch.autograd import grad, gradcheck
+
+from strukt.testing.comparison import agree, demand
+from strukt.testing.law import law
+from strukt.testing.subject import Subject
+
+STEP = 2.0
+
+
+@law("mode", "marginals")
+def relaxed_samples_become_structures(subject: Subject) -> None:
+    """At a low temperature they are the parts of the best structure under the same noise."""
+    case = subject.case()
+    distribution = case.distribution()
+    torch.manual_seed(0)
+    events = distribution.perturb_and_map((3,))
+    torch.manual_seed(0)
+    relaxed = distribution.rsample_relaxed(1e-4, (3,))
+    parts = distribution.expand(torch.Size((3, *case.batch_shape))).to_parts(events)
+    for sample, truth in zip(relaxed, parts, strict=True):
+        agree(case, "a relaxed sample at a low temperature is a structure", sample, truth)
+
+
+@law("marginals")
+def relaxed_samples_are_differentiable(subject: Subject) -> None:
+    """Numerically, with the noise held fixed."""
+    case = subject.case((2,)).leaves()
+
+    def relaxed(*scores: torch.Tensor) -> torch.Tensor:
+        torch.manual_seed(0)
+        return case.with_scores(scores).distribution().rsample_relaxed(0.7)
+
+    demand(gradcheck(relaxed, case.scores, raise_exception=False), case, "relaxed samples pass gradcheck")
+
+
+@law("mode", "marginals")
+def straight_through_is_discrete_and_differentiable(subject: Subject) -> None:
+    """The value of the structure, the gradient of its relaxation."""
+    case = subject.case().leaves()
+    distribution = case.distribution()
+    found = []
+    for straight_through in (False, True):
+        torch.manual_seed(0)
+        found.append(distribution.rsample_relaxed(0.5, straight_through=straight_through))
+    weights = torch.randn(found[0].shape, generator=torch.Generator().manual_seed(1), dtype=found[0].dtype)
+    expected, actual = (
+        grad((value * weights).sum(), case.scores[0], retain_graph=True)[0] for value in found
+    )
+    torch.manual_seed(0)
+    parts = distribution.to_parts(distribution.perturb_and_map())
+    demand(torch.equal(found[1].detach(), parts), case, "straight-through samples are structures")
+    agree(case, "its gradient is that of the relaxed sample", actual, expected)
+
+
+@law("mode")
+def implicit_gradients_are_differences_of_structures(subject: Subject) -> None:
+    """Of the one found, and the best one after a step against the gradient, under the same noise."""
+    case = subject.case().leaves()
+    distribution = case.distribution()
+    torch.manual_seed(0)
+    parts = distribution.rsample_implicit(STEP)
+    weights = torch.randn(parts.shape, generator=torch.Generator().manual_seed(1), dtype=parts.dtype)
+    (gradient,) = grad((parts * weights).sum(), case.scores[0])
+    moved = case.with_scores([(case.scores[0] - STEP * weights).detach(), *case.scores[1:]]).distribution()
+    torch.manual_seed(0)
+    asked = moved.to_parts(moved.perturb_and_map())
+    agree(case, "the implicit gradient", gradient, (parts.detach() - asked) / STEP)
