@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         LinearChain,
         NonProjectiveTree,
         ProjectiveTree,
+        SemiMarkov,
         SpanTree,
         StructuredDistribution,
     )
@@ -29,6 +30,7 @@ _HOMES = {
     "LinearChain": "strukt.distributions",
     "NonProjectiveTree": "strukt.distributions",
     "ProjectiveTree": "strukt.distributions",
+    "SemiMarkov": "strukt.distributions",
     "SpanTree": "strukt.distributions",
     "StructuredDistribution": "strukt.distributions",
     "DataError": "strukt.errors",
@@ -45,6 +47,7 @@ __all__ = [
     "MissingExtraError",
     "NonProjectiveTree",
     "ProjectiveTree",
+    "SemiMarkov",
     "SpanTree",
     "StructuredDistribution",
     "StruktError",
