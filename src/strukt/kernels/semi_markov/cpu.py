@@ -2,14 +2,15 @@
 
 What ends at a position is summed over durations first, each label on its own; then one product with the matrix
 of transitions gives what may start there. Sums are taken in double precision and in scaled probability space:
-at each position the ways to be there are normalised, and the log of the normaliser, counted from the start, is
-kept beside them. An item of which a label at the end of a segment, or a transition, weighs less than
-`chain.cpu_probability.TINY` but not nothing, relative to the others there, runs again in log space. Single
-segments may vanish: that changes a label's weight by less than the rounding of doubles. A transition matrix of
-one row and one column stands for all pairs of labels.
+at each position the ways to be there are divided by a power of e near their sum, and the exponent, counted from
+the start, is kept beside them. Exponents are whole numbers, so that their differences are exact however long the
+sequence is and however large its scores are. An item of which a label at the end of a segment, or a transition,
+weighs less than `chain.cpu_probability.TINY` but not nothing, relative to the others there, runs again in log
+space. Single segments may vanish: that changes a label's weight by less than the rounding of doubles. A transition
+matrix of one row and one column stands for all pairs of labels.
 
 The chart holds for an item of length n three pages: what starts at positions 0 to n, by label; what ends there,
-by label; and the log of the scale of the latter. Entry ``[0, 0]`` of the second page, which would be unused, names
+by label; and the exponents. Entry ``[0, 0]`` of the second page, which would be unused, names
 the space. Memory is O(n c): the weights of segments are computed twice and not stored.
 """
 
@@ -39,7 +40,7 @@ def inside(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tenso
     chart = torch.from_numpy(empty(chart_shape(segments, transition, lengths)))
     log_partition = zeros(lengths, torch.float64)
     arrays = _arrays(segments, transition, lengths)
-    matrices, tops = shared_weights(arrays[1][:, None], False)
+    matrices, tops = _weights(arrays[1], False)
     _run(cpu_probability.forward, *arrays, matrices, tops, chart.numpy(), log_partition.numpy())
     return log_partition.to(segments.dtype), chart
 
@@ -52,7 +53,7 @@ def outside(
         return zeros(segments), zeros(transition)
     marginals = torch.from_numpy(empty(segments.shape, segments.numpy().dtype))
     arrays = _arrays(segments, transition, lengths)
-    matrices, tops = shared_weights(arrays[1][:, None], True)
+    matrices, tops = _weights(arrays[1], True)
     slots = _threads(arrays[0], arrays[1]) if len(transition) < len(segments) else 1
     pairs = np.zeros((slots, *transition.shape))
     weighed = (matrices, tops, weights.contiguous().numpy(), chart.numpy())
@@ -87,6 +88,14 @@ def sample(segments: Tensor, transition: Tensor, lengths: Tensor, count: int) ->
 def _arrays(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Array, Array, Array]:
     tensors = (segments, transition, lengths)
     return tuple(tensor.detach().contiguous().numpy() for tensor in tensors)  # type: ignore[return-value]
+
+
+def _weights(transition: Array, transposed: bool) -> tuple[Array, Array]:
+    """exp(transition - top) of each group; top is a whole number, NaN where a weight could underflow."""
+    matrices, tops = shared_weights(transition[:, None], transposed)
+    whole = np.rint(tops)
+    matrices *= np.exp(tops - whole)[:, None, None]
+    return matrices, whole
 
 
 def _run(function: Callable[..., None], segments: Array, transition: Array, *arrays: Array) -> None:

@@ -1,4 +1,7 @@
-"""Sums over segmentations in log space, for items whose probabilities would underflow."""
+"""Sums over segmentations in log space, for items whose probabilities would underflow.
+
+Logs are kept relative to a scale for each position, near the best there.
+"""
 
 from __future__ import annotations
 
@@ -37,57 +40,90 @@ def _enter(ended: Array, transition: Array, tops: Array, entered: Array) -> None
 
 
 @kernel
-def _end(segments: Array, end: int, entered: Array, tops: Array, ended: Array) -> None:
-    """The log-sum-exp over durations, for each label."""
-    durations, c = min(segments.shape[1], end), segments.shape[2]
+def _weigh_ends(
+    segments: Array, end: int, entered: Array, scales: Array, base: float, through: Array, tops: Array
+) -> None:
+    """The scores of all ways that end at a position, ``(durations, c)``, and the best for each label."""
     tops[:] = -np.inf
-    ended[:] = 0.0
-    for d in range(durations):
+    for d in range(through.shape[0]):
         start = end - 1 - d
-        for j in range(c):
-            tops[j] = max(tops[j], entered[start, j] + segments[start, d, j])
-    for d in range(durations):
-        start = end - 1 - d
-        for j in range(c):
-            top = tops[j] if tops[j] > -np.inf else 0.0
-            ended[j] += exp(entered[start, j] + segments[start, d, j] - top)
-    for j in range(c):
-        ended[j] = tops[j] + np.log(ended[j]) if ended[j] > 0.0 else -np.inf
+        for j in range(tops.shape[0]):
+            through[d, j] = entered[start, j] + (segments[start, d, j] + (scales[start] - base))
+            tops[j] = max(tops[j], through[d, j])
 
 
 @kernel
-def forward_item(segments: Array, transition: Array, length: int, entered: Array, ended: Array) -> float:
-    """The log-partition of one item; ``entered`` and ``ended`` get the logs of the ways to be at a position."""
-    tops = np.empty(segments.shape[2])
+def _sum_durations(through: Array, tops: Array, out: Array) -> None:
+    """The log-sum-exp over durations, for each label."""
+    out[:] = 0.0
+    for d in range(through.shape[0]):
+        for j in range(out.shape[0]):
+            out[j] += exp(through[d, j] - tops[j]) if tops[j] > -np.inf else 0.0
+    for j in range(out.shape[0]):
+        out[j] = tops[j] + np.log(out[j]) if out[j] > 0.0 else -np.inf
+
+
+@kernel
+def forward_item(
+    segments: Array, transition: Array, length: int, entered: Array, ended: Array, scales: Array
+) -> float:
+    """The log-partition of one item; ``entered`` and ``ended`` get logs relative to the scales."""
+    k, c = segments.shape[1:]
+    tops, through = np.empty(c), scratch(k, c)
+    base = 0.0
     entered[0, :] = 0.0
+    scales[0] = 0.0
     for end in range(1, length + 1):
-        _end(segments, end, entered, tops, ended[end])
+        ways = through[: min(k, end)]
+        _weigh_ends(segments, end, entered, scales, base, ways, tops)
+        _sum_durations(ways, tops, ended[end])
+        top = np.rint(tops.max())
+        if top > -np.inf:
+            base += top
+            for j in range(c):
+                ended[end, j] -= top
+        scales[end] = base
         _enter(ended[end], transition, tops, entered[end])
-    return log_sum(ended[length])
+    return base + log_sum(ended[length])
 
 
 @kernel
 def backward_item(
-    segments: Array, transition: Array, length: int, weight: float, entered: Array, ended: Array,
+    segments: Array, transition: Array, length: int, weight: float, entered: Array, ended: Array, scales: Array,
     marginals: Array, pairs: Array,
 ) -> None:  # fmt: skip
-    """Weighted marginals of the segments of one item; its expected transitions are added to ``pairs``."""
+    """Weighted marginals of the segments of one item; its expected transitions are added to ``pairs``.
+
+    ``onward`` plus ``ended`` is the log-probability of a boundary after a label, ``flow`` plus ``entered`` that of
+    one before a label.
+    """
     k, c = segments.shape[1:]
-    total = log_sum(ended[length])
     onward, through = scratch(length + 1, c), scratch(k, c)
-    onward[length] = 0.0
-    flow = np.empty(c)
+    flow, tops = np.empty(c), np.empty(c)
+    onward[length, :] = -log_sum(ended[length])
     for start in range(length - 1, -1, -1):
-        durations = min(k, length - start)
-        for d in range(durations):
+        ways = through[: min(k, length - start)]
+        _weigh_starts(segments, start, scales, onward, ways, tops)
+        _sum_durations(ways, tops, flow)
+        for d in range(ways.shape[0]):
             for j in range(c):
-                through[d, j] = segments[start, d, j] + onward[start + d + 1, j]
-                marginals[start, d, j] = weight * exp(entered[start, j] + through[d, j] - total)
-        for j in range(c):
-            flow[j] = log_sum(through[:durations, j])
+                marginals[start, d, j] = weight * exp(entered[start, j] + ways[d, j])
         if start > 0:
             _leave(transition, flow, onward[start])
-            _add_pairs(ended[start], transition, flow, onward[start], weight, total, pairs)
+            _add_pairs(ended[start], transition, flow, onward[start], weight, pairs)
+
+
+@kernel
+def _weigh_starts(
+    segments: Array, start: int, scales: Array, onward: Array, through: Array, tops: Array
+) -> None:
+    """The scores of all ways onward from a position, ``(durations, c)``, and the best for each label."""
+    tops[:] = -np.inf
+    for d in range(through.shape[0]):
+        scale = scales[start] - scales[start + d + 1]
+        for j in range(tops.shape[0]):
+            through[d, j] = (segments[start, d, j] + scale) + onward[start + d + 1, j]
+            tops[j] = max(tops[j], through[d, j])
 
 
 @kernel
@@ -106,13 +142,13 @@ def _leave(transition: Array, flow: Array, onward: Array) -> None:
 
 @kernel
 def _add_pairs(
-    ended: Array, transition: Array, flow: Array, onward: Array, weight: float, total: float, pairs: Array
+    ended: Array, transition: Array, flow: Array, onward: Array, weight: float, pairs: Array
 ) -> None:
     c = flow.shape[0]
     if transition.shape[0] == 1:
         for i in range(c):
-            pairs[0, 0] += weight * exp(ended[i] + onward[i] - total)
+            pairs[0, 0] += weight * exp(ended[i] + onward[i])
         return
     for i in range(c):
         for j in range(c):
-            pairs[i, j] += weight * exp(ended[i] + transition[i, j] + flow[j] - total)
+            pairs[i, j] += weight * exp(ended[i] + transition[i, j] + flow[j])

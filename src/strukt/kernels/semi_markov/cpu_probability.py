@@ -27,14 +27,17 @@ def pages(chart: Array, n: int, c: int) -> tuple[Array, Array, Array]:
 
 
 @kernel
-def _weigh_ends(segments: Array, end: int, entered: Array, scales: Array, tops: Array, logs: Array) -> float:
+def _weigh_ends(
+    segments: Array, end: int, entered: Array, scales: Array, base: float, tops: Array, logs: Array
+) -> float:
     """Log-weights of the segments that end at a position, and for each label and for all of them the largest."""
     durations, c = min(segments.shape[1], end), segments.shape[2]
     tops[:] = -np.inf
     for d in range(durations):
         start = end - 1 - d
+        scale = scales[start] - base
         for j in range(c):
-            log = segments[start, d, j] + scales[start]
+            log = segments[start, d, j] + scale
             log = log if entered[start, j] > 0.0 else -np.inf
             logs[d * c + j] = log
             tops[j] = max(tops[j], log)
@@ -51,27 +54,36 @@ def _exponentiate(logs: Array, count: int, top: float) -> None:
 
 
 @kernel
-def _normalise(values: Array, tops: Array) -> float:
-    """Divide by the sum and give its log; NaN if a value that is not nothing could be lost."""
-    c = values.shape[0]
-    mass = 0.0
-    for j in range(c):
-        mass += values[j]
+def _sum(values: Array) -> float:
+    total = 0.0
+    for j in range(values.shape[0]):
+        total += values[j]
+    return total
+
+
+@kernel
+def _normalise(values: Array, tops: Array, top: float) -> float:
+    """Divide exp(top) times the values by a power of e that is near their sum.
+
+    Gives the exponent, a whole number; NaN if a value that is not nothing could be lost.
+    """
+    mass = _sum(values)
     if mass < TINY:
         return np.nan
-    rate = 1.0 / mass
+    exponent = np.rint(top + np.log(mass))
+    factor = exp(top - exponent)
     lost = 0
-    for j in range(c):
-        values[j] *= rate
+    for j in range(values.shape[0]):
+        values[j] *= factor
         lost += int((values[j] < TINY) & (tops[j] > -np.inf))
-    return np.log(mass) if lost == 0 else np.nan
+    return exponent if lost == 0 else np.nan
 
 
 @kernel
 def _enter(ended: Array, matrix: Array, entered: Array) -> None:
     """What may start at a position from what ends there, both ``(1, c)``."""
     if matrix.shape[0] == 1:
-        entered[:] = matrix[0, 0]
+        entered[0, :] = matrix[0, 0] * _sum(ended[0])
     else:
         multiply(ended, matrix, entered)
 
@@ -88,8 +100,8 @@ def _forward_item(
         shift: NaN if one of them could underflow.
         length: Positions in use.
         entered: Page 1 of the chart.
-        ended: Page 2, each position normalised.
-        scales: Page 3, infinite where no segmentation has a boundary.
+        ended: Page 2.
+        scales: Page 3; where no segmentation has a boundary, that of the boundary before.
     """
     k, c = segments.shape[1:]
     tops, logs = np.empty(c), scratch(1, k * c)[0]
@@ -97,23 +109,23 @@ def _forward_item(
         return np.nan
     entered[0, :] = 1.0
     scales[0] = -shift
+    base = scales[0]
     for end in range(1, length + 1):
         durations = min(k, end)
-        top = _weigh_ends(segments, end, entered, scales, tops, logs)
+        top = _weigh_ends(segments, end, entered, scales, base, tops, logs)
         ended[end, :] = 0.0
-        if top == -np.inf:
-            entered[end, :] = 0.0
-            scales[end] = np.inf
-            continue
-        _exponentiate(logs, durations * c, top)
-        for d in range(durations):
-            for j in range(c):
-                ended[end, j] += entered[end - 1 - d, j] * logs[d * c + j]
-        scales[end] = top + shift + _normalise(ended[end], tops)
-        if np.isnan(scales[end]):
-            return np.nan
+        if top > -np.inf:
+            _exponentiate(logs, durations * c, top)
+            for d in range(durations):
+                for j in range(c):
+                    ended[end, j] += entered[end - 1 - d, j] * logs[d * c + j]
+            base += shift + _normalise(ended[end], tops, top)
+            if np.isnan(base):
+                return np.nan
+        scales[end] = base
         _enter(ended[end : end + 1], matrix, entered[end : end + 1])
-    return scales[length] if scales[length] < np.inf else -np.inf
+    total = _sum(ended[length])
+    return base + np.log(total) if total > 0.0 else -np.inf
 
 
 @kernel
@@ -132,7 +144,7 @@ def forward(
         total = _forward_item(segments[b], matrices[group], tops[group], n, entered, ended, scales)
         space = PROBABILITY
         if np.isnan(total):
-            total = cpu_log.forward_item(segments[b], transition[group], n, entered, ended)
+            total = cpu_log.forward_item(segments[b], transition[group], n, entered, ended, scales)
             space = LOG
         ended[0, 0] = space if total > -np.inf else EMPTY
         log_partition[b] = total
@@ -155,7 +167,7 @@ def _leave(flow: Array, transposed: Array, ended: Array, onward: Array) -> None:
     """What follows a segment of each label from what follows by the label of the next, all ``(1, c)``."""
     c = flow.shape[1]
     if transposed.shape[0] == 1:
-        onward[:] = transposed[0, 0] * flow.sum()
+        onward[0, :] = transposed[0, 0] * _sum(flow[0])
     else:
         multiply(flow, transposed, onward)
     for j in range(c):
@@ -177,12 +189,9 @@ def _backward_item(
     onward, flow = scratch(length + 1, c), scratch(length + 1, c)
     flow[:, :] = 0.0
     onward[:, :] = 0.0
-    onward[length, :] = 1.0
+    onward[length, :] = 1.0 / _sum(ended[length])
     for start in range(length - 1, -1, -1):
         durations = min(k, length - start)
-        if scales[start] == np.inf:
-            marginals[start, :durations] = 0.0
-            continue
         _weigh_starts(segments, start, durations, entered, scales, shift, logs)
         _exponentiate(logs, durations * c, 0.0)
         for d in range(durations):
@@ -201,7 +210,7 @@ def _add_pairs(ended: Array, flow: Array, transposed: Array, weight: float, pair
     """Add the expected transitions, given what ends and what starts at each position between two segments."""
     if transposed.shape[0] == 1:
         for t in range(ended.shape[0]):
-            pairs[0, 0] += weight * ended[t].sum() * transposed[0, 0] * flow[t].sum()
+            pairs[0, 0] += weight * _sum(ended[t]) * transposed[0, 0] * _sum(flow[t])
         return
     c = ended.shape[1]
     products = scratch(c, c)
@@ -246,6 +255,7 @@ def backward(
                 weights[b],
                 entered,
                 ended,
+                scales,
                 marginals[b],
                 pairs[slot, group],
             )

@@ -22,22 +22,21 @@ def draw(
         entered, ended, scales = pages(chart[b], n, c)
         if n == 0 or ended[0, 0] == EMPTY:
             continue
-        if ended[0, 0] != LOG:
-            _take_logs(entered, ended, scales)
+        _make_absolute(ended[0, 0] == LOG, entered, ended, scales)
         pairs = transition[b * transition.shape[0] // batch]
         for sample in range(uniform.shape[1]):
             _draw_one(segments[b], pairs, entered, ended, uniform[b, sample], labels[b, sample])
 
 
 @kernel
-def _take_logs(entered: Array, ended: Array, scales: Array) -> None:
-    """A chart in probability space as one in log space, up to a constant for all that may end at a position."""
+def _make_absolute(in_log_space: bool, entered: Array, ended: Array, scales: Array) -> None:
+    """Logs of a chart; those of what starts without their scales, up to a constant for all positions."""
     for t in range(entered.shape[0]):
         for j in range(entered.shape[1]):
-            reached = entered[t, j] > 0.0
-            entered[t, j] = np.log(entered[t, j]) + scales[t] if reached else -np.inf
-            if t > 0:
-                ended[t, j] = np.log(ended[t, j]) if ended[t, j] > 0.0 else -np.inf
+            if not in_log_space:
+                entered[t, j] = np.log(entered[t, j]) if entered[t, j] > 0.0 else -np.inf
+                ended[t, j] = np.log(ended[t, j]) if ended[t, j] > 0.0 and t > 0 else -np.inf
+            entered[t, j] += scales[t]
 
 
 @kernel
