@@ -20,7 +20,7 @@ def recursion(semiring: Semiring, segments: Tensor, transition: Tensor, lengths:
         lengths: ``(batch,)``.
 
     Durations are summed before transitions: time O(n k c + n c^2), or O(n k c) if all pairs score alike; n steps
-    one after another (Sarawagi and Cohen 2004, equation 2).
+    one after another (Sarawagi and Cohen 2004).
     """
     empty = semiring.one(segments.new_zeros(segments.shape[:-3]))
     if segments.shape[-3] == 0:
