@@ -24,6 +24,7 @@ class Mutation:
 
 
 CHAIN, PLANAR, FREE, SPANS = "LinearChain", "ProjectiveTree", "NonProjectiveTree", "SpanTree"
+SEGMENTS = "SemiMarkov"
 
 
 def chain_kernel(right: str, wrong: str, file: str, count: int = 1) -> Mutation:
@@ -40,6 +41,10 @@ def matrix_tree_kernel(right: str, wrong: str, file: str = "cpu") -> Mutation:
 
 def inside_kernel(right: str, wrong: str) -> Mutation:
     return Mutation("kernels/inside/cpu.py", right, wrong, SPANS)
+
+
+def semi_markov_kernel(right: str, wrong: str, file: str) -> Mutation:
+    return Mutation(f"kernels/semi_markov/{file}.py", right, wrong, SEGMENTS)
 
 
 def reference(file: str, right: str, wrong: str, structure: str) -> Mutation:
@@ -169,6 +174,50 @@ MUTATIONS = [
     inside_kernel("remaining -= share", "remaining -= 0.0"),
     inside_kernel("range(size - 1, 1, -1)", "range(size - 1, 2, -1)"),
     inside_kernel("stack[depth + 1, 0], stack[depth + 1, 1] = split, j", "stack[depth + 1] = split, j - 1"),
+    reference("semi_markov/reference", "min(k, end)", "min(k, end - 1) or 1", SEGMENTS),
+    reference("semi_markov/reference", "(lengths - 1).clamp(min=0)", "(lengths - 2).clamp(min=0)", SEGMENTS),
+    reference(
+        "semi_markov/reference",
+        "torch.maximum(following, at_end",
+        "torch.minimum(following, at_end",
+        SEGMENTS,
+    ),
+    semi_markov_kernel("mass < TINY", "mass < 0.0", "cpu_probability"),
+    semi_markov_kernel("int((values[j] < TINY) &", "int((values[j] < 0.0) &", "cpu_probability"),
+    semi_markov_kernel(
+        "log if entered[start, j] > 0.0 else -np.inf\n            logs[d * c + j] = log\n",
+        "log\n            logs[d * c + j] = log\n",
+        "cpu_probability",
+    ),
+    semi_markov_kernel("base += shift + _normalise", "base += _normalise", "cpu_probability"),
+    semi_markov_kernel("marginals[start, d, j] = weight *", "marginals[start, d, j] =", "cpu_probability"),
+    semi_markov_kernel(
+        "products[i, j] * transposed[j, i]", "products[i, j] * transposed[i, j]", "cpu_probability"
+    ),
+    semi_markov_kernel("range(max(length - k + 1, 0), n)", "range(length, n)", "cpu_probability"),
+    semi_markov_kernel("1.0 / _sum(ended[length])", "1.0", "cpu_probability"),
+    semi_markov_kernel("if ended[0, j] > 0.0 else 0.0", "", "cpu_probability"),
+    semi_markov_kernel("ended[end, j] -= top", "ended[end, j] -= 0.0", "cpu_log"),
+    semi_markov_kernel("onward[length, :] = -log_sum", "onward[length, :] = log_sum", "cpu_log"),
+    semi_markov_kernel(
+        "pairs[0, 0] += weight * exp(ended[i] + onward[i])",
+        "pairs[0, 0] += weight * exp(onward[i])",
+        "cpu_log",
+    ),
+    semi_markov_kernel("ended[end].max() + transition[0, 0]", "ended[end].max()", "cpu_best"),
+    semi_markov_kernel(
+        "found = ended[i] + transition[min(i, last), min(following, last)]",
+        "found = ended[i] + transition[min(following, last), min(i, last)]",
+        "cpu_best",
+    ),
+    semi_markov_kernel("entered[t, j] += scales[t]", "entered[t, j] += 0.0", "cpu_sample"),
+    semi_markov_kernel("following = label", "following = -1", "cpu_sample"),
+    semi_markov_kernel("matrices *= np.exp(tops - whole)[:, None, None]", "pass", "cpu"),
+    distribution("segmentation", "(known & (event >= 0)).cumsum(-1)", "known.cumsum(-1)", SEGMENTS),
+    distribution("segmentation", "before = last.cumsum(-1) - last", "before = last.cumsum(-1)", SEGMENTS),
+    distribution(
+        "segmentation", "(self._durations(event) <= k)", "(self._durations(event) <= k + 1)", SEGMENTS
+    ),
     distribution("distribution", "numerator - torch.where(", "numerator + torch.where("),
     distribution("distribution", "marginals * values", "values"),
     distribution("distribution", "main.masked_fill(forbidden, NEG_INF)", "main.masked_fill(forbidden, 0.0)"),

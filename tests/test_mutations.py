@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.mutations import CHAIN, FREE, MUTATIONS, PLANAR, SPANS, Mutation
+from tests.mutations import CHAIN, FREE, MUTATIONS, PLANAR, SEGMENTS, SPANS, Mutation
 
 import strukt
 
@@ -33,19 +33,24 @@ FILES = (
     "distributions/test_dependency",
     "distributions/test_constituency",
     "distributions/test_chain_edges",
+    "distributions/test_segmentation",
     "kernels/test_backends",
+    "kernels/test_semi_markov_backends",
 )
 MODULES = {
     CHAIN: "test_chain_edges",
     PLANAR: "test_dependency",
     FREE: "test_dependency",
     SPANS: "test_constituency",
+    SEGMENTS: "test_segmentation",
 }
 BACKENDS = {
     CHAIN: "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged)",
     PLANAR: "test_trees_of_any_length and 9-unchanged",
     FREE: "test_trees_of_any_length and 9-unchanged",
     SPANS: "span_trees_of_any_length and 9-unchanged",
+    SEGMENTS: "test_semi_markov_backends and "
+    "(33-unchanged or in_groups or lost or unlikely or passed_over or one_segment or 30 and long_sequences)",
 }
 
 

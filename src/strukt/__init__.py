@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         LinearChain,
         NonProjectiveTree,
         ProjectiveTree,
+        SemiMarkov,
         SpanTree,
         StructuredDistribution,
     )
@@ -31,6 +32,7 @@ _HOMES = {
     "LinearChain": "strukt.distributions",
     "NonProjectiveTree": "strukt.distributions",
     "ProjectiveTree": "strukt.distributions",
+    "SemiMarkov": "strukt.distributions",
     "SpanTree": "strukt.distributions",
     "StructuredDistribution": "strukt.distributions",
     "DataError": "strukt.errors",
@@ -48,6 +50,7 @@ __all__ = [
     "MissingExtraError",
     "NonProjectiveTree",
     "ProjectiveTree",
+    "SemiMarkov",
     "SpanTree",
     "StructuredDistribution",
     "StruktError",

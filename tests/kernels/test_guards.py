@@ -5,7 +5,7 @@ import torch
 
 from strukt.errors import InfeasibleError
 from strukt.kernels import guards
-from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.guards import ONWARD, UNBOUNDED
 
 
 def test_scores_may_be_minus_infinity_and_anything_in_the_padding():
@@ -49,3 +49,19 @@ def test_within_combines_the_axes():
         [[True, True, False], [False, False, False]],
         [[True, True, True], [True, True, True]],
     ]
+
+
+def test_an_onward_axis_shares_the_length_with_the_axis_before_it():
+    mask = guards.within(torch.tensor([1, 3, 0]), torch.Size([3, 2, 2]), [0, ONWARD, UNBOUNDED])
+    assert mask.shape == (3, 3, 2, 1)
+    assert mask[0, ..., 0].tolist() == [[True, False], [False, False], [False, False]]
+    assert mask[1, ..., 0].tolist() == [[True, True], [True, True], [True, False]]
+    assert not mask[2].any()
+
+
+def test_scores_beyond_the_length_on_an_onward_axis_are_ignored():
+    scores = torch.zeros(1, 3, 2, 1)
+    scores[0, 1, 1] = torch.nan
+    guards.require_scores(scores, torch.tensor([2]), [0, ONWARD, UNBOUNDED], "segments")
+    with pytest.raises(ValueError, match=r"segments holds nan at batch item 0, position \(1, 1, 0\)"):
+        guards.require_scores(scores, torch.tensor([3]), [0, ONWARD, UNBOUNDED], "segments")

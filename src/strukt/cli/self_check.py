@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree, SpanTree
+from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree, SemiMarkov, SpanTree
 
 TOLERANCE = 1e-9
 """Largest relative difference, in float64."""
@@ -26,6 +26,14 @@ def _chain(scores: Callable[..., Tensor], lengths: Tensor) -> LinearChain:
 def _steps(scores: Callable[..., Tensor], lengths: Tensor) -> LinearChain:
     count, n = len(LENGTHS), max(LENGTHS)
     return LinearChain(scores(count, n, 3), scores(count, n - 1, 3, 3), lengths)
+
+
+def _segments(scores: Callable[..., Tensor], lengths: Tensor) -> SemiMarkov:
+    return SemiMarkov(scores(len(LENGTHS), max(LENGTHS), 3, 3), lengths=lengths)
+
+
+def _segments_and_transitions(scores: Callable[..., Tensor], lengths: Tensor) -> SemiMarkov:
+    return SemiMarkov(scores(len(LENGTHS), max(LENGTHS), 3, 3), scores(3, 3), lengths)
 
 
 def _trees(scores: Callable[..., Tensor], lengths: Tensor) -> NonProjectiveTree:
@@ -47,6 +55,8 @@ def _labelled_spans(scores: Callable[..., Tensor], lengths: Tensor) -> SpanTree:
 STRUCTURES: dict[str, Callable[[Callable[..., Tensor], Tensor], Any]] = {
     "LinearChain, shared transitions": _chain,
     "LinearChain, transitions per step": _steps,
+    "SemiMarkov": _segments,
+    "SemiMarkov, with transitions": _segments_and_transitions,
     "NonProjectiveTree": _trees,
     "ProjectiveTree": _projective,
     "SpanTree": _spans,

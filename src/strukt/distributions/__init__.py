@@ -5,12 +5,14 @@ from strukt.distributions.chain import LinearChain
 from strukt.distributions.constituency import SpanTree
 from strukt.distributions.dependency import NonProjectiveTree, ProjectiveTree
 from strukt.distributions.distribution import StructuredDistribution
+from strukt.distributions.segmentation import SemiMarkov
 
 __all__ = [
     "BitSpanTree",
     "LinearChain",
     "NonProjectiveTree",
     "ProjectiveTree",
+    "SemiMarkov",
     "SpanTree",
     "StructuredDistribution",
 ]

@@ -110,6 +110,9 @@ differ in some item, because they say which structures there are."""
 UNBOUNDED = 1 << 40
 """The extent of an axis that does not grow with the length."""
 
+ONWARD = -(1 << 40)
+"""The extent of an axis that counts on from the bounded axis before it, as durations do from starts."""
+
 
 def within(lengths: Tensor, shape: torch.Size, extents: list[int]) -> Tensor:
     """Which parts lie within the lengths: on axis a those with index < length + ``extents[a]``.
@@ -117,7 +120,8 @@ def within(lengths: Tensor, shape: torch.Size, extents: list[int]) -> Tensor:
     Args:
         lengths: ``(batch,)``.
         shape: The shape of the parts, without the batch.
-        extents: One number for each axis of ``shape``; `UNBOUNDED` for all of it.
+        extents: One number for each axis of ``shape``; `UNBOUNDED` for all of it, `ONWARD` for an axis whose index
+            is added to that of the bounded axis before it.
 
     Returns:
         Booleans that broadcast to ``(batch, *shape)``.
@@ -126,11 +130,20 @@ def within(lengths: Tensor, shape: torch.Size, extents: list[int]) -> Tensor:
         >>> within(torch.tensor([2, 1]), torch.Size([2, 3]), [0, UNBOUNDED])[..., 0]
         tensor([[ True,  True],
                 [ True, False]])
+        >>> within(torch.tensor([2]), torch.Size([2, 3]), [0, ONWARD])
+        tensor([[[ True,  True, False],
+                 [ True, False, False]]])
     """
-    inside = torch.ones((len(lengths), *(1,) * len(shape)), dtype=torch.bool, device=lengths.device)
+    every = (len(lengths), *(1,) * len(shape))
+    inside = torch.ones(every, dtype=torch.bool, device=lengths.device)
+    place, limit = lengths.new_zeros(()), lengths
     for axis, (size, extent) in enumerate(zip(shape, extents, strict=True)):
-        if extent != UNBOUNDED:
-            index = torch.arange(size, device=lengths.device)
-            row = index < (lengths + extent).unsqueeze(-1)
-            inside = inside & row.view(len(lengths), *(1,) * axis, size, *(1,) * (len(shape) - axis - 1))
+        if extent == UNBOUNDED:
+            continue
+        index = torch.arange(size, device=lengths.device).view(size, *(1,) * (len(shape) - axis - 1))
+        if extent == ONWARD:
+            place = place + index
+        else:
+            place, limit = index, lengths + extent
+        inside = inside & (place < limit.view(every))
     return inside

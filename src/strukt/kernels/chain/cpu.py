@@ -38,7 +38,7 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
     chart = torch.from_numpy(empty(chart_shape(unary, transition, lengths)))
     log_partition = unary.new_zeros(batch, dtype=torch.float64)
     arrays, threads = _arrays(unary, transition, lengths), _threads(unary)
-    weighed = _shared_weights(arrays[1], False) if transition.shape[1] == 1 else _room(threads, c)
+    weighed = shared_weights(arrays[1], False) if transition.shape[1] == 1 else _room(threads, c)
     _run(cpu_forward.forward, threads, *arrays, *weighed, chart.numpy(), log_partition.numpy())
     return log_partition.to(unary.dtype), chart
 
@@ -63,7 +63,7 @@ def outside(
         expected = empty((threads if groups < batch else 1, groups, c, c))
         expected.fill(0.0)
         blocks = empty((threads, cpu_probability.BLOCK, cpu_backward.WINDOW, c))
-        matrices, _ = _shared_weights(scores[1], True)
+        matrices, _ = shared_weights(scores[1], True)
         _run(cpu_backward.backward_shared, threads, *scores, matrices, *arrays, expected, blocks)
         cpu_backward.times_weights(scores[1], expected, pairs.numpy())
     if log_space:
@@ -105,7 +105,7 @@ def _room(count: int, c: int) -> tuple[Array, Array]:
     return empty((count, c, c)), empty((count,))
 
 
-def _shared_weights(transition: Array, transposed: bool) -> tuple[Array, Array]:
+def shared_weights(transition: Array, transposed: bool) -> tuple[Array, Array]:
     """The weights of transitions that all steps share, one matrix for each group, and their tops."""
     groups, _, c, _ = transition.shape
     matrices, tops = _room(groups, c)

@@ -26,7 +26,7 @@ def _flow(unary: Array, b: int, t: int, beta: Array, chart: Array, weight: Array
 
 
 @kernel
-def _add_products(left: Array, right: Array, weight: float, out: Array) -> None:
+def add_products(left: Array, right: Array, weight: float, out: Array) -> None:
     """Out += weight * left.T @ right, in blocks that stay in the first-level cache."""
     n, c = right.shape
     for block in range(0, c, 8):
@@ -76,7 +76,7 @@ def _backward_block(
                     tags[q, t, j] = weights[q] * chart[q, t, j] * beta[q, j]
             end = min(t + WINDOW, lengths[q] - 1)
             if t % WINDOW == 0 and t < end:
-                _add_products(chart[q, t:end], right[q, : end - t], weights[q], expected)
+                add_products(chart[q, t:end], right[q, : end - t], weights[q], expected)
 
 
 @kernel

@@ -16,9 +16,9 @@ Array = npt.NDArray[Any]
 
 
 @kernel
-def _enter_log(alpha: Array, transition: Array, top: Array, out: Array) -> None:
+def enter_log(alpha: Array, transition: Array, top: Array, out: Array) -> None:
     """out[j] = logsumexp_i(alpha[i] + transition[i, j])."""
-    _enter_max(alpha, transition, top)
+    enter_max(alpha, transition, top)
     c = out.shape[0]
     out[:] = 0.0
     for i in range(c):
@@ -32,7 +32,7 @@ def _enter_log(alpha: Array, transition: Array, top: Array, out: Array) -> None:
 
 
 @kernel
-def _enter_max(alpha: Array, transition: Array, out: Array) -> None:
+def enter_max(alpha: Array, transition: Array, out: Array) -> None:
     """out[j] = max_i(alpha[i] + transition[i, j])."""
     c = out.shape[0]
     out[:] = -np.inf
@@ -82,7 +82,7 @@ def forward_item(unary: Array, transition: Array, length: int, chart: Array) -> 
     total = 0.0
     for t in range(length):
         if t > 0:
-            _enter_log(alpha, transition[min(t, transition.shape[0]) - 1].astype(np.float64), top, entered)
+            enter_log(alpha, transition[min(t, transition.shape[0]) - 1].astype(np.float64), top, entered)
         for j in range(c):
             alpha[j] = entered[j] + unary[t, j]
         shift = _rebase(alpha)
@@ -164,7 +164,7 @@ def viterbi(
         entered[:] = 0.0
         for t in range(length):
             if t > 0:
-                _enter_max(best[t - 1], scores[min(t, scores.shape[0]) - 1], entered)
+                enter_max(best[t - 1], scores[min(t, scores.shape[0]) - 1], entered)
             top = entered[0] + unary[b, t, 0]
             for j in range(c):
                 best[t, j] = entered[j] + unary[b, t, j]
@@ -219,11 +219,11 @@ def draw(
                     if t < length - 1:
                         s = min(t, transition.shape[1] - 1)
                         weight[i] += transition[b * transition.shape[0] // batch, s, i, tags[b, k, t + 1]]
-                tags[b, k, t] = _categorical(weight, uniform[b, k, t])
+                tags[b, k, t] = categorical(weight, uniform[b, k, t])
 
 
 @kernel
-def _categorical(log_weights: Array, uniform: float) -> int:
+def categorical(log_weights: Array, uniform: float) -> int:
     """The index at which the cumulative probability passes ``uniform``; never one of weight zero."""
     _rebase(log_weights)
     mass = 0.0

@@ -8,6 +8,15 @@ and stays differentiable in the scores.
 from strukt.testing.brute_force.chains import chain
 from strukt.testing.brute_force.constituency import bit_span_tree, span_tree
 from strukt.testing.brute_force.dependency import non_projective_tree, projective_tree
+from strukt.testing.brute_force.segmentation import semi_markov
 from strukt.testing.brute_force.table import Table
 
-__all__ = ["Table", "bit_span_tree", "chain", "non_projective_tree", "projective_tree", "span_tree"]
+__all__ = [
+    "Table",
+    "bit_span_tree",
+    "chain",
+    "non_projective_tree",
+    "projective_tree",
+    "semi_markov",
+    "span_tree",
+]

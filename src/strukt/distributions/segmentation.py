@@ -1,0 +1,212 @@
+"""Segmentations of a sequence into labelled segments: the semi-Markov conditional random field."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.distributions import arguments
+from strukt.distributions.distribution import StructuredDistribution
+from strukt.kernels import guards, semi_markov
+from strukt.kernels.guards import ONWARD, UNBOUNDED
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.semiring import NEG_INF
+
+MOST_CANDIDATES = 1 << 22
+
+
+class SemiMarkov(StructuredDistribution):
+    """Segmentations scored by each segment and each pair of neighbours (Sarawagi and Cohen 2004).
+
+    Args:
+        segments: ``batch + (n, k, c)``; ``[t, d, j]`` scores a segment that starts at position t, has d + 1
+            positions and label j. Segments that reach beyond the length are ignored.
+        transition: ``[i, j]`` scores a segment of label i followed by one of label j, which may be the same label.
+            Shared ``(c, c)``, or one for each item ``batch + (c, c)``; one number ``(1, 1)`` for all pairs of
+            labels; None for no such scores.
+        lengths: ``batch``; all n if None.
+        validate_args: Whether to check values as well as shapes.
+
+    Events are ``batch + (n,)``: the label of each segment at its first position, -1 elsewhere. Segments cover
+    the sequence without gaps, so that one ends where the next starts. All operators take O(n k c + n c^2) time an
+    item, without transitions O(n k c) (`topk` squared in the number of structures, `sample` O(n (k + c)) more a
+    sample); `log_partition` keeps O(n c) memory for its gradient.
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Example:
+        >>> segments = torch.zeros(3, 2, 2)
+        >>> segments[1, 1, 0] = 2.0
+        >>> segmentation = SemiMarkov(segments, torch.tensor([[0.0, 0.0], [1.0, 0.0]]))
+        >>> segmentation.mode
+        tensor([ 1,  0, -1])
+        >>> segmentation.log_prob(segmentation.mode).exp()
+        tensor(0.4012)
+        >>> segmentation.marginals[1, 1]
+        tensor([0.5488, 0.0399])
+    """
+
+    oracles: ClassVar[Oracles] = semi_markov.ORACLES
+    score_names: ClassVar[tuple[str, ...]] = ("segments", "transition")
+    extents = ([0, ONWARD, UNBOUNDED], [UNBOUNDED, UNBOUNDED])
+
+    def __init__(
+        self,
+        segments: Tensor,
+        transition: Tensor | None = None,
+        lengths: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        arguments.scores("segments", segments, "batch + (n, k, c)", 3)
+        if not segments.shape[-2] or not segments.shape[-1]:
+            raise ValueError(
+                f"segments has shape {tuple(segments.shape)}: no durations or no labels to choose from; expected "
+                "batch + (n, k, c) with k >= 1 and c >= 1"
+            )
+        if transition is None:
+            transition = segments.new_zeros(1, 1)
+        super().__init__((segments, _fitting(segments, transition)), lengths, (), validate_args)
+
+    @property
+    def transition_marginals(self) -> Tensor:
+        """The expected number of each pair of neighbouring labels: ``batch + (c, c)``; differentiable."""
+        c = self.scores[0].shape[-1]
+        segments, _, lengths = self._arguments()
+        transition = self.scores[1].expand(*self.batch_shape, c, c).reshape(self._batch_size(), c, c)
+        return self._to_batch(self.oracles.marginals(segments, transition, lengths)[1])
+
+    @property
+    def max_marginals(self) -> Tensor:
+        return self._to_batch(semi_markov.max_marginals(*self._arguments()))
+
+    def to_parts(self, event: Tensor) -> Tensor:
+        main = self.scores[0]
+        k, c = main.shape[-2:]
+        event = arguments.event(event, self.batch_shape, self.event_shape)
+        durations = self._durations(event)
+        if self._validate_args:
+            valid = ((event < c) | ~self._positions) & (durations <= k)
+            guards.require_structures(
+                event, valid.all(-1), f"made of labels 0 to {c - 1} and segments of at most {k} positions"
+            )
+        labels = torch.arange(c, device=main.device)
+        lasting = durations.unsqueeze(-1) == torch.arange(1, k + 1, device=main.device)
+        return (lasting.unsqueeze(-1) & (event.unsqueeze(-1) == labels).unsqueeze(-2)).to(main.dtype)
+
+    def from_parts(self, parts: Tensor) -> Tensor:
+        labels = parts.amax(-2)
+        return torch.where((labels > 0).any(-1), labels.argmax(-1), -1)
+
+    def is_structure(self, event: Tensor) -> Tensor:
+        k, c = self.scores[0].shape[-2:]
+        named = (event >= -1) & (event < c) | ~self._positions
+        covered = (event[..., :1] >= 0) | ~self._positions[..., :1]
+        return named.all(-1) & covered.all(-1) & (self._durations(event) <= k).all(-1)
+
+    @property
+    def _positions(self) -> Tensor:
+        """Which positions lie within the lengths: ``batch + (n,)``."""
+        return torch.arange(self.event_shape[0], device=self.lengths.device) < self.lengths.unsqueeze(-1)
+
+    @property
+    def _last(self) -> Tensor:
+        """The last position of each segment, at most n - 1: ``(n, k)``."""
+        n, k = self.scores[0].shape[-3:-1]
+        starts, durations = (torch.arange(size, device=self.lengths.device) for size in (n, k))
+        return (starts[:, None] + durations).clamp(max=n - 1)
+
+    def _following(self, event: Tensor) -> Tensor:
+        """For each position the next start after it, or the length: the event's shape."""
+        n = self.event_shape[0]
+        starts = (event >= 0) & self._positions
+        end = self.lengths.unsqueeze(-1)
+        places = torch.where(starts, torch.arange(n, device=event.device), end)[..., 1:]
+        later = torch.cat([places, end.expand(*places.shape[:-1], min(n, 1))], -1)
+        return later.flip(-1).cummin(-1).values.flip(-1)
+
+    def _durations(self, event: Tensor) -> Tensor:
+        """The number of positions of the segment that starts at each position; 0 where none does."""
+        starts = (event >= 0) & self._positions
+        places = torch.arange(self.event_shape[0], device=event.device)
+        return torch.where(starts, self._following(event) - places, 0)
+
+    def _score(self, event: Tensor) -> Tensor:
+        segments, transition = self.scores
+        n, k, c = segments.shape[-3:]
+        durations, following = self._durations(event), self._following(event)
+        labels = event.clamp(0, c - 1)
+        own = _at(segments.flatten(-2), (durations - 1).clamp(0, k - 1) * c + labels)
+        next_labels = labels.gather(-1, following.clamp(max=n - 1)) if n else labels
+        pairs = transition.expand(*transition.shape[:-2], c, c).flatten(-2).unsqueeze(-2)
+        onward = _at(pairs, labels * c + next_labels)
+        used = durations > 0
+        followed = used & (following < self.lengths.unsqueeze(-1))
+        nothing = torch.zeros_like(own)
+        return (torch.where(used, own, nothing) + torch.where(followed, onward, nothing)).sum(-1)
+
+    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
+        """All segments are forbidden that share a position with a required one, or its place."""
+        main, *others = self.scores
+        required = required & ~self._beyond
+        count = required.sum(-1)
+        first = count.sum(-1)
+        ends = self._last.flatten().expand(*first.shape[:-1], -1)
+        last = torch.zeros_like(first).scatter_add(-1, ends, count.flatten(-2))
+        # Required segments that start before a segment ends, less those that end before it starts.
+        before = last.cumsum(-1) - last
+        overlapping = first.cumsum(-1)[..., self._last] - before.unsqueeze(-1)
+        excluded = overlapping.unsqueeze(-1) > required.long()
+        return main.masked_fill(excluded, NEG_INF), *others
+
+    def _agreeing(self, event: Tensor, known: Tensor) -> Self:
+        known = known & self._positions
+        labels = torch.arange(self.scores[0].shape[-1], device=event.device)
+        wrong = known.unsqueeze(-1) & (event.unsqueeze(-1) != labels)
+        starts = (known & (event >= 0)).cumsum(-1)
+        inside = starts[..., self._last] > starts.unsqueeze(-1)
+        return self.condition(forbidden=wrong.unsqueeze(-2) | inside.unsqueeze(-1))
+
+    @property
+    def _beyond(self) -> Tensor:
+        """Which segments reach beyond the lengths: ``batch + (n, k, 1)``."""
+        n, k = self.scores[0].shape[-3:-1]
+        shape = torch.Size([n, k, 1])
+        flat = guards.within(self.lengths.reshape(self._batch_size()), shape, self.extents[0])
+        return ~self._to_batch(flat)
+
+    def _candidates(self) -> Tensor:
+        n, _, c = self.scores[0].shape[-3:]
+        if (c + 1) ** n > MOST_CANDIDATES:
+            raise ValueError(f"{c + 1} to the power of {n} events are too many to enumerate")
+        axis = torch.arange(-1, c, device=self.scores[0].device)
+        return torch.cartesian_prod(*[axis] * n).reshape(-1, n) if n else axis.new_zeros(1, 0)
+
+
+def _at(scores: Tensor, index: Tensor) -> Tensor:
+    """The entry on the last axis that an index ``(..., n)`` names: ``(..., n)``; batch axes are shared."""
+    shape = arguments.broadcast_shapes(scores.shape[:-1], index.shape)
+    chosen = scores.expand(*shape, -1).gather(-1, index.expand(shape).unsqueeze(-1))
+    return chosen.squeeze(-1)
+
+
+def _fitting(segments: Tensor, transition: Tensor) -> Tensor:
+    """The transition with all batch axes, of size 1 if it is shared.
+
+    Raises:
+        ValueError: If it does not fit the segments.
+    """
+    arguments.scores("transition", transition, "(c, c) or batch + (c, c)", 2)
+    *batch, _, _, c = segments.shape
+    *batched, rows, columns = transition.shape
+    shared = [1] * len(batch)
+    fits = len(batched) in (0, len(batch)) and (rows, columns) in ((c, c), (1, 1))
+    if fits and all(have in (1, want) for have, want in zip(batched, batch, strict=False)):
+        return transition.view(*(batched or shared), rows, columns)
+    raise ValueError(
+        f"transition has shape {tuple(transition.shape)}, which does not fit segments of shape "
+        f"{tuple(segments.shape)}; expected ({c}, {c}), {(*batch, c, c)}, or (1, 1) for all pairs alike"
+    )

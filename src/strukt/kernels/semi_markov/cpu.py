@@ -1,0 +1,108 @@
+"""Fused Numba kernels of semi-Markov chains: forward, backward, best segmentation, samples.
+
+What ends at a position is summed over durations first, each label on its own; then one product with the matrix
+of transitions gives what may start there. Sums are taken in double precision and in scaled probability space:
+at each position the ways to be there are divided by a power of e near their sum, and the exponent, counted from
+the start, is kept beside them. Exponents are whole numbers, so that their differences are exact however long the
+sequence is and however large its scores are. An item of which a label at the end of a segment, or a transition,
+weighs less than `chain.cpu_probability.TINY` but not nothing, relative to the others there, runs again in log
+space. Single segments may vanish: that changes a label's weight by less than the rounding of doubles. A transition
+matrix of one row and one column stands for all pairs of labels.
+
+The chart holds for an item of length n three pages: what starts at positions 0 to n, by label; what ends there,
+by label; and the exponents. Entry ``[0, 0]`` of the second page, which would be unused, names
+the space. Memory is O(n c): the weights of segments are computed twice and not stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.kernels.chain.cpu import shared_weights
+from strukt.kernels.jit import over_batch, thread_count
+from strukt.kernels.memory import empty, zeros
+from strukt.kernels.semi_markov import cpu_best, cpu_probability, cpu_sample
+from strukt.kernels.semi_markov.cpu_log import Array
+
+
+def chart_shape(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int]:
+    """``(batch, (n + 1) (2 c + 1))``; charts are of float64."""
+    batch, n, _, c = segments.shape
+    return batch, (n + 1) * (2 * c + 1)
+
+
+def inside(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Log-partition ``(batch,)`` and chart; time O(n k c + n c^2) an item, items in parallel."""
+    chart = torch.from_numpy(empty(chart_shape(segments, transition, lengths)))
+    log_partition = zeros(lengths, torch.float64)
+    arrays = _arrays(segments, transition, lengths)
+    matrices, tops = _weights(arrays[1], False)
+    _run(cpu_probability.forward, *arrays, matrices, tops, chart.numpy(), log_partition.numpy())
+    return log_partition.to(segments.dtype), chart
+
+
+def outside(
+    segments: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Expected segments and transitions, each item times its weight, in the shapes of the scores."""
+    if not segments.numel():
+        return zeros(segments), zeros(transition)
+    marginals = torch.from_numpy(empty(segments.shape, segments.numpy().dtype))
+    arrays = _arrays(segments, transition, lengths)
+    matrices, tops = _weights(arrays[1], True)
+    slots = _threads(arrays[0], arrays[1]) if len(transition) < len(segments) else 1
+    pairs = np.zeros((slots, *transition.shape))
+    weighed = (matrices, tops, weights.contiguous().numpy(), chart.numpy())
+    _run(cpu_probability.backward, *arrays, *weighed, marginals.numpy(), pairs)
+    return marginals, torch.from_numpy(pairs.sum(0)).to(transition.dtype)
+
+
+def best(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """The labels of the best segmentation ``(batch, n)`` and its score; time O(n k c + n c^2)."""
+    labels = torch.full(segments.shape[:2], -1, dtype=torch.int64)
+    score = zeros(lengths, torch.float64)
+    _run(cpu_best.viterbi, *_arrays(segments, transition, lengths), labels.numpy(), score.numpy())
+    return labels, score.to(segments.dtype)
+
+
+def sample(segments: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Labels ``(batch, count, n)``, drawn from the end backwards in O(n (k + c)) each; the log-partition."""
+    log_partition, chart = inside(segments, transition, lengths)
+    batch, n = segments.shape[:2]
+    uniform = torch.rand(batch, count, n, 2, dtype=torch.float64)
+    labels = torch.full((batch, count, n), -1, dtype=torch.int64)
+    _run(
+        cpu_sample.draw,
+        *_arrays(segments, transition, lengths),
+        chart.numpy(),
+        uniform.numpy(),
+        labels.numpy(),
+    )
+    return labels, log_partition
+
+
+def _arrays(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Array, Array, Array]:
+    tensors = (segments, transition, lengths)
+    return tuple(tensor.detach().contiguous().numpy() for tensor in tensors)  # type: ignore[return-value]
+
+
+def _weights(transition: Array, transposed: bool) -> tuple[Array, Array]:
+    """exp(transition - top) of each group; top is a whole number, NaN where a weight could underflow."""
+    matrices, tops = shared_weights(transition[:, None], transposed)
+    whole = np.rint(tops)
+    matrices *= np.exp(tops - whole)[:, None, None]
+    return matrices, whole
+
+
+def _run(function: Callable[..., None], segments: Array, transition: Array, *arrays: Array) -> None:
+    if segments.size:
+        over_batch(function, _threads(segments, transition), segments, transition, *arrays)
+
+
+def _threads(segments: Array, transition: Array) -> int:
+    batch, n = segments.shape[:2]
+    return thread_count(batch, segments.size + batch * n * transition[0].size)

@@ -1,0 +1,103 @@
+"""The forward recursion of semi-Markov chains, over any semiring, in PyTorch."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.dynamic_program import DynamicProgram, used_alternatives
+from strukt.kernels.semiring import NEG_INF, Max, Semiring
+
+
+def recursion(semiring: Semiring, segments: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
+    """The semiring's total over all segmentations.
+
+    Args:
+        semiring: What to compute.
+        segments: ``(..., batch, n, k, c)``; ``[t, d, j]`` scores a segment of d + 1 positions from t on, label j.
+        transition: ``(..., g, c, c)``, or ``(..., g, 1, 1)`` for one score of all pairs of labels; g divides the
+            batch, and consecutive items share a matrix.
+        lengths: ``(batch,)``.
+
+    Durations are summed before transitions: time O(n k c + n c^2), or O(n k c) if all pairs score alike; n steps
+    one after another (Sarawagi and Cohen 2004).
+    """
+    empty = semiring.one(segments.new_zeros(segments.shape[:-3]))
+    if segments.shape[-3] == 0:
+        return empty
+    segments = segments.masked_fill(_beyond(segments, lengths), 0.0)
+    _, ended = _forward(semiring, segments, _each(transition, lengths))
+    ways = semiring.stack(ended)
+    last = (lengths - 1).clamp(min=0)[:, None, None].expand(*ways.shape[:-1], 1)
+    return torch.where(lengths > 0, semiring.sum(ways.gather(-1, last).squeeze(-1), -1), empty)
+
+
+def max_marginals(segments: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
+    """For each segment the best score of a segmentation that uses it: the shape of ``segments``.
+
+    The recursion forwards and then backwards; O(n k c + n c^2).
+    """
+    batch, n, k, c = segments.shape
+    if n == 0:
+        return segments
+    segments = segments.masked_fill(_beyond(segments, lengths), NEG_INF)
+    transition = _each(transition, lengths)
+    entered, _ = _forward(Max(), segments, transition)
+    at_end = torch.where(lengths[:, None] == torch.arange(n + 1, device=lengths.device), 0.0, NEG_INF)
+    onward = [at_end[:, n, None].to(segments.dtype).expand(batch, c)]  # from the last position backwards
+    found = []
+    for start in range(n - 1, -1, -1):
+        durations = min(k, n - start)
+        rest = torch.stack(onward[: -durations - 1 : -1], 1)
+        through = segments[:, start, :durations] + rest
+        used = entered[start].unsqueeze(1) + through
+        found.append(torch.nn.functional.pad(used, (0, 0, 0, k - durations), value=NEG_INF))
+        following = (transition + through.amax(1).unsqueeze(-2)).amax(-1)
+        onward.append(torch.maximum(following, at_end[:, start, None]).expand(batch, c))
+    return torch.stack(found[::-1], 1)
+
+
+def _beyond(segments: Tensor, lengths: Tensor) -> Tensor:
+    """Which segments reach beyond the length: ``(batch, n, k, 1)``."""
+    n, k = segments.shape[-3:-1]
+    starts, durations = (torch.arange(size, device=segments.device) for size in (n, k))
+    return (starts[:, None] + durations >= lengths[:, None, None]).unsqueeze(-1)
+
+
+def _each(transition: Tensor, lengths: Tensor) -> Tensor:
+    """One transition for each item."""
+    return transition.repeat_interleave(len(lengths) // max(transition.shape[-3], 1), -3)
+
+
+def _forward(semiring: Semiring, segments: Tensor, transition: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+    """For each position the total over all ways to be there, between two segments.
+
+    Returns:
+        For positions 0 to n by the label of the segment that starts, for 1 to n by that of the one that ends.
+        If all pairs score alike, there is one number for all labels that may start.
+    """
+    n, k = segments.shape[-3:-1]
+    by_end = _by_end(segments).unbind(-3)  # unlike n selections, its gradient takes one pass
+    entered = [semiring.one(torch.zeros_like(segments[..., 0, 0, : transition.shape[-1]]))]
+    ended = []
+    for end in range(1, n + 1):
+        durations = min(k, end)
+        starts = semiring.stack(entered[: -durations - 1 : -1])
+        ended.append(semiring.sum(semiring.weigh(starts, by_end[end - 1][..., :durations, :].mT), -1))
+        entered.append(semiring.sum(semiring.weigh(ended[-1].unsqueeze(-1), transition), -2))
+    return entered, ended
+
+
+def _by_end(segments: Tensor) -> Tensor:
+    """The same scores by last position instead of first; what starts before 0 is anything."""
+    n, k = segments.shape[-3:-1]
+    last, durations = (torch.arange(size, device=segments.device) for size in (n, k))
+    first = (last[:, None] - durations).clamp(min=0).unsqueeze(-1)
+    return segments.gather(-3, first.expand(segments.shape))
+
+
+def _labels_of_starts(parts: Tensor) -> Tensor:
+    return used_alternatives(parts.amax(-2))
+
+
+REFERENCE = DynamicProgram(recursion, count=2, to_events=_labels_of_starts)

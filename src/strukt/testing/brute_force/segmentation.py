@@ -1,0 +1,46 @@
+"""Segmentations by enumeration."""
+
+from __future__ import annotations
+
+import itertools
+
+import torch
+from torch import Tensor
+
+from strukt.testing.brute_force.table import Table
+
+
+def semi_markov(length: int, segments: Tensor, transition: Tensor | None = None) -> Table:
+    """All segmentations into labelled segments.
+
+    Args:
+        length: Number of positions in use.
+        segments: `(n, k, c)`; `[t, d, j]` scores a segment of d + 1 positions from t on, with label j.
+        transition: `(c, c)`; `[i, j]` scores a segment of label i followed by one of label j. None for no scores.
+    """
+    n, longest, labels = segments.shape
+    scores = segments.double()
+    pairs = scores.new_zeros(labels, labels) if transition is None else transition.double()
+    events, parts, totals = [], [], []
+    for durations in _compositions(length, longest):
+        starts = torch.tensor([0, *itertools.accumulate(durations)], dtype=torch.long)[:-1]
+        last = torch.tensor(durations, dtype=torch.long) - 1
+        for choice in itertools.product(range(labels), repeat=len(durations)):
+            chosen = torch.tensor(choice, dtype=torch.long)
+            events.append(torch.full((n,), -1).index_put((starts,), chosen))
+            part = torch.zeros(n, longest, labels, dtype=torch.float64)
+            part[starts, last, chosen] = 1
+            parts.append(part)
+            totals.append(scores[starts, last, chosen].sum() + pairs[chosen[:-1], chosen[1:]].sum())
+    return Table(torch.stack(events), torch.stack(parts), torch.stack(totals))
+
+
+def _compositions(length: int, longest: int) -> list[list[int]]:
+    """All ways to write a length as a sum of durations from 1 to the longest, in every order."""
+    if length == 0:
+        return [[]]
+    return [
+        [first, *rest]
+        for first in range(1, min(length, longest) + 1)
+        for rest in _compositions(length - first, longest)
+    ]

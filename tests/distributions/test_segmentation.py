@@ -1,0 +1,331 @@
+"""Segmentations: counts by formula, chains as special cases, events, what is required, sizes and scales."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+from torch.distributions import kl_divergence
+
+from strukt.distributions import LinearChain, SemiMarkov
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+@pytest.fixture(params=["reference", "cpu"])
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("STRUKT_BACKEND", request.param)
+    return request.param
+
+
+# How many there are.
+
+
+def count(n: int, k: int, c: int) -> Tensor:
+    return SemiMarkov(torch.zeros(n, k, c, dtype=torch.float64)).log_count.exp().round()
+
+
+@pytest.mark.parametrize("n", range(1, 12))
+def test_segments_of_one_or_two_positions_are_counted_by_fibonacci(backend, n):
+    fibonacci = round(((1 + math.sqrt(5)) / 2) ** (n + 1) / math.sqrt(5))
+    assert count(n, 2, 1) == fibonacci
+
+
+@pytest.mark.parametrize(("n", "c"), [(1, 1), (4, 1), (5, 3), (9, 2)])
+def test_every_position_after_the_first_starts_a_segment_or_does_not(backend, n, c):
+    for k in (n, n + 3):
+        assert count(n, k, c) == c * (c + 1) ** (n - 1)
+
+
+@pytest.mark.parametrize(("n", "k"), [(5, 2), (7, 3), (12, 4)])
+def test_labels_multiply_the_weight_of_each_segment(n, k):
+    """The recurrence a(n) = c (a(n - 1) + ... + a(n - k))."""
+    counts = [1]
+    for _ in range(n):
+        counts.append(3 * sum(counts[-k:]))
+    assert count(n, k, 3) == counts[-1]
+
+
+def test_equal_scores_give_the_entropy_of_the_count(backend):
+    segmentation = SemiMarkov(torch.zeros(9, 4, 3, dtype=torch.float64))
+    assert torch.allclose(segmentation.entropy(), segmentation.log_count)
+
+
+# Against chains.
+
+
+def test_segments_of_one_position_are_the_tags_of_a_chain(backend):
+    unary, transition, lengths = normal(4, 9, 5), normal(5, 5, seed=1), torch.tensor([9, 1, 0, 6])
+    segmentation = SemiMarkov(unary.unsqueeze(-2), transition, lengths)
+    chain = LinearChain(unary, transition, lengths)
+    assert torch.allclose(segmentation.log_partition, chain.log_partition)
+    assert torch.allclose(segmentation.marginals.squeeze(-2), chain.marginals)
+    assert torch.allclose(segmentation.transition_marginals, chain.transition_marginals.sum(-3))
+    assert torch.allclose(segmentation.max_marginals.squeeze(-2), chain.max_marginals)
+    assert torch.equal(segmentation.mode, chain.mode)
+    assert torch.equal(segmentation.topk(4)[1], chain.topk(4)[1])
+    assert torch.allclose(segmentation.entropy(), chain.entropy())
+
+
+def as_chain(segments: Tensor, transition: Tensor) -> LinearChain:
+    """The same distribution over tags (label, duration, how many positions of the segment are past)."""
+    n, k, c = segments.shape
+    tags = [(label, d, past) for label in range(c) for d in range(k) for past in range(d + 1)]
+    unary = torch.full((n, len(tags)), -torch.inf, dtype=segments.dtype)
+    steps = torch.full((len(tags), len(tags)), -torch.inf, dtype=segments.dtype)
+    for i, (label, d, past) in enumerate(tags):
+        unary[:, i] = segments[:, d, label] if past == 0 else 0.0
+        unary[0, i] = unary[0, i] if past == 0 else -torch.inf
+        unary[-1, i] = unary[-1, i] if past == d else -torch.inf
+        for j, (following, e, later) in enumerate(tags):
+            if (following, e, later) == (label, d, past + 1):
+                steps[i, j] = 0.0
+            elif past == d and later == 0:
+                steps[i, j] = transition[label, following]
+    return LinearChain(unary, steps)
+
+
+@pytest.mark.parametrize("scale", [0.1, 3.0, 100.0])
+def test_long_segmentations_are_a_chain_over_many_more_tags(backend, scale):
+    segments, transition = scale * normal(40, 4, 3), scale * normal(3, 3, seed=1)
+    segmentation, chain = SemiMarkov(segments, transition), as_chain(segments, transition)
+    assert torch.allclose(segmentation.log_partition, chain.log_partition)
+    assert torch.allclose(segmentation.max_score, chain.max_score)
+    assert torch.allclose(segmentation.entropy(), chain.entropy(), atol=1e-6)
+    assert torch.allclose(segmentation.topk(5)[0], chain.topk(5)[0])
+
+
+# Transitions.
+
+
+def test_transition_marginals_are_the_gradient_in_the_transition(backend):
+    transition = normal(3, 3, 3, seed=1).requires_grad_()
+    segmentation = SemiMarkov(normal(3, 8, 4, 3), transition, torch.tensor([8, 1, 5]))
+    (gradient,) = torch.autograd.grad(segmentation.log_partition.sum(), transition)
+    assert torch.allclose(segmentation.transition_marginals, gradient)
+    pairs = segmentation.marginals.flatten(1).sum(-1) - 1
+    assert torch.allclose(segmentation.transition_marginals.flatten(1).sum(-1), pairs)
+
+
+def test_a_shared_transition_has_marginals_for_each_item(backend):
+    shared = normal(3, 3, seed=1)
+    together = SemiMarkov(normal(2, 6, 3, 3), shared).transition_marginals
+    alone = SemiMarkov(normal(2, 6, 3, 3)[1], shared).transition_marginals
+    assert together.shape == (2, 3, 3)
+    assert torch.allclose(together[1], alone)
+
+
+def test_one_number_scores_all_pairs_alike(backend):
+    segments, number = normal(2, 7, 3, 4), torch.tensor([[-0.7]], dtype=torch.float64, requires_grad=True)
+    one, every = SemiMarkov(segments, number), SemiMarkov(segments, number.expand(4, 4))
+    none, zeros = SemiMarkov(segments), SemiMarkov(segments, torch.zeros(4, 4))
+    for short, full in ((one, every), (none, zeros)):
+        assert torch.allclose(short.log_partition, full.log_partition)
+        assert torch.allclose(short.marginals, full.marginals)
+        assert torch.allclose(short.transition_marginals, full.transition_marginals)
+        assert torch.allclose(short.max_marginals, full.max_marginals)
+        assert torch.equal(short.mode, full.mode)
+        assert torch.equal(short.topk(5)[1], full.topk(5)[1])
+    (gradient,) = torch.autograd.grad(one.log_partition.sum(), number)
+    assert torch.allclose(gradient.squeeze(), one.marginals.sum() - 2)
+    assert torch.allclose(kl_divergence(none, one), kl_divergence(zeros, every))
+    assert torch.allclose(kl_divergence(every, none), kl_divergence(one, zeros))
+
+
+def test_a_label_may_follow_itself(backend):
+    segments = torch.zeros(4, 2, 2)
+    segments[:, 1, 0] = 5.0
+    assert SemiMarkov(segments).mode.tolist() == [0, -1, 0, -1]
+    never = torch.zeros(2, 2).fill_diagonal_(-torch.inf)
+    assert SemiMarkov(segments, never).mode.tolist()[2] != 0
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (4, 3), (2, 4, 3, 3), (5, 3, 3), (1, 3), (2, 3, 1)])
+def test_transitions_that_do_not_fit_are_refused(shape):
+    with pytest.raises(
+        ValueError, match=r"transition has shape .* does not fit segments of shape \(2, 4, 2, 3\)"
+    ):
+        SemiMarkov(torch.zeros(2, 4, 2, 3), torch.zeros(shape))
+
+
+# Shapes.
+
+
+@pytest.mark.parametrize("shape", [(4, 0, 3), (4, 2, 0), (2, 4, 0, 0)])
+def test_there_must_be_durations_and_labels(shape):
+    with pytest.raises(ValueError, match="no durations or no labels"):
+        SemiMarkov(torch.zeros(shape))
+
+
+def test_segments_need_three_axes():
+    with pytest.raises(ValueError, match=r"segments has shape \(4, 2\); expected batch \+ \(n, k, c\)"):
+        SemiMarkov(torch.zeros(4, 2))
+
+
+def test_nan_within_the_length_is_found_and_beyond_it_is_not():
+    segments = torch.zeros(2, 4, 3, 2)
+    segments[:, 2, 2] = torch.nan
+    with pytest.raises(ValueError, match=r"segments holds nan at batch item 1, position \(2, 2, 0\)"):
+        SemiMarkov(torch.nn.functional.pad(segments, (0, 0, 0, 0, 0, 1)), lengths=torch.tensor([4, 5]))
+    assert SemiMarkov(segments).log_partition.isfinite().all()
+
+
+def test_sequences_without_a_position_have_one_segmentation(backend):
+    empty = SemiMarkov(torch.zeros(2, 0, 4, 3), torch.zeros(3, 3))
+    assert empty.log_partition.tolist() == empty.max_score.tolist() == empty.log_count.tolist() == [0, 0]
+    scores, events = empty.topk(2)
+    assert scores.tolist() == [[0, -math.inf]] * 2
+    assert events.shape == (2, 2, 0)
+    assert empty.sample((3,)).shape == (3, 2, 0)
+    assert empty.entropy().tolist() == [0, 0]
+    assert empty.max_marginals.shape == empty.marginals.shape == (2, 0, 4, 3)
+    assert empty.transition_marginals.tolist() == torch.zeros(2, 3, 3).tolist()
+    assert empty.log_prob(empty.mode).tolist() == [0, 0]
+    assert empty.enumerate_support().shape == (1, 2, 0)
+
+
+# Events.
+
+
+def event(*labels: int) -> Tensor:
+    return torch.tensor(labels)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        event(-1, 0, 0, 0, 0),  # nothing covers the first position
+        event(0, -1, -1, 0, 0),  # a segment of three positions
+        event(0, 0, 0, -1, -1),  # the same at the end
+        event(0, 0, 0, 0, 2),
+        event(0, 0, 0, 0, -2),
+    ],
+)
+def test_what_is_no_segmentation_is_refused(wrong):
+    with pytest.raises(ValueError, match=r"the event \[.*\] is not a structure of SemiMarkov"):
+        SemiMarkov(torch.zeros(5, 2, 2), validate_args=True).log_prob(wrong)
+
+
+def test_what_stands_beyond_the_length_is_no_matter():
+    segmentation = SemiMarkov(normal(5, 2, 2), lengths=torch.tensor(3))
+    assert segmentation.score(event(0, -1, 1, -1, -1)) == segmentation.score(event(0, -1, 1, 7, 0))
+    assert not segmentation.is_structure(event(0, -1, -1, 0, 0))
+
+
+def test_the_score_of_an_event_is_that_of_its_segments_and_transitions():
+    segments, transition = normal(5, 3, 2), normal(2, 2, seed=1)
+    found = SemiMarkov(segments, transition).score(event(1, -1, 0, 0, -1))
+    expected = segments[0, 1, 1] + segments[2, 0, 0] + segments[3, 1, 0] + transition[1, 0] + transition[0, 0]
+    assert torch.allclose(found, expected)
+
+
+def test_parts_are_named_by_start_duration_and_label():
+    segmentation = SemiMarkov(torch.zeros(5, 3, 2), validate_args=True)
+    parts = segmentation.to_parts(event(1, -1, -1, 0, 0))
+    assert parts.nonzero().tolist() == [[0, 2, 1], [3, 0, 0], [4, 0, 0]]
+    with pytest.raises(ValueError, match="made of labels 0 to 1 and segments of at most 3 positions"):
+        segmentation.to_parts(event(1, -1, -1, -1, 0))
+
+
+def test_too_many_candidates_are_refused():
+    with pytest.raises(ValueError, match=r"3 to the power of 20 events are too many"):
+        SemiMarkov(torch.zeros(20, 2, 2)).enumerate_support()
+
+
+# Conditions.
+
+
+def test_a_required_segment_excludes_those_that_overlap_it():
+    required = torch.zeros(6, 3, 2, dtype=torch.bool)
+    required[2, 1, 0] = True
+    segmentation = SemiMarkov(torch.zeros(6, 3, 2, dtype=torch.float64)).condition(required=required)
+    marginals = segmentation.marginals
+    assert torch.allclose(marginals[2, 1], torch.tensor([1.0, 0.0], dtype=torch.float64))
+    assert (
+        marginals[3].sum()
+        == marginals[2, [0, 2]].sum()
+        == marginals[1, 1:].sum()
+        == marginals[0, 2].sum()
+        == 0
+    )
+    assert segmentation.log_count.exp().round() == count(2, 3, 2) ** 2
+
+
+@pytest.mark.parametrize("other", [(2, 1, 1), (2, 0, 0), (3, 0, 0), (1, 2, 0), (1, 1, 1)])
+def test_overlapping_requirements_leave_nothing(other):
+    required = torch.zeros(6, 3, 2, dtype=torch.bool)
+    required[2, 1, 0] = required[other] = True
+    assert SemiMarkov(torch.zeros(6, 3, 2)).condition(required=required).log_partition == -torch.inf
+
+
+def test_requirements_that_touch_are_both_met():
+    required = torch.zeros(6, 3, 2, dtype=torch.bool)
+    required[0, 1, 0] = required[2, 0, 0] = required[3, 2, 1] = True
+    assert SemiMarkov(torch.zeros(6, 3, 2)).condition(required=required).mode.tolist() == [
+        0,
+        -1,
+        0,
+        1,
+        -1,
+        -1,
+    ]
+
+
+def test_requirements_beyond_the_length_are_ignored():
+    required = torch.zeros(6, 3, 2, dtype=torch.bool)
+    required[3, 2, 0] = True
+    free = SemiMarkov(normal(6, 3, 2), lengths=torch.tensor(5))
+    assert free.condition(required=required).log_partition == free.log_partition
+
+
+def test_a_boundary_is_an_observation_and_so_is_its_absence(backend):
+    segmentation, place = SemiMarkov(normal(7, 3, 2), normal(2, 2, seed=1)), 4
+    known = torch.arange(7) == place
+    chances = [segmentation.partial_log_prob(torch.full((7,), label), known).exp() for label in (-1, 0, 1)]
+    assert torch.allclose(torch.stack(chances[1:]), segmentation.marginals[place].sum(0))
+    assert torch.allclose(sum(chances), torch.ones((), dtype=torch.float64))
+
+
+def test_the_first_position_always_starts_a_segment():
+    segmentation = SemiMarkov(torch.zeros(4, 2, 2))
+    first = torch.arange(4) == 0
+    assert segmentation.partial_log_prob(torch.full((4,), -1), first) == -torch.inf
+
+
+# Sizes and scales.
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e4])
+@pytest.mark.parametrize("labels", [None, 5])
+def test_ten_thousand_positions_in_single_precision(scale, labels):
+    segments = scale * normal(1, 10_000, 4, 5).float()
+    transition = None if labels is None else scale * normal(5, 5, seed=1).float()
+    found = []
+    for dtype in (torch.float32, torch.float64):
+        leaf = segments.to(dtype).requires_grad_()
+        segmentation = SemiMarkov(leaf, None if transition is None else transition.to(dtype))
+        value = segmentation.log_partition
+        (gradient,) = torch.autograd.grad(value.sum(), leaf)
+        found.append((value.detach().double(), gradient.double(), segmentation.max_score.detach().double()))
+    for single, double in zip(*found, strict=True):
+        assert torch.allclose(single, double, rtol=1e-5, atol=1e-5)
+    assert torch.allclose(found[1][1].sum((-2, -1)).sum(), segmentation.marginals.sum())
+
+
+def test_scores_of_any_size_are_shifted_exactly(backend):
+    """A constant for each position that a segment covers shifts the log-partition by n times the constant."""
+    segments = normal(30, 4, 3)
+    plain = SemiMarkov(segments)
+    shifted = SemiMarkov(segments + 1e4 * torch.arange(1, 5)[:, None])
+    assert torch.allclose(shifted.log_partition, plain.log_partition + 30e4)
+    assert torch.allclose(shifted.marginals, plain.marginals, atol=1e-8)
+    assert torch.equal(shifted.mode, plain.mode)
+
+
+def test_samples_have_the_frequencies_of_the_marginals(backend):
+    torch.manual_seed(0)
+    segmentation = SemiMarkov(normal(12, 3, 2), normal(2, 2, seed=1))
+    parts = segmentation.to_parts(segmentation.sample((4000,)))
+    assert (parts.mean(0) - segmentation.marginals).abs().max() < 5 * 0.5 / 4000**0.5
