@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import torch
 
-from benchmarks import chain, constituency, dependency
+from benchmarks import chain, constituency, ctc, dependency, grammar
 from benchmarks.contest import Family
 from benchmarks.harness import compare, exact_truth, truth
 from benchmarks.measure import WrongResultError, require_confirmed
@@ -17,7 +17,14 @@ from benchmarks.report import accuracy_table, speed_table
 
 FAMILIES = {
     family.name: family
-    for family in (chain.FAMILY, dependency.NON_PROJECTIVE, dependency.PROJECTIVE, constituency.FAMILY)
+    for family in (
+        chain.FAMILY,
+        dependency.NON_PROJECTIVE,
+        dependency.PROJECTIVE,
+        constituency.FAMILY,
+        grammar.FAMILY,
+        ctc.FAMILY,
+    )
 }
 
 

@@ -1,0 +1,57 @@
+"""Connectionist temporal classification: `(batch, frames, labels)`, label 0 is the blank, and given targets."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import ctc_loss
+
+from benchmarks.contest import Case, Contestant, Family
+
+
+def _targets(logits: Tensor) -> Tensor:
+    """A target of a fifth of the frames for each item, the same in every process."""
+    batch, frames, labels = logits.shape
+    return torch.randint(1, labels, (batch, frames // 5), generator=torch.Generator().manual_seed(0))
+
+
+def strukt_log_partition(logits: Tensor) -> Tensor:
+    from strukt.distributions import CTC
+
+    return CTC(logits.log_softmax(-1), _targets(logits)).log_partition
+
+
+def strukt_mode(logits: Tensor) -> Tensor:
+    from strukt.distributions import CTC
+
+    return CTC(logits.log_softmax(-1), _targets(logits)).mode
+
+
+def torch_log_partition(logits: Tensor) -> Tensor:
+    batch, frames, _ = logits.shape
+    targets = _targets(logits)
+    lengths = torch.full((batch,), frames), torch.full((batch,), targets.shape[1])
+    return -ctc_loss(logits.log_softmax(-1).transpose(0, 1), targets, *lengths, reduction="none")
+
+
+def score(logits: Tensor, frames: Tensor) -> Tensor:
+    """Score of labels of frames `(batch, frames)`, in float64."""
+    return logits.double().log_softmax(-1).gather(-1, frames[..., None]).squeeze(-1).sum(-1)
+
+
+def case(batch: int, frames: int, labels: int) -> Case:
+    states = 2 * (frames // 5) + 1
+    return Case(f"{batch}x{frames}x{labels}", ((batch, frames, labels),), chart=batch * frames * states)
+
+
+FAMILY = Family(
+    name="ctc",
+    title="CTC (batch x frames x labels), targets of a fifth of the frames",
+    cases=(case(16, 200, 32), case(16, 1000, 32)),
+    warm_up=case(2, 10, 3),
+    contestants=(
+        Contestant("strukt", strukt_log_partition, strukt_mode),
+        Contestant("torch", torch_log_partition),
+    ),
+    score=score,
+)
