@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import torch
 
@@ -43,27 +43,41 @@ def tables(family: Family, rounds: int, threads: int) -> Iterator[str]:
         yield accuracy_table(family, checks)
 
 
+def report(families: Sequence[str], rounds: int, threads: int | None, output: str | None) -> int:
+    """Measures and prints; exit code 1 if a result is wrong.
+
+    Args:
+        families: Names out of `FAMILIES`.
+        rounds: Turns of each library at each operation.
+        threads: Of each library; all cores if None.
+        output: A page whose section 'peers' is replaced.
+    """
+    threads = threads or torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        require_section("peers", output)
+        heading = machine(threads)
+        measured = [text for name in families for text in tables(FAMILIES[name], rounds, threads)]
+        publish("\n\n".join([heading, *measured]), "peers", output)
+    except (WrongResultError, PageError) as error:
+        print(f"nothing reported: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
 def main() -> None:
-    """Parses the command line, measures, prints; exit code 1 if a result is wrong."""
+    """Parses the command line and reports."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
     parser.add_argument("families", nargs="*", metavar="FAMILY", help=f"{', '.join(FAMILIES)}; default all")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each library at each operation")
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="of each library")
+    parser.add_argument("--threads", type=int, help="of each library; all cores if not given")
     parser.add_argument("--output", help="page whose section 'peers' is replaced")
     arguments = parser.parse_args()
     if unknown := set(arguments.families) - set(FAMILIES):
         parser.error(f"unknown family {', '.join(sorted(unknown))}; there are {', '.join(FAMILIES)}")
     if arguments.rounds < 1:
         parser.error("--rounds must be at least 1")
-    torch.set_num_threads(arguments.threads)
-    try:
-        require_section("peers", arguments.output)
-        chosen = [FAMILIES[name] for name in arguments.families or FAMILIES]
-        heading = machine(arguments.threads)
-        measured = [text for family in chosen for text in tables(family, arguments.rounds, arguments.threads)]
-        publish("\n\n".join([heading, *measured]), "peers", arguments.output)
-    except (WrongResultError, PageError) as error:
-        sys.exit(f"nothing reported: {error}")
+    sys.exit(report(arguments.families or list(FAMILIES), arguments.rounds, arguments.threads, arguments.output))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Long inputs in single precision: right to 1e-5 against double precision, nothing overflows, nothing is negative."""
+"""Long inputs in single precision: right to 1e-5 against double precision, finite, and never negative."""
 
 import pytest
 import torch

@@ -21,6 +21,7 @@ COMMANDS = {
     "predict": "annotate text with a model",
     "check": "say what is wrong with a corpus, and what is in it",
     "show": "draw what a model makes of a sentence",
+    "benchmark": "measure strukt and its peers side by side",
     "doctor": "say what is installed, and check every kernel",
 }
 """Every command and what it does; its module is `strukt.cli.<command>`."""
@@ -91,7 +92,7 @@ def dispatch(arguments: Sequence[str]) -> int:
 
 def help_text() -> str:
     """What `strukt --help` prints."""
-    commands = "\n".join(f"  {name:<10}{summary}" for name, summary in COMMANDS.items())
+    commands = "\n".join(f"  {name:<11}{summary}" for name, summary in COMMANDS.items())
     return f"""\
 usage: strukt COMMAND ...
 

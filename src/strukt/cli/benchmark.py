@@ -1,0 +1,46 @@
+"""`strukt benchmark`: strukt and its peers side by side, from a checkout of the repository."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import strukt
+from strukt.cli.console import UsageError
+from strukt.cli.options import Parser
+
+CHECKOUT = Path(strukt.__file__).resolve().parents[2]
+GROUPS = ("exact",)
+
+
+def run(arguments: list[str]) -> int:
+    """Prints the tables as they are measured; 1 if some library's result is wrong.
+
+    Raises:
+        UsageError: strukt does not run from a checkout, or there is no such family.
+    """
+    options = _parser().parse(arguments)
+    if options.rounds < 1:
+        raise UsageError(f"--rounds is {options.rounds}; expected at least 1")
+    if not (CHECKOUT / "benchmarks" / "run.py").is_file():
+        raise UsageError(
+            "the benchmarks are not part of the installed package: clone the repository, and run "
+            "`python -m benchmarks.setup` in it, which makes an environment with the peers"
+        )
+    sys.path.insert(0, str(CHECKOUT))
+    benchmarks = import_module("benchmarks.run")
+    chosen = list(benchmarks.FAMILIES) if options.family in GROUPS else [options.family]
+    if unknown := set(chosen) - set(benchmarks.FAMILIES):
+        known = ", ".join((*GROUPS, *benchmarks.FAMILIES))
+        raise UsageError(f"unknown family {', '.join(unknown)}; expected one of {known}")
+    return int(benchmarks.report(chosen, options.rounds, options.threads, options.output))
+
+
+def _parser() -> Parser:
+    parser = Parser("benchmark", "Runs strukt and each peer that is installed on the same inputs, in turn.")
+    parser.add_argument("family", metavar="FAMILY", help="exact for all structures, or one: chain, ctc, ...")
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each library at each operation")
+    parser.add_argument("--threads", type=int, help="of each library; all cores if not given")
+    parser.add_argument("--output", help="page whose section 'peers' is replaced")
+    return parser

@@ -1,0 +1,49 @@
+"""The command finds the programs of the repository, and says so where there are none."""
+
+import sys
+
+import pytest
+
+from strukt.cli import benchmark
+from strukt.cli.main import main
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """What the benchmarks are asked to measure, in place of minutes of measuring."""
+    monkeypatch.syspath_prepend(str(benchmark.CHECKOUT))
+    from benchmarks import run
+
+    asked = []
+    monkeypatch.setattr(run, "report", lambda *arguments: asked.append(arguments) or 0)
+    return asked
+
+
+def test_exact_means_every_family(measured):
+    from benchmarks.run import FAMILIES
+
+    assert main(["benchmark", "exact", "--rounds", "2", "--threads", "1"]) == 0
+    assert measured == [(list(FAMILIES), 2, 1, None)]
+
+
+def test_one_family(measured):
+    assert main(["benchmark", "chain", "--output", "page.md"]) == 0
+    assert measured == [(["chain"], 5, None, "page.md")]
+
+
+def test_an_unknown_family_is_refused(capsys, measured):
+    assert main(["benchmark", "cahin"]) == 2
+    assert "unknown family cahin; expected one of exact, chain, " in capsys.readouterr().err
+    assert not measured
+
+
+def test_an_installed_package_has_no_benchmarks(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(benchmark, "CHECKOUT", tmp_path)
+    assert main(["benchmark", "exact"]) == 2
+    assert "clone the repository" in capsys.readouterr().err
+    assert str(tmp_path) not in sys.path
+
+
+def test_no_rounds_are_refused(capsys):
+    assert main(["benchmark", "exact", "--rounds", "0"]) == 2
+    assert "rounds" in capsys.readouterr().err
