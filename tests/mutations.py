@@ -196,7 +196,6 @@ MUTATIONS = [
     ),
     semi_markov_kernel("range(max(length - k + 1, 0), n)", "range(length, n)", "cpu_probability"),
     semi_markov_kernel("1.0 / _sum(ended[length])", "1.0", "cpu_probability"),
-    semi_markov_kernel("if ended[0, j] > 0.0 else 0.0", "", "cpu_probability"),
     semi_markov_kernel("ended[end, j] -= top", "ended[end, j] -= 0.0", "cpu_log"),
     semi_markov_kernel("onward[length, :] = -log_sum", "onward[length, :] = log_sum", "cpu_log"),
     semi_markov_kernel(

@@ -117,8 +117,10 @@ def test_a_shared_transition_has_marginals_for_each_item(backend):
     assert torch.allclose(together[1], alone)
 
 
-def test_one_number_scores_all_pairs_alike(backend):
-    segments, number = normal(2, 7, 3, 4), torch.tensor([[-0.7]], dtype=torch.float64, requires_grad=True)
+@pytest.mark.parametrize("scale", [1.0, 300.0])
+def test_one_number_scores_all_pairs_alike(backend, scale):
+    segments = scale * normal(2, 7, 3, 4)
+    number = torch.tensor([[-0.7 * scale]], dtype=torch.float64, requires_grad=True)
     one, every = SemiMarkov(segments, number), SemiMarkov(segments, number.expand(4, 4))
     none, zeros = SemiMarkov(segments), SemiMarkov(segments, torch.zeros(4, 4))
     for short, full in ((one, every), (none, zeros)):

@@ -143,13 +143,28 @@ def test_unlikely_transitions(on, penalty):
     compare(on, segments, transition[0], each)
 
 
-def test_a_scale_that_only_an_unlikely_label_would_give(on):
-    """The largest weight at a position may stand where almost nothing arrives."""
+NEVER = -torch.inf
+
+
+def test_a_large_weight_where_almost_nothing_arrives_is_lost(on):
+    """Weights are relative to the largest, so that those that matter would be too small."""
     segments, each = normal(1, 12, 2, 2), torch.tensor([12])
-    segments[0, 5, :, 1] += 400
-    segments[0, :5, :, 1] -= 80
-    never = torch.full((2, 2), -torch.inf, dtype=torch.float64).fill_diagonal_(0.0)
-    compare(on, segments, never, each)
+    transition = torch.tensor([[[0.0, NEVER], [0.0, -200.0]]], dtype=torch.float64)
+    segments[0, 0, :, 1] -= 200
+    segments[0, 1:, :, 1] = NEVER
+    assert spaces(segments, transition, each) == [1]
+    segments[0, 1, 0, 1] = 450
+    assert spaces(segments, transition, each) == [2]
+    compare(on, segments, transition[0], each)
+
+
+def test_a_large_weight_where_nothing_arrives_is_left_out(on):
+    segments, each = normal(1, 12, 2, 2), torch.tensor([12])
+    segments[0, 0, :, 1] = NEVER
+    segments[0, 1:, :, 1] += 1000
+    transition = torch.tensor([[[0.0, NEVER], [0.0, 0.0]]], dtype=torch.float64)
+    assert spaces(segments, transition, each) == [1]
+    compare(on, segments, transition[0], each)
 
 
 def test_positions_where_no_segment_can_end_are_passed_over(on):

@@ -65,7 +65,8 @@ def _sum(values: Array) -> float:
 def _normalise(values: Array, tops: Array, top: float) -> float:
     """Divide exp(top) times the values by a power of e that is near their sum.
 
-    Gives the exponent, a whole number; NaN if a value that is not nothing could be lost.
+    Gives the exponent, a whole number; NaN if a value that is not nothing could be lost, or was, because almost
+    nothing arrives where the largest weight is.
     """
     mass = _sum(values)
     if mass < TINY:
@@ -80,12 +81,12 @@ def _normalise(values: Array, tops: Array, top: float) -> float:
 
 
 @kernel
-def _enter(ended: Array, matrix: Array, entered: Array) -> None:
-    """What may start at a position from what ends there, both ``(1, c)``."""
+def _through(given: Array, matrix: Array, out: Array) -> None:
+    """The product of a row ``(1, c)`` with a matrix, or with a number that stands for all pairs of labels."""
     if matrix.shape[0] == 1:
-        entered[0, :] = matrix[0, 0] * _sum(ended[0])
+        out[0, :] = matrix[0, 0] * _sum(given[0])
     else:
-        multiply(ended, matrix, entered)
+        multiply(given, matrix, out)
 
 
 @kernel
@@ -123,7 +124,7 @@ def _forward_item(
             if np.isnan(base):
                 return np.nan
         scales[end] = base
-        _enter(ended[end : end + 1], matrix, entered[end : end + 1])
+        _through(ended[end : end + 1], matrix, entered[end : end + 1])
     total = _sum(ended[length])
     return base + np.log(total) if total > 0.0 else -np.inf
 
@@ -151,8 +152,9 @@ def forward(
 
 
 @kernel
-def _weigh_starts(segments: Array, start: int, durations: int, entered: Array, scales: Array, shift: float,
-    logs: Array) -> None:  # fmt: skip
+def _weigh_starts(
+    segments: Array, start: int, durations: int, entered: Array, scales: Array, shift: float, logs: Array
+) -> None:
     """Log-weights of the segments that start at a position, relative to the scales of both ends."""
     c = segments.shape[2]
     for d in range(durations):
@@ -160,18 +162,6 @@ def _weigh_starts(segments: Array, start: int, durations: int, entered: Array, s
         for j in range(c):
             log = segments[start, d, j] + change
             logs[d * c + j] = log if entered[start, j] > 0.0 else -np.inf
-
-
-@kernel
-def _leave(flow: Array, transposed: Array, ended: Array, onward: Array) -> None:
-    """What follows a segment of each label from what follows by the label of the next, all ``(1, c)``."""
-    c = flow.shape[1]
-    if transposed.shape[0] == 1:
-        onward[0, :] = transposed[0, 0] * _sum(flow[0])
-    else:
-        multiply(flow, transposed, onward)
-    for j in range(c):
-        onward[0, j] = onward[0, j] if ended[0, j] > 0.0 else 0.0
 
 
 @kernel
@@ -200,8 +190,7 @@ def _backward_item(
                 flow[start, j] += rest
                 marginals[start, d, j] = weight * entered[start, j] * rest
         if start > 0:
-            row = slice(start, start + 1)
-            _leave(flow[row], transposed, ended[row], onward[row])
+            _through(flow[start : start + 1], transposed, onward[start : start + 1])
     _add_pairs(ended[1:length], flow[1:length], transposed, weight, pairs)
 
 
@@ -223,6 +212,7 @@ def _add_pairs(ended: Array, flow: Array, transposed: Array, weight: float, pair
 
 @kernel
 def _clear_padding(marginals: Array, length: int) -> None:
+    """Zeros for the segments that reach beyond the length."""
     n, k, _ = marginals.shape
     for start in range(max(length - k + 1, 0), n):
         marginals[start, max(length - start, 0) :] = 0.0
@@ -244,9 +234,17 @@ def backward(
         _clear_padding(marginals[b], n if space != EMPTY else 0)
         if space == PROBABILITY:
             _backward_item(
-                segments[b], matrices[group], tops[group], n, weights[b], entered, ended, scales, marginals[b],
+                segments[b],
+                matrices[group],
+                tops[group],
+                n,
+                weights[b],
+                entered,
+                ended,
+                scales,
+                marginals[b],
                 pairs[slot, group],
-            )  # fmt: skip
+            )
         elif space == LOG:
             cpu_log.backward_item(
                 segments[b],
