@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from strukt.distributions import (
+        BinaryCRF,
         LinearChain,
+        Matching,
         NonProjectiveTree,
         ProjectiveTree,
         SpanTree,
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
     from strukt.train.bundle import load
 
 _HOMES = {
+    "BinaryCRF": "strukt.distributions",
     "LinearChain": "strukt.distributions",
+    "Matching": "strukt.distributions",
     "NonProjectiveTree": "strukt.distributions",
     "ProjectiveTree": "strukt.distributions",
     "SpanTree": "strukt.distributions",
@@ -39,9 +43,11 @@ _HOMES = {
 }
 
 __all__ = [
+    "BinaryCRF",
     "DataError",
     "InfeasibleError",
     "LinearChain",
+    "Matching",
     "MissingExtraError",
     "NonProjectiveTree",
     "ProjectiveTree",

@@ -1,8 +1,18 @@
 """Structures as ``torch.distributions``: one file for each family."""
 
+from strukt.distributions.binary import BinaryCRF
 from strukt.distributions.chain import LinearChain
 from strukt.distributions.constituency import SpanTree
 from strukt.distributions.dependency import NonProjectiveTree, ProjectiveTree
 from strukt.distributions.distribution import StructuredDistribution
+from strukt.distributions.matching import Matching
 
-__all__ = ["LinearChain", "NonProjectiveTree", "ProjectiveTree", "SpanTree", "StructuredDistribution"]
+__all__ = [
+    "BinaryCRF",
+    "LinearChain",
+    "Matching",
+    "NonProjectiveTree",
+    "ProjectiveTree",
+    "SpanTree",
+    "StructuredDistribution",
+]

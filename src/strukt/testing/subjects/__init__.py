@@ -1,5 +1,11 @@
 """strukt's own structures, as subjects of the conformance suite: a new structure is entered here."""
 
-from strukt.testing.subjects import chains, constituency, dependency
+from strukt.testing.subjects import binary, chains, constituency, dependency, matchings
 
-STRUCTURES = (*chains.SUBJECTS, *dependency.SUBJECTS, *constituency.SUBJECTS)
+STRUCTURES = (
+    *chains.SUBJECTS,
+    *dependency.SUBJECTS,
+    *constituency.SUBJECTS,
+    *binary.SUBJECTS,
+    *matchings.SUBJECTS,
+)
