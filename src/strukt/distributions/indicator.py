@@ -47,7 +47,7 @@ class IndicatorStructure(StructuredDistribution, abc.ABC):
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
         kind: Any = type(self)
-        made = kind(*scores[:-1], lengths, validate_args=False)
+        made = kind(*scores[:-1], lengths, *constants, validate_args=False)
         made.scores = scores
         return made  # type: ignore[no-any-return]
 

@@ -35,7 +35,9 @@ class Enumeration:
 
     def cross_entropy(self, scores: Scores, other: Scores, lengths: Tensor) -> Tensor:
         """``(batch,)`` in nats: -E[log q] of the distribution q of ``other`` under that of ``scores``."""
-        return _total(semiring.CrossEntropy(), torch.stack([table(*scores, lengths), table(*other, lengths)]))
+        return _total(
+            semiring.CrossEntropy(), torch.stack([_table_of(scores, lengths), _table_of(other, lengths)])
+        )
 
     def best(self, *arguments: Tensor) -> tuple[Tensor, Tensor]:
         """A best event ``(batch, n)`` and its score ``(batch,)``."""
@@ -72,7 +74,7 @@ def max_marginals(*arguments: Tensor) -> Tensor:
     """The best score of a state in which each variable is 1: ``(batch, n)``; time O(n 2^n)."""
     unary, every = arguments[0], table(*arguments)
     best = [
-        every.unflatten(-1, (1 << i, 2, -1))[..., 1, :].flatten(1).amax(-1) for i in range(unary.shape[-1])
+        every.reshape(len(every), 1 << i, 2, -1)[:, :, 1].flatten(1).amax(-1) for i in range(unary.shape[-1])
     ]
     return torch.stack(best, -1) if best else torch.zeros_like(unary)
 
@@ -104,6 +106,11 @@ def table(unary: Tensor, pairwise: Tensor, absent: Tensor, lengths: Tensor) -> T
     broken = _quadratic(linear - always.to(unary.dtype), exclusive)
     allowed = broken + always.sum(-1, keepdim=True) < 0.5  # numbers of broken rules
     return torch.where(allowed, scores, NEG_INF)
+
+
+def _table_of(scores: Scores, lengths: Tensor) -> Tensor:
+    unary, pairwise, absent = scores
+    return table(unary, pairwise, absent, lengths)
 
 
 def _quadratic(linear: Tensor, pairs: Tensor) -> Tensor:

@@ -61,7 +61,7 @@ def _solve(weights: Array) -> Columns | None:
         _, columns = linear_sum_assignment(weights, maximize=True)
     except ValueError:  # what scipy calls an infeasible cost matrix
         return None
-    return columns.astype(np.int64)
+    return np.asarray(columns, np.int64)
 
 
 def _score(weights: Array, columns: Columns) -> float:

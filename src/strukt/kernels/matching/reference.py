@@ -166,7 +166,7 @@ def _by_mask(level: dict[int, Tensor], masks: list[Tensor]) -> Tensor:
 
 def _draw_row(before: Tensor, column: Tensor, matched: Tensor) -> Tensor:
     """The row that a column is matched with, n for none, given the rows matched up to it: ``(batch, count)``."""
-    batch, n = column.shape
+    n = column.shape[-1]
     bits = 1 << torch.arange(n, device=column.device)
     inside = (matched.unsqueeze(-1) & bits) > 0
     rest = torch.where(inside, matched.unsqueeze(-1) - bits, 0)
