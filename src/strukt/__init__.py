@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Matching,
         NonProjectiveTree,
         ProjectiveTree,
+        SpanningTree,
         SpanTree,
         StructuredDistribution,
     )
@@ -33,6 +34,7 @@ _HOMES = {
     "Matching": "strukt.distributions",
     "NonProjectiveTree": "strukt.distributions",
     "ProjectiveTree": "strukt.distributions",
+    "SpanningTree": "strukt.distributions",
     "SpanTree": "strukt.distributions",
     "StructuredDistribution": "strukt.distributions",
     "DataError": "strukt.errors",
@@ -52,6 +54,7 @@ __all__ = [
     "NonProjectiveTree",
     "ProjectiveTree",
     "SpanTree",
+    "SpanningTree",
     "StructuredDistribution",
     "StruktError",
     "load",

@@ -6,6 +6,7 @@ from strukt.distributions.constituency import SpanTree
 from strukt.distributions.dependency import NonProjectiveTree, ProjectiveTree
 from strukt.distributions.distribution import StructuredDistribution
 from strukt.distributions.matching import Matching
+from strukt.distributions.spanning import SpanningTree
 
 __all__ = [
     "BinaryCRF",
@@ -14,5 +15,6 @@ __all__ = [
     "NonProjectiveTree",
     "ProjectiveTree",
     "SpanTree",
+    "SpanningTree",
     "StructuredDistribution",
 ]

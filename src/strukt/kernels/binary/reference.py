@@ -73,9 +73,11 @@ REFERENCE = Enumeration()
 def max_marginals(*arguments: Tensor) -> Tensor:
     """The best score of a state in which each variable is 1: ``(batch, n)``; time O(n 2^n)."""
     unary, every = arguments[0], table(*arguments)
-    best = [
-        every.reshape(len(every), 1 << i, 2, -1)[:, :, 1].flatten(1).amax(-1) for i in range(unary.shape[-1])
-    ]
+    batch, n = unary.shape
+    best = []
+    for i in range(n):
+        by_value = every.reshape(batch, 1 << i, 2, 1 << (n - 1 - i))
+        best.append(by_value[:, :, 1].flatten(1).amax(-1))
     return torch.stack(best, -1) if best else torch.zeros_like(unary)
 
 

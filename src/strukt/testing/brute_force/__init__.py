@@ -10,6 +10,16 @@ from strukt.testing.brute_force.chains import chain
 from strukt.testing.brute_force.constituency import span_tree
 from strukt.testing.brute_force.dependency import non_projective_tree, projective_tree
 from strukt.testing.brute_force.matchings import matching
+from strukt.testing.brute_force.spanning import spanning_tree
 from strukt.testing.brute_force.table import Table
 
-__all__ = ["Table", "binary", "chain", "matching", "non_projective_tree", "projective_tree", "span_tree"]
+__all__ = [
+    "Table",
+    "binary",
+    "chain",
+    "matching",
+    "non_projective_tree",
+    "projective_tree",
+    "span_tree",
+    "spanning_tree",
+]

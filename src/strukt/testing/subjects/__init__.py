@@ -1,6 +1,6 @@
 """strukt's own structures, as subjects of the conformance suite: a new structure is entered here."""
 
-from strukt.testing.subjects import binary, chains, constituency, dependency, matchings
+from strukt.testing.subjects import binary, chains, constituency, dependency, matchings, spanning
 
 STRUCTURES = (
     *chains.SUBJECTS,
@@ -8,4 +8,5 @@ STRUCTURES = (
     *constituency.SUBJECTS,
     *binary.SUBJECTS,
     *matchings.SUBJECTS,
+    *spanning.SUBJECTS,
 )
