@@ -54,7 +54,9 @@ def _hitting_set(used: Tensor) -> Tensor:
     rows = used.flatten(1)
     hit = torch.zeros_like(rows[0])
     while len(rows):
-        part = rows[len(rows) // 2].nonzero()[-1]
+        counts = rows.sum(1)
+        smallest = rows[counts == counts.min()]
+        part = smallest[len(smallest) // 2].nonzero()[-1]
         hit[part] = True
         rows = rows[~rows[:, part].any(1)]
     return hit.reshape(used.shape[1:])
