@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.mutations import CHAIN, FREE, MUTATIONS, PLANAR, SPANS, Mutation
+from tests.mutations import BINARY, CHAIN, FREE, MATCHING, MUTATIONS, PLANAR, SPANNING, SPANS, Mutation
 
 import strukt
 
@@ -33,19 +33,27 @@ FILES = (
     "distributions/test_dependency",
     "distributions/test_constituency",
     "distributions/test_chain_edges",
+    "distributions/test_binary",
+    "distributions/test_matching",
+    "distributions/test_spanning",
     "kernels/test_backends",
+    "kernels/test_spanning_backends",
 )
 MODULES = {
     CHAIN: "test_chain_edges",
     PLANAR: "test_dependency",
     FREE: "test_dependency",
     SPANS: "test_constituency",
+    BINARY: "test_binary",
+    MATCHING: "test_matching",
+    SPANNING: "test_spanning",
 }
 BACKENDS = {
     CHAIN: "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged)",
     PLANAR: "test_trees_of_any_length and 9-unchanged",
     FREE: "test_trees_of_any_length and 9-unchanged",
     SPANS: "span_trees_of_any_length and 9-unchanged",
+    SPANNING: "test_spanning_trees_of_any_size and 9-unchanged",
 }
 
 
