@@ -25,6 +25,7 @@ class Mutation:
 
 CHAIN, PLANAR, FREE, SPANS = "LinearChain", "ProjectiveTree", "NonProjectiveTree", "SpanTree"
 SEGMENTS = "SemiMarkov"
+BINARY, MATCHING, SPANNING = "BinaryCRF", "Matching", "SpanningTree"
 
 
 def chain_kernel(right: str, wrong: str, file: str, count: int = 1) -> Mutation:
@@ -75,7 +76,7 @@ MUTATIONS = [
     reference("eisner/reference", "n - width, shift=1", "n - width, shift=0", PLANAR),
     reference("eisner/reference", "[0] if single_root", "[last] if single_root", PLANAR),
     reference("matrix_tree/reference", "weights[:, :k, k + 1, None]", "weights[:, :k, k, None]", FREE),
-    reference("matrix_tree/reference", "total_order == allowed", "total_order >= allowed", FREE),
+    reference("matrix_tree/reference", "order == wanted", "order >= wanted", FREE),
     reference("matrix_tree/reference", "total - expected)", "total + expected)", FREE),
     chain_kernel("TINY = 1e-100", "TINY = 0.0", "cpu_probability"),
     chain_kernel("z * matrix[i + 7, j]", "z * matrix[i + 6, j]", "cpu_probability"),
@@ -229,6 +230,28 @@ MUTATIONS = [
     distribution("dependency", "(roots == 1)", "(roots >= 1)", FREE),
     distribution("dependency", "& ~crossing", "", PLANAR),
     distribution("dependency", "range(heads.shape[-1].bit_length())", "range(1)", FREE),
+    reference("binary/reference", "0.5 * (pairwise + pairwise.mT)", "0.5 * pairwise", BINARY),
+    reference("binary/reference", "linear - always.to(unary.dtype)", "linear", BINARY),
+    reference("binary/reference", "by_value[:, :, 1]", "by_value[:, :, 0]", BINARY),
+    reference("binary/reference", "[:, :half, half:] @ right.T", "[:, :half, half:] @ right.T * 0.5", BINARY),
+    reference("matching/reference", "(m - lengths + 1)", "(m - lengths)", MATCHING),
+    reference("matching/reference", "matched - (1 << row)", "matched", MATCHING),
+    reference("matching/reference", "1 << rows)] - smaller", "1 << rows)] - first", MATCHING),
+    reference("matching/assignment", "(-(score + gain)", "(-gain", MATCHING),
+    reference("matching/assignment", "(*closed, columns[row]) if", "(columns[row],) if", MATCHING),
+    reference("matching/assignment", "range(len(columns), -1, -1)", "range(len(columns) + 1)", MATCHING),
+    reference("matching/assignment", "[owner, :n].T", "[owner, :n].T * 0", MATCHING),
+    reference("spanning/reference", "(1 - required)", "(0 * required)", SPANNING),
+    reference("spanning/reference", "lengths - _count(required)", "lengths", SPANNING),
+    reference("spanning/arcs", "(upper + upper.mT)[:, 1:]", "upper.mT[:, 1:]", SPANNING),
+    reference("spanning/trees", "fixed[rank, :place] = True", "pass", SPANNING),
+    reference("spanning/trees", "closed[rank] = closed[source]", "pass", SPANNING),
+    reference("spanning/trees", "if required[u, v] != required[x, y]:", "if False:", SPANNING),
+    reference("spanning/trees", "min(lowest[u, old], own)", "own", SPANNING),
+    Mutation("kernels/spanning/cpu.py", "from_arcs(found, ", "from_arcs(2 * found, ", SPANNING),
+    Mutation("distributions/indicator.py", "forbidden=known & ~used", "forbidden=~used", BINARY, "reference"),
+    Mutation("distributions/spanning.py", "& complete & self", "& self", SPANNING, "reference"),
+    Mutation("distributions/matching.py", "& alone", "", MATCHING, "reference"),
     Mutation("inference/sparsemap.py", "best(main - point)", "best(main + point)", CHAIN),
     Mutation("inference/sparsemap.py", "right = torch.cat([scores", "right = torch.cat([-scores", CHAIN),
 ]

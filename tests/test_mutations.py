@@ -7,7 +7,18 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.mutations import CHAIN, FREE, MUTATIONS, PLANAR, SEGMENTS, SPANS, Mutation
+from tests.mutations import (
+    BINARY,
+    CHAIN,
+    FREE,
+    MATCHING,
+    MUTATIONS,
+    PLANAR,
+    SEGMENTS,
+    SPANNING,
+    SPANS,
+    Mutation,
+)
 
 import strukt
 
@@ -37,6 +48,10 @@ FILES = (
     "distributions/test_segmentation",
     "kernels/test_backends",
     "kernels/test_semi_markov_backends",
+    "distributions/test_binary",
+    "distributions/test_matching",
+    "distributions/test_spanning",
+    "kernels/test_spanning_backends",
 )
 MODULES = {
     CHAIN: "test_chain_edges",
@@ -44,6 +59,9 @@ MODULES = {
     FREE: "test_dependency",
     SPANS: "test_constituency",
     SEGMENTS: "test_segmentation",
+    BINARY: "test_binary",
+    MATCHING: "test_matching",
+    SPANNING: "test_spanning",
 }
 BACKENDS = {
     CHAIN: "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged)",
@@ -52,6 +70,7 @@ BACKENDS = {
     SPANS: "span_trees_of_any_length and 9-unchanged",
     SEGMENTS: "test_semi_markov_backends and "
     "(33-unchanged or in_groups or lost or left_out or unlikely or passed_over or one_segment)",
+    SPANNING: "test_spanning_trees_of_any_size and 9-unchanged",
 }
 
 

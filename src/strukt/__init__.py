@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from strukt.distributions import (
+        BinaryCRF,
         BitSpanTree,
         LinearChain,
+        Matching,
         NonProjectiveTree,
         ProjectiveTree,
         SemiMarkov,
+        SpanningTree,
         SpanTree,
         StructuredDistribution,
     )
@@ -28,12 +31,15 @@ if TYPE_CHECKING:
     from strukt.train.bundle import load
 
 _HOMES = {
+    "BinaryCRF": "strukt.distributions",
     "BitSpanTree": "strukt.distributions",
     "LinearChain": "strukt.distributions",
+    "Matching": "strukt.distributions",
     "NonProjectiveTree": "strukt.distributions",
     "ProjectiveTree": "strukt.distributions",
     "SemiMarkov": "strukt.distributions",
     "SpanTree": "strukt.distributions",
+    "SpanningTree": "strukt.distributions",
     "StructuredDistribution": "strukt.distributions",
     "DataError": "strukt.errors",
     "InfeasibleError": "strukt.errors",
@@ -43,15 +49,18 @@ _HOMES = {
 }
 
 __all__ = [
+    "BinaryCRF",
     "BitSpanTree",
     "DataError",
     "InfeasibleError",
     "LinearChain",
+    "Matching",
     "MissingExtraError",
     "NonProjectiveTree",
     "ProjectiveTree",
     "SemiMarkov",
     "SpanTree",
+    "SpanningTree",
     "StructuredDistribution",
     "StruktError",
     "load",

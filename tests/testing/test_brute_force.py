@@ -41,6 +41,43 @@ def test_the_two_kinds_of_trees_of_three_words_differ_in_crossing_arcs():
     assert every - projective == {(3, 0, 2), (2, 0, 1)}
 
 
+@pytest.mark.parametrize("n", range(6))
+def test_numbers_of_matchings_are_falling_factorials(n):
+    table = brute_force.matching(n, torch.zeros(5, 6))
+    assert len(torch.unique(table.events, dim=0)) == len(table.events) == math.perm(6, n)
+
+
+@pytest.mark.parametrize(("n", "count"), [(0, 1), (1, 1), (2, 1), (3, 3), (4, 16), (5, 125)])
+def test_numbers_of_spanning_trees_are_cayleys(n, count):
+    table = brute_force.spanning_tree(n, torch.zeros(5, 5))
+    assert len(torch.unique(table.events, dim=0)) == len(table.events) == count
+    assert (table.parts.flatten(1).sum(1) == max(n - 1, 0)).all()
+
+
+def test_binary_vectors_are_scored_by_ones_and_pairs_by_hand():
+    pairwise = torch.tensor([[99.0, 10.0, 20.0], [30.0, 99.0, 40.0], [60.0, 80.0, 99.0]])
+    table = brute_force.binary(3, torch.tensor([1.0, 2.0, 4.0]), pairwise)
+    scores = {tuple(e): s for e, s in zip(table.events.tolist(), table.scores.tolist(), strict=True)}
+    assert len(scores) == 8
+    assert scores[0, 0, 0] == 0
+    assert scores[0, 1, 0] == 2
+    assert scores[1, 1, 0] == 3 + 20
+    assert scores[1, 1, 1] == 7 + 20 + 40 + 60
+    given = brute_force.binary(3, torch.zeros(3), torch.zeros(3, 3), required=(0, 2))
+    assert given.permitted.events.tolist() == [[1, 0, 1], [1, 1, 1]]
+
+
+def test_scores_of_matchings_and_spanning_trees_by_hand():
+    scores = torch.tensor([[1.0, 2.0], [4.0, 8.0]])
+    matchings = brute_force.matching(2, scores)
+    assert dict(zip(map(tuple, matchings.events.tolist()), matchings.scores.tolist(), strict=True)) == {
+        (0, 1): 9.0,
+        (1, 0): 6.0,
+    }
+    edges = torch.tensor([[99.0, 1.0, 2.0], [99.0, 99.0, 4.0], [99.0, 99.0, 99.0]])
+    assert sorted(brute_force.spanning_tree(3, edges).scores.tolist()) == [3.0, 5.0, 6.0]
+
+
 def test_padding_is_minus_one_and_has_no_parts():
     for table in (
         brute_force.chain(2, torch.zeros(4, 3), torch.zeros(3, 3)),

@@ -10,7 +10,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree, SemiMarkov, SpanTree
+from strukt.distributions import (
+    LinearChain,
+    NonProjectiveTree,
+    ProjectiveTree,
+    SemiMarkov,
+    SpanningTree,
+    SpanTree,
+)
 
 TOLERANCE = 1e-9
 """Largest relative difference, in float64."""
@@ -52,6 +59,10 @@ def _labelled_spans(scores: Callable[..., Tensor], lengths: Tensor) -> SpanTree:
     return SpanTree(scores(len(LENGTHS), max(LENGTHS) + 1, max(LENGTHS) + 1, 3), lengths)
 
 
+def _spanning(scores: Callable[..., Tensor], lengths: Tensor) -> SpanningTree:
+    return SpanningTree(scores(len(LENGTHS), max(LENGTHS), max(LENGTHS)), lengths)
+
+
 STRUCTURES: dict[str, Callable[[Callable[..., Tensor], Tensor], Any]] = {
     "LinearChain, shared transitions": _chain,
     "LinearChain, transitions per step": _steps,
@@ -61,6 +72,7 @@ STRUCTURES: dict[str, Callable[[Callable[..., Tensor], Tensor], Any]] = {
     "ProjectiveTree": _projective,
     "SpanTree": _spans,
     "SpanTree, labelled": _labelled_spans,
+    "SpanningTree": _spanning,
 }
 
 

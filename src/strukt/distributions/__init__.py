@@ -1,18 +1,24 @@
 """Structures as ``torch.distributions``: one file for each family."""
 
+from strukt.distributions.binary import BinaryCRF
 from strukt.distributions.bits import BitSpanTree
 from strukt.distributions.chain import LinearChain
 from strukt.distributions.constituency import SpanTree
 from strukt.distributions.dependency import NonProjectiveTree, ProjectiveTree
 from strukt.distributions.distribution import StructuredDistribution
+from strukt.distributions.matching import Matching
 from strukt.distributions.segmentation import SemiMarkov
+from strukt.distributions.spanning import SpanningTree
 
 __all__ = [
+    "BinaryCRF",
     "BitSpanTree",
     "LinearChain",
+    "Matching",
     "NonProjectiveTree",
     "ProjectiveTree",
     "SemiMarkov",
     "SpanTree",
+    "SpanningTree",
     "StructuredDistribution",
 ]

@@ -228,9 +228,14 @@ class StructuredDistribution(ScoredStructures, abc.ABC):
             lambda required, forbidden: flat.condition(required, forbidden).log_partition,
             draw,
             flat.to_parts,
+            flat._telling,
             self.scores[0].device,
         )
         return self._to_batch(found)
+
+    def _telling(self, used: Tensor) -> Tensor:
+        """Of a structure the parts by which all others differ from it: all that it uses, unless one uses more."""
+        return used
 
     # Random scores.
 

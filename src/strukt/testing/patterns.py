@@ -20,8 +20,11 @@ def fill(case: Case, masks: Sequence[Tensor], value: float) -> Case:
 
 
 def one_row(table: Table) -> Table:
-    """Some row of a table, always the same one."""
-    return table.rows(torch.tensor([2 * len(table.events) // 3]))
+    """Some row of those with the fewest parts, always the same one: no other row is left of its parts alone."""
+    permitted = table.permitted
+    counts = permitted.parts.flatten(1).sum(1)
+    fewest = permitted.rows(counts == counts.min())
+    return fewest.rows(torch.tensor([2 * len(fewest.events) // 3]))
 
 
 def forbid_at_random(case: Case, share: float = 0.4) -> Case:
@@ -40,7 +43,7 @@ def leave_one(case: Case) -> Case:
 def leave_none(case: Case, index: tuple[int, ...]) -> Case:
     """Parts forbidden in one item until each of its structures uses one of them; others stay permitted."""
     mask = torch.zeros_like(case.scores[0], dtype=torch.bool)
-    mask[index] = _hitting_set(case.item(index).table().parts > 0)
+    mask[index] = _hitting_set(case.item(index).table().permitted.parts > 0)
     return fill(
         case, [mask, *[torch.zeros_like(score, dtype=torch.bool) for score in case.scores[1:]]], -math.inf
     )
@@ -51,7 +54,9 @@ def _hitting_set(used: Tensor) -> Tensor:
     rows = used.flatten(1)
     hit = torch.zeros_like(rows[0])
     while len(rows):
-        part = rows[len(rows) // 2].nonzero()[-1]
+        counts = rows.sum(1)
+        smallest = rows[counts == counts.min()]
+        part = smallest[len(smallest) // 2].nonzero()[-1]
         hit[part] = True
         rows = rows[~rows[:, part].any(1)]
     return hit.reshape(used.shape[1:])

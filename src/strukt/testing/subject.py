@@ -17,6 +17,10 @@ from strukt.testing.brute_force import Table
 if TYPE_CHECKING:
     from strukt.distributions.distribution import StructuredDistribution
 
+INFEASIBLE_ITEMS = "infeasible items"
+ALWAYS_FEASIBLE = frozenset({INFEASIBLE_ITEMS})
+"""What a subject lacks of which a structure may use no part at all: no forbidden part ever rules it out."""
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -32,8 +36,8 @@ class Subject:
         arguments: Name of each score argument, and its number of dimensions in one item.
         size: Positions in the largest item of a case; small enough to enumerate.
         free: Names of the score arguments whose last axis may have any size.
-        lacks: Members that raise NotImplementedError; the laws that need them are not checked. "infeasible" if
-            some structure has no parts, so that one is left whatever is forbidden.
+        lacks: Members that raise NotImplementedError; the laws that need them are not checked. And
+            `INFEASIBLE_ITEMS` for structures that are `ALWAYS_FEASIBLE`.
     """
 
     name: str

@@ -13,6 +13,7 @@ root arc is the term of order one. Orders are exact integers, so that no penalty
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -25,51 +26,82 @@ from strukt.kernels.semiring import NEG_INF, logsumexp
 NOWHERE = 1 << 20
 """The order of a weight of zero."""
 
+Load = Callable[..., tuple[Tensor, Tensor, Tensor]]
+"""``load(arcs, lengths, *options)`` gives log-weights ``(batch, n, n + 1)`` in float64, their orders, and the
+order ``(batch,)`` of the trees to sum over; there must be none of a lower order."""
 
-class MatrixTree:
-    """The reference oracles of non-projective trees; arguments are ``arcs, lengths, single_root``."""
 
-    def log_partition(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+class Elimination:
+    """Sums over the trees of one order; arguments are ``arcs, lengths, *options``."""
+
+    def __init__(self, load: Load) -> None:
+        self._load = load
+
+    def log_partition(self, arcs: Tensor, lengths: Tensor, *options: Any) -> Tensor:
         """``(batch,)``; time O(n^3), n steps one after another, computed in float64."""
-        weights, orders = _load(arcs, lengths, single_root)
-        total = weights.new_zeros(len(arcs))
-        total_order = orders.new_zeros(len(arcs))
-        for k in range(arcs.shape[1] - 1, -1, -1):
-            out, out_order = weights[:, k, : k + 1], orders[:, k, : k + 1]
-            pivot, pivot_order = _sum(out, out_order)
-            total, total_order = total + pivot, total_order + pivot_order
-            possible = pivot > NEG_INF
-            share = out - torch.where(possible, pivot, torch.zeros_like(pivot)).unsqueeze(-1)
-            share_order = out_order - torch.where(
-                possible, pivot_order, torch.zeros_like(pivot_order)
-            ).unsqueeze(-1)
-            through = weights[:, :k, k + 1, None] + share[:, None]
-            through_order = orders[:, :k, k + 1, None] + share_order[:, None]
-            weights, orders = _sum(
-                torch.stack([weights[:, :k, : k + 1], through], -1),
-                torch.stack([orders[:, :k, : k + 1], through_order], -1),
-            )
-        allowed = (lengths > 0).long() if single_root else torch.zeros_like(lengths)
-        return torch.where(total_order == allowed, total, NEG_INF).to(arcs.dtype)
+        weights, orders, wanted = self._load(arcs, lengths, *options)
+        total, order = eliminate(weights, orders)
+        return torch.where(order == wanted, total, NEG_INF).to(arcs.dtype)
+
+    def marginals(self, arcs: Tensor, lengths: Tensor, *options: Any) -> Tensor:
+        """The probability of each arc, without derivatives."""
+        weights = torch.ones(len(arcs), dtype=arcs.dtype, device=arcs.device)
+        return pull_backs(self.log_partition, (arcs,), (lengths, *options), [weights])[0][0]
+
+    def expected_surprise(self, arguments: tuple[Any, ...], others: tuple[Any, ...]) -> Tensor:
+        """``(batch,)`` in nats: -E[log q], q given by ``others``, under what ``arguments`` give.
+
+        In float64, on scores relative to the best head of each word.
+        """
+        (arcs, lengths, *options), (other_arcs, _, *other_options) = arguments, others
+        mine, theirs = (_relative(each.double(), lengths) for each in (arcs, other_arcs))
+        log_partition, pull, *_ = torch.func.vjp(
+            lambda leaf: self.log_partition(leaf, lengths, *options), mine
+        )
+        (marginals,) = pull(torch.ones_like(log_partition))
+        unused = (marginals <= 0) & (theirs == NEG_INF)
+        expected = (marginals * theirs.masked_fill(unused, 0.0)).sum((-2, -1))
+        total = self.log_partition(theirs, lengths, *other_options)
+        found = torch.where(expected == NEG_INF, torch.inf, total - expected)
+        return torch.where(log_partition == NEG_INF, torch.zeros_like(found), found).to(arcs.dtype)
+
+    def sample(self, arcs: Tensor, lengths: Tensor, *options_count: Any) -> tuple[Tensor, Tensor]:
+        """Heads ``(batch, count, n)``, one word after another given those before; time O(n^4) each.
+
+        Exact at any scale of the scores, where Wilson's walk may not end in a lifetime. The last argument is
+        the number of samples.
+        """
+        *options, count = options_count
+        batch, n, _ = arcs.shape
+        log_partition = self.log_partition(arcs, lengths, *options)
+        remaining = arcs.detach().repeat_interleave(count, 0).clone()
+        repeated, *more = (
+            value.repeat_interleave(count, 0) if isinstance(value, Tensor) else value
+            for value in (lengths, *options)
+        )
+        feasible = (log_partition > NEG_INF).repeat_interleave(count, 0)
+        heads = torch.full((batch * count, n), -1, dtype=torch.int64, device=arcs.device)
+        for m in range(n):
+            marginals = self.marginals(remaining, repeated, *more)[:, m].clamp(min=0.0)
+            drawn = feasible & (m < repeated)
+            chosen = torch.where(drawn.unsqueeze(-1), marginals, torch.ones_like(marginals)).multinomial(1)
+            heads[:, m] = torch.where(drawn, chosen.squeeze(-1), -1)
+            kept = remaining[:, m].gather(-1, chosen)
+            remaining[:, m] = torch.full_like(remaining[:, m], NEG_INF).scatter(-1, chosen, kept)
+        return heads.reshape(batch, count, n), log_partition
+
+
+class MatrixTree(Elimination):
+    """The reference oracles of non-projective trees; arguments are ``arcs, lengths, single_root``."""
 
     def entropy(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
         """``(batch,)`` in nats: the log-partition less the expected score."""
         return self.cross_entropy((arcs,), (arcs,), lengths, single_root)
 
-    def cross_entropy(self, scores: Scores, other: Scores, *lengths_options: Any) -> Tensor:
-        """``(batch,)`` in nats, in float64 on scores relative to the best head of each word."""
-        (mine,), (theirs,) = scores, other
-        lengths, _ = lengths_options
-        mine, theirs = (_relative(arcs.double(), lengths) for arcs in (mine, theirs))
-        log_partition, pull, *_ = torch.func.vjp(
-            lambda arcs: self.log_partition(arcs, *lengths_options), mine
-        )
-        (marginals,) = pull(torch.ones_like(log_partition))
-        unused = (marginals <= 0) & (theirs == NEG_INF)
-        expected = (marginals * theirs.masked_fill(unused, 0.0)).sum((-2, -1))
-        total = self.log_partition(theirs, *lengths_options)
-        found = torch.where(expected == NEG_INF, torch.inf, total - expected)
-        return torch.where(log_partition == NEG_INF, torch.zeros_like(found), found).to(scores[0].dtype)
+    def cross_entropy(self, scores: Scores, other: Scores, lengths: Tensor, single_root: bool) -> Tensor:
+        """``(batch,)`` in nats."""
+        mine, theirs = ((*each, lengths, single_root) for each in (scores, other))
+        return self.expected_surprise(mine, theirs)
 
     def best(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
         """Heads of the best tree ``(batch, n)`` and its score ``(batch,)``; time O(n^2)."""
@@ -79,46 +111,55 @@ class MatrixTree:
         """Heads of the k best trees ``(batch, k, n)`` and their scores ``(batch, k)``; time O(k n^3)."""
         return arborescence.kbest(arcs, lengths, single_root, k)
 
-    def sample(self, arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tuple[Tensor, Tensor]:
-        """Heads ``(batch, count, n)``, one word after another given those before; time O(n^4) each.
 
-        Exact at any scale of the scores, where Wilson's walk may not end in a lifetime.
-        """
-        batch, n, _ = arcs.shape
-        log_partition = self.log_partition(arcs, lengths, single_root)
-        remaining = arcs.detach().repeat_interleave(count, 0).clone()
-        repeated = lengths.repeat_interleave(count, 0)
-        feasible = (log_partition > NEG_INF).repeat_interleave(count, 0)
-        heads = torch.full((batch * count, n), -1, dtype=torch.int64, device=arcs.device)
-        for m in range(n):
-            marginals = self.marginals(remaining, repeated, single_root)[:, m].clamp(min=0.0)
-            drawn = feasible & (m < repeated)
-            chosen = torch.where(drawn.unsqueeze(-1), marginals, torch.ones_like(marginals)).multinomial(1)
-            heads[:, m] = torch.where(drawn, chosen.squeeze(-1), -1)
-            kept = remaining[:, m].gather(-1, chosen)
-            remaining[:, m] = torch.full_like(remaining[:, m], NEG_INF).scatter(-1, chosen, kept)
-        return heads.reshape(batch, count, n), log_partition
+def eliminate(weights: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
+    """Log-sum over the trees of lowest order, and that order: ``(batch,)`` each.
 
-    def marginals(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
-        """The probability of each arc, without derivatives."""
-        weights = torch.ones(len(arcs), dtype=arcs.dtype, device=arcs.device)
-        return pull_backs(self.log_partition, (arcs,), (lengths, single_root), [weights])[0][0]
+    Args:
+        weights: Log-weights ``(batch, n, n + 1)``; row k holds the heads of word k + 1, column 0 is the root.
+        orders: Their orders, `NOWHERE` for weights of zero. The order of a tree is the sum over its arcs.
+    """
+    total = weights.new_zeros(len(weights))
+    total_order = orders.new_zeros(len(weights))
+    for k in range(weights.shape[1] - 1, -1, -1):
+        out, out_order = weights[:, k, : k + 1], orders[:, k, : k + 1]
+        pivot, pivot_order = _sum(out, out_order)
+        total, total_order = total + pivot, total_order + pivot_order
+        possible = pivot > NEG_INF
+        share = out - torch.where(possible, pivot, torch.zeros_like(pivot)).unsqueeze(-1)
+        share_order = out_order - torch.where(possible, pivot_order, torch.zeros_like(pivot_order)).unsqueeze(
+            -1
+        )
+        through = weights[:, :k, k + 1, None] + share[:, None]
+        through_order = orders[:, :k, k + 1, None] + share_order[:, None]
+        weights, orders = _sum(
+            torch.stack([weights[:, :k, : k + 1], through], -1),
+            torch.stack([orders[:, :k, : k + 1], through_order], -1),
+        )
+    return total, total_order
 
 
-REFERENCE = MatrixTree()
-
-
-def _load(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
-    """Log-weights in float64 and their orders; words beyond the length hang on the root for free."""
+def padded_weights(arcs: Tensor, lengths: Tensor) -> Tensor:
+    """Log-weights in float64; words beyond the length hang on the root for free."""
     _, n, _ = arcs.shape
     index = torch.arange(n + 1, device=arcs.device)
     word = index[:n, None]
     beyond = word >= lengths[:, None, None]
     closed = (index > lengths[:, None, None]) | (index == word + 1) | (beyond & (index > 0))
-    weights = arcs.double().masked_fill(closed, NEG_INF).masked_fill(beyond & (index == 0), 0.0)
-    rooted = (index == 0) & ~beyond
+    return arcs.double().masked_fill(closed, NEG_INF).masked_fill(beyond & (index == 0), 0.0)
+
+
+def _load(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """The arcs of the root are of order one if only one may be used."""
+    weights = padded_weights(arcs, lengths)
+    words, heads = (torch.arange(size, device=arcs.device) for size in arcs.shape[1:])
+    rooted = (heads == 0) & (words.unsqueeze(-1) < lengths[:, None, None])
     orders = (rooted & single_root).long()
-    return weights, torch.where(weights == NEG_INF, NOWHERE, orders)
+    wanted = (lengths > 0).long() if single_root else torch.zeros_like(lengths)
+    return weights, torch.where(weights == NEG_INF, NOWHERE, orders), wanted
+
+
+REFERENCE = MatrixTree(_load)
 
 
 def _sum(weights: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:

@@ -5,18 +5,24 @@ scores of one item and returns a `Table`, which has the members of a distributio
 and stays differentiable in the scores.
 """
 
+from strukt.testing.brute_force.binary import binary
 from strukt.testing.brute_force.chains import chain
 from strukt.testing.brute_force.constituency import bit_span_tree, span_tree
 from strukt.testing.brute_force.dependency import non_projective_tree, projective_tree
+from strukt.testing.brute_force.matchings import matching
 from strukt.testing.brute_force.segmentation import semi_markov
+from strukt.testing.brute_force.spanning import spanning_tree
 from strukt.testing.brute_force.table import Table
 
 __all__ = [
     "Table",
+    "binary",
     "bit_span_tree",
     "chain",
+    "matching",
     "non_projective_tree",
     "projective_tree",
     "semi_markov",
     "span_tree",
+    "spanning_tree",
 ]

@@ -15,13 +15,13 @@ from strukt.testing.comparison import demand
 from strukt.testing.law import law
 from strukt.testing.operators import Operator, operators, question
 from strukt.testing.patterns import leave_none
-from strukt.testing.subject import Case, Subject
+from strukt.testing.subject import INFEASIBLE_ITEMS, Case, Subject
 
 LOST = 1
 NEIGHBOURS = [0, 2]
 
 
-@law("infeasible", "log_partition", "marginals", "max_score", "log_count")
+@law(INFEASIBLE_ITEMS, "log_partition", "marginals", "max_score", "log_count")
 def infeasible_item_has_weight_zero(subject: Subject) -> None:
     """Log-partition, best score and log-count -inf, marginals 0."""
     case = _cases(subject)[1]
@@ -35,7 +35,7 @@ def infeasible_item_has_weight_zero(subject: Subject) -> None:
     demand((distribution.marginals[LOST] == 0).all(), case, "marginals of an infeasible item are exactly 0")
 
 
-@law("infeasible")
+@law(INFEASIBLE_ITEMS)
 def infeasible_item_has_zero_derivatives(subject: Subject) -> None:
     """To second order, in every smooth operator; those of its neighbours are as if it were not there."""
     clean, lost = (case.leaves() for case in _cases(subject))
@@ -54,7 +54,7 @@ def infeasible_item_has_zero_derivatives(subject: Subject) -> None:
             _compare_derivatives(operator, (value, lost), (expected[NEIGHBOURS], clean))
 
 
-@law("infeasible", "mode", "sample", "topk")
+@law(INFEASIBLE_ITEMS, "mode", "sample", "topk")
 def infeasible_item_has_no_event(subject: Subject) -> None:
     """`mode`, `sample`, `mbr` raise InfeasibleError naming the item; `topk` gives scores -inf, events -1."""
     clean, case = _cases(subject)

@@ -39,7 +39,7 @@ def samples_have_the_right_frequencies(subject: Subject) -> None:
 def samples_are_independent(subject: Subject) -> None:
     """Of one draw after another, and of one item beside another: chi-square test of pairs."""
     pair = subject.case((), size=2, lengths=[2]).expand(2)
-    table = pair.tables[0]
+    table = pair.tables[0].permitted
     single = table.log_probs.exp()
     joint = torch.outer(single, single).flatten()
     torch.manual_seed(0)

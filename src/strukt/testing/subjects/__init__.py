@@ -1,5 +1,21 @@
 """strukt's own structures, as subjects of the conformance suite: a new structure is entered here."""
 
-from strukt.testing.subjects import chains, constituency, dependency, segmentation
+from strukt.testing.subjects import (
+    binary,
+    chains,
+    constituency,
+    dependency,
+    matchings,
+    segmentation,
+    spanning,
+)
 
-STRUCTURES = (*chains.SUBJECTS, *constituency.SUBJECTS, *dependency.SUBJECTS, *segmentation.SUBJECTS)
+STRUCTURES = (
+    *binary.SUBJECTS,
+    *chains.SUBJECTS,
+    *constituency.SUBJECTS,
+    *dependency.SUBJECTS,
+    *matchings.SUBJECTS,
+    *segmentation.SUBJECTS,
+    *spanning.SUBJECTS,
+)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from strukt.distributions import BitSpanTree, SpanTree
 from strukt.testing import brute_force
-from strukt.testing.subject import Subject
+from strukt.testing.subject import ALWAYS_FEASIBLE, Subject
 from strukt.testing.subjects.scores import LABELS, normal
 
 
@@ -50,7 +50,7 @@ SUBJECTS = (
             partial(_bits, count=count),
             {"bits": 3},
             size=size,
-            lacks=frozenset({"from_parts", "infeasible", "sample_without_replacement"}),
+            lacks=frozenset({"from_parts", "sample_without_replacement"}) | ALWAYS_FEASIBLE,
             free=frozenset({"bits"}),
         )
         for count, size in ((1, 3), (2, 2))

@@ -1,0 +1,94 @@
+"""Structures whose event says of each part whether it is used: sets of variables, sets of edges."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.distributions import arguments
+from strukt.distributions.distribution import StructuredDistribution
+from strukt.kernels import guards
+from strukt.kernels.semiring import NEG_INF
+
+MOST_PARTS = 20
+
+
+class IndicatorStructure(StructuredDistribution, abc.ABC):
+    """A structure whose events have the shape of the main scores: 1 for a part that is used, 0 for one that is
+    not, -1 where there is no part.
+
+    That a part is required cannot be said by forbidding others. Behind the score tensors of the constructor
+    stands therefore one more, ``absent``, in the shape of the main scores: -inf where the absence of the part
+    is forbidden, 0 elsewhere.
+    """
+
+    def __init__(
+        self, scores: tuple[Tensor, ...], lengths: Tensor | None, validate_args: bool | None
+    ) -> None:
+        super().__init__((*scores, torch.zeros_like(scores[0])), lengths, (), validate_args)
+
+    @property
+    @abc.abstractmethod
+    def _within(self) -> Tensor:
+        """Which entries of the main scores are parts: ``batch + parts``."""
+
+    def to_parts(self, event: Tensor) -> Tensor:
+        event = arguments.event(event, self.batch_shape, self.event_shape)
+        if self._validate_args:
+            guards.require_structures(event, self._is_indicator(event), "made of 0 and 1")
+        return self._used(event).to(self.scores[0].dtype)
+
+    def from_parts(self, parts: Tensor) -> Tensor:
+        return torch.where(self._within, (parts > 0).long(), -1)
+
+    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
+        kind: Any = type(self)
+        made = kind(*scores[:-1], lengths, *constants, validate_args=False)
+        made.scores = scores
+        return made  # type: ignore[no-any-return]
+
+    @property
+    def _required(self) -> Tensor:
+        """Which parts are required: ``batch + parts``."""
+        return (self.scores[-1] == NEG_INF) & self._within
+
+    def _used(self, event: Tensor) -> Tensor:
+        return (event > 0) & self._within
+
+    def _is_indicator(self, event: Tensor) -> Tensor:
+        """Which events are 0 or 1 at each part."""
+        right = (event == 0) | (event == 1) | ~self._within
+        return right.flatten(-len(self.event_shape)).all(-1)
+
+    def _score_of_parts(self, used: Tensor) -> Tensor:
+        """The summed main scores of used parts; -inf where a required one is missing."""
+        chosen = torch.where(used, self.scores[0], torch.zeros_like(self.scores[0]))
+        axes = len(self.event_shape)
+        lacking = (self._required & ~used).flatten(-axes).any(-1)
+        return chosen.flatten(-axes).sum(-1).masked_fill(lacking, NEG_INF)
+
+    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
+        *others, absent = self.scores
+        return *others, absent.masked_fill(required & self._within, NEG_INF)
+
+    def _telling(self, used: Tensor) -> Tensor:
+        return self._within.expand_as(used)
+
+    def _agreeing(self, event: Tensor, known: Tensor) -> Self:
+        known, used = known & self._within, self._used(event)
+        return self.condition(required=known & used, forbidden=known & ~used)
+
+    def _candidates(self) -> Tensor:
+        places = self._within.reshape(-1, *self.event_shape)[0]
+        count = int(places.sum())
+        if count > MOST_PARTS:
+            raise ValueError(f"2 to the power of {count} events are too many to enumerate")
+        values = torch.arange(1 << count, device=places.device)
+        bits = (values.unsqueeze(-1) >> torch.arange(count, device=places.device)) & 1
+        events = torch.full((len(values), *self.event_shape), -1, device=places.device)
+        events[:, places] = bits
+        return events

@@ -1,0 +1,98 @@
+"""Loopy belief propagation for binary variables in pairs.
+
+Messages are log-odds: what variable i says to j is the log of the factor by which it favours a 1 at j. Fixed
+points are stationary points of the Bethe free energy (Yedidia, Freeman and Weiss 2005); where the pairs form no
+cycle there is one, and it is exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.semiring import logsumexp
+
+
+@dataclass(frozen=True)
+class BeliefPropagation:
+    """Beliefs of binary variables.
+
+    Attributes:
+        marginals: ``batch + (n,)``, the estimated probability of each 1; differentiable.
+        pairwise_marginals: ``batch + (n, n)``, that both are 1, and on the diagonal that one is; differentiable.
+        log_partition: ``batch``, the Bethe estimate: minus the Bethe free energy; differentiable.
+        change: ``batch``, by how much the last round changed the messages, summed; 0 at a fixed point.
+    """
+
+    marginals: Tensor
+    pairwise_marginals: Tensor
+    log_partition: Tensor
+    change: Tensor
+
+
+def belief_propagation(unary: Tensor, pairwise: Tensor, iterations: int, damping: float) -> BeliefPropagation:
+    """All messages at once in each round; derivatives by unrolling.
+
+    Args:
+        unary: ``batch + (n,)``, the score of each 1; -inf for a variable that is 0.
+        pairwise: ``batch + (n, n)``, symmetric with a zero diagonal: the score of two ones; -inf if they exclude
+            each other.
+        iterations: Rounds of messages, O(n^2) time each.
+        damping: The share of its old value that a message keeps, from 0 to below 1.
+
+    Raises:
+        ValueError: If there are no iterations, or the damping is out of range.
+
+    Example:
+        >>> pair = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
+        >>> found = belief_propagation(torch.zeros(2), pair, 20, 0.0)
+        >>> found.log_partition, torch.tensor(3 + 2.71828).log()
+        (tensor(1.7437), tensor(1.7437))
+    """
+    if iterations < 1:
+        raise ValueError(f"iterations is {iterations}; expected at least 1")
+    if not 0 <= damping < 1:
+        raise ValueError(f"damping is {damping}; expected a number from 0 to below 1")
+    messages = before = torch.zeros_like(pairwise + unary.unsqueeze(-1))  # [i, j]: from i to j
+    for _ in range(iterations):
+        before = messages
+        cavity = _cavity(unary, messages)
+        heard = _log_one_plus_exp(cavity + pairwise) - _log_one_plus_exp(cavity)
+        messages = damping * messages + (1 - damping) * heard
+    cavity, field = _cavity(unary, messages), unary + messages.sum(-2)
+    joint = _joint(cavity, pairwise)
+    marginals = field.sigmoid()
+    own = torch.eye(unary.shape[-1], dtype=torch.bool, device=unary.device)
+    pairs = torch.where(own, torch.diag_embed(marginals), joint[..., 3].exp())
+    change = (messages - before).detach().abs().flatten(-2).sum(-1)
+    return BeliefPropagation(marginals, pairs, _bethe(field, cavity, pairwise), change)
+
+
+def _cavity(unary: Tensor, messages: Tensor) -> Tensor:
+    """Log-odds ``[i, j]`` of variable i without what j tells it."""
+    return (unary + messages.sum(-2)).unsqueeze(-1) - messages.mT
+
+
+def _pair_weights(cavity: Tensor, pairwise: Tensor) -> Tensor:
+    """Log-weights of the four values of each pair, on a last axis: 00, 10, 01, 11."""
+    return torch.stack([torch.zeros_like(cavity), cavity, cavity.mT, cavity + cavity.mT + pairwise], -1)
+
+
+def _joint(cavity: Tensor, pairwise: Tensor) -> Tensor:
+    weights = _pair_weights(cavity, pairwise)
+    return weights - logsumexp(weights, -1).unsqueeze(-1)
+
+
+def _bethe(field: Tensor, cavity: Tensor, pairwise: Tensor) -> Tensor:
+    """A term for each variable, less one for each pair (Mezard and Montanari 2009, chapter 14)."""
+    variables = _log_one_plus_exp(field).sum(-1)
+    alone = _log_one_plus_exp(cavity)
+    pairs = logsumexp(_pair_weights(cavity, pairwise), -1) - alone - alone.mT
+    return variables - 0.5 * pairs.flatten(-2).sum(-1)
+
+
+def _log_one_plus_exp(x: Tensor) -> Tensor:
+    """To full precision, which ``softplus`` has not above its threshold."""
+    return -torch.nn.functional.logsigmoid(-x)

@@ -1,0 +1,156 @@
+"""Fully connected binary variables by enumeration: the scores of all 2^n states in one table, in PyTorch.
+
+A state is two halves of its bits. Its score is that of each half and one bilinear term between them, so that
+the table is an outer sum and a product of small matrices: O(2^n) memory, and no list of all states.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels import semiring
+from strukt.kernels.autograd import Scores
+from strukt.kernels.semiring import NEG_INF, Semiring
+
+MOST_VARIABLES = 20
+
+
+class Enumeration:
+    """The reference oracles; arguments are ``unary, pairwise, absent, lengths``.
+
+    ``unary`` and ``absent`` are ``(batch, n)``, ``pairwise`` is ``(batch, n, n)``; those after the first may be
+    shared by consecutive items.
+    """
+
+    def log_partition(self, *arguments: Tensor) -> Tensor:
+        """``(batch,)``, differentiable any number of times; time O(2^n)."""
+        return semiring.logsumexp(table(*arguments), -1)
+
+    def entropy(self, *arguments: Tensor) -> Tensor:
+        """``(batch,)`` in nats."""
+        return _total(semiring.Entropy(), table(*arguments))
+
+    def cross_entropy(self, scores: Scores, other: Scores, lengths: Tensor) -> Tensor:
+        """``(batch,)`` in nats: -E[log q] of the distribution q of ``other`` under that of ``scores``."""
+        return _total(
+            semiring.CrossEntropy(), torch.stack([_table_of(scores, lengths), _table_of(other, lengths)])
+        )
+
+    def best(self, *arguments: Tensor) -> tuple[Tensor, Tensor]:
+        """A best event ``(batch, n)`` and its score ``(batch,)``."""
+        scores, states = table(*arguments).max(-1)
+        return _events(states, scores > NEG_INF, *arguments), scores
+
+    def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        """The k best events ``(batch, k, n)`` and their scores ``(batch, k)``; the last argument is k."""
+        *given, k = arguments
+        every = table(*given)
+        scores, states = every.topk(min(k, every.shape[-1]), -1)
+        missing = k - scores.shape[-1]
+        scores = torch.nn.functional.pad(scores, (0, missing), value=NEG_INF)
+        states = torch.nn.functional.pad(states, (0, missing))
+        return _events(states, scores > NEG_INF, *given), scores
+
+    def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        """Samples ``(batch, count, n)`` and the log-partition; the last argument is their number."""
+        *given, count = arguments
+        every = table(*given)
+        log_partition = semiring.logsumexp(every, -1)
+        cumulative = semiring.log_softmax(every.double(), -1).exp().cumsum(-1)
+        uniform = torch.rand(len(every), count, dtype=torch.float64, device=every.device)
+        drawn = torch.searchsorted(cumulative, uniform * cumulative[:, -1:], right=True)
+        states = drawn.clamp(max=every.shape[-1] - 1)
+        feasible = (log_partition > NEG_INF).unsqueeze(-1).expand_as(states)
+        return _events(states, feasible, *given), log_partition
+
+
+REFERENCE = Enumeration()
+
+
+def max_marginals(*arguments: Tensor) -> Tensor:
+    """The best score of a state in which each variable is 1: ``(batch, n)``; time O(n 2^n)."""
+    unary, every = arguments[0], table(*arguments)
+    batch, n = unary.shape
+    best = []
+    for i in range(n):
+        by_value = every.reshape(batch, 1 << i, 2, 1 << (n - 1 - i))
+        best.append(by_value[:, :, 1].flatten(1).amax(-1))
+    return torch.stack(best, -1) if best else torch.zeros_like(unary)
+
+
+def table(unary: Tensor, pairwise: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
+    """Scores ``(batch, 2^n)`` of all states, -inf for those that are forbidden.
+
+    Bits of the number of a state are its variables, the first the most significant one; variables beyond the
+    length are 0.
+    """
+    batch, n = unary.shape
+    if n > MOST_VARIABLES:
+        raise NotImplementedError(
+            f"exact inference enumerates 2^n states, and n = {n} is above {MOST_VARIABLES} (the log-partition "
+            "is #P-hard); use mean_field(...) or belief_propagation(...), which take any n"
+        )
+    within = torch.arange(n, device=unary.device) < lengths.unsqueeze(-1)
+    pairs = within.unsqueeze(-1) & within.unsqueeze(-2)
+    pairs = pairs & ~torch.eye(n, dtype=torch.bool, device=unary.device)
+    pairwise, absent = (
+        shared.repeat_interleave(batch // max(len(shared), 1), 0) for shared in (pairwise, absent)
+    )
+    pairwise = pairwise.masked_fill(~pairs, 0.0)
+    pairwise = 0.5 * (pairwise + pairwise.mT)
+    scores = _quadratic(*(_finite(score) for score in (unary.masked_fill(~within, 0.0), pairwise)))
+    never = (unary == NEG_INF) | ~within
+    always = (absent == NEG_INF) & within
+    linear, exclusive = (mask.to(unary.dtype) for mask in (never, pairwise == NEG_INF))
+    broken = _quadratic(linear - always.to(unary.dtype), exclusive)
+    allowed = broken + always.sum(-1, keepdim=True) < 0.5  # numbers of broken rules
+    return torch.where(allowed, scores, NEG_INF)
+
+
+def _table_of(scores: Scores, lengths: Tensor) -> Tensor:
+    unary, pairwise, absent = scores
+    return table(unary, pairwise, absent, lengths)
+
+
+def _quadratic(linear: Tensor, pairs: Tensor) -> Tensor:
+    """The sum of linear_i s_i + 1/2 pairs_ij s_i s_j, all finite, for each of the 2^n states: ``(batch, 2^n)``."""
+    n = linear.shape[-1]
+    half = n // 2
+    left, right = _bits(half, linear), _bits(n - half, linear)
+    own_left = _within_half(left, linear[:, :half], pairs[:, :half, :half])
+    own_right = _within_half(right, linear[:, half:], pairs[:, half:, half:])
+    between = left @ pairs[:, :half, half:] @ right.T
+    return (own_left.unsqueeze(-1) + own_right.unsqueeze(-2) + between).flatten(1)
+
+
+def _within_half(states: Tensor, linear: Tensor, pairs: Tensor) -> Tensor:
+    return linear @ states.T + 0.5 * ((states @ pairs) * states).sum(-1)
+
+
+def _bits(n: int, like: Tensor) -> Tensor:
+    """All states of n variables, ``(2^n, n)``."""
+    return _digits(torch.arange(1 << n, device=like.device), n).to(like.dtype)
+
+
+def _digits(states: Tensor, n: int) -> Tensor:
+    return (states.unsqueeze(-1) >> torch.arange(n - 1, -1, -1, device=states.device)) & 1
+
+
+def _finite(scores: Tensor) -> Tensor:
+    return torch.where(scores == NEG_INF, torch.zeros_like(scores), scores)
+
+
+def _total(ring: Semiring, scores: Tensor) -> Tensor:
+    return ring.lower(ring.sum(ring.weigh(ring.one(scores), scores), -1))
+
+
+def _events(states: Tensor, feasible: Tensor, unary: Tensor, *rest: Tensor) -> Tensor:
+    """Numbers of states ``(batch, ...)`` as events ``(batch, ..., n)``; -1 beyond the length or if infeasible."""
+    *_, lengths = rest
+    n = unary.shape[-1]
+    within = torch.arange(n, device=states.device) < lengths.unsqueeze(-1)
+    within = within.reshape(len(lengths), *(1,) * (states.dim() - 1), n)
+    return torch.where(within & feasible.unsqueeze(-1), _digits(states, n), -1)

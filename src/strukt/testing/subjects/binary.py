@@ -1,0 +1,59 @@
+"""Binary variables."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.distributions import BinaryCRF
+from strukt.testing import brute_force
+from strukt.testing.subject import ALWAYS_FEASIBLE, Subject
+from strukt.testing.subjects.scores import normal
+
+
+def _scores(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor, Tensor]:
+    pairwise = normal(generator, *batch, size, size)
+    return normal(generator, *batch, size), pairwise + pairwise.mT
+
+
+def _shared(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor, Tensor]:
+    return normal(generator, *batch, size), normal(generator, size, size)
+
+
+def _first_required(unary: Tensor, *others: Any, **options: Any) -> BinaryCRF:
+    crf = BinaryCRF(unary, *others, **options)
+    first = torch.zeros_like(unary, dtype=torch.bool)
+    first[..., 0] = True
+    given = crf.condition(required=first)
+    given._validate_args = crf._validate_args
+    return given
+
+
+SUBJECTS = (
+    Subject(
+        "BinaryCRF, pairs per item",
+        BinaryCRF,
+        brute_force.binary,
+        _scores,
+        {"unary": 1, "pairwise": 2},
+        lacks=ALWAYS_FEASIBLE,
+    ),
+    Subject(
+        "BinaryCRF, shared pairs",
+        BinaryCRF,
+        brute_force.binary,
+        _shared,
+        {"unary": 1, "pairwise": 2},
+        lacks=ALWAYS_FEASIBLE,
+    ),
+    Subject(
+        "BinaryCRF, first variable required",
+        _first_required,
+        partial(brute_force.binary, required=(0,)),
+        _scores,
+        {"unary": 1, "pairwise": 2},
+    ),
+)
