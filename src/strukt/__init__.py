@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from strukt.distributions import (
+        KSubset,
         LinearChain,
         NonProjectiveTree,
         ProjectiveTree,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from strukt.train.bundle import load
 
 _HOMES = {
+    "KSubset": "strukt.distributions",
     "LinearChain": "strukt.distributions",
     "NonProjectiveTree": "strukt.distributions",
     "ProjectiveTree": "strukt.distributions",
@@ -41,6 +43,7 @@ _HOMES = {
 __all__ = [
     "DataError",
     "InfeasibleError",
+    "KSubset",
     "LinearChain",
     "MissingExtraError",
     "NonProjectiveTree",

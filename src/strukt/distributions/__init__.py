@@ -4,5 +4,13 @@ from strukt.distributions.chain import LinearChain
 from strukt.distributions.constituency import SpanTree
 from strukt.distributions.dependency import NonProjectiveTree, ProjectiveTree
 from strukt.distributions.distribution import StructuredDistribution
+from strukt.distributions.subset import KSubset
 
-__all__ = ["LinearChain", "NonProjectiveTree", "ProjectiveTree", "SpanTree", "StructuredDistribution"]
+__all__ = [
+    "KSubset",
+    "LinearChain",
+    "NonProjectiveTree",
+    "ProjectiveTree",
+    "SpanTree",
+    "StructuredDistribution",
+]

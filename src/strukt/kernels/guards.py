@@ -61,6 +61,16 @@ def _check_structures(events: Tensor, valid: Tensor, kind: str) -> Tensor:
     return valid.clone()
 
 
+def _check_sizes(low: Tensor, high: Tensor) -> Tensor:
+    wrong = (low < 0) | (high < low)
+    if bool(wrong.any()):
+        raise ValueError(
+            f"k allows sizes from {low[wrong][0].item()} to {high[wrong][0].item()} for batch item "
+            f"{_items(wrong)}; expected 0 <= smallest <= largest"
+        )
+    return low.clone()
+
+
 def _check_equal(mine: Tensor, theirs: Tensor, name: str) -> Tensor:
     wrong = (mine != theirs).unsqueeze(-1).flatten(1).any(1)
     if bool(wrong.any()):
@@ -102,6 +112,9 @@ require_structures = _guard(
     "require_structures", "(Tensor events, Tensor valid, str kind) -> Tensor", _check_structures
 )
 """``(events, valid, kind)``: raise ValueError if some event is not valid, that is, not of this kind."""
+
+require_sizes = _guard("require_sizes", "(Tensor low, Tensor high) -> Tensor", _check_sizes)
+"""``(low, high)``, each ``(batch,)``: raise ValueError unless 0 <= low <= high."""
 
 require_equal = _guard("require_equal", "(Tensor mine, Tensor theirs, str name) -> Tensor", _check_equal)
 """``(mine, theirs, name)``, each ``(batch, ...)``: raise ValueError if they

@@ -59,7 +59,7 @@ def constant_on_a_position_only_shifts(subject: Subject) -> None:
     shift = constant_rows * torch.arange(1.0, uses.shape[-1] + 1, dtype=torch.float64)
     before = case.distribution()
     after = case.with_scores([case.scores[0] + shift[..., None], *case.scores[1:]]).distribution()
-    gain = (uses * shift).flatten(len(case.batch_shape)).sum(-1)
+    gain = (uses * shift).reshape(*case.batch_shape, -1).sum(-1)
     agree(case, "log_partition grows by the constant", after.log_partition, before.log_partition + gain)
     agree(case, "marginals do not change", after.marginals, before.marginals)
     sums = torch.where(constant_rows, before.marginals.sum(-1), 0)
