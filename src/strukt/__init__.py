@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from strukt.distributions import (
+        KDPP,
         KSubset,
         LinearChain,
         NonProjectiveTree,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from strukt.train.bundle import load
 
 _HOMES = {
+    "KDPP": "strukt.distributions",
     "KSubset": "strukt.distributions",
     "LinearChain": "strukt.distributions",
     "NonProjectiveTree": "strukt.distributions",
@@ -41,6 +43,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "KDPP",
     "DataError",
     "InfeasibleError",
     "KSubset",

@@ -25,7 +25,7 @@ class SubsetStructure(StructuredDistribution, abc.ABC):
     """Subsets as events ``batch + (n,)``: 1 for items taken, 0 for items left out, -1 for padding.
 
     The first two score tensors are those of taking each item and of leaving it out, ``batch + (n,)``; the first
-    two constants are the smallest and the largest size, ``batch``.
+    constant is the smallest size ``batch``, the last one the largest.
     """
 
     def to_parts(self, event: Tensor) -> Tensor:
@@ -38,7 +38,7 @@ class SubsetStructure(StructuredDistribution, abc.ABC):
         return torch.where(self._positions, (parts > 0).long(), -1)
 
     def is_structure(self, event: Tensor) -> Tensor:
-        low, high = self.constants[:2]
+        low, high = self.constants[0], self.constants[-1]
         size = (self._positions & (event == 1)).sum(-1)
         return self._is_binary(event) & (size >= low) & (size <= high)
 

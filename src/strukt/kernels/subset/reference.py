@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.dynamic_program import DynamicProgram
+from strukt.kernels.dynamic_program import DynamicProgram, Recursion
 from strukt.kernels.semiring import NEG_INF, Semiring
 from strukt.kernels.subset import sorting
 
@@ -79,28 +79,35 @@ def _only(allowed: Tensor, scores: Tensor) -> Tensor:
     return barred.expand(*scores.shape[:-2], *barred.shape)
 
 
-class SubsetProgram(DynamicProgram):
-    """The oracles of subsets. Events are 1 for items taken, 0 for others, -1 beyond the length."""
+class SubsetEvents(DynamicProgram):
+    """A dynamic program whose events are 1 for items taken, 0 for others, and -1 beyond the length."""
+
+    def __init__(self, recursion: Recursion, count: int) -> None:
+        super().__init__(recursion, count, _taken)
+
+    def _events(self, ring: Semiring, arguments: tuple[Any, ...], weights: list[Tensor]) -> list[Tensor]:
+        return [padded(event, arguments[self.count]) for event in super()._events(ring, arguments, weights)]
+
+
+class SubsetProgram(SubsetEvents):
+    """The oracles of subsets; the best one is found by sorting."""
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
-        """A best event ``(batch, n)`` and its score ``(batch,)``, by sorting."""
+        """A best event ``(batch, n)`` and its score ``(batch,)``; time O(n log n)."""
         with torch.no_grad():
             found = sorting.best(*arguments)
         feasible = (found.score > NEG_INF).unsqueeze(-1)
-        return _padded(torch.where(feasible, found.taken.long(), -1), arguments[2]), found.score
-
-    def _events(self, ring: Semiring, arguments: tuple[Any, ...], weights: list[Tensor]) -> list[Tensor]:
-        return [_padded(event, arguments[2]) for event in super()._events(ring, arguments, weights)]
+        return padded(torch.where(feasible, found.taken.long(), -1), arguments[self.count]), found.score
 
 
-def _padded(events: Tensor, lengths: Tensor) -> Tensor:
+def padded(events: Tensor, lengths: Tensor) -> Tensor:
+    """Events ``(batch, n)`` with -1 beyond the lengths."""
     beyond = torch.arange(events.shape[-1], device=events.device) >= lengths.unsqueeze(-1)
     return events.masked_fill(beyond, -1)
 
 
-def taken(parts: Tensor, *constants: Tensor) -> Tensor:
-    """1 for each part used, else 0."""
+def _taken(parts: Tensor, *constants: Tensor) -> Tensor:
     return (parts > 0).long()
 
 
-REFERENCE = SubsetProgram(recursion, count=2, to_events=taken)
+REFERENCE = SubsetProgram(recursion, count=2)

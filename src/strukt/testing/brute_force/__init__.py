@@ -8,7 +8,7 @@ and stays differentiable in the scores.
 from strukt.testing.brute_force.chains import chain
 from strukt.testing.brute_force.constituency import span_tree
 from strukt.testing.brute_force.dependency import non_projective_tree, projective_tree
-from strukt.testing.brute_force.subsets import k_subset
+from strukt.testing.brute_force.subsets import k_dpp, k_subset
 from strukt.testing.brute_force.table import Table
 
-__all__ = ["Table", "chain", "k_subset", "non_projective_tree", "projective_tree", "span_tree"]
+__all__ = ["Table", "chain", "k_dpp", "k_subset", "non_projective_tree", "projective_tree", "span_tree"]

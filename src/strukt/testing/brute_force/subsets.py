@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -26,6 +27,20 @@ def k_subset(length: int, scores: Tensor, omitted: Tensor | None = None, *, low:
     events, parts = _rows(subsets, length, len(scores))
     each = torch.where(events == 1, scores.double(), omitted.double())
     return Table(events, parts, each[:, :length].sum(1))
+
+
+def k_dpp(length: int, scores: Tensor, kernel: Tensor, *, k: int) -> Table:
+    """All subsets of k items of a determinantal point process, with a kernel of full rank.
+
+    Args:
+        length: Number of items in use.
+        scores: `(n,)`, a log-weight of each item.
+        kernel: `(n, n)`, symmetric and positive definite.
+        k: The size of the subsets.
+    """
+    table = k_subset(length, scores, low=k, high=k)
+    volumes = [kernel.double()[event == 1][:, event == 1].logdet() for event in table.events]
+    return replace(table, scores=table.scores + torch.stack(volumes))
 
 
 def _rows(subsets: list[tuple[int, ...]], length: int, n: int) -> tuple[Tensor, Tensor]:

@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from strukt.distributions import KSubset
+from strukt.distributions import KDPP, KSubset
 from strukt.testing import brute_force
 from strukt.testing.brute_force import Table
 from strukt.testing.subject import Subject
@@ -51,7 +51,31 @@ def _both(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tupl
     return normal(generator, *batch, size), normal(generator, size)
 
 
+def _make_dpp(scores: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None) -> KDPP:
+    kernel = _kernel(scores.shape[-1:].numel()).to(torch.promote_types(scores.dtype, torch.float32))
+    return KDPP(kernel, _smallest(lengths), lengths, scores, validate_args=validate_args)
+
+
+def _enumerate_dpp(length: int, scores: Tensor) -> Table:
+    return brute_force.k_dpp(length, scores, _kernel(len(scores)), k=min(LOW, length))
+
+
+def _kernel(n: int) -> Tensor:
+    """Items on a line, similar to their neighbours; that of fewer items is a corner of it."""
+    place = torch.arange(n, dtype=torch.float64)
+    return 0.6 ** (place - place.unsqueeze(-1)).abs()
+
+
 SUBJECTS = (
+    Subject(
+        "KDPP",
+        _make_dpp,
+        _enumerate_dpp,
+        _scores,
+        {"scores": 1},
+        size=6,
+        free=frozenset({"scores"}),
+    ),
     Subject(
         "KSubset",
         _make_exact,
