@@ -7,7 +7,8 @@ With weights w of taking and o of leaving out an item, and E = exp(o / 2), D = e
 is the sum over subsets of all sizes (Kulesza and Taskar 2012, theorem 2.1, for o = 0). The size of such a subset
 is a sum of independent Bernoulli variables, whose most frequent value differs from its mean by less than 1
 (Darroch 1964). If the tilt makes k the mean, k is thus the most frequent size, with a probability of at least
-1 / (n + 1), and is told from other sizes without a loss of digits, however far apart the weights are.
+1 / (n + 1), and is told from other sizes without a loss of digits, however far apart the weights are. A mean a
+little below k does as well.
 """
 
 from __future__ import annotations
@@ -20,10 +21,14 @@ from torch import Tensor
 from strukt.kernels.autograd import call, constant_function
 from strukt.kernels.determinantal.items import Items
 
-CLOSE = 0.25
-"""How far the mean size may lie from k."""
+SHORT = 0.25
+"""How far the mean size shall lie below k, so that k items of rank k need no weights beyond all bounds."""
 
-MOST_STEPS = 60
+CLOSE = 0.1
+"""How far it may lie from there."""
+
+FINE = 0.05
+"""Tilts that differ by less make hardly a difference."""
 
 
 class Ensemble(NamedTuple):
@@ -50,12 +55,12 @@ class Ensemble(NamedTuple):
         return cls((items.omitted - scale).exp(), interaction, scale.sum(-1))
 
     def inclusion_kernel(self) -> Tensor:
-        """The kernel K of the marginals: K = I - E (E^2 + D L D)^-1 E, ``(batch, n, n)``."""
+        """The kernel of the marginals, K = I - E (E^2 + D L D)^-1 E, ``(batch, n, n)``; NaN without an inverse."""
         left_out = self.omission.sqrt()
-        inverse: Tensor = torch.linalg.inv(torch.diag_embed(self.omission) + self.interaction)
+        inverse, failed = torch.linalg.inv_ex(torch.diag_embed(self.omission) + self.interaction)
         identity = torch.eye(inverse.shape[-1], dtype=inverse.dtype, device=inverse.device)
         kernel = identity - left_out.unsqueeze(-1) * inverse * left_out.unsqueeze(-2)
-        return (kernel + kernel.mT) / 2
+        return torch.where((failed > 0)[:, None, None], torch.nan, (kernel + kernel.mT) / 2)
 
 
 def find_tilt(items: Items) -> Tensor:
@@ -69,29 +74,34 @@ def find_tilt(items: Items) -> Tensor:
 def _find_tilt(scores: Tensor, omitted: Tensor, kernel: Tensor, size: Tensor) -> Tensor:
     """Bisection: the mean size grows with the tilt."""
     items = Items(scores, omitted, kernel, size, torch.ones_like(size, dtype=torch.bool))
+    target = (size - SHORT).clamp(min=SHORT)
     low, high = _bracket(items)
-    for _ in range(MOST_STEPS):
+    while True:
         tilt = (low + high) / 2
         mean = Ensemble.tilted(items, tilt).inclusion_kernel().diagonal(dim1=-2, dim2=-1).sum(-1)
-        if bool(((mean - size).abs() <= CLOSE).all()):
-            break
-        low, high = torch.where(mean < size, tilt, low), torch.where(mean > size, tilt, high)
-    return tilt
+        if bool((((mean - target).abs() <= CLOSE) | (high - low <= FINE)).all()):
+            return tilt
+        short = mean < target  # not where the tilt is so large that the inverse does not exist
+        low, high = torch.where(short, tilt, low), torch.where(short, high, tilt)
 
 
 def _bracket(items: Items) -> tuple[Tensor, Tensor]:
     """Tilts at which nearly none and nearly all of the items that are neither forbidden nor required are taken.
 
-    Eigenvalues of a kernel scaled to unit diagonal lie between its rank tolerance, for which there is room here,
-    and n.
+    The eigenvalues of a kernel scaled to unit diagonal are at most n, and count as 0 below exp(-36).
     """
     diagonal = items.kernel.diagonal(dim1=-2, dim2=-1)
     level = items.scores + diagonal.log() - items.omitted
-    finite = level.isfinite()
-    top = torch.where(finite, level, 0.0).flatten(1).amax(-1) if level.shape[-1] else level.sum(-1)
-    bottom = torch.where(finite, level, 0.0).flatten(1).amin(-1) if level.shape[-1] else level.sum(-1)
-    room = 100.0 + torch.log1p(torch.tensor(float(level.shape[-1])))
-    return -top - room, -bottom + room
+    free = level.isfinite()
+    count = level.new_tensor(float(level.shape[-1])).log1p()
+    top, bottom = _extremes(torch.where(free, level, 0.0))
+    return -top - count - 5.0, 80.0 + count - bottom
+
+
+def _extremes(level: Tensor) -> tuple[Tensor, Tensor]:
+    """The largest and the smallest of no number is 0."""
+    padded = torch.nn.functional.pad(level, (0, 1))
+    return padded.amax(-1), padded.amin(-1)
 
 
 def _fake(scores: Tensor, omitted: Tensor, kernel: Tensor, size: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.determinantal import enumeration, selection
-from strukt.kernels.determinantal.ensemble import CLOSE, Ensemble, find_tilt
+from strukt.kernels.determinantal.ensemble import Ensemble, find_tilt
 from strukt.kernels.determinantal.items import Items
 from strukt.kernels.semiring import NEG_INF
 from strukt.kernels.subset.reference import SubsetEvents, largest, padded
@@ -62,11 +62,11 @@ class Determinantal(SubsetEvents):
 def _count_points(size: int, n: int) -> int:
     """An even number of points such that other sizes fall together with ``size`` with a negligible probability.
 
-    Sizes that differ by a multiple of the number cannot be told apart. By Chernoff's bound a size of mean mu
-    is m or larger with probability at most exp(m - mu) (mu / m)^m.
+    Sizes that differ by a multiple of the number cannot be told apart. By Chernoff's bound, a size of mean mu,
+    here below k + 1, is m or larger with probability at most exp(m - mu) (mu / m)^m.
     """
-    mean = size + CLOSE
-    most = size + 1
+    mean = size + 1
+    most = size + 2
     while most <= n and most - mean + most * math.log(mean / most) > NEGLIGIBLE:
         most += 1
     return 2 * math.ceil(min(max(most - size, size + 1), n + 1) / 2)
