@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from strukt.distributions import (
+        KDPP,
         BinaryCRF,
         BitSpanTree,
+        KSubset,
         LinearChain,
         Matching,
         NonProjectiveTree,
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "BinaryCRF": "strukt.distributions",
     "BitSpanTree": "strukt.distributions",
+    "KDPP": "strukt.distributions",
+    "KSubset": "strukt.distributions",
     "LinearChain": "strukt.distributions",
     "Matching": "strukt.distributions",
     "NonProjectiveTree": "strukt.distributions",
@@ -49,10 +53,12 @@ _HOMES = {
 }
 
 __all__ = [
+    "KDPP",
     "BinaryCRF",
     "BitSpanTree",
     "DataError",
     "InfeasibleError",
+    "KSubset",
     "LinearChain",
     "Matching",
     "MissingExtraError",

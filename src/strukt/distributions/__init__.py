@@ -5,14 +5,18 @@ from strukt.distributions.bits import BitSpanTree
 from strukt.distributions.chain import LinearChain
 from strukt.distributions.constituency import SpanTree
 from strukt.distributions.dependency import NonProjectiveTree, ProjectiveTree
+from strukt.distributions.determinantal import KDPP
 from strukt.distributions.distribution import StructuredDistribution
 from strukt.distributions.matching import Matching
 from strukt.distributions.segmentation import SemiMarkov
 from strukt.distributions.spanning import SpanningTree
+from strukt.distributions.subset import KSubset
 
 __all__ = [
+    "KDPP",
     "BinaryCRF",
     "BitSpanTree",
+    "KSubset",
     "LinearChain",
     "Matching",
     "NonProjectiveTree",

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from strukt.distributions import arguments
-from strukt.distributions.indicator import IndicatorStructure
+from strukt.distributions.indicator import AbsenceStructure
 from strukt.inference.belief_propagation import BeliefPropagation, belief_propagation
 from strukt.inference.mean_field import MeanField, mean_field
 from strukt.kernels import binary
@@ -16,7 +16,7 @@ from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF
 
 
-class BinaryCRF(IndicatorStructure):
+class BinaryCRF(AbsenceStructure):
     """Binary vectors s with the score sum_i unary_i s_i + 1/2 sum_ij pairwise_ij s_i s_j: a Boltzmann machine.
 
     Args:

@@ -20,16 +20,7 @@ MOST_PARTS = 20
 class IndicatorStructure(StructuredDistribution, abc.ABC):
     """A structure whose events have the shape of the main scores: 1 for a part that is used, 0 for one that is
     not, -1 where there is no part.
-
-    That a part is required cannot be said by forbidding others. Behind the score tensors of the constructor
-    stands therefore one more, ``absent``, in the shape of the main scores: -inf where the absence of the part
-    is forbidden, 0 elsewhere.
     """
-
-    def __init__(
-        self, scores: tuple[Tensor, ...], lengths: Tensor | None, validate_args: bool | None
-    ) -> None:
-        super().__init__((*scores, torch.zeros_like(scores[0])), lengths, (), validate_args)
 
     @property
     @abc.abstractmethod
@@ -45,17 +36,6 @@ class IndicatorStructure(StructuredDistribution, abc.ABC):
     def from_parts(self, parts: Tensor) -> Tensor:
         return torch.where(self._within, (parts > 0).long(), -1)
 
-    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
-        kind: Any = type(self)
-        made = kind(*scores[:-1], lengths, *constants, validate_args=False)
-        made.scores = scores
-        return made  # type: ignore[no-any-return]
-
-    @property
-    def _required(self) -> Tensor:
-        """Which parts are required: ``batch + parts``."""
-        return (self.scores[-1] == NEG_INF) & self._within
-
     def _used(self, event: Tensor) -> Tensor:
         return (event > 0) & self._within
 
@@ -63,17 +43,6 @@ class IndicatorStructure(StructuredDistribution, abc.ABC):
         """Which events are 0 or 1 at each part."""
         right = (event == 0) | (event == 1) | ~self._within
         return right.flatten(-len(self.event_shape)).all(-1)
-
-    def _score_of_parts(self, used: Tensor) -> Tensor:
-        """The summed main scores of used parts; -inf where a required one is missing."""
-        chosen = torch.where(used, self.scores[0], torch.zeros_like(self.scores[0]))
-        axes = len(self.event_shape)
-        lacking = (self._required & ~used).flatten(-axes).any(-1)
-        return chosen.flatten(-axes).sum(-1).masked_fill(lacking, NEG_INF)
-
-    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        *others, absent = self.scores
-        return *others, absent.masked_fill(required & self._within, NEG_INF)
 
     def _telling(self, used: Tensor) -> Tensor:
         return self._within.expand_as(used)
@@ -92,3 +61,39 @@ class IndicatorStructure(StructuredDistribution, abc.ABC):
         events = torch.full((len(values), *self.event_shape), -1, device=places.device)
         events[:, places] = bits
         return events
+
+
+class AbsenceStructure(IndicatorStructure, abc.ABC):
+    """An indicator structure that carries a tensor to require parts with.
+
+    That a part is required cannot be said by forbidding others. Behind the score tensors of the constructor
+    stands therefore one more, ``absent``, in the shape of the main scores: -inf where the absence of the part
+    is forbidden, 0 elsewhere.
+    """
+
+    def __init__(
+        self, scores: tuple[Tensor, ...], lengths: Tensor | None, validate_args: bool | None
+    ) -> None:
+        super().__init__((*scores, torch.zeros_like(scores[0])), lengths, (), validate_args)
+
+    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
+        kind: Any = type(self)
+        made = kind(*scores[:-1], lengths, *constants, validate_args=False)
+        made.scores = scores
+        return made  # type: ignore[no-any-return]
+
+    @property
+    def _required(self) -> Tensor:
+        """Which parts are required: ``batch + parts``."""
+        return (self.scores[-1] == NEG_INF) & self._within
+
+    def _score_of_parts(self, used: Tensor) -> Tensor:
+        """The summed main scores of used parts; -inf where a required one is missing."""
+        chosen = torch.where(used, self.scores[0], torch.zeros_like(self.scores[0]))
+        axes = len(self.event_shape)
+        lacking = (self._required & ~used).flatten(-axes).any(-1)
+        return chosen.flatten(-axes).sum(-1).masked_fill(lacking, NEG_INF)
+
+    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
+        *others, absent = self.scores
+        return *others, absent.masked_fill(required & self._within, NEG_INF)

@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from strukt.distributions import arguments
-from strukt.distributions.indicator import IndicatorStructure
+from strukt.distributions.indicator import AbsenceStructure
 from strukt.kernels import spanning
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF
 
 
-class SpanningTree(IndicatorStructure):
+class SpanningTree(AbsenceStructure):
     """Undirected trees that connect n vertices, scored by their edges.
 
     Args:
@@ -62,6 +62,9 @@ class SpanningTree(IndicatorStructure):
     def max_marginals(self) -> Tensor:
         found = self._to_batch(spanning.max_marginals(*self._arguments()))
         return torch.where(self._within, found, NEG_INF)
+
+    def _telling(self, used: Tensor) -> Tensor:
+        return used  # no tree has all edges of another one and more
 
     def is_structure(self, event: Tensor) -> Tensor:
         used = self._used(event)

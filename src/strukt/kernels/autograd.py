@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any, ClassVar
 
 import torch
@@ -22,7 +23,7 @@ def pull_backs(
         rest: Its other arguments.
         weights: For each gradient wanted, weights of the shape of the function's value.
     """
-    with torch.inference_mode(False), torch.enable_grad():
+    with torch.inference_mode(False), torch.enable_grad(), _lazy_conjugates():
         leaves = [_primal(score).detach().requires_grad_() for score in scores]
         others = [_primal(value) if isinstance(value, Tensor) else value for value in rest]
         value = function(*leaves, *others)
@@ -32,6 +33,19 @@ def pull_backs(
             torch.autograd.grad(value, leaves, _primal(weight), retain_graph=True, materialize_grads=True)
             for weight in weights
         ]
+
+
+@contextmanager
+def _lazy_conjugates() -> Iterator[None]:
+    """Conjugates and negations are carried out, which a graph of ``torch.compile`` switches off in its operators.
+
+    PyTorch 2.13 marks tensors as conjugate, and resolves the mark when they are used. In an operator of a compiled
+    graph it does not look at the mark, and derivatives of complex numbers are wrong.
+    """
+    with ExitStack() as stack:
+        for key in (torch._C.DispatchKey.Conjugate, torch._C.DispatchKey.Negative):
+            stack.enter_context(torch._C._SetExcludeDispatchKeyGuard(key, False))
+        yield
 
 
 def _primal(value: Tensor) -> Tensor:

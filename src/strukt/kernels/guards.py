@@ -14,6 +14,12 @@ from torch import Tensor
 from strukt.errors import InfeasibleError
 from strukt.kernels.autograd import call, constant_function
 
+ASYMMETRY = 1e-4
+"""How far the entries of a kernel may differ from those opposite, relative to the largest one."""
+
+NEGATIVITY = 10.0
+"""How far eigenvalues of a kernel may lie below 0: times the precision, its size and the largest eigenvalue."""
+
 
 def _items(mask: Tensor) -> str:
     """The first batch items for which a mask holds, as text."""
@@ -61,6 +67,43 @@ def _check_structures(events: Tensor, valid: Tensor, kind: str) -> Tensor:
     return valid.clone()
 
 
+def _check_sizes(low: Tensor, high: Tensor) -> Tensor:
+    wrong = (low < 0) | (high < low)
+    if bool(wrong.any()):
+        raise ValueError(
+            f"k allows sizes from {low[wrong][0].item()} to {high[wrong][0].item()} for batch item "
+            f"{_items(wrong)}; expected 0 <= smallest <= largest"
+        )
+    return low.clone()
+
+
+def _check_kernels(kernels: Tensor, lengths: Tensor) -> Tensor:
+    used = torch.where(within(lengths, kernels.shape[1:], [0, 0]), kernels, torch.zeros_like(kernels))
+    if not used.numel():
+        return kernels.new_empty(len(kernels))
+    wrong = ~used.isfinite().flatten(1).all(1)
+    if bool(wrong.any()):
+        raise ValueError(
+            f"kernel holds infinite numbers for batch item {_items(wrong)}; expected finite ones"
+        )
+    largest = used.abs().flatten(1).amax(1)
+    wrong = (used - used.mT).abs().flatten(1).amax(1) > ASYMMETRY * largest
+    if bool(wrong.any()):
+        raise ValueError(
+            f"kernel is not symmetric for batch item {_items(wrong)}; expected a symmetric positive semidefinite "
+            "matrix, e.g. (kernel + kernel.mT) / 2"
+        )
+    eigenvalues = torch.linalg.eigvalsh((used + used.mT) / 2)
+    rounding = NEGATIVITY * used.shape[1] * torch.finfo(used.dtype).eps
+    wrong = eigenvalues[:, 0] < -rounding * eigenvalues.abs().amax(1)
+    if bool(wrong.any()):
+        raise ValueError(
+            f"kernel has the eigenvalue {eigenvalues[wrong][0, 0].item():.3g} for batch item "
+            f"{_items(wrong)}; expected a symmetric positive semidefinite matrix, e.g. features @ features.mT"
+        )
+    return kernels.new_empty(len(kernels))
+
+
 def _check_equal(mine: Tensor, theirs: Tensor, name: str) -> Tensor:
     wrong = (mine != theirs).unsqueeze(-1).flatten(1).any(1)
     if bool(wrong.any()):
@@ -102,6 +145,12 @@ require_structures = _guard(
     "require_structures", "(Tensor events, Tensor valid, str kind) -> Tensor", _check_structures
 )
 """``(events, valid, kind)``: raise ValueError if some event is not valid, that is, not of this kind."""
+
+require_sizes = _guard("require_sizes", "(Tensor low, Tensor high) -> Tensor", _check_sizes)
+"""``(low, high)``, each ``(batch,)``: raise ValueError unless 0 <= low <= high."""
+
+require_kernels = _guard("require_kernels", "(Tensor kernels, Tensor lengths) -> Tensor", _check_kernels)
+"""``(kernels, lengths)``: raise ValueError for what is not symmetric, positive semidefinite and finite."""
 
 require_equal = _guard("require_equal", "(Tensor mine, Tensor theirs, str name) -> Tensor", _check_equal)
 """``(mine, theirs, name)``, each ``(batch, ...)``: raise ValueError if they

@@ -12,6 +12,7 @@ from strukt.testing.brute_force.dependency import non_projective_tree, projectiv
 from strukt.testing.brute_force.matchings import matching
 from strukt.testing.brute_force.segmentation import semi_markov
 from strukt.testing.brute_force.spanning import spanning_tree
+from strukt.testing.brute_force.subsets import k_dpp, k_subset
 from strukt.testing.brute_force.table import Table
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "binary",
     "bit_span_tree",
     "chain",
+    "k_dpp",
+    "k_subset",
     "matching",
     "non_projective_tree",
     "projective_tree",

@@ -8,6 +8,7 @@ from strukt.testing.subjects import (
     matchings,
     segmentation,
     spanning,
+    subsets,
 )
 
 STRUCTURES = (
@@ -18,4 +19,5 @@ STRUCTURES = (
     *matchings.SUBJECTS,
     *segmentation.SUBJECTS,
     *spanning.SUBJECTS,
+    *subsets.SUBJECTS,
 )

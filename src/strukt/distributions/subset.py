@@ -1,0 +1,161 @@
+"""Subsets of items: 0/1 events, and the distribution over subsets of a given size or range of sizes."""
+
+from __future__ import annotations
+
+import abc
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.distributions import arguments
+from strukt.distributions.indicator import IndicatorStructure
+from strukt.kernels import guards, subset
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.semiring import NEG_INF
+
+Size = int | Tensor
+"""The size of a subset: one for all items of a batch, or a LongTensor of the batch shape."""
+
+
+class SubsetStructure(IndicatorStructure, abc.ABC):
+    """Subsets as events ``batch + (n,)``: 1 for items taken, 0 for items left out, -1 for padding.
+
+    The first two score tensors are those of taking each item and of leaving it out, ``batch + (n,)``; the first
+    constant is the smallest size ``batch``, the last one the largest.
+    """
+
+    def is_structure(self, event: Tensor) -> Tensor:
+        low, high = self.constants[0], self.constants[-1]
+        size = self._used(event).sum(-1)
+        return self._is_indicator(event) & (size >= low) & (size <= high)
+
+    @property
+    def _within(self) -> Tensor:
+        return torch.arange(self.event_shape[0], device=self.lengths.device) < self.lengths.unsqueeze(-1)
+
+    def _score(self, event: Tensor) -> Tensor:
+        """The sum over the items of the score of taking or leaving them."""
+        taken, omitted = self.scores[:2]
+        chosen = torch.where(event == 1, taken, omitted)
+        return torch.where(self._within, chosen, torch.zeros_like(chosen)).sum(-1)
+
+    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
+        """To leave out a required item is forbidden."""
+        taken, omitted, *others = self.scores
+        return taken, omitted.expand_as(taken).masked_fill(required, NEG_INF), *others
+
+
+class KSubset(SubsetStructure):
+    """Subsets of k items, or of a range of sizes, scored by each item taken (Chen, Dempster and Liu 1994).
+
+    Args:
+        scores: ``batch + (n,)``, the score of taking each item.
+        k: The size of the subsets, or the pair of the smallest and the largest one. Each is an integer from 0 on,
+            or a LongTensor ``batch``. A size above the length can be reached by no subset.
+        lengths: ``batch``; all n if None.
+        omitted: ``batch + (n,)`` or ``(n,)``, the score of leaving each item out; 0 if None. Where it is -inf, the
+            item must be taken.
+        validate_args: Whether to check values as well as shapes.
+
+    Events are ``batch + (n,)``: 1 for items taken, 0 for others, -1 beyond the length. `log_partition`,
+    `marginals`, `entropy` and `sample` take O(n k) time an item (`topk` its own k squared times that); `mode` and
+    `max_marginals` sort, in O(n log n).
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Example:
+        >>> scores = torch.tensor([2.0, 0.0, 1.0, -1.0])
+        >>> pairs = KSubset(scores, 2)
+        >>> pairs.mode
+        tensor([1, 0, 1, 0])
+        >>> pairs.marginals
+        tensor([0.8808, 0.3056, 0.6944, 0.1192])
+        >>> KSubset(scores, (1, 3)).log_count.exp().round()
+        tensor(14.)
+    """
+
+    oracles: ClassVar[Oracles] = subset.ORACLES
+    score_names: ClassVar[tuple[str, ...]] = ("scores", "omitted")
+    constant_names: ClassVar[tuple[str, ...]] = ("the smallest size", "the largest size")
+    extents = ([0], [0])
+
+    def __init__(
+        self,
+        scores: Tensor,
+        k: Size | tuple[Size, Size],
+        lengths: Tensor | None = None,
+        omitted: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        arguments.scores("scores", scores, "batch + (n,)", 1)
+        *batch_shape, n = scores.shape
+        lengths = arguments.lengths(lengths, torch.Size(batch_shape), n, scores.device)
+        low, high = k if isinstance(k, tuple) else (k, k)
+        sizes = (sizes_of(low, scores), sizes_of(high, scores))
+        super().__init__((scores, omissions(omitted, scores)), lengths, (), validate_args, sizes)
+
+    @property
+    def low(self) -> Tensor:
+        """The smallest size, ``batch``."""
+        return self.constants[0]
+
+    @property
+    def high(self) -> Tensor:
+        """The largest size, ``batch``."""
+        return self.constants[1]
+
+    @property
+    def max_marginals(self) -> Tensor:
+        return self._to_batch(subset.max_marginals(*self._arguments()))
+
+    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
+        taken, omitted = scores
+        return type(self)(taken, (constants[0], constants[1]), lengths, omitted, validate_args=False)
+
+    def _check_values(self) -> None:
+        super()._check_values()
+        low, high = (constant.reshape(-1) for constant in self.constants)
+        guards.require_sizes(low, high)
+
+
+def sizes_of(k: Size, scores: Tensor) -> Tensor:
+    """The size of the subsets of each item, as a LongTensor of the batch shape of ``scores``.
+
+    Raises:
+        ValueError: If it is neither an integer from 0 on nor a LongTensor of this shape on this device.
+    """
+    batch_shape = scores.shape[:-1]
+    if isinstance(k, Tensor):
+        if (k.dtype, k.shape, k.device) == (torch.int64, batch_shape, scores.device):
+            return k
+        given = f"of dtype {k.dtype} and shape {tuple(k.shape)} on {k.device}"
+    elif isinstance(k, int) and not isinstance(k, bool) and k >= 0:
+        return torch.full(batch_shape, k, dtype=torch.int64, device=scores.device)
+    else:
+        given = repr(k)
+    raise ValueError(
+        f"k is {given}; expected an integer from 0 on, or a LongTensor of shape {tuple(batch_shape)} on "
+        f"{scores.device}, or a pair of these"
+    )
+
+
+def omissions(omitted: Tensor | None, scores: Tensor) -> Tensor:
+    """The scores of leaving each item out, with the batch axes of ``scores``, of size 1 if all items share them.
+
+    Raises:
+        ValueError: If their type or shape does not fit.
+    """
+    own = (*(1,) * (scores.dim() - 1), scores.shape[-1])
+    if omitted is None:
+        return scores.new_zeros(own)
+    arguments.scores("omitted", omitted, "batch + (n,) or (n,)", 1)
+    shared = omitted.reshape(*own[:-1], -1) if omitted.dim() == 1 else omitted
+    if shared.shape not in (scores.shape, own):
+        raise ValueError(
+            f"omitted has shape {tuple(omitted.shape)}, which does not fit the scores of shape "
+            f"{tuple(scores.shape)}; expected the same, or ({scores.shape[-1]},)"
+        )
+    return shared

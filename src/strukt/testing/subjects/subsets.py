@@ -1,0 +1,103 @@
+"""Subsets."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from strukt.distributions import KDPP, KSubset
+from strukt.testing import brute_force
+from strukt.testing.brute_force import Table
+from strukt.testing.subject import Subject
+from strukt.testing.subjects.scores import normal
+
+LOW = 2
+"""The smallest size of the subsets, where an item is as long."""
+
+
+def _make(
+    scores: Tensor,
+    omitted: Tensor | None = None,
+    *,
+    high: int,
+    lengths: Tensor | None = None,
+    validate_args: bool | None = None,
+) -> KSubset:
+    """Shorter items than the smallest size get all the items they have: they would have no subset else."""
+    k = (_smallest(lengths), high)
+    return KSubset(scores, k, lengths, omitted, validate_args=validate_args)
+
+
+def _make_exact(scores: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None) -> KSubset:
+    return KSubset(scores, _smallest(lengths), lengths, validate_args=validate_args)
+
+
+def _smallest(lengths: Tensor | None) -> int | Tensor:
+    return LOW if lengths is None else lengths.clamp(max=LOW)
+
+
+def _enumerate(length: int, *scores: Tensor, high: int) -> Table:
+    return brute_force.k_subset(length, *scores, low=min(LOW, length), high=high)
+
+
+def _scores(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
+    return (normal(generator, *batch, size),)
+
+
+def _both(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor, Tensor]:
+    """Omission is scored for all items together: where one must be taken, its own score would not be used."""
+    return normal(generator, *batch, size), normal(generator, size)
+
+
+def _make_dpp(scores: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None) -> KDPP:
+    kernel = _kernel(scores.shape[-1:].numel()).to(torch.promote_types(scores.dtype, torch.float32))
+    return KDPP(kernel, _smallest(lengths), lengths, scores, validate_args=validate_args)
+
+
+def _enumerate_dpp(length: int, scores: Tensor) -> Table:
+    return brute_force.k_dpp(length, scores, _kernel(len(scores)), k=min(LOW, length))
+
+
+def _kernel(n: int) -> Tensor:
+    """Items on a line, similar to their neighbours; that of fewer items is a corner of it."""
+    place = torch.arange(n, dtype=torch.float64)
+    return 0.6 ** (place - place.unsqueeze(-1)).abs()
+
+
+SUBJECTS = (
+    Subject(
+        "KDPP",
+        _make_dpp,
+        _enumerate_dpp,
+        _scores,
+        {"scores": 1},
+        size=6,
+        free=frozenset({"scores"}),
+    ),
+    Subject(
+        "KSubset",
+        _make_exact,
+        partial(_enumerate, high=LOW),
+        _scores,
+        {"scores": 1},
+        size=5,
+        free=frozenset({"scores"}),
+    ),
+    Subject(
+        "KSubset, a range of sizes",
+        partial(_make, high=3),
+        partial(_enumerate, high=3),
+        _scores,
+        {"scores": 1},
+        free=frozenset({"scores"}),
+    ),
+    Subject(
+        "KSubset, shared scores of omission",
+        partial(_make, high=3),
+        partial(_enumerate, high=3),
+        _both,
+        {"scores": 1, "omitted": 1},
+    ),
+)
