@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
@@ -125,6 +126,14 @@ class KDPP(SubsetStructure):
         *_, kernel, lengths, _ = self._arguments()
         volume = enumeration.log_det(kernel, every == 1, lengths).T.reshape(event.shape[:-1])
         return super()._score(event) + volume.to(kernel.dtype)
+
+    def rsample_relaxed(
+        self, temperature: float, sample_shape: Sequence[int] = (), straight_through: bool = False
+    ) -> Tensor:
+        raise NotImplementedError(
+            "determinants to a power are no determinants, so that there are no marginals at a temperature; use "
+            "rsample_implicit, which needs the mode only"
+        )
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
         taken, omitted, kernel = scores

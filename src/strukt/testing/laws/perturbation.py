@@ -12,7 +12,7 @@ from strukt.testing.subject import Subject
 STEP = 2.0
 
 
-@law("mode", "marginals")
+@law("mode", "marginals", "rsample_relaxed")
 def relaxed_samples_become_structures(subject: Subject) -> None:
     """At a low temperature they are the parts of the best structure under the same noise."""
     case = subject.case()
@@ -26,7 +26,7 @@ def relaxed_samples_become_structures(subject: Subject) -> None:
         agree(case, "a relaxed sample at a low temperature is a structure", sample, truth)
 
 
-@law("marginals")
+@law("marginals", "rsample_relaxed")
 def relaxed_samples_are_differentiable(subject: Subject) -> None:
     """Numerically, with the noise held fixed."""
     case = subject.case((2,)).leaves()
@@ -38,7 +38,7 @@ def relaxed_samples_are_differentiable(subject: Subject) -> None:
     demand(gradcheck(relaxed, case.scores, raise_exception=False), case, "relaxed samples pass gradcheck")
 
 
-@law("mode", "marginals")
+@law("mode", "marginals", "rsample_relaxed")
 def straight_through_is_discrete_and_differentiable(subject: Subject) -> None:
     """The value of the structure, the gradient of its relaxation."""
     case = subject.case().leaves()
