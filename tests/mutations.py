@@ -236,7 +236,7 @@ MUTATIONS = [
     reference("binary/reference", "[:, :half, half:] @ right.T", "[:, :half, half:] @ right.T * 0.5", BINARY),
     reference("matching/reference", "(m - lengths + 1)", "(m - lengths)", MATCHING),
     reference("matching/reference", "matched - (1 << row)", "matched", MATCHING),
-    reference("matching/reference", "1 << rows)] - smaller", "1 << rows)] - first", MATCHING),
+    reference("matching/reference", "descending=True", "descending=False", MATCHING),
     reference("matching/assignment", "(-(score + gain)", "(-gain", MATCHING),
     reference("matching/assignment", "(*closed, columns[row]) if", "(columns[row],) if", MATCHING),
     reference("matching/assignment", "range(len(columns), -1, -1)", "range(len(columns) + 1)", MATCHING),

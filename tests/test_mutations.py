@@ -36,6 +36,7 @@ LAWS = (
     "strongly_coupled_words",
     "expand_repeats_the_items",
     "sparsemap_is_optimal",
+    "a_condition_is_bayes_rule",
     "that_nothing_reaches_send_nothing_back",
     "normalisers_are_multiplied_only",
     "one_number_scores_all_pairs",

@@ -40,7 +40,7 @@ def kbest(scores: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def max_marginals(scores: Tensor, lengths: Tensor) -> Tensor:
-    """For each pair the best score of a matching that uses it: ``(batch, n, m)``; time O(n^3 + n m)."""
+    """For each pair the best score of a matching that uses it: ``(batch, n, m)``; time O(n^2 m)."""
     found = np.full(scores.shape, -np.inf)
     for item, weights in enumerate(_items(scores, lengths)):
         columns = _solve(weights)
