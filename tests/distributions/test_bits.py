@@ -61,6 +61,17 @@ def test_bit_marginals_are_the_gradient_of_the_log_partition():
     assert torch.allclose(trees.bit_marginals, torch.stack(gradients, -1))
 
 
+@pytest.mark.parametrize("member", ["log_partition", "bit_marginals", "entropy"])
+def test_derivatives_in_several_bits(member):
+    def value(positive: torch.Tensor, negative: torch.Tensor) -> torch.Tensor:
+        found = getattr(BitSpanTree(positive, torch.tensor(2), negative=negative), member)
+        return found() if callable(found) else found
+
+    leaves = normal(4, 4, 3).requires_grad_(), normal(4, 4, 3, seed=1).requires_grad_()
+    assert torch.autograd.gradcheck(value, leaves)
+    assert torch.autograd.gradgradcheck(value, leaves)
+
+
 def test_divergence_is_that_of_trees_labelled_with_codes(pair):
     bits, labels = pair
     others = normal(3, 8, 8, 4, seed=2)

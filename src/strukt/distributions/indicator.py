@@ -48,8 +48,8 @@ class IndicatorStructure(StructuredDistribution, abc.ABC):
         return self._within.expand_as(used)
 
     def _agreeing(self, event: Tensor, known: Tensor) -> Self:
-        known, used = known & self._within, self._used(event)
-        return self.condition(required=known & used, forbidden=known & ~used)
+        known = known & self._within
+        return self.condition(required=known & (event != 0), forbidden=known & (event != 1))
 
     def _candidates(self) -> Tensor:
         places = self._within.reshape(-1, *self.event_shape)[0]
@@ -57,7 +57,7 @@ class IndicatorStructure(StructuredDistribution, abc.ABC):
         if count > MOST_PARTS:
             raise ValueError(f"2 to the power of {count} events are too many to enumerate")
         values = torch.arange(1 << count, device=places.device)
-        bits = (values.unsqueeze(-1) >> torch.arange(count, device=places.device)) & 1
+        bits = (values.unsqueeze(-1) >> torch.arange(count, device=places.device).flip(0)) & 1
         events = torch.full((len(values), *self.event_shape), -1, device=places.device)
         events[:, places] = bits
         return events

@@ -20,7 +20,7 @@ def relaxed_samples_become_structures(subject: Subject) -> None:
     torch.manual_seed(0)
     events = distribution.perturb_and_map((3,))
     torch.manual_seed(0)
-    relaxed = distribution.rsample_relaxed(1e-6, (3,))
+    relaxed = distribution.rsample_relaxed(1e-5, (3,))
     parts = distribution.expand(torch.Size((3, *case.batch_shape))).to_parts(events)
     for sample, truth in zip(relaxed, parts, strict=True):
         agree(case, "a relaxed sample at a low temperature is a structure", sample, truth)

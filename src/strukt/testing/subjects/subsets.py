@@ -74,6 +74,7 @@ SUBJECTS = (
         _scores,
         {"scores": 1},
         size=6,
+        lacks=frozenset({"rsample_relaxed"}),
         free=frozenset({"scores"}),
     ),
     Subject(
