@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree, SpanTree
+from strukt.distributions import KSubset, LinearChain, NonProjectiveTree, ProjectiveTree, SpanTree
 
 TOLERANCE = 1e-9
 """Largest relative difference, in float64."""
@@ -44,6 +44,10 @@ def _labelled_spans(scores: Callable[..., Tensor], lengths: Tensor) -> SpanTree:
     return SpanTree(scores(len(LENGTHS), max(LENGTHS) + 1, max(LENGTHS) + 1, 3), lengths)
 
 
+def _subsets(scores: Callable[..., Tensor], lengths: Tensor) -> KSubset:
+    return KSubset(scores(len(LENGTHS), max(LENGTHS)), (lengths.clamp(max=2), lengths), lengths)
+
+
 STRUCTURES: dict[str, Callable[[Callable[..., Tensor], Tensor], Any]] = {
     "LinearChain, shared transitions": _chain,
     "LinearChain, transitions per step": _steps,
@@ -51,6 +55,7 @@ STRUCTURES: dict[str, Callable[[Callable[..., Tensor], Tensor], Any]] = {
     "ProjectiveTree": _projective,
     "SpanTree": _spans,
     "SpanTree, labelled": _labelled_spans,
+    "KSubset": _subsets,
 }
 
 
