@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from strukt.distributions import (
+    KSubset,
     LinearChain,
     NonProjectiveTree,
     ProjectiveTree,
@@ -18,7 +19,6 @@ from strukt.distributions import (
     SpanningTree,
     SpanTree,
 )
-from strukt.distributions import KSubset, LinearChain, NonProjectiveTree, ProjectiveTree, SpanTree
 
 TOLERANCE = 1e-9
 """Largest relative difference, in float64."""
@@ -62,6 +62,8 @@ def _labelled_spans(scores: Callable[..., Tensor], lengths: Tensor) -> SpanTree:
 
 def _spanning(scores: Callable[..., Tensor], lengths: Tensor) -> SpanningTree:
     return SpanningTree(scores(len(LENGTHS), max(LENGTHS), max(LENGTHS)), lengths)
+
+
 def _subsets(scores: Callable[..., Tensor], lengths: Tensor) -> KSubset:
     return KSubset(scores(len(LENGTHS), max(LENGTHS)), (lengths.clamp(max=2), lengths), lengths)
 
