@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from strukt.distributions import (
+        CTC,
         LinearChain,
         NonProjectiveTree,
         ProjectiveTree,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from strukt.train.bundle import load
 
 _HOMES = {
+    "CTC": "strukt.distributions",
     "LinearChain": "strukt.distributions",
     "NonProjectiveTree": "strukt.distributions",
     "ProjectiveTree": "strukt.distributions",
@@ -39,6 +41,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "CTC",
     "DataError",
     "InfeasibleError",
     "LinearChain",

@@ -2,7 +2,8 @@
 
 from strukt.distributions.chain import LinearChain
 from strukt.distributions.constituency import SpanTree
+from strukt.distributions.ctc import CTC
 from strukt.distributions.dependency import NonProjectiveTree, ProjectiveTree
 from strukt.distributions.distribution import StructuredDistribution
 
-__all__ = ["LinearChain", "NonProjectiveTree", "ProjectiveTree", "SpanTree", "StructuredDistribution"]
+__all__ = ["CTC", "LinearChain", "NonProjectiveTree", "ProjectiveTree", "SpanTree", "StructuredDistribution"]

@@ -33,6 +33,8 @@ class Subject:
         size: Positions in the largest item of a case; small enough to enumerate.
         free: Names of the score arguments whose last axis may have any size.
         lacks: Members that raise NotImplementedError; the laws that need them are not checked.
+        enumerate_more: As `enumerate`, for a structure whose constants are made to fit the length: all structures
+            of this length for any constants. What even these do not use is padding.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Subject:
     size: int = 4
     lacks: frozenset[str] = frozenset()
     free: frozenset[str] = frozenset()
+    enumerate_more: Callable[..., Table] | None = None
 
     def case(
         self,
@@ -141,9 +144,11 @@ class Case:
         These are what the longest structures use and none of the item's own length, in tensors that grow with
         the length: a matrix of tag pairs is no padding, although a single tag does not use it.
         """
-        longest = replace(self, lengths=torch.full_like(self.lengths, self.size)).used()
-        short = replace(self, lengths=torch.full_like(self.lengths, 2)).used()
+        more = self.subject.enumerate_more or self.subject.enumerate
+        case = replace(self, subject=replace(self.subject, enumerate=more))
+        longest = replace(case, lengths=torch.full_like(self.lengths, self.size)).used()
+        short = replace(case, lengths=torch.full_like(self.lengths, 2)).used()
         return [
             full & ~own if (full & ~two).any() else torch.zeros_like(own)
-            for full, own, two in zip(longest, self.used(), short, strict=True)
+            for full, own, two in zip(longest, case.used(), short, strict=True)
         ]
