@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from strukt.distributions import (
         CTC,
         LinearChain,
+        MonotoneAlignment,
         NonProjectiveTree,
         ProjectiveTree,
         SpanTree,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "CTC": "strukt.distributions",
     "LinearChain": "strukt.distributions",
+    "MonotoneAlignment": "strukt.distributions",
     "NonProjectiveTree": "strukt.distributions",
     "ProjectiveTree": "strukt.distributions",
     "SpanTree": "strukt.distributions",
@@ -46,6 +48,7 @@ __all__ = [
     "InfeasibleError",
     "LinearChain",
     "MissingExtraError",
+    "MonotoneAlignment",
     "NonProjectiveTree",
     "ProjectiveTree",
     "SpanTree",

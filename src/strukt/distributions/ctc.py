@@ -18,7 +18,7 @@ from strukt.kernels.semiring import NEG_INF
 
 
 class CTC(PositionalStructure):
-    """Labels of frames that become the target when repeats are merged and then blanks dropped (Graves et al. 2006).
+    """Labels of frames that become the target when repeats are merged, then blanks dropped (Graves et al. 2006).
 
     Args:
         logits: ``batch + (n, c)``, the score of each label at each frame, normalised or not.
@@ -30,8 +30,8 @@ class CTC(PositionalStructure):
 
     Events are labels of frames ``batch + (n,)``, blanks included: the mode is the forced alignment. A target that
     does not fit into the frames has no labelling. With logits from ``log_softmax`` the log-partition is the
-    log-probability of the target, the negated ``torch.nn.functional.ctc_loss``. All operators take O(n (m + c)) time
-    an item (`topk` k^2 times that, `sample` O(n) more a sample).
+    log-probability of the target, the negated ``torch.nn.functional.ctc_loss``. All operators take O(n (m + c))
+    time an item (`topk` k^2 times that, `sample` O(n) more a sample).
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -108,10 +108,8 @@ class CTC(PositionalStructure):
         return self._chosen(event).sum(-1)
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
-        states, target_lengths = constants
-        return type(self)(
-            *scores, states[..., 1::2], lengths, target_lengths, self.blank, validate_args=False
-        )
+        (logits,), (states, target_lengths) = scores, constants
+        return type(self)(logits, states[..., 1::2], lengths, target_lengths, self.blank, validate_args=False)
 
 
 def _states(targets: Tensor, target_lengths: Tensor, blank: int, labels: int) -> Tensor:

@@ -33,8 +33,8 @@ class Subject:
         size: Positions in the largest item of a case; small enough to enumerate.
         free: Names of the score arguments whose last axis may have any size.
         lacks: Members that raise NotImplementedError; the laws that need them are not checked.
-        enumerate_more: As `enumerate`, for a structure whose constants are made to fit the length: all structures
-            of this length for any constants. What even these do not use is padding.
+        within: `within(length, *scores)` gives a mask for each score tensor of one item: what is not padding.
+            Needed only where the structures of short items leave entries unused that are no padding.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Subject:
     size: int = 4
     lacks: frozenset[str] = frozenset()
     free: frozenset[str] = frozenset()
-    enumerate_more: Callable[..., Table] | None = None
+    within: Callable[..., tuple[Tensor, ...]] | None = None
 
     def case(
         self,
@@ -142,13 +142,22 @@ class Case:
         """Masks of the score entries beyond each item's length.
 
         These are what the longest structures use and none of the item's own length, in tensors that grow with
-        the length: a matrix of tag pairs is no padding, although a single tag does not use it.
+        the length: a matrix of tag pairs is no padding, although a single tag does not use it. A subject of which
+        this is not true says itself what is `within`.
         """
-        more = self.subject.enumerate_more or self.subject.enumerate
-        case = replace(self, subject=replace(self.subject, enumerate=more))
-        longest = replace(case, lengths=torch.full_like(self.lengths, self.size)).used()
-        short = replace(case, lengths=torch.full_like(self.lengths, 2)).used()
+        if self.subject.within is not None:
+            return self._not_within(self.subject.within)
+        longest = replace(self, lengths=torch.full_like(self.lengths, self.size)).used()
+        short = replace(self, lengths=torch.full_like(self.lengths, 2)).used()
         return [
             full & ~own if (full & ~two).any() else torch.zeros_like(own)
-            for full, own, two in zip(longest, case.used(), short, strict=True)
+            for full, own, two in zip(longest, self.used(), short, strict=True)
         ]
+
+    def _not_within(self, within: Callable[..., tuple[Tensor, ...]]) -> list[Tensor]:
+        masks = [torch.zeros_like(score, dtype=torch.bool) for score in self.scores]
+        for index in self.indices:
+            inside = within(int(self.lengths[index]), *self.at(self.scores, index))
+            for mask, own in zip(self.at(masks, index), inside, strict=True):
+                mask |= ~own
+        return masks

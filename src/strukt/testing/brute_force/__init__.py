@@ -5,10 +5,18 @@ scores of one item and returns a `Table`, which has the members of a distributio
 and stays differentiable in the scores.
 """
 
-from strukt.testing.brute_force.alignments import ctc
+from strukt.testing.brute_force.alignments import ctc, monotone_alignment
 from strukt.testing.brute_force.chains import chain
 from strukt.testing.brute_force.constituency import span_tree
 from strukt.testing.brute_force.dependency import non_projective_tree, projective_tree
 from strukt.testing.brute_force.table import Table
 
-__all__ = ["Table", "chain", "ctc", "non_projective_tree", "projective_tree", "span_tree"]
+__all__ = [
+    "Table",
+    "chain",
+    "ctc",
+    "monotone_alignment",
+    "non_projective_tree",
+    "projective_tree",
+    "span_tree",
+]
