@@ -10,7 +10,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree, SpanTree
+from strukt.distributions import (
+    CTC,
+    LinearChain,
+    MonotoneAlignment,
+    NonProjectiveTree,
+    ProjectiveTree,
+    SpanTree,
+)
 
 TOLERANCE = 1e-9
 """Largest relative difference, in float64."""
@@ -44,6 +51,16 @@ def _labelled_spans(scores: Callable[..., Tensor], lengths: Tensor) -> SpanTree:
     return SpanTree(scores(len(LENGTHS), max(LENGTHS) + 1, max(LENGTHS) + 1, 3), lengths)
 
 
+def _ctc(scores: Callable[..., Tensor], lengths: Tensor) -> CTC:
+    targets = torch.tensor([1, 1, 2]).expand(len(LENGTHS), 3)
+    return CTC(scores(len(LENGTHS), max(LENGTHS), 3), targets, lengths, lengths // 2)
+
+
+def _alignments(scores: Callable[..., Tensor], lengths: Tensor) -> MonotoneAlignment:
+    moves = scores(len(LENGTHS), max(LENGTHS), max(LENGTHS), 3)
+    return MonotoneAlignment.from_moves(moves, scores(3, 3), lengths, lengths)
+
+
 STRUCTURES: dict[str, Callable[[Callable[..., Tensor], Tensor], Any]] = {
     "LinearChain, shared transitions": _chain,
     "LinearChain, transitions per step": _steps,
@@ -51,6 +68,8 @@ STRUCTURES: dict[str, Callable[[Callable[..., Tensor], Tensor], Any]] = {
     "ProjectiveTree": _projective,
     "SpanTree": _spans,
     "SpanTree, labelled": _labelled_spans,
+    "CTC": _ctc,
+    "MonotoneAlignment": _alignments,
 }
 
 

@@ -1,7 +1,7 @@
 """Numbers of double precision with an exponent of any size, for sums of products in compiled kernels.
 
-A number is ``mantissa * 2**(512 * rank)`` with a mantissa from 2**-256 to 2**256 and a rank that is a whole number in
-a double. The rank of zero is -inf, whatever finite mantissa it has. Products and sums take a few operations that
+A number is ``mantissa * 2**(512 * rank)`` with a mantissa from 2**-256 to 2**256 and a rank that is a whole number
+in a double. The rank of zero is -inf, whatever finite mantissa it has. Products and sums take a few operations that
 run in vectors, where log space takes exponentials and logs; and nothing underflows, so that there is no other case
 to fall back to.
 """
@@ -23,7 +23,9 @@ def from_log(log: float) -> tuple[float, float]:
     """The mantissa and the rank of the number of which this is the log."""
     finite = log if log > -np.inf else 0.0
     rank = np.floor(finite * (1.0 / LOG_UP) + 0.5)
-    rest = min(max(finite - rank * LOG_UP, -177.5), 177.5)  # beyond only where a double has lost it, from 1e16 on
+    rest = min(
+        max(finite - rank * LOG_UP, -177.5), 177.5
+    )  # beyond only where a double has lost it, from 1e16 on
     return exp(rest), rank if log > -np.inf else -np.inf
 
 

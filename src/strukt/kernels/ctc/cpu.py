@@ -1,8 +1,8 @@
 """Fused Numba kernels of CTC: forward, backward, best labelling, samples.
 
 A place k of 0 to m is what a labelling has reached after k labels of the target: it is in the blank after them
-(``blank[k]``), or still in the k-th (``label[k]``). With ``weight[0]`` the weight of the blank at the next frame and
-``weight[k]`` that of the k-th label,
+(``blank[k]``), or still in the k-th (``label[k]``). If the weight of the blank at the next frame is ``weight[0]``
+and that of the k-th label ``weight[k]``,
 
     blank'[k] = weight[0] (blank[k] + label[k])
     label'[k] = weight[k] (label[k] + blank[k - 1] + label[k - 1]),
@@ -39,9 +39,7 @@ def chart_shape(
     return len(logits), logits.shape[1] + 1, 4, states.shape[1] // 2 + 1
 
 
-def inside(
-    logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor
-) -> tuple[Tensor, Tensor]:
+def inside(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Log-partition ``(batch,)`` and chart; time O(n m) an item, items in parallel."""
     arguments = (logits, lengths, states, target_lengths)
     chart = torch.from_numpy(empty(chart_shape(*arguments)))
@@ -94,7 +92,9 @@ def _run(function: Callable[..., None], arguments: tuple[Tensor, ...], *arrays: 
 def _weigh(scores: Array, states: Array, weight: Array) -> None:
     """The weights of a frame: of the blank at 0, of the k-th label at k."""
     for k in range(weight.shape[1]):
-        weight[0, k], weight[1, k] = from_log(np.float64(scores[states[max(2 * k - 1, 0)]]))
+        weight[0, k] = scores[states[max(2 * k - 1, 0)]]
+    for k in range(weight.shape[1]):
+        weight[0, k], weight[1, k] = from_log(weight[0, k])
 
 
 @kernel
@@ -115,7 +115,13 @@ def _start(row: Array) -> None:
 
 @kernel
 def _advance(
-    blank: Array, blank_rank: Array, label: Array, label_rank: Array, weight: Array, skips: Array, following: Array
+    blank: Array,
+    blank_rank: Array,
+    label: Array,
+    label_rank: Array,
+    weight: Array,
+    skips: Array,
+    following: Array,
 ) -> None:
     """One row of the chart from the row before."""
     places = skips.shape[0]
@@ -190,7 +196,14 @@ def _retreat(entered: Array, skips: Array, ahead: Array) -> None:
 
 @kernel
 def _add_shares(
-    row: Array, ahead: Array, total: float, rank: float, weight: float, shares: Array, states: Array, out: Array
+    row: Array,
+    ahead: Array,
+    total: float,
+    rank: float,
+    weight: float,
+    shares: Array,
+    states: Array,
+    out: Array,
 ) -> None:
     """Add the probability of each place, times a weight, to that of its label."""
     places = shares.shape[1]

@@ -16,7 +16,7 @@ Array = npt.NDArray[Any]
 @kernel
 def _may_skip(states: Array, k: int) -> bool:
     """Whether the k-th label may follow the one before without a blank."""
-    return k >= 2 and states[2 * k - 1] != states[2 * k - 3]  # type: ignore[no-any-return]
+    return k >= 2 and states[2 * k - 1] != states[2 * k - 3]
 
 
 @kernel
