@@ -1,17 +1,21 @@
 """Numbers of double precision with an exponent of any size, for sums of products in compiled kernels.
 
 A number is ``mantissa * 2**(512 * rank)`` with a mantissa from 2**-256 to 2**256 and a rank that is a whole number
-in a double. The rank of zero is -inf, whatever finite mantissa it has. Products and sums take a few operations that
+in a double. The rank of zero is -inf, whatever finite mantissa it has. Products and sums take few operations that
 run in vectors, where log space takes exponentials and logs; and nothing underflows, so that there is no other case
 to fall back to.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from strukt.kernels.jit import exp, kernel
 
+Array = npt.NDArray[Any]
 UP, DOWN = 2.0**512, 2.0**-512
 HIGH, LOW = 2.0**256, 2.0**-256
 LOG_UP = 354.891356446692
@@ -55,3 +59,16 @@ def share(mantissa: float, rank: float, total: float, total_rank: float) -> floa
     above = rank - total_rank
     factor = 1.0 if above == 0.0 else (DOWN if above == -1.0 else (UP if above == 1.0 else 0.0))
     return mantissa / total * factor
+
+
+@kernel
+def drawn(parts: Array, uniform: float) -> int:
+    """The index of a part, drawn in proportion to it; never one that is zero."""
+    remaining, chosen = uniform * parts.sum(), 0
+    for index in range(parts.shape[0]):
+        if parts[index] > 0.0:
+            chosen = index
+            if remaining < parts[index]:
+                break
+            remaining -= parts[index]
+    return chosen

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.extended import share
+from strukt.kernels.extended import at_rank, drawn
 from strukt.kernels.jit import kernel, scratch
 
 Array = npt.NDArray[Any]
@@ -81,23 +81,13 @@ def _drawn_way(row: Array, states: Array, in_label: int, k: int, uniform: float)
         options = ((0, k), (1, k), (1, 0))
     else:
         options = ((1, k), (0, k - 1), (1, k - 1 if _may_skip(states, k) else 0))
-    chosen, total = 0, 0.0
-    top, top_rank = 1.0, -np.inf
+    parts, top = np.empty(3), -np.inf
     for kind, place in options:
-        if row[2 * kind + 1, place] > top_rank:
-            top, top_rank = row[2 * kind, place], row[2 * kind + 1, place]
-    for kind, place in options:
-        total += share(row[2 * kind, place], row[2 * kind + 1, place], top, top_rank)
-    remaining = uniform * total
+        top = max(top, row[2 * kind + 1, place])
     for way in range(3):
         kind, place = options[way]
-        part = share(row[2 * kind, place], row[2 * kind + 1, place], top, top_rank)
-        if part > 0.0:
-            chosen = way
-            if remaining < part:
-                break
-            remaining -= part
-    return chosen
+        parts[way] = at_rank(row[2 * kind, place], row[2 * kind + 1, place], top)
+    return drawn(parts, uniform)
 
 
 @kernel
