@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from strukt.distributions import (
+        CTC,
         KDPP,
         BinaryCRF,
         BitSpanTree,
         KSubset,
         LinearChain,
         Matching,
+        MonotoneAlignment,
         NonProjectiveTree,
         ProjectiveTree,
         SemiMarkov,
@@ -35,10 +37,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "BinaryCRF": "strukt.distributions",
     "BitSpanTree": "strukt.distributions",
+    "CTC": "strukt.distributions",
     "KDPP": "strukt.distributions",
     "KSubset": "strukt.distributions",
     "LinearChain": "strukt.distributions",
     "Matching": "strukt.distributions",
+    "MonotoneAlignment": "strukt.distributions",
     "NonProjectiveTree": "strukt.distributions",
     "ProjectiveTree": "strukt.distributions",
     "SemiMarkov": "strukt.distributions",
@@ -53,6 +57,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "CTC",
     "KDPP",
     "BinaryCRF",
     "BitSpanTree",
@@ -62,6 +67,7 @@ __all__ = [
     "LinearChain",
     "Matching",
     "MissingExtraError",
+    "MonotoneAlignment",
     "NonProjectiveTree",
     "ProjectiveTree",
     "SemiMarkov",

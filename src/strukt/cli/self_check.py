@@ -11,8 +11,10 @@ import torch
 from torch import Tensor
 
 from strukt.distributions import (
+    CTC,
     KSubset,
     LinearChain,
+    MonotoneAlignment,
     NonProjectiveTree,
     ProjectiveTree,
     SemiMarkov,
@@ -68,6 +70,16 @@ def _subsets(scores: Callable[..., Tensor], lengths: Tensor) -> KSubset:
     return KSubset(scores(len(LENGTHS), max(LENGTHS)), (lengths.clamp(max=2), lengths), lengths)
 
 
+def _ctc(scores: Callable[..., Tensor], lengths: Tensor) -> CTC:
+    targets = torch.tensor([1, 1, 2]).expand(len(LENGTHS), 3)
+    return CTC(scores(len(LENGTHS), max(LENGTHS), 3), targets, lengths, lengths // 2)
+
+
+def _alignments(scores: Callable[..., Tensor], lengths: Tensor) -> MonotoneAlignment:
+    moves = scores(len(LENGTHS), max(LENGTHS), max(LENGTHS), 3)
+    return MonotoneAlignment.from_moves(moves, scores(3, 3), lengths, lengths)
+
+
 STRUCTURES: dict[str, Callable[[Callable[..., Tensor], Tensor], Any]] = {
     "LinearChain, shared transitions": _chain,
     "LinearChain, transitions per step": _steps,
@@ -79,6 +91,8 @@ STRUCTURES: dict[str, Callable[[Callable[..., Tensor], Tensor], Any]] = {
     "SpanTree, labelled": _labelled_spans,
     "SpanningTree": _spanning,
     "KSubset": _subsets,
+    "CTC": _ctc,
+    "MonotoneAlignment": _alignments,
 }
 
 

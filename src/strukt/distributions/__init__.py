@@ -1,9 +1,11 @@
 """Structures as ``torch.distributions``: one file for each family."""
 
+from strukt.distributions.alignment import MonotoneAlignment
 from strukt.distributions.binary import BinaryCRF
 from strukt.distributions.bits import BitSpanTree
 from strukt.distributions.chain import LinearChain
 from strukt.distributions.constituency import SpanTree
+from strukt.distributions.ctc import CTC
 from strukt.distributions.dependency import NonProjectiveTree, ProjectiveTree
 from strukt.distributions.determinantal import KDPP
 from strukt.distributions.distribution import StructuredDistribution
@@ -13,12 +15,14 @@ from strukt.distributions.spanning import SpanningTree
 from strukt.distributions.subset import KSubset
 
 __all__ = [
+    "CTC",
     "KDPP",
     "BinaryCRF",
     "BitSpanTree",
     "KSubset",
     "LinearChain",
     "Matching",
+    "MonotoneAlignment",
     "NonProjectiveTree",
     "ProjectiveTree",
     "SemiMarkov",

@@ -49,7 +49,13 @@ def common_dtype(values: tuple[Tensor, ...], names: tuple[str, ...]) -> tuple[Te
     return tuple(value.to(dtype) for value in values)
 
 
-def lengths(value: Tensor | None, batch_shape: torch.Size, longest: int, device: torch.device) -> Tensor:
+def lengths(
+    value: Tensor | None,
+    batch_shape: torch.Size,
+    longest: int,
+    device: torch.device,
+    name: str = "lengths",
+) -> Tensor:
     """Lengths as a LongTensor of shape ``batch_shape``.
 
     Raises:
@@ -57,6 +63,22 @@ def lengths(value: Tensor | None, batch_shape: torch.Size, longest: int, device:
     """
     if value is None:
         return torch.full(batch_shape, longest, dtype=torch.int64, device=device)
+    integers(name, value, str(tuple(batch_shape)), device)
+    if value.shape != batch_shape:
+        raise ValueError(
+            f"{name} has shape {tuple(value.shape)}; expected {tuple(batch_shape)}, one for each item"
+        )
+    value = value.to(torch.int64)
+    guards.require_lengths(value.reshape(batch_shape.numel()), longest, name)
+    return value
+
+
+def integers(name: str, value: Tensor, axes: str, device: torch.device) -> None:
+    """Check that a tensor holds integers, on the device of the scores.
+
+    Raises:
+        ValueError: If it does not.
+    """
     if (
         not isinstance(value, Tensor)
         or value.is_floating_point()
@@ -64,18 +86,11 @@ def lengths(value: Tensor | None, batch_shape: torch.Size, longest: int, device:
         or value.dtype == torch.bool
     ):
         given = value.dtype if isinstance(value, Tensor) else type(value).__name__
-        raise ValueError(f"lengths is of type {given}; expected a LongTensor of shape {tuple(batch_shape)}")
-    if value.shape != batch_shape:
-        raise ValueError(
-            f"lengths has shape {tuple(value.shape)}; expected {tuple(batch_shape)}, one for each item"
-        )
+        raise ValueError(f"{name} is of type {given}; expected a LongTensor of shape {axes}")
     if value.device != device:
         raise ValueError(
-            f"lengths is on {value.device} and the scores on {device}; use lengths.to(scores.device)"
+            f"{name} is on {value.device} and the scores on {device}; use {name}.to(scores.device)"
         )
-    value = value.to(torch.int64)
-    guards.require_lengths(value.reshape(batch_shape.numel()), longest)
-    return value
 
 
 def mask(name: str, value: Tensor, shape: torch.Size) -> None:

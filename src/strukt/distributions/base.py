@@ -139,6 +139,11 @@ class ScoredStructures(Distribution):
         if self._validate_args:
             names = ("lengths", *self.constant_names)
             for name, mine, theirs in zip(names, self._integers(), other._integers(), strict=True):
+                if mine.shape != theirs.shape:
+                    raise ValueError(
+                        f"other has {name} of shape {tuple(theirs.shape)}; expected that of this distribution, "
+                        f"{tuple(mine.shape)}"
+                    )
                 guards.require_equal(mine, theirs, name)
 
 

@@ -348,7 +348,7 @@ class StructuredDistribution(ScoredStructures, abc.ABC):
         """All events, forbidden ones included: ``(count,) + batch + event_shape``; small sizes only.
 
         Raises:
-            NotImplementedError: If lengths differ, because then so do the supports.
+            NotImplementedError: If lengths or constants differ, because then so do the supports.
             ValueError: If there are too many.
         """
         longest = self.event_shape[0] - self.extents[0][0]
@@ -356,6 +356,11 @@ class StructuredDistribution(ScoredStructures, abc.ABC):
             raise NotImplementedError(
                 "items of different lengths have different supports; enumerate each item on its own"
             )
+        for name, constant in zip(self.constant_names, self._integers()[1:], strict=True):
+            if bool((constant != constant[:1]).any()):
+                raise NotImplementedError(
+                    f"items of different {name} have different supports; enumerate each item on its own"
+                )
         candidates = self._candidates()
         one = candidates.reshape(len(candidates), *(1,) * len(self.batch_shape), *self.event_shape)
         everywhere = one.expand(len(candidates), *self.batch_shape, *self.event_shape)

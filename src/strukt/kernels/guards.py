@@ -50,14 +50,24 @@ def _check_scores(scores: Tensor, lengths: Tensor, extents: list[int], name: str
     return scores.new_empty(len(scores))
 
 
-def _check_lengths(lengths: Tensor, longest: int) -> Tensor:
+def _check_lengths(lengths: Tensor, longest: int, name: str = "lengths") -> Tensor:
     wrong = (lengths < 0) | (lengths > longest)
     if bool(wrong.any()):
         raise ValueError(
-            f"lengths must lie between 0 and {longest}, the length of the scores; "
+            f"{name} must lie between 0 and {longest}, for which there is room; "
             f"got {lengths[wrong][0].item()} for batch item {_items(wrong)}"
         )
     return lengths.clone()
+
+
+def _check_values(values: Tensor, valid: Tensor, name: str, expected: str) -> Tensor:
+    if not bool(valid.all()):
+        index = tuple((~valid).nonzero()[0].tolist())
+        raise ValueError(
+            f"{name} holds {values[index].item()} at batch item {index[0]}, position {index[1:]}; "
+            f"expected {expected}"
+        )
+    return values.clone()
 
 
 def _check_structures(events: Tensor, valid: Tensor, kind: str) -> Tensor:
@@ -138,8 +148,15 @@ require_scores = _guard(
 )
 """``(scores, lengths, extents, name)``: raise ValueError for NaN and +inf within the lengths; see `within`."""
 
-require_lengths = _guard("require_lengths", "(Tensor lengths, int longest) -> Tensor", _check_lengths)
-"""``(lengths, longest)``: raise ValueError for a length out of range."""
+require_lengths = _guard(
+    "require_lengths", "(Tensor lengths, int longest, str name='lengths') -> Tensor", _check_lengths
+)
+"""``(lengths, longest, name)``: raise ValueError for a length out of range."""
+
+require_values = _guard(
+    "require_values", "(Tensor values, Tensor valid, str name, str expected) -> Tensor", _check_values
+)
+"""``(values, valid, name, expected)``: raise ValueError if some value ``(batch, ...)`` is not valid."""
 
 require_structures = _guard(
     "require_structures", "(Tensor events, Tensor valid, str kind) -> Tensor", _check_structures

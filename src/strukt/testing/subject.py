@@ -38,6 +38,8 @@ class Subject:
         free: Names of the score arguments whose last axis may have any size.
         lacks: Members that raise NotImplementedError; the laws that need them are not checked. And
             `INFEASIBLE_ITEMS` for structures that are `ALWAYS_FEASIBLE`.
+        within: `within(length, *scores)` gives a mask for each score tensor of one item: what is not padding.
+            Needed only where the structures of short items leave entries unused that are no padding.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Subject:
     size: int = 4
     lacks: frozenset[str] = frozenset()
     free: frozenset[str] = frozenset()
+    within: Callable[..., tuple[Tensor, ...]] | None = None
 
     def case(
         self,
@@ -144,11 +147,22 @@ class Case:
         """Masks of the score entries beyond each item's length.
 
         These are what the longest structures use and none of the item's own length, in tensors that grow with
-        the length: a matrix of tag pairs is no padding, although a single tag does not use it.
+        the length: a matrix of tag pairs is no padding, although a single tag does not use it. A subject of which
+        this is not true says itself what is `within`.
         """
+        if self.subject.within is not None:
+            return self._not_within(self.subject.within)
         longest = replace(self, lengths=torch.full_like(self.lengths, self.size)).used()
         short = replace(self, lengths=torch.full_like(self.lengths, 2)).used()
         return [
             full & ~own if (full & ~two).any() else torch.zeros_like(own)
             for full, own, two in zip(longest, self.used(), short, strict=True)
         ]
+
+    def _not_within(self, within: Callable[..., tuple[Tensor, ...]]) -> list[Tensor]:
+        masks = [torch.zeros_like(score, dtype=torch.bool) for score in self.scores]
+        for index in self.indices:
+            inside = within(int(self.lengths[index]), *self.at(self.scores, index))
+            for mask, own in zip(self.at(masks, index), inside, strict=True):
+                mask |= ~own
+        return masks

@@ -5,6 +5,7 @@ scores of one item and returns a `Table`, which has the members of a distributio
 and stays differentiable in the scores.
 """
 
+from strukt.testing.brute_force.alignments import ctc, monotone_alignment
 from strukt.testing.brute_force.binary import binary
 from strukt.testing.brute_force.chains import chain
 from strukt.testing.brute_force.constituency import bit_span_tree, span_tree
@@ -20,9 +21,11 @@ __all__ = [
     "binary",
     "bit_span_tree",
     "chain",
+    "ctc",
     "k_dpp",
     "k_subset",
     "matching",
+    "monotone_alignment",
     "non_projective_tree",
     "projective_tree",
     "semi_markov",

@@ -1,6 +1,7 @@
 """strukt's own structures, as subjects of the conformance suite: a new structure is entered here."""
 
 from strukt.testing.subjects import (
+    alignments,
     binary,
     chains,
     constituency,
@@ -12,6 +13,7 @@ from strukt.testing.subjects import (
 )
 
 STRUCTURES = (
+    *alignments.SUBJECTS,
     *binary.SUBJECTS,
     *chains.SUBJECTS,
     *constituency.SUBJECTS,

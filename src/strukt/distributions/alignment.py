@@ -1,0 +1,319 @@
+"""Monotone alignments of two sequences: paths through a grid, with plain or affine gaps."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.distributions import arguments
+from strukt.distributions.arguments import broadcast_shapes
+from strukt.distributions.distribution import StructuredDistribution
+from strukt.kernels import alignment, guards
+from strukt.kernels.alignment.reference import DELETE, INSERT, MATCH
+from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.semiring import NEG_INF
+
+MOST_CANDIDATES = 1 << 18
+
+
+class MonotoneAlignment(StructuredDistribution):
+    """Paths through the cells of a grid, scored by each move and by each pair of moves in a row.
+
+    A path aligns a sequence of n positions with one of m. It goes from the cell (0, 0) to the cell (n - 1, m - 1).
+    Each cell that it visits was entered by one move: a match (0) from (i - 1, j - 1), an insert (1) from
+    (i, j - 1) or a delete (2) from (i - 1, j); the first cell counts as entered by a match. Two empty sequences
+    have one empty path; if only one of them is empty, there is none. To let a path begin with gaps, put an empty
+    position before each sequence.
+
+    Args:
+        match: ``batch + (n, m)``, the score of entering each cell by a match.
+        insert: The same for inserts, or what broadcasts to that, such as one score for all.
+        delete: The same for deletes.
+        transition: ``(3, 3)`` or ``batch + (3, 3)``: ``[a, b]`` scores move a followed by move b; 0 if None. With
+            -x at ``[0, 1]`` and ``[0, 2]`` gaps are affine: opening one costs x more than extending it (Gotoh
+            1982).
+        lengths: ``batch``, positions of the first sequence; all n if None.
+        target_lengths: ``batch``, positions of the second; all m if None.
+        validate_args: Whether to check values as well as shapes.
+
+    Events are ``batch + (n, m)``: the move into each visited cell, -1 elsewhere; parts and marginals are
+    ``batch + (n, m, 3)``. All operators take O(n m) time an item (`topk` k^2 times that).
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Example:
+        >>> same = torch.tensor([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+        >>> alignment = MonotoneAlignment(same, torch.tensor(-0.5), torch.tensor(-0.5))
+        >>> alignment.mode
+        tensor([[ 0,  1, -1],
+                [-1, -1,  0]])
+        >>> alignment.log_count.exp().round()
+        tensor(5.)
+        >>> alignment.visits
+        tensor([[1.0000, 0.7163, 0.0763],
+                [0.0763, 0.3600, 1.0000]])
+    """
+
+    oracles: ClassVar[Oracles] = alignment.ORACLES
+    score_names: ClassVar[tuple[str, ...]] = ("moves", "transition")
+    constant_names: ClassVar[tuple[str, ...]] = ("target_lengths",)
+    extents = ([0, UNBOUNDED, UNBOUNDED], [UNBOUNDED, UNBOUNDED])
+
+    def __init__(
+        self,
+        match: Tensor,
+        insert: Tensor,
+        delete: Tensor,
+        transition: Tensor | None = None,
+        lengths: Tensor | None = None,
+        target_lengths: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        arguments.scores("match", match, "batch + (n, m)", 2)
+        for name, value in (("insert", insert), ("delete", delete)):
+            arguments.scores(name, value, "batch + (n, m), or what broadcasts to that", 0)
+            arguments.fitting(name, value, match.shape)
+        moves = torch.stack([match, insert.expand(match.shape), delete.expand(match.shape)], -1)
+        self._set(moves, transition, lengths, target_lengths, validate_args)
+
+    @classmethod
+    def from_moves(
+        cls,
+        moves: Tensor,
+        transition: Tensor | None = None,
+        lengths: Tensor | None = None,
+        target_lengths: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> Self:
+        """The same from one tensor ``batch + (n, m, 3)`` of matches, inserts and deletes.
+
+        Raises:
+            ValueError: If shapes, types or values do not fit.
+        """
+        arguments.scores("moves", moves, "batch + (n, m, 3)", 3)
+        if moves.shape[-1] != 3:
+            raise ValueError(
+                f"moves has shape {tuple(moves.shape)}; expected batch + (n, m, 3), the scores of match, insert "
+                "and delete on the last axis"
+            )
+        made = cls.__new__(cls)
+        made._set(moves, transition, lengths, target_lengths, validate_args)
+        return made
+
+    def _set(
+        self,
+        moves: Tensor,
+        transition: Tensor | None,
+        lengths: Tensor | None,
+        target_lengths: Tensor | None,
+        validate_args: bool | None,
+    ) -> None:
+        batch_shape = moves.shape[:-3]
+        transition = moves.new_zeros(3, 3) if transition is None else transition
+        arguments.scores("transition", transition, "(3, 3) or batch + (3, 3)", 2)
+        transition = _fitting(transition, batch_shape)
+        lengths = arguments.lengths(lengths, batch_shape, moves.shape[-3], moves.device)
+        target_lengths = arguments.lengths(
+            target_lengths, batch_shape, moves.shape[-2], moves.device, "target_lengths"
+        )
+        super().__init__((moves, transition), lengths, (), validate_args, (target_lengths,))
+
+    @property
+    def target_lengths(self) -> Tensor:
+        """``batch``, positions of the second sequence."""
+        return self.constants[0]
+
+    @property
+    def visits(self) -> Tensor:
+        """The probability that the path visits each cell: ``batch + (n, m)``; differentiable."""
+        return self.marginals.sum(-1)
+
+    @property
+    def transition_marginals(self) -> Tensor:
+        """The expected number of times that each move follows each other: ``batch + (3, 3)``; differentiable."""
+        moves, _, *rest = self._arguments()
+        each = self.scores[1].expand(*self.batch_shape, 3, 3).reshape(self._batch_size(), 3, 3)
+        return self._to_batch(self.oracles.marginals(moves, each, *rest)[1])
+
+    @property
+    def max_marginals(self) -> Tensor:
+        found = self._to_batch(alignment.max_marginals(*self._arguments()))
+        return torch.where(self._within.unsqueeze(-1), found, NEG_INF)
+
+    def to_parts(self, event: Tensor) -> Tensor:
+        main = self.scores[0]
+        event = arguments.event(event, self.batch_shape, self.event_shape)
+        if self._validate_args:
+            guards.require_structures(event, self._named(event), "made of moves 0 to 2, or -1 for none")
+        moves = torch.arange(3, device=main.device)
+        return (self._within.unsqueeze(-1) & (event.unsqueeze(-1) == moves)).to(main.dtype)
+
+    def from_parts(self, parts: Tensor) -> Tensor:
+        return torch.where((parts > 0).any(-1), parts.argmax(-1), -1)
+
+    def is_structure(self, event: Tensor) -> Tensor:
+        visited = self._within & (event >= 0)
+        first, last = self._corners
+        entered = torch.where(visited & ~first, event, -1)
+        left = (
+            _shifted(entered == MATCH, 1, 1)
+            | _shifted(entered == INSERT, 0, 1)
+            | _shifted(entered == DELETE, 1, 0)
+        )
+        rows, columns = _grid(self.event_shape, event.device)
+        comes_from_outside = ((entered != INSERT) & (rows == 0)) | ((entered != DELETE) & (columns == 0))
+        inside = ~(comes_from_outside & (entered >= 0))
+        begun = ~first | (event == MATCH)
+        complete = left == (visited & ~last)
+        reached = self._named(event) & (inside & begun & complete & (visited | ~last)).flatten(-2).all(-1)
+        return reached & ((self.lengths > 0) == (self.target_lengths > 0))
+
+    @property
+    def _within(self) -> Tensor:
+        """Which cells lie within the lengths: ``batch + (n, m)``."""
+        rows, columns = _grid(self.event_shape, self.lengths.device)
+        return (rows < self.lengths[..., None, None]) & (columns < self.target_lengths[..., None, None])
+
+    @property
+    def _corners(self) -> tuple[Tensor, Tensor]:
+        """Masks of the first and of the last cell, if there is any: ``batch + (n, m)``."""
+        rows, columns = _grid(self.event_shape, self.lengths.device)
+        row, column = self.lengths[..., None, None] - 1, self.target_lengths[..., None, None] - 1
+        return self._within & (rows == 0) & (columns == 0), (rows == row) & (columns == column)
+
+    def _named(self, event: Tensor) -> Tensor:
+        return (((event >= -1) & (event < 3)) | ~self._within).flatten(-2).all(-1)
+
+    def _check_values(self) -> None:
+        moves, transition, lengths, _ = (value.detach() for value in self._arguments())
+        if len(lengths):
+            within = self._within.reshape(len(lengths), *self.event_shape)
+            cleaned = moves.masked_fill(~within.unsqueeze(-1), 0.0)
+            guards.require_scores(cleaned, lengths, [UNBOUNDED] * 3, "moves")
+            guards.require_scores(transition, lengths[: len(transition)], [UNBOUNDED] * 2, "transition")
+
+    def _score(self, event: Tensor) -> Tensor:
+        moves, transition = self.scores
+        visited = self._within & (event >= 0)
+        move = event.clamp(0, 2)
+        shape = broadcast_shapes(event.shape, moves.shape[:-1])
+        entering = moves.expand(*shape, 3).gather(-1, move.expand(shape).unsqueeze(-1)).squeeze(-1)
+        before = torch.where(
+            move == MATCH,
+            _shifted(move, -1, -1),
+            torch.where(move == INSERT, _shifted(move, 0, -1), _shifted(move, -1, 0)),
+        )
+        pairs = (3 * before + move).expand(shape).flatten(-2)
+        following = transition.flatten(-2).expand(*pairs.shape[:-1], 9).gather(-1, pairs).reshape(shape)
+        first, _ = self._corners
+        nothing = torch.zeros_like(entering)
+        total = torch.where(visited, entering, nothing) + torch.where(visited & ~first, following, nothing)
+        return total.flatten(-2).sum(-1)
+
+    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
+        (moves, transition), (target_lengths,) = scores, constants
+        return self.from_moves(moves, transition, lengths, target_lengths, validate_args=False)
+
+    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
+        """Other moves into a required cell are forbidden, and all moves that pass a required cell by.
+
+        A move passes by a cell that is neither before its end nor after its start: the cell lies above and to the
+        right of it, or below and to the left.
+        """
+        moves, transition = self.scores
+        required = required & self._within.unsqueeze(-1)
+        cells = required.any(-1)
+        others = cells.unsqueeze(-1) & (~required | (required.sum(-1, keepdim=True) > 1))
+        above_right = _any_before(cells, rows=True, columns=False)
+        below_left = _any_before(cells, rows=False, columns=True)
+        passing = torch.stack(
+            [
+                _shifted(above_right, -1, 0) | _shifted(below_left, 0, -1),
+                _shifted(above_right, -1, 0) | _shifted(below_left, 1, -1),
+                _shifted(above_right, -1, 1) | _shifted(below_left, 0, -1),
+            ],
+            -1,
+        )
+        return moves.masked_fill(others | passing, NEG_INF), transition
+
+    def _agreeing(self, event: Tensor, known: Tensor) -> Self:
+        known = (known & self._within).unsqueeze(-1)
+        present = known & (event.unsqueeze(-1) == torch.arange(3, device=event.device))
+        absent = known & (event < 0).unsqueeze(-1)
+        return self.condition(required=present, forbidden=absent.expand(present.shape))
+
+    def _candidates(self) -> Tensor:
+        n, m = self.event_shape
+        columns = int(self.target_lengths.flatten()[0])
+        if _number_of_paths(n, columns) > MOST_CANDIDATES:
+            raise ValueError(f"the paths through {n} x {columns} cells are too many to enumerate")
+        paths = _paths_to(n - 1, columns - 1) if n and columns else [()]
+        rows = torch.full((len(paths), n, m), -1, dtype=torch.int64)
+        for row, path in zip(rows, paths, strict=True):
+            for i, j, move in path:
+                row[i, j] = move
+        return rows.to(self.scores[0].device)
+
+
+def _fitting(transition: Tensor, batch_shape: torch.Size) -> Tensor:
+    """The transition with all batch axes, of size 1 if it is shared.
+
+    Raises:
+        ValueError: If it does not fit.
+    """
+    given = transition.shape
+    if transition.dim() == 2:
+        transition = transition.view(*(1,) * len(batch_shape), *given)
+    batched = transition.shape[:-2]
+    fits = len(batched) == len(batch_shape) and given[-2:] == (3, 3)
+    if fits and all(have in (1, want) for have, want in zip(batched, batch_shape, strict=True)):
+        return transition
+    raise ValueError(
+        f"transition has shape {tuple(given)}; expected (3, 3), from move to move, or {(*batch_shape, 3, 3)}"
+    )
+
+
+def _grid(shape: torch.Size, device: torch.device) -> tuple[Tensor, Tensor]:
+    """The row ``(n, 1)`` and the column ``(m,)`` of each cell."""
+    return torch.arange(shape[0], device=device)[:, None], torch.arange(shape[1], device=device)
+
+
+def _shifted(cells: Tensor, rows: int, columns: int) -> Tensor:
+    """At each cell what stands so many rows and columns further on; 0 beyond the grid."""
+    if not cells.shape[-1] or not cells.shape[-2]:
+        return cells
+    return torch.nn.functional.pad(cells, (-columns, columns, -rows, rows))
+
+
+def _any_before(cells: Tensor, rows: bool, columns: bool) -> Tensor:
+    """At each cell whether one is marked among it and those before it, or after it, on both axes."""
+    counts = cells.long()
+    for axis, forward in ((-2, rows), (-1, columns)):
+        counts = counts.cumsum(axis) if forward else counts.flip(axis).cumsum(axis).flip(axis)
+    return counts > 0
+
+
+def _number_of_paths(n: int, m: int) -> int:
+    """The Delannoy number D(n - 1, m - 1)."""
+    return sum(math.comb(n - 1, k) * math.comb(m - 1, k) << k for k in range(min(n, m))) if n and m else 1
+
+
+@cache
+def _paths_to(i: int, j: int) -> list[tuple[tuple[int, int, int], ...]]:
+    """All paths from the first cell to this one, each a row of cells with the moves into them."""
+    if i == j == 0:
+        return [((0, 0, MATCH),)]
+    steps = ((MATCH, 1, 1), (INSERT, 0, 1), (DELETE, 1, 0))
+    return [
+        (*path, (i, j, move))
+        for move, down, right in steps
+        if i >= down and j >= right
+        for path in _paths_to(i - down, j - right)
+    ]

@@ -1,0 +1,137 @@
+"""Connectionist temporal classification: labellings of frames that collapse to a given target."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.distributions import arguments
+from strukt.distributions.positional import PositionalStructure
+from strukt.kernels import ctc, guards
+from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.semiring import NEG_INF
+
+
+class CTC(PositionalStructure):
+    """Labels of frames that become the target when repeats are merged, then blanks dropped (Graves et al. 2006).
+
+    Args:
+        logits: ``batch + (n, c)``, the score of each label at each frame, normalised or not.
+        targets: ``batch + (m,)``, integers from 0 to c - 1 other than the blank.
+        lengths: ``batch``, in frames; all n if None.
+        target_lengths: ``batch``, in labels; all m if None. What stands beyond is ignored.
+        blank: The label that stands for none.
+        validate_args: Whether to check values as well as shapes.
+
+    Events are labels of frames ``batch + (n,)``, blanks included: the mode is the forced alignment. A target that
+    does not fit into the frames has no labelling. With logits from ``log_softmax`` the log-partition is the
+    log-probability of the target, the negated ``torch.nn.functional.ctc_loss``. All operators take O(n (m + c))
+    time an item (`topk` k^2 times that, `sample` O(n) more a sample).
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Example:
+        >>> ctc = CTC(torch.zeros(3, 4), torch.tensor([1, 2]))
+        >>> ctc.log_count.exp().round()
+        tensor(5.)
+        >>> ctc.enumerate_support().tolist()
+        [[0, 1, 2], [1, 0, 2], [1, 1, 2], [1, 2, 0], [1, 2, 2]]
+        >>> ctc.marginals[1]
+        tensor([0.2000, 0.4000, 0.4000, 0.0000])
+    """
+
+    oracles: ClassVar[Oracles] = ctc.ORACLES
+    score_names: ClassVar[tuple[str, ...]] = ("logits",)
+    constant_names: ClassVar[tuple[str, ...]] = ("targets", "target_lengths")
+
+    def __init__(
+        self,
+        logits: Tensor,
+        targets: Tensor,
+        lengths: Tensor | None = None,
+        target_lengths: Tensor | None = None,
+        blank: int = 0,
+        validate_args: bool | None = None,
+    ) -> None:
+        arguments.scores("logits", logits, "batch + (n, c)", 2)
+        batch_shape, labels = logits.shape[:-2], logits.shape[-1]
+        if isinstance(blank, bool) or not isinstance(blank, int) or not 0 <= blank < labels:
+            raise ValueError(
+                f"blank is {blank!r}; expected one of the labels, an integer from 0 to {labels - 1}"
+            )
+        arguments.integers("targets", targets, "batch + (m,)", logits.device)
+        if targets.shape[:-1] != batch_shape or not targets.dim():
+            raise ValueError(
+                f"targets has shape {tuple(targets.shape)}; expected {(*batch_shape, 'm')}, labels for each item"
+            )
+        target_lengths = arguments.lengths(
+            target_lengths, batch_shape, targets.shape[-1], logits.device, "target_lengths"
+        )
+        self.blank = blank
+        self.extents = ([0, UNBOUNDED],)
+        states = _states(targets.long(), target_lengths, blank, labels)
+        super().__init__((logits,), lengths, (), validate_args, (states, target_lengths))
+
+    @property
+    def targets(self) -> Tensor:
+        """The target of each item, ``batch + (m,)``; blanks beyond its length."""
+        return self.constants[0][..., 1::2]
+
+    @property
+    def target_lengths(self) -> Tensor:
+        """``batch``, in labels."""
+        return self.constants[1]
+
+    @property
+    def max_marginals(self) -> Tensor:
+        found = self._to_batch(ctc.max_marginals(*self._arguments()))
+        return torch.where(self._parts_within, found, NEG_INF)
+
+    def is_structure(self, event: Tensor) -> Tensor:
+        states, target_lengths = self.constants
+        before = torch.nn.functional.pad(event[..., :-1], (1, 0), value=self.blank)
+        starts = self._positions & (event != self.blank) & (event != before)
+        count = starts.cumsum(-1)
+        state = (2 * count - 1).clamp(0, states.shape[-1] - 1)
+        wanted = states.expand(*event.shape[:-1], states.shape[-1]).gather(-1, state)
+        right = (count <= target_lengths.unsqueeze(-1)) & (event == wanted)
+        complete = starts.sum(-1) == target_lengths
+        return complete & (right | ~starts).all(-1) & self._in_range(event)
+
+    def _score(self, event: Tensor) -> Tensor:
+        return self._chosen(event).sum(-1)
+
+    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
+        (logits,), (states, target_lengths) = scores, constants
+        return type(self)(logits, states[..., 1::2], lengths, target_lengths, self.blank, validate_args=False)
+
+
+def _states(targets: Tensor, target_lengths: Tensor, blank: int, labels: int) -> Tensor:
+    """The label of each state, blanks between the labels of the target: ``batch + (2 m + 1,)``.
+
+    Raises:
+        ValueError: If a target holds a blank or no label.
+    """
+    used = torch.arange(targets.shape[-1], device=targets.device) < target_lengths.unsqueeze(-1)
+    fit = ~used | ((targets >= 0) & (targets < labels) & (targets != blank))
+    guards.require_values(
+        _with_one_batch_axis(targets),
+        _with_one_batch_axis(fit),
+        "targets",
+        f"labels from 0 to {labels - 1} other than the blank, which is {blank}",
+    )
+    shown = torch.where(used, targets, blank)
+    blanks = torch.full_like(shown, blank)
+    pairs = torch.stack([blanks, shown], -1).flatten(-2)
+    return torch.cat([pairs, torch.full_like(target_lengths, blank).unsqueeze(-1)], -1)
+
+
+def _with_one_batch_axis(values: Tensor) -> Tensor:
+    *batch, m = values.shape
+    return values.reshape(math.prod(batch), m)

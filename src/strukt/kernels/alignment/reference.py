@@ -1,0 +1,146 @@
+"""The recursion of monotone alignments over any semiring, in PyTorch.
+
+All cells (i, j) of one anti-diagonal i + j = d are computed at once from the two diagonals before, so that there
+are n + m - 1 steps one after another. A diagonal has one entry for each row i; those that lie outside of the
+grid have weight zero.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.dynamic_program import DynamicProgram
+from strukt.kernels.semiring import NEG_INF, Max, Semiring
+
+MATCH, INSERT, DELETE = 0, 1, 2
+MIRRORED = [MATCH, DELETE, INSERT]
+"""The moves when the two sequences change places."""
+
+
+def recursion(
+    semiring: Semiring, moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor
+) -> Tensor:
+    """The semiring's total over all paths from the first cell to the last.
+
+    Args:
+        semiring: What to compute.
+        moves: ``(..., batch, n, m, 3)``, the score of each move into each cell.
+        transition: ``(..., g, 3, 3)``, one move followed by another; g divides the batch, and consecutive items
+            share a matrix.
+        lengths: ``(batch,)``, rows.
+        target_lengths: ``(batch,)``, columns.
+
+    Time O(n m), memory and work O(min(n, m) (n + m)) (Gotoh 1982, without the start of a gap as a state).
+    """
+    if moves.shape[-3] > moves.shape[-2]:
+        moves, transition = _transposed(moves, transition)
+        lengths, target_lengths = target_lengths, lengths
+    moves, transition = _clean(moves, transition, lengths, target_lengths)
+    ends = [_start(semiring, moves), _nothing(semiring, moves)]
+    row = (lengths - 1).clamp(min=0)[:, None, None]
+    for diagonal in _diagonals(semiring, _skewed(moves), transition):
+        ends.append(diagonal.gather(-2, row.expand(*diagonal.shape[:-2], 1, 3)).squeeze(-2))
+    # The last cell is on the diagonal n + m - 2. Two empty sequences have the empty path, a single one has none.
+    both, neither = (lengths > 0) & (target_lengths > 0), (lengths == 0) & (target_lengths == 0)
+    end = torch.where(both, lengths + target_lengths, torch.where(neither, 0, 1))
+    stacked = semiring.stack(ends)
+    chosen = stacked.gather(-1, end[:, None, None].expand(*stacked.shape[:-1], 1)).squeeze(-1)
+    return semiring.sum(chosen, -1)
+
+
+def max_marginals(moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
+    """For each move into each cell the best score of a path with it: ``(batch, n, m, 3)``; O(n (n + m))."""
+    n, m = moves.shape[1:3]
+    if not n or not m:
+        return moves
+    moves, transition = _clean(moves, transition, lengths, target_lengths)
+    skewed = _skewed(moves)
+    forward = _diagonals(Max(), skewed, transition)
+    is_last_row = torch.arange(n, device=moves.device) == lengths[:, None] - 1
+    outside = torch.full_like(moves[:, :, 0], NEG_INF)
+    entered, found = [outside, outside], []
+    for d in range(n + m - 2, -1, -1):
+        following, after_next = entered[-1], entered[-2]
+        onward = [_upwards(after_next)[..., MATCH], following[..., INSERT], _upwards(following)[..., DELETE]]
+        beta = (transition + torch.stack(onward, -1).unsqueeze(-2)).amax(-1)
+        is_last = is_last_row & (lengths + target_lengths - 2 == d)[:, None]
+        beta = beta.masked_fill(is_last.unsqueeze(-1), 0.0)
+        entered.append(skewed[:, :, d] + beta)
+        found.append(forward[d] + beta)
+    through = torch.stack(found[::-1], 2)
+    rows, columns = torch.arange(n, device=moves.device)[:, None], torch.arange(m, device=moves.device)
+    return through[:, rows, rows + columns]
+
+
+def _transposed(moves: Tensor, transition: Tensor) -> tuple[Tensor, Tensor]:
+    """The same scores when the two sequences change places."""
+    return moves.transpose(-2, -3)[..., MIRRORED], transition[..., MIRRORED, :][..., MIRRORED]
+
+
+def _clean(
+    moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Zeros for whatever stands beyond the lengths, and one transition for each item, with an axis for rows."""
+    n, m = moves.shape[-3:-1]
+    rows = torch.arange(n, device=moves.device) >= lengths[:, None]
+    columns = torch.arange(m, device=moves.device) >= target_lengths[:, None]
+    beyond = rows[:, :, None] | columns[:, None, :]
+    transition = transition.repeat_interleave(len(lengths) // max(transition.shape[-3], 1), -3)
+    return moves.masked_fill(beyond.unsqueeze(-1), 0.0), transition.unsqueeze(-3)
+
+
+def _skewed(moves: Tensor) -> Tensor:
+    """Scores by row and diagonal, ``(..., batch, n, n + m - 1, 3)``; -inf where a path cannot go."""
+    n, m = moves.shape[-3:-1]
+    rows = torch.arange(n, device=moves.device)[:, None]
+    columns = torch.arange(max(n + m - 1, 0), device=moves.device) - rows
+    outside = ((columns < 0) | (columns >= m)).unsqueeze(-1).repeat(1, 1, 3)
+    outside[:1, :1, INSERT:] = True  # the first cell is entered by a match
+    if not n or not m:
+        return moves.new_zeros(*moves.shape[:-3], *outside.shape)
+    index = columns.clamp(0, m - 1).unsqueeze(-1).expand(*moves.shape[:-3], *outside.shape)
+    return moves.gather(-2, index).masked_fill(outside, NEG_INF)
+
+
+def _start(semiring: Semiring, moves: Tensor) -> Tensor:
+    """Before the first cell: weight one, as after a match; ``(..., batch, 3)``."""
+    score = moves.new_zeros(*moves.shape[:-3], 3)
+    return semiring.weigh(
+        semiring.one(score), score.masked_fill(torch.arange(3, device=moves.device) > 0, NEG_INF)
+    )
+
+
+def _nothing(semiring: Semiring, moves: Tensor) -> Tensor:
+    """Weight zero, ``(..., batch, 3)``."""
+    missing = moves.new_full((*moves.shape[:-3], 3), NEG_INF)
+    return semiring.weigh(semiring.one(missing), missing)
+
+
+def _diagonals(semiring: Semiring, skewed: Tensor, transition: Tensor) -> list[Tensor]:
+    """For each diagonal the total over all ways into each cell by each move, ``(..., batch, n, 3)``."""
+    if not skewed.shape[-3]:
+        return []
+    nothing = _nothing(semiring, skewed).unsqueeze(-2)
+    first = semiring.weigh(_start(semiring, skewed).unsqueeze(-2), skewed[..., 0, :])
+    before, diagonals = nothing.expand_as(first), [first]
+    for d in range(1, skewed.shape[-2]):
+        last = diagonals[-1]
+        sources = [_downwards(before, nothing), last, _downwards(last, nothing)]
+        entered = semiring.sum(semiring.weigh(semiring.stack(sources), transition), -2)
+        diagonals.append(semiring.weigh(entered, skewed[..., d, :]))
+        before = last
+    return diagonals
+
+
+def _downwards(diagonal: Tensor, nothing: Tensor) -> Tensor:
+    """Each entry in the place of the next row."""
+    return torch.cat([nothing, diagonal[..., :-1, :]], -2)
+
+
+def _upwards(diagonal: Tensor) -> Tensor:
+    """Each entry in the place of the row before."""
+    return torch.nn.functional.pad(diagonal[:, 1:], (0, 0, 0, 1), value=NEG_INF)
+
+
+REFERENCE = DynamicProgram(recursion, count=2)

@@ -1,0 +1,109 @@
+"""The forward recursion of connectionist temporal classification, over any semiring, in PyTorch.
+
+A target of m labels has 2 m + 1 states: a blank, the first label, a blank, the second label, ..., a blank. From
+one frame to the next a labelling stays in its state, goes on to the next one, or skips the blank between two
+different labels. Each labelling that collapses to the target is one way through the states.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.dynamic_program import DynamicProgram
+from strukt.kernels.semiring import NEG_INF, Max, Semiring
+
+
+def recursion(
+    semiring: Semiring, logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor
+) -> Tensor:
+    """The semiring's total over all labellings that collapse to the target.
+
+    Args:
+        semiring: What to compute.
+        logits: ``(..., batch, n, c)``.
+        lengths: ``(batch,)``, in frames.
+        states: ``(batch, 2 m + 1)``, the label of each state, blanks at even places.
+        target_lengths: ``(batch,)``.
+
+    Time O(n m), n steps one after another (Graves et al. 2006, equations 5 to 8).
+    """
+    emissions = _emissions(logits, lengths, states)
+    last = _forward(semiring, emissions, lengths, states)[-1]
+    padded = torch.cat([_nothing(semiring, emissions), last], -1)
+    ends = torch.stack([2 * target_lengths, 2 * target_lengths + 1], -1)
+    return semiring.sum(padded.gather(-1, ends.expand(*padded.shape[:-1], 2)), -1)
+
+
+def max_marginals(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> Tensor:
+    """For each label at each frame the best score of a labelling with it: ``(batch, n, c)``; O(n (m + c))."""
+    emissions = _emissions(logits, lengths, states)
+    forward = _forward(Max(), emissions, lengths, states)
+    found = torch.full_like(logits, NEG_INF)
+    ends = 2 * target_lengths[:, None] - torch.arange(states.shape[-1], device=states.device)
+    ending = emissions.new_zeros(states.shape).masked_fill((ends != 0) & (ends != 1), NEG_INF)
+    beta = ending
+    for t in range(emissions.shape[1] - 1, -1, -1):
+        found[:, t].scatter_reduce_(-1, states, forward[t + 1] + beta, "amax")
+        entered = emissions[:, t] + beta
+        skipped = entered.masked_fill(~_may_be_skipped_to(states), NEG_INF)
+        onward = torch.maximum(
+            torch.maximum(entered, _from_the_right(entered, 1)), _from_the_right(skipped, 2)
+        )
+        beta = torch.where((t < lengths)[:, None], onward, ending)
+    return found
+
+
+def _emissions(logits: Tensor, lengths: Tensor, states: Tensor) -> Tensor:
+    """The score of each state at each frame, ``(..., batch, n, 2 m + 1)``; 0 beyond the lengths."""
+    n = logits.shape[-2]
+    beyond = torch.arange(n, device=logits.device) >= lengths[:, None]
+    logits = logits.masked_fill(beyond[..., None], 0.0)
+    return logits.gather(-1, states.unsqueeze(-2).expand(*logits.shape[:-1], states.shape[-1]))
+
+
+def _may_be_skipped_to(states: Tensor) -> Tensor:
+    """The states that may follow the state two places before them: labels other than that one."""
+    same = states[:, 2:] == states[:, :-2]
+    place = torch.arange(states.shape[-1], device=states.device)
+    return (
+        (place % 2 == 1)
+        & (place > 1)
+        & ~torch.nn.functional.pad(same, (states.shape[-1] - same.shape[-1], 0))
+    )
+
+
+def _from_the_right(values: Tensor, places: int) -> Tensor:
+    """Values moved to the left, -inf at the end."""
+    moved = torch.nn.functional.pad(values, (0, places), value=NEG_INF)
+    return moved[..., places:]
+
+
+def _nothing(semiring: Semiring, emissions: Tensor) -> Tensor:
+    """Weight zero, on a last axis of size 1."""
+    missing = emissions.new_full((*emissions.shape[:-2], 1), NEG_INF)
+    return semiring.weigh(semiring.one(missing), missing)
+
+
+def _forward(semiring: Semiring, emissions: Tensor, lengths: Tensor, states: Tensor) -> list[Tensor]:
+    """The total over all ways to each state, before the first frame and after each; carried on at the end.
+
+    Before the first frame is as after a blank.
+    """
+    size = states.shape[-1]
+    nothing = _nothing(semiring, emissions)
+    blank = torch.zeros_like(states, dtype=emissions.dtype).expand(*emissions.shape[:-2], size)
+    elsewhere = blank.masked_fill(torch.arange(size, device=states.device) > 0, NEG_INF)
+    skips = blank.masked_fill(~_may_be_skipped_to(states), NEG_INF)
+    alphas = [semiring.weigh(semiring.one(blank), elsewhere)]
+    for t in range(emissions.shape[-2]):
+        stay = alphas[-1]
+        step = torch.cat([nothing, stay[..., :-1]], -1)
+        skip = semiring.weigh(torch.cat([nothing, step[..., :-1]], -1), skips)
+        entered = semiring.sum(semiring.stack([stay, step, skip]), -1)
+        following = semiring.weigh(entered, emissions[..., t, :])
+        alphas.append(torch.where((t < lengths)[:, None], following, stay))
+    return alphas
+
+
+REFERENCE = DynamicProgram(recursion, count=1)

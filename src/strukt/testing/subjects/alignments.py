@@ -1,0 +1,99 @@
+"""Alignments."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.distributions import CTC, MonotoneAlignment
+from strukt.testing import brute_force
+from strukt.testing.brute_force import Table
+from strukt.testing.subject import Subject
+from strukt.testing.subjects.scores import LABELS, normal
+
+
+def _logits(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
+    return (normal(generator, *batch, size, LABELS),)
+
+
+def _frames(length: int, logits: Tensor) -> tuple[Tensor]:
+    return ((torch.arange(logits.shape[0]) < length)[:, None].expand(logits.shape),)
+
+
+def _ctc(name: str, target: tuple[int, ...], blank: int, spare: int) -> Subject:
+    """Of a target that loses labels in short items, so that it fits: two frames for a label, but for the first."""
+
+    def make(logits: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None) -> CTC:
+        batch = logits.shape[:-2]
+        frames = torch.full(batch, logits.shape[-2]) if lengths is None else lengths
+        targets = torch.tensor(target).expand(*batch, len(target))
+        fitting = ((frames + 1 - spare) // 2).clamp(max=len(target))
+        return CTC(logits, targets, lengths, fitting, blank, validate_args)
+
+    def enumerate_(length: int, logits: Tensor) -> Table:
+        return brute_force.ctc(length, logits, target[: (length + 1 - spare) // 2], blank)
+
+    return Subject(
+        name,
+        make,
+        enumerate_,
+        _logits,
+        {"logits": 2},
+        free=frozenset({"logits"}),
+        within=_frames,
+    )
+
+
+def _grid(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
+    return (normal(generator, *batch, size, size, 3),)
+
+
+def _square(
+    moves: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None
+) -> MonotoneAlignment:
+    return MonotoneAlignment.from_moves(moves, None, lengths, lengths, validate_args)
+
+
+def _all_of_square(length: int, moves: Tensor) -> Table:
+    return brute_force.monotone_alignment(length, length, moves, moves.new_zeros(3, 3))
+
+
+def _oblong_grid(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor, Tensor]:
+    return normal(generator, *batch, size, size - 1, 3), normal(generator, *batch, 3, 3)
+
+
+def _oblong(
+    moves: Tensor, transition: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None
+) -> MonotoneAlignment:
+    rows = torch.full(moves.shape[:-3], moves.shape[-3]) if lengths is None else lengths
+    return MonotoneAlignment.from_moves(moves, transition, lengths, _columns(rows), validate_args)
+
+
+def _all_of_oblong(length: int, moves: Tensor, transition: Tensor) -> Table:
+    return brute_force.monotone_alignment(length, int(_columns(torch.tensor(length))), moves, transition)
+
+
+def _columns(rows: Tensor) -> Tensor:
+    """One less than rows, unless none were left."""
+    return torch.where(rows > 1, rows - 1, rows)
+
+
+def _cells(length: int, moves: Tensor, transition: Tensor) -> tuple[Tensor, Tensor]:
+    n, m, _ = moves.shape
+    cells = (torch.arange(n) < length)[:, None] & (torch.arange(m) < _columns(torch.tensor(length)))
+    return cells.unsqueeze(-1).expand(moves.shape), torch.ones_like(transition, dtype=torch.bool)
+
+
+SUBJECTS = (
+    _ctc("CTC", (1, 2), blank=0, spare=0),
+    _ctc("CTC, repeated label", (0, 0), blank=2, spare=1),
+    Subject("MonotoneAlignment", _square, _all_of_square, _grid, {"moves": 3}, size=3),
+    Subject(
+        "MonotoneAlignment, affine gaps",
+        _oblong,
+        _all_of_oblong,
+        _oblong_grid,
+        {"moves": 3, "transition": 2},
+        within=_cells,
+    ),
+)
