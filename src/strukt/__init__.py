@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from strukt.distributions import (
+        PCFG,
         LinearChain,
         NonProjectiveTree,
         ProjectiveTree,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "LinearChain": "strukt.distributions",
     "NonProjectiveTree": "strukt.distributions",
+    "PCFG": "strukt.distributions",
     "ProjectiveTree": "strukt.distributions",
     "SpanTree": "strukt.distributions",
     "StructuredDistribution": "strukt.distributions",
@@ -39,6 +41,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "PCFG",
     "DataError",
     "InfeasibleError",
     "LinearChain",

@@ -4,5 +4,13 @@ from strukt.distributions.chain import LinearChain
 from strukt.distributions.constituency import SpanTree
 from strukt.distributions.dependency import NonProjectiveTree, ProjectiveTree
 from strukt.distributions.distribution import StructuredDistribution
+from strukt.distributions.grammar import PCFG
 
-__all__ = ["LinearChain", "NonProjectiveTree", "ProjectiveTree", "SpanTree", "StructuredDistribution"]
+__all__ = [
+    "PCFG",
+    "LinearChain",
+    "NonProjectiveTree",
+    "ProjectiveTree",
+    "SpanTree",
+    "StructuredDistribution",
+]

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import ClassVar
 
 import torch
 from torch import Tensor
-from typing_extensions import Self
 
 from strukt.distributions import arguments
-from strukt.distributions.distribution import StructuredDistribution
-from strukt.kernels import guards, inside
+from strukt.distributions.spans import SpanStructure
+from strukt.kernels import inside
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF
 
-MOST_CANDIDATES = 1 << 20
 
-
-class SpanTree(StructuredDistribution):
+class SpanTree(SpanStructure):
     """Binary trees whose score is the sum of the scores of their spans (Stern et al. 2017).
 
     Args:
@@ -75,90 +71,11 @@ class SpanTree(StructuredDistribution):
     @property
     def max_marginals(self) -> Tensor:
         found = self._to_batch(inside.max_marginals(*self._arguments()))
-        return torch.where(self._as_parts(self._within), found, NEG_INF)
-
-    def to_parts(self, event: Tensor) -> Tensor:
-        main = self.scores[0]
-        event = arguments.event(event, self.batch_shape, self.event_shape)
-        if self._validate_args:
-            named = (event < self._labels) | ~self._within
-            guards.require_structures(
-                event, named.flatten(-2).all(-1), f"made of labels 0 to {self._labels - 1}"
-            )
-        used = self._within.unsqueeze(-1) & (
-            event.unsqueeze(-1) == torch.arange(self._labels, device=main.device)
-        )
-        return self._from_labels(used).to(main.dtype)
-
-    def from_parts(self, parts: Tensor) -> Tensor:
-        each = parts if self.labelled else parts.unsqueeze(-1)
-        return torch.where((each > 0).any(-1), each.argmax(-1), -1)
-
-    def is_structure(self, event: Tensor) -> Tensor:
-        used = self._within & (event >= 0)
-        named = ((event >= -1) & (event < self._labels)) | ~self._within
-        complete = used.flatten(-2).sum(-1) == (2 * self.lengths - 1).clamp(min=0)
-        words = torch.arange(self.event_shape[0] - 1, device=event.device)
-        leaves = used[..., words, words + 1] | (words >= self.lengths.unsqueeze(-1))
-        top = used[..., 0, :].gather(-1, self.lengths.expand(used.shape[:-2]).unsqueeze(-1)).squeeze(-1)
-        nested = ~(_crossed(used) & used).flatten(-2).any(-1)
-        return named.flatten(-2).all(-1) & complete & leaves.all(-1) & (top | (self.lengths == 0)) & nested
+        return torch.where(self._parts_within, found, NEG_INF)
 
     @property
-    def _labels(self) -> int:
-        return self.scores[0].shape[-1] if self.labelled else 1
-
-    @property
-    def _within(self) -> Tensor:
-        """Which pairs of fenceposts are spans within the lengths: ``batch + (n + 1, n + 1)``."""
-        ends = torch.arange(self.event_shape[0], device=self.lengths.device)
-        return (ends[:, None] < ends) & (ends <= self.lengths[..., None, None])
-
-    def _as_parts(self, spans: Tensor) -> Tensor:
-        return spans.unsqueeze(-1) if self.labelled else spans
-
-    def _from_labels(self, parts: Tensor) -> Tensor:
-        """Parts as the main scores have them, from parts with an axis of labels in any case."""
-        return parts if self.labelled else parts.squeeze(-1)
-
-    def _score(self, event: Tensor) -> Tensor:
-        main = self.scores[0] if self.labelled else self.scores[0].unsqueeze(-1)
-        index = event.clamp(0, main.shape[-1] - 1).unsqueeze(-1)
-        shape = arguments.broadcast_shapes(index.shape[:-1], main.shape[:-1])
-        found = main.expand(*shape, -1).gather(-1, index.expand(*shape, 1)).squeeze(-1)
-        used = self._within & (event >= 0)
-        return torch.where(used, found, torch.zeros_like(found)).flatten(-2).sum(-1)
-
-    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        """Other labels of a required span, and all spans that cross one, are forbidden."""
-        each = required if self.labelled else required.unsqueeze(-1)
-        spans = each.any(-1, keepdim=True)
-        others = spans & (~each | (each.sum(-1, keepdim=True) > 1))
-        excluded = others | _crossed(spans.squeeze(-1)).unsqueeze(-1)
-        return (self.scores[0].masked_fill(self._from_labels(excluded), NEG_INF),)
-
-    def _agreeing(self, event: Tensor, known: Tensor) -> Self:
-        known = known & self._within
-        present = known & (event >= 0)
-        labels = torch.arange(self._labels, device=event.device)
-        wrong = known.unsqueeze(-1) & (event.unsqueeze(-1) != labels)
-        return self.condition(forbidden=self._from_labels(wrong | _crossed(present).unsqueeze(-1)))
-
-    def _candidates(self) -> Tensor:
-        size = self.event_shape[0]
-        trees = _binary_trees(0, size - 1)
-        count = len(trees) * self._labels ** max(2 * size - 3, 0)
-        if count > MOST_CANDIDATES:
-            raise ValueError(f"{count} trees are too many to enumerate")
-        rows = []
-        for tree in trees:
-            for labels in itertools.product(range(self._labels), repeat=len(tree)):
-                row = torch.full((size, size), -1, dtype=torch.int64)
-                for (start, end), label in zip(tree, labels, strict=True):
-                    row[start, end] = label
-                rows.append(row)
-        empty = torch.empty(0, size, size, dtype=torch.int64)
-        return (torch.stack(rows) if rows else empty).to(self.scores[0].device)
+    def _label_ranges(self) -> tuple[range, range]:
+        return range(self._labels), range(self._labels)
 
 
 def _has_labels(spans: Tensor, lengths: Tensor | None) -> bool:
@@ -177,40 +94,3 @@ def _has_labels(spans: Tensor, lengths: Tensor | None) -> bool:
         f"spans has shape {tuple(spans.shape)}, which may be spans with labels or a batch without: say "
         "labelled=True or labelled=False"
     )
-
-
-def _crossed(used: Tensor) -> Tensor:
-    """Which spans cross some used span: ``(..., n + 1, n + 1)``; time O(n^2).
-
-    Span (i, j) is crossed from the right if some used (k, l) has i < k < j < l.
-    """
-    return _crossed_from_the_right(used) | _crossed_from_the_right(_mirrored(used)).flip(-1, -2).mT
-
-
-def _mirrored(used: Tensor) -> Tensor:
-    """The same spans, counted from the end of the sentence."""
-    return used.flip(-1, -2).mT
-
-
-def _crossed_from_the_right(used: Tensor) -> Tensor:
-    ending_after = used.flip(-1).cumsum(-1).flip(-1)  # [k, j]: number of (k, l) with l >= j
-    ending_after = torch.nn.functional.pad(ending_after[..., 1:], (0, 1))  # with l > j
-    starting_before = ending_after.cumsum(-2)  # [k, j]: number of (m, l) with m <= k, l > j
-    size = used.shape[-1]
-    inner = torch.nn.functional.pad(starting_before.diagonal(1, -2, -1), (1, 0))  # [j]: m <= j - 1
-    ends = torch.arange(size, device=used.device)
-    return (inner.unsqueeze(-2) - starting_before > 0) & (ends[:, None] < ends)
-
-
-def _binary_trees(start: int, end: int) -> list[list[tuple[int, int]]]:
-    """The spans of every binary tree from one fencepost to another."""
-    if start == end:
-        return [[]]
-    if end == start + 1:
-        return [[(start, end)]]
-    return [
-        [(start, end), *left, *right]
-        for split in range(start + 1, end)
-        for left in _binary_trees(start, split)
-        for right in _binary_trees(split, end)
-    ]

@@ -33,6 +33,7 @@ class Subject:
         size: Positions in the largest item of a case; small enough to enumerate.
         free: Names of the score arguments whose last axis may have any size.
         lacks: Members that raise NotImplementedError; the laws that need them are not checked.
+        shortest: The smallest length above 0 of which there are structures.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Subject:
     size: int = 4
     lacks: frozenset[str] = frozenset()
     free: frozenset[str] = frozenset()
+    shortest: int = 1
 
     def case(
         self,
@@ -52,10 +54,16 @@ class Subject:
         size: int | None = None,
         seed: int = 0,
     ) -> Case:
-        """Random scores; `lengths` are repeated over the items, by default the full one, 0, 1 and others."""
+        """Random scores; `lengths` are repeated over the items, by default the full one, 0, 1 and others.
+
+        Lengths of which there are no structures become the shortest of which there are some.
+        """
         size = self.size if size is None else size
         cycle = itertools.cycle([size, 0, 1, size - 1, size, 2] if lengths is None else lengths)
-        items = [min(length, size) for length in itertools.islice(cycle, math.prod(batch_shape))]
+        items = [
+            min(max(length, self.shortest), size) if length else 0
+            for length in itertools.islice(cycle, math.prod(batch_shape))
+        ]
         scores = self.draw(torch.Generator().manual_seed(seed), batch_shape, size)
         return Case(self, tuple(scores), torch.tensor(items, dtype=torch.long).reshape(batch_shape), size)
 
@@ -142,8 +150,8 @@ class Case:
         the length: a matrix of tag pairs is no padding, although a single tag does not use it.
         """
         longest = replace(self, lengths=torch.full_like(self.lengths, self.size)).used()
-        short = replace(self, lengths=torch.full_like(self.lengths, 2)).used()
+        larger = self.subject.case(self.batch_shape, size=self.size + 1)
         return [
-            full & ~own if (full & ~two).any() else torch.zeros_like(own)
-            for full, own, two in zip(longest, self.used(), short, strict=True)
+            full & ~own if score.shape != more.shape else torch.zeros_like(own)
+            for full, own, score, more in zip(longest, self.used(), self.scores, larger.scores, strict=True)
         ]

@@ -8,6 +8,7 @@ and stays differentiable in the scores.
 from strukt.testing.brute_force.chains import chain
 from strukt.testing.brute_force.constituency import span_tree
 from strukt.testing.brute_force.dependency import non_projective_tree, projective_tree
+from strukt.testing.brute_force.grammars import pcfg
 from strukt.testing.brute_force.table import Table
 
-__all__ = ["Table", "chain", "non_projective_tree", "projective_tree", "span_tree"]
+__all__ = ["Table", "chain", "non_projective_tree", "pcfg", "projective_tree", "span_tree"]

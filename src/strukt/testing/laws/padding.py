@@ -66,7 +66,7 @@ def memory_layout_is_irrelevant(subject: Subject) -> None:
     case = subject.case((3,))
     expanded = case.item((0,)).expand(3)
     layouts = {
-        "transposed": (case, case.map(lambda score: score.mT.contiguous().mT)),
+        "transposed": (case, case.map(lambda score: score.transpose(0, -1).contiguous().transpose(0, -1))),
         "interleaved": (case, case.map(lambda score: torch.stack([score, score], -1)[..., 0])),
         "expanded": (expanded.map(torch.clone), expanded),
     }

@@ -1,0 +1,175 @@
+"""Structures whose event names a label for each span of a binary tree: scored spans, grammars."""
+
+from __future__ import annotations
+
+import abc
+import itertools
+import math
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.distributions import arguments
+from strukt.distributions.distribution import StructuredDistribution
+from strukt.kernels import guards
+from strukt.kernels.semiring import NEG_INF
+
+MOST_CANDIDATES = 1 << 20
+
+
+class SpanStructure(StructuredDistribution, abc.ABC):
+    """Binary trees with main scores ``batch + (n + 1, n + 1, c)`` and events ``batch + (n + 1, n + 1)``.
+
+    ``[i, j]`` is the span from fencepost i to j > i. An event holds the label of each span of the tree, and -1
+    elsewhere. Without labels the main scores lack the last axis, and the label of every span is 0.
+    """
+
+    labelled: bool = True
+
+    @property
+    @abc.abstractmethod
+    def _label_ranges(self) -> tuple[range, range]:
+        """The labels that a word may have, and those of wider spans."""
+
+    def to_parts(self, event: Tensor) -> Tensor:
+        main = self.scores[0]
+        event = arguments.event(event, self.batch_shape, self.event_shape)
+        if self._validate_args:
+            named = (event < self._labels) | ~self._within
+            guards.require_structures(
+                event, named.flatten(-2).all(-1), f"made of labels 0 to {self._labels - 1}"
+            )
+        used = self._within.unsqueeze(-1) & (
+            event.unsqueeze(-1) == torch.arange(self._labels, device=main.device)
+        )
+        return self._from_labels(used).to(main.dtype)
+
+    def from_parts(self, parts: Tensor) -> Tensor:
+        each = parts if self.labelled else parts.unsqueeze(-1)
+        return torch.where((each > 0).any(-1), each.argmax(-1), -1)
+
+    def is_structure(self, event: Tensor) -> Tensor:
+        used = self._within & (event >= 0)
+        complete = used.flatten(-2).sum(-1) == (2 * self.lengths - 1).clamp(min=0)
+        words = torch.arange(self.event_shape[0] - 1, device=event.device)
+        leaves = used[..., words, words + 1] | (words >= self.lengths.unsqueeze(-1))
+        top = used[..., 0, :].gather(-1, self.lengths.expand(used.shape[:-2]).unsqueeze(-1)).squeeze(-1)
+        nested = ~(_crossed(used) & used).flatten(-2).any(-1)
+        return self._named(event) & complete & leaves.all(-1) & (top | (self.lengths == 0)) & nested
+
+    @property
+    def _labels(self) -> int:
+        return self.scores[0].shape[-1] if self.labelled else 1
+
+    @property
+    def _widths(self) -> Tensor:
+        """The number of words from one fencepost to another: ``(n + 1, n + 1)``."""
+        ends = torch.arange(self.event_shape[0], device=self.lengths.device)
+        return ends - ends[:, None]
+
+    @property
+    def _within(self) -> Tensor:
+        """Which pairs of fenceposts are spans within the lengths: ``batch + (n + 1, n + 1)``."""
+        ends = torch.arange(self.event_shape[0], device=self.lengths.device)
+        return (ends[:, None] < ends) & (ends <= self.lengths[..., None, None])
+
+    @property
+    def _parts_within(self) -> Tensor:
+        """The same for main parts: broadcasts to the main scores."""
+        return self._within.unsqueeze(-1) if self.labelled else self._within
+
+    def _named(self, event: Tensor) -> Tensor:
+        """Which events hold at each span of the sentence one of its labels, or -1."""
+        word, wider = self._label_ranges
+        is_word = self._widths == 1
+        first = torch.where(is_word, word.start, wider.start)
+        last = torch.where(is_word, word.stop, wider.stop)
+        named = ((event >= first) & (event < last)) | (event == -1)
+        return (named | ~self._within).flatten(-2).all(-1)
+
+    def _from_labels(self, parts: Tensor) -> Tensor:
+        """Parts as the main scores have them, from parts with an axis of labels in any case."""
+        return parts if self.labelled else parts.squeeze(-1)
+
+    def _score(self, event: Tensor) -> Tensor:
+        main = self.scores[0] if self.labelled else self.scores[0].unsqueeze(-1)
+        found = chosen(main, event.clamp(0, main.shape[-1] - 1))
+        used = self._within & (event >= 0)
+        return torch.where(used, found, torch.zeros_like(found)).flatten(-2).sum(-1)
+
+    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
+        """Other labels of a required span, and all spans that cross one, are forbidden."""
+        main, *others = self.scores
+        each = required if self.labelled else required.unsqueeze(-1)
+        spans = each.any(-1, keepdim=True)
+        rivals = spans & (~each | (each.sum(-1, keepdim=True) > 1))
+        excluded = rivals | _crossed(spans.squeeze(-1)).unsqueeze(-1)
+        return main.masked_fill(self._from_labels(excluded), NEG_INF), *others
+
+    def _agreeing(self, event: Tensor, known: Tensor) -> Self:
+        known = known & self._within
+        present = known & (event >= 0)
+        labels = torch.arange(self._labels, device=event.device)
+        wrong = known.unsqueeze(-1) & (event.unsqueeze(-1) != labels)
+        return self.condition(forbidden=self._from_labels(wrong | _crossed(present).unsqueeze(-1)))
+
+    def _candidates(self) -> Tensor:
+        size = self.event_shape[0]
+        words, inner = size - 1, max(size - 2, 0)
+        word, wider = self._label_ranges
+        shapes = math.comb(2 * inner, inner) // (inner + 1)
+        count = shapes * len(word) ** words * len(wider) ** inner
+        if count > MOST_CANDIDATES:
+            raise ValueError(f"{count} trees are too many to enumerate")
+        rows = []
+        for tree in _binary_trees(0, words):
+            for labels in itertools.product(*(word if end == start + 1 else wider for start, end in tree)):
+                row = torch.full((size, size), -1, dtype=torch.int64)
+                for (start, end), label in zip(tree, labels, strict=True):
+                    row[start, end] = label
+                rows.append(row)
+        return torch.stack(rows).to(self.scores[0].device)
+
+
+def chosen(scores: Tensor, index: Tensor) -> Tensor:
+    """``scores[..., index]``: of each row, or of the row that all share, the score that an index names."""
+    shape = arguments.broadcast_shapes(index.shape, scores.shape[:-1])
+    return scores.expand(*shape, -1).gather(-1, index.expand(shape).unsqueeze(-1)).squeeze(-1)
+
+
+def _crossed(used: Tensor) -> Tensor:
+    """Which spans cross some used span: ``(..., n + 1, n + 1)``; time O(n^2).
+
+    Span (i, j) is crossed from the right if some used (k, l) has i < k < j < l.
+    """
+    return _crossed_from_the_right(used) | _crossed_from_the_right(_mirrored(used)).flip(-1, -2).mT
+
+
+def _mirrored(used: Tensor) -> Tensor:
+    """The same spans, counted from the end of the sentence."""
+    return used.flip(-1, -2).mT
+
+
+def _crossed_from_the_right(used: Tensor) -> Tensor:
+    ending_after = used.flip(-1).cumsum(-1).flip(-1)  # [k, j]: number of (k, l) with l >= j
+    ending_after = torch.nn.functional.pad(ending_after[..., 1:], (0, 1))  # with l > j
+    starting_before = ending_after.cumsum(-2)  # [k, j]: number of (m, l) with m <= k, l > j
+    size = used.shape[-1]
+    inner = torch.nn.functional.pad(starting_before.diagonal(1, -2, -1), (1, 0))  # [j]: m <= j - 1
+    ends = torch.arange(size, device=used.device)
+    return (inner.unsqueeze(-2) - starting_before > 0) & (ends[:, None] < ends)
+
+
+def _binary_trees(start: int, end: int) -> list[list[tuple[int, int]]]:
+    """The spans of every binary tree from one fencepost to another."""
+    if start == end:
+        return [[]]
+    if end == start + 1:
+        return [[(start, end)]]
+    return [
+        [(start, end), *left, *right]
+        for split in range(start + 1, end)
+        for left in _binary_trees(start, split)
+        for right in _binary_trees(split, end)
+    ]
