@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from strukt.distributions import (
         CTC,
         KDPP,
+        PCFG,
         BinaryCRF,
         BitSpanTree,
         KSubset,
@@ -44,6 +45,7 @@ _HOMES = {
     "Matching": "strukt.distributions",
     "MonotoneAlignment": "strukt.distributions",
     "NonProjectiveTree": "strukt.distributions",
+    "PCFG": "strukt.distributions",
     "ProjectiveTree": "strukt.distributions",
     "SemiMarkov": "strukt.distributions",
     "SpanTree": "strukt.distributions",
@@ -59,6 +61,7 @@ _HOMES = {
 __all__ = [
     "CTC",
     "KDPP",
+    "PCFG",
     "BinaryCRF",
     "BitSpanTree",
     "DataError",

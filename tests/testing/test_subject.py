@@ -19,8 +19,8 @@ SUBJECTS = pytest.mark.parametrize("subject", STRUCTURES, ids=lambda subject: su
 
 
 @SUBJECTS
-def test_lengths_zero_one_and_full_are_in_every_batch(subject):
-    assert {0, 1, subject.size} <= set(subject.case().lengths.flatten().tolist())
+def test_lengths_zero_shortest_and_full_are_in_every_batch(subject):
+    assert {0, subject.shortest, subject.size} <= set(subject.case().lengths.flatten().tolist())
 
 
 @SUBJECTS

@@ -9,6 +9,7 @@ from strukt.distributions.ctc import CTC
 from strukt.distributions.dependency import NonProjectiveTree, ProjectiveTree
 from strukt.distributions.determinantal import KDPP
 from strukt.distributions.distribution import StructuredDistribution
+from strukt.distributions.grammar import PCFG
 from strukt.distributions.matching import Matching
 from strukt.distributions.segmentation import SemiMarkov
 from strukt.distributions.spanning import SpanningTree
@@ -17,6 +18,7 @@ from strukt.distributions.subset import KSubset
 __all__ = [
     "CTC",
     "KDPP",
+    "PCFG",
     "BinaryCRF",
     "BitSpanTree",
     "KSubset",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import itertools
+import math
 
 import torch
 from torch import Tensor
@@ -16,12 +17,35 @@ MOST_CANDIDATES = 1 << 20
 
 
 class BinaryTree(StructuredDistribution, abc.ABC):
-    """A structure with events ``batch + (n + 1, n + 1)``: the label of each span of a tree, -1 elsewhere."""
+    """A structure with events ``batch + (n + 1, n + 1)``: the label of each span of a tree, -1 elsewhere.
+
+    ``[i, j]`` is the span from fencepost i to j > i.
+    """
 
     @property
     @abc.abstractmethod
     def _labels(self) -> int:
-        """The number of labels that a span may have."""
+        """The number of all labels."""
+
+    @property
+    def _label_ranges(self) -> tuple[range, range]:
+        """The labels that a word may have, and those of wider spans."""
+        return range(self._labels), range(self._labels)
+
+    def is_structure(self, event: Tensor) -> Tensor:
+        used = self._within & (event >= 0)
+        complete = used.flatten(-2).sum(-1) == (2 * self.lengths - 1).clamp(min=0)
+        words = torch.arange(self.event_shape[0] - 1, device=event.device)
+        leaves = used[..., words, words + 1] | (words >= self.lengths.unsqueeze(-1))
+        top = used[..., 0, :].gather(-1, self.lengths.expand(used.shape[:-2]).unsqueeze(-1)).squeeze(-1)
+        nested = ~(crossed(used) & used).flatten(-2).any(-1)
+        return self._named(event) & complete & leaves.all(-1) & (top | (self.lengths == 0)) & nested
+
+    @property
+    def _widths(self) -> Tensor:
+        """The number of words from one fencepost to another: ``(n + 1, n + 1)``."""
+        ends = torch.arange(self.event_shape[0], device=self.lengths.device)
+        return ends - ends[:, None]
 
     @property
     def _within(self) -> Tensor:
@@ -29,15 +53,14 @@ class BinaryTree(StructuredDistribution, abc.ABC):
         ends = torch.arange(self.event_shape[0], device=self.lengths.device)
         return (ends[:, None] < ends) & (ends <= self.lengths[..., None, None])
 
-    def is_structure(self, event: Tensor) -> Tensor:
-        named = ((event >= -1) & (event < self._labels)) | ~self._within
-        used = self._within & (event >= 0)
-        complete = used.flatten(-2).sum(-1) == (2 * self.lengths - 1).clamp(min=0)
-        words = torch.arange(self.event_shape[0] - 1, device=event.device)
-        leaves = used[..., words, words + 1] | (words >= self.lengths.unsqueeze(-1))
-        top = used[..., 0, :].gather(-1, self.lengths.expand(used.shape[:-2]).unsqueeze(-1)).squeeze(-1)
-        nested = ~(crossed(used) & used).flatten(-2).any(-1)
-        return named.flatten(-2).all(-1) & complete & leaves.all(-1) & (top | (self.lengths == 0)) & nested
+    def _named(self, event: Tensor) -> Tensor:
+        """Which events hold at each span of the sentence one of its labels, or -1."""
+        word, wider = self._label_ranges
+        is_word = self._widths == 1
+        first = torch.where(is_word, word.start, wider.start)
+        last = torch.where(is_word, word.stop, wider.stop)
+        named = ((event >= first) & (event < last)) | (event == -1)
+        return (named | ~self._within).flatten(-2).all(-1)
 
     def _labelled_event(self, event: Tensor) -> Tensor:
         """Events as integers of the right shape.
@@ -58,19 +81,20 @@ class BinaryTree(StructuredDistribution, abc.ABC):
 
     def _candidates(self) -> Tensor:
         size = self.event_shape[0]
-        trees = _binary_trees(0, size - 1)
-        count = len(trees) * self._labels ** max(2 * size - 3, 0)
+        words, inner = size - 1, max(size - 2, 0)
+        word, wider = self._label_ranges
+        shapes = math.comb(2 * inner, inner) // (inner + 1)
+        count = shapes * len(word) ** words * len(wider) ** inner
         if count > MOST_CANDIDATES:
             raise ValueError(f"{count} trees are too many to enumerate")
         rows = []
-        for tree in trees:
-            for labels in itertools.product(range(self._labels), repeat=len(tree)):
+        for tree in _binary_trees(0, words):
+            for labels in itertools.product(*(word if end == start + 1 else wider for start, end in tree)):
                 row = torch.full((size, size), -1, dtype=torch.int64)
                 for (start, end), label in zip(tree, labels, strict=True):
                     row[start, end] = label
                 rows.append(row)
-        empty = torch.empty(0, size, size, dtype=torch.int64)
-        return (torch.stack(rows) if rows else empty).to(self.scores[0].device)
+        return torch.stack(rows).to(self.scores[0].device)
 
 
 def crossed(used: Tensor) -> Tensor:

@@ -6,17 +6,16 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor
-from typing_extensions import Self
 
 from strukt.distributions import arguments
-from strukt.distributions.binary_tree import BinaryTree, crossed
+from strukt.distributions.spans import SpanStructure
 from strukt.kernels import inside
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF
 
 
-class SpanTree(BinaryTree):
+class SpanTree(SpanStructure):
     """Binary trees whose score is the sum of the scores of their spans (Stern et al. 2017).
 
     Args:
@@ -72,52 +71,7 @@ class SpanTree(BinaryTree):
     @property
     def max_marginals(self) -> Tensor:
         found = self._to_batch(inside.max_marginals(*self._arguments()))
-        return torch.where(self._as_parts(self._within), found, NEG_INF)
-
-    def to_parts(self, event: Tensor) -> Tensor:
-        main = self.scores[0]
-        event = self._labelled_event(event)
-        used = self._within.unsqueeze(-1) & (
-            event.unsqueeze(-1) == torch.arange(self._labels, device=main.device)
-        )
-        return self._from_labels(used).to(main.dtype)
-
-    def from_parts(self, parts: Tensor) -> Tensor:
-        each = parts if self.labelled else parts.unsqueeze(-1)
-        return torch.where((each > 0).any(-1), each.argmax(-1), -1)
-
-    @property
-    def _labels(self) -> int:
-        return self.scores[0].shape[-1] if self.labelled else 1
-
-    def _as_parts(self, spans: Tensor) -> Tensor:
-        return spans.unsqueeze(-1) if self.labelled else spans
-
-    def _from_labels(self, parts: Tensor) -> Tensor:
-        """Parts as the main scores have them, from parts with an axis of labels in any case."""
-        return parts if self.labelled else parts.squeeze(-1)
-
-    def _score(self, event: Tensor) -> Tensor:
-        main = self.scores[0] if self.labelled else self.scores[0].unsqueeze(-1)
-        index = event.clamp(0, main.shape[-1] - 1).unsqueeze(-1)
-        shape = arguments.broadcast_shapes(index.shape[:-1], main.shape[:-1])
-        found = main.expand(*shape, -1).gather(-1, index.expand(*shape, 1)).squeeze(-1)
-        return self._sum_of_used(event, found)
-
-    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        """Other labels of a required span, and all spans that cross one, are forbidden."""
-        each = required if self.labelled else required.unsqueeze(-1)
-        spans = each.any(-1, keepdim=True)
-        others = spans & (~each | (each.sum(-1, keepdim=True) > 1))
-        excluded = others | crossed(spans.squeeze(-1)).unsqueeze(-1)
-        return (self.scores[0].masked_fill(self._from_labels(excluded), NEG_INF),)
-
-    def _agreeing(self, event: Tensor, known: Tensor) -> Self:
-        known = known & self._within
-        present = known & (event >= 0)
-        labels = torch.arange(self._labels, device=event.device)
-        wrong = known.unsqueeze(-1) & (event.unsqueeze(-1) != labels)
-        return self.condition(forbidden=self._from_labels(wrong | crossed(present).unsqueeze(-1)))
+        return torch.where(self._parts_within, found, NEG_INF)
 
 
 def _has_labels(spans: Tensor, lengths: Tensor | None) -> bool:

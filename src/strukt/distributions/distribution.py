@@ -110,8 +110,7 @@ class StructuredDistribution(ScoredStructures, abc.ABC):
         count = len(self.scores)
         scores, others = [], []
         for score, other_score in zip(mine[:count], theirs[:count], strict=True):
-            every = (self._batch_size(), *(1,) * (score.dim() - 1))
-            shape = arguments.broadcast_shapes(score.shape, other_score.shape, every)
+            shape = arguments.broadcast_shapes(score.shape, other_score.shape)
             scores.append(score.expand(shape))
             others.append(other_score.expand(shape))
         return self._to_batch(

@@ -74,9 +74,9 @@ class DynamicProgram:
         """Exact samples ``(batch, count, *event)`` and the log-partition; the last argument is their number."""
         *given, count = arguments
         batch = len(given[0])
-        repeated = tuple(
-            value.repeat_interleave(count, 0) if isinstance(value, Tensor) else value for value in given
-        )
+        (main, *others), rest = given[: self.count], given[self.count :]
+        more = (value.repeat_interleave(count, 0) if isinstance(value, Tensor) else value for value in rest)
+        repeated = (main.repeat_interleave(count, 0), *others, *more)  # samples share the other scores
         with torch.no_grad():
             log_partition = self.recursion(semiring.Log(), *given)
         ones = torch.ones_like(log_partition).repeat_interleave(count, 0)

@@ -40,6 +40,7 @@ class Subject:
             `INFEASIBLE_ITEMS` for structures that are `ALWAYS_FEASIBLE`.
         within: `within(length, *scores)` gives a mask for each score tensor of one item: what is not padding.
             Needed only where the structures of short items leave entries unused that are no padding.
+        shortest: The smallest length above 0 of which there are structures.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Subject:
     lacks: frozenset[str] = frozenset()
     free: frozenset[str] = frozenset()
     within: Callable[..., tuple[Tensor, ...]] | None = None
+    shortest: int = 1
 
     def case(
         self,
@@ -60,10 +62,16 @@ class Subject:
         size: int | None = None,
         seed: int = 0,
     ) -> Case:
-        """Random scores; `lengths` are repeated over the items, by default the full one, 0, 1 and others."""
+        """Random scores; `lengths` are repeated over the items, by default the full one, 0, 1 and others.
+
+        Lengths of which there are no structures become the shortest of which there are some.
+        """
         size = self.size if size is None else size
         cycle = itertools.cycle([size, 0, 1, size - 1, size, 2] if lengths is None else lengths)
-        items = [min(length, size) for length in itertools.islice(cycle, math.prod(batch_shape))]
+        items = [
+            min(max(length, self.shortest), size) if length else 0
+            for length in itertools.islice(cycle, math.prod(batch_shape))
+        ]
         scores = self.draw(torch.Generator().manual_seed(seed), batch_shape, size)
         return Case(self, tuple(scores), torch.tensor(items, dtype=torch.long).reshape(batch_shape), size)
 
@@ -153,10 +161,10 @@ class Case:
         if self.subject.within is not None:
             return self._not_within(self.subject.within)
         longest = replace(self, lengths=torch.full_like(self.lengths, self.size)).used()
-        short = replace(self, lengths=torch.full_like(self.lengths, 2)).used()
+        larger = self.subject.case(self.batch_shape, size=self.size + 1)
         return [
-            full & ~own if (full & ~two).any() else torch.zeros_like(own)
-            for full, own, two in zip(longest, self.used(), short, strict=True)
+            full & ~own if score.shape != more.shape else torch.zeros_like(own)
+            for full, own, score, more in zip(longest, self.used(), self.scores, larger.scores, strict=True)
         ]
 
     def _not_within(self, within: Callable[..., tuple[Tensor, ...]]) -> list[Tensor]:

@@ -10,6 +10,7 @@ from strukt.testing.brute_force.binary import binary
 from strukt.testing.brute_force.chains import chain
 from strukt.testing.brute_force.constituency import bit_span_tree, span_tree
 from strukt.testing.brute_force.dependency import non_projective_tree, projective_tree
+from strukt.testing.brute_force.grammars import pcfg
 from strukt.testing.brute_force.matchings import matching
 from strukt.testing.brute_force.segmentation import semi_markov
 from strukt.testing.brute_force.spanning import spanning_tree
@@ -27,6 +28,7 @@ __all__ = [
     "matching",
     "monotone_alignment",
     "non_projective_tree",
+    "pcfg",
     "projective_tree",
     "semi_markov",
     "span_tree",

@@ -1,0 +1,166 @@
+"""Grammars: distributions over the trees that a probabilistic context-free grammar gives to a sentence."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.distributions import arguments
+from strukt.distributions.spans import SpanStructure, chosen
+from strukt.kernels import pcfg
+from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.semiring import NEG_INF
+
+
+class PCFG(SpanStructure):
+    """The trees of a sentence under a context-free grammar in Chomsky normal form (Baker 1979).
+
+    A nonterminal heads each span of two and more words and rewrites to two children; a preterminal heads each
+    word. Labels 0 to s - 1 are nonterminals, labels s to s + p - 1 are preterminals.
+
+    Args:
+        root: ``(s,)`` or ``batch + (s,)``, the score of each nonterminal as the label of the whole sentence.
+        rules: ``(s, s + p, s + p)`` or ``batch + (s, s + p, s + p)``; ``[A, B, C]`` scores the rule A -> B C.
+        emission: ``(n, p)`` or ``batch + (n, p)``, the score of each preterminal for each word of the sentence.
+        lengths: ``batch``, in words; all n if None.
+        spans: ``batch + (n + 1, n + 1, s + p)``, more scores: ``[i, j, A]`` for the span from fencepost i to j > i
+            with label A. Other entries are ignored. All 0 if None.
+        validate_args: Whether to check values as well as shapes.
+
+    Scores are logs of probabilities, or any others: nothing is normalised. What all items share is never copied
+    for each of them.
+
+    Events are ``batch + (n + 1, n + 1)``: the label of each span of the tree, -1 elsewhere. The main parts, of
+    `marginals`, `condition` and `max_marginals`, are labelled spans. A sentence of one word has no tree, because
+    no nonterminal can head it: its log-partition is -inf. All operators take O(n^3 s^2 + n^2 s^3 + n s p (s + p))
+    time an item (`topk` k^2 times that).
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Example:
+        >>> grammar = PCFG(torch.zeros(1), torch.zeros(1, 3, 3), torch.zeros(3, 2))
+        >>> grammar.log_count.exp().round()  # two trees, and two preterminals for each word
+        tensor(16.)
+        >>> certain = torch.tensor([[0.0, -9.0], [-9.0, 0.0], [-9.0, 0.0]])
+        >>> PCFG(torch.zeros(1), torch.zeros(1, 3, 3), certain).mode.diagonal(1)
+        tensor([1, 2, 2])
+    """
+
+    oracles: ClassVar[Oracles] = pcfg.ORACLES
+    score_names: ClassVar[tuple[str, ...]] = ("spans", "root", "rules", "emission")
+    extents = ([1, 1, UNBOUNDED], [UNBOUNDED], [UNBOUNDED] * 3, [0, UNBOUNDED])
+
+    def __init__(
+        self,
+        root: Tensor,
+        rules: Tensor,
+        emission: Tensor,
+        lengths: Tensor | None = None,
+        spans: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        arguments.scores("root", root, "(s,) or batch + (s,)", 1)
+        arguments.scores("rules", rules, "(s, s + p, s + p) or batch + (s, s + p, s + p)", 3)
+        arguments.scores("emission", emission, "(n, p) or batch + (n, p)", 2)
+        if spans is not None:
+            arguments.scores("spans", spans, "batch + (n + 1, n + 1, s + p)", 3)
+        batch_shape = _batch_shape(root, rules, emission, spans)
+        n, p = emission.shape[-2:]
+        spans = emission.new_zeros(()) if spans is None else spans
+        spans = spans.expand(*batch_shape, n + 1, n + 1, root.shape[-1] + p)
+        super().__init__((spans, root, rules, emission), lengths, (), validate_args)
+
+    @property
+    def rule_marginals(self) -> Tensor:
+        """The expected number of uses of each rule, ``batch + (s, s + p, s + p)``; differentiable."""
+        spans, root, rules, *rest = self._arguments()
+        each = rules.expand(len(spans), *rules.shape[1:])
+        return self._to_batch(self.oracles.marginals(spans, root, each, *rest)[2])
+
+    @property
+    def root_marginals(self) -> Tensor:
+        """The probability of each label of the whole sentence, ``batch + (s,)``; differentiable."""
+        whole = self.marginals[..., 0, :, : self._nonterminals]
+        index = self.lengths[..., None, None].expand(*self.batch_shape, 1, self._nonterminals)
+        return whole.gather(-2, index).squeeze(-2)
+
+    @property
+    def max_marginals(self) -> Tensor:
+        found = self._to_batch(pcfg.max_marginals(*self._arguments()))
+        return torch.where(self._parts_within, found, NEG_INF)
+
+    def is_structure(self, event: Tensor) -> Tensor:
+        return super().is_structure(event) & (self.lengths != 1)
+
+    @property
+    def _nonterminals(self) -> int:
+        return self.scores[1].shape[-1]
+
+    @property
+    def _label_ranges(self) -> tuple[range, range]:
+        return range(self._nonterminals, self._labels), range(self._nonterminals)
+
+    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
+        spans, root, rules, emission = scores
+        kind: Any = type(self)
+        return kind(root, rules, emission, lengths, spans, *constants, validate_args=False)  # type: ignore[no-any-return]
+
+    def _score(self, event: Tensor) -> Tensor:
+        _, root, _, emission = self.scores
+        labels = event.clamp(0, self._labels - 1)
+        whole = labels[..., 0, :].gather(-1, self.lengths.expand(event.shape[:-2]).unsqueeze(-1)).squeeze(-1)
+        words = (labels.diagonal(1, -2, -1) - self._nonterminals).clamp(min=0)
+        positions = torch.arange(words.shape[-1], device=event.device) < self.lengths.unsqueeze(-1)
+        tops = _only_where(self.lengths > 1, chosen(root, whole.clamp(max=self._nonterminals - 1)))
+        emitted = _only_where(positions, chosen(emission, words)).sum(-1)
+        return super()._score(event) + tops + emitted + self._rules_used(event).flatten(-2).sum(-1)
+
+    def _rules_used(self, event: Tensor) -> Tensor:
+        """For each span of two and more words the score of the rule that makes it; 0 elsewhere."""
+        rules, labels = self.scores[2], event.clamp(0, self._labels - 1)
+        used = self._within & (event >= 0)
+        # The left child of a span is the widest of the narrower spans that begin with it.
+        ends = torch.where(used, torch.arange(self.event_shape[0], device=event.device), 0).cummax(-1).values
+        split = torch.nn.functional.pad(ends[..., :-1], (1, 0))
+        left, right = labels.gather(-1, split), labels.gather(-2, split)
+        parent = labels.clamp(max=self._nonterminals - 1)
+        index = (parent * self._labels + left) * self._labels + right
+        batch = torch.arange(rules.shape[:-3].numel(), device=event.device).reshape(rules.shape[:-3])
+        index = index + batch[..., None, None] * rules.shape[-3:].numel()
+        return _only_where(used & (self._widths > 1), rules.reshape(-1)[index])
+
+
+def _only_where(mask: Tensor, values: Tensor) -> Tensor:
+    """Values, and 0 where a mask does not hold."""
+    return torch.where(mask, values, torch.zeros_like(values))
+
+
+def _batch_shape(root: Tensor, rules: Tensor, emission: Tensor, spans: Tensor | None) -> torch.Size:
+    """The common batch axes.
+
+    Raises:
+        ValueError: If the shapes do not fit together.
+    """
+    s, (n, p) = root.shape[-1], emission.shape[-2:]
+    fits = s > 0 and p > 0 and rules.shape[-3:] == (s, s + p, s + p)
+    batches = [root.shape[:-1], rules.shape[:-3], emission.shape[:-2]]
+    if spans is not None:
+        fits = fits and spans.shape[-3:] == (n + 1, n + 1, s + p)
+        batches.append(spans.shape[:-3])
+    try:
+        batch_shape = arguments.broadcast_shapes(*batches)
+    except RuntimeError:
+        fits = False
+    if not fits:
+        given = f"root {tuple(root.shape)}, rules {tuple(rules.shape)}, emission {tuple(emission.shape)}"
+        given += f", spans {tuple(spans.shape)}" if spans is not None else ""
+        raise ValueError(
+            f"the shapes do not fit together: {given}; expected root (*, s), rules (*, s, s + p, s + p), emission "
+            "(*, n, p) and spans (*, n + 1, n + 1, s + p) with s >= 1 nonterminals and p >= 1 preterminals"
+        )
+    return batch_shape

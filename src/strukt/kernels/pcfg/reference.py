@@ -1,0 +1,140 @@
+"""The inside recursion of a probabilistic context-free grammar, over any semiring, in PyTorch.
+
+Spans go from narrow to wide, all of one width at once. For a span of two nonterminals come first the sums over
+the places to split it, one for each pair of children, and then those over the rules. Where one child is a word,
+the rules are summed with this word once for each position, which leaves a matrix between nonterminals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.dynamic_program import DynamicProgram
+from strukt.kernels.semiring import NEG_INF, Semiring
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """The rules, and what they become next to a word; g is 1 or the batch.
+
+    Attributes:
+        pairs: ``(..., g, s, s, s)``: ``[A, B, C]``, the rules with two nonterminals as children.
+        beside: ``(..., g, s, s + p, p)``: ``[A, B, c]``, the rules whose right child is a word.
+        before: ``(..., g, s, p, s)``: ``[A, c, C]``, those whose left child is a word and the other is none.
+    """
+
+    pairs: Tensor
+    beside: Tensor
+    before: Tensor
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Totals, in lists by the width of a span.
+
+    Attributes:
+        own: The scores of the spans themselves, ``(..., batch, n + 1 - width, s)``; those of words, with their
+            emissions, ``(..., batch, n, p)``. Nothing has width 0.
+        inside: The total over the trees of each span with each label, in the same shapes.
+        beside: ``(..., batch, n, s, s + p)``: ``[A, B]``, the total over the rules A -> B word, for each word.
+        before: ``(..., batch, n, s, s)``: ``[A, C]``, that over the rules A -> word C.
+    """
+
+    own: list[Tensor]
+    inside: list[Tensor]
+    beside: Tensor
+    before: Tensor
+
+
+def recursion(
+    semiring: Semiring, spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
+) -> Tensor:
+    """The semiring's total over all trees that a grammar gives to a sentence.
+
+    Args:
+        semiring: What to compute.
+        spans: ``(..., batch, n + 1, n + 1, s + p)``, extra scores of labelled spans.
+        root: ``(..., g, s)``; g divides the batch, and consecutive items share an entry, here and below.
+        rules: ``(..., g, s, s + p, s + p)``; ``[A, B, C]`` scores the rule A -> B C.
+        emission: ``(..., g, n, p)``.
+        lengths: ``(batch,)``.
+
+    Time O(n^3 s^2 + n^2 s^3 + n s p (s + p)), n steps one after another (Baker 1979; Lari and Young 1990).
+    """
+    blank = torch.zeros_like(spans[..., 0, 0, 0])
+    empty = semiring.one(blank)
+    never = semiring.weigh(empty, torch.full_like(blank, NEG_INF))
+    root = for_items(root, -2, lengths)
+    chart = fill(semiring, spans, grammar_of(rules, lengths), emission, lengths)
+    tops = [semiring.sum(semiring.weigh(values[..., 0, :], root), -1) for values in chart.inside[2:]]
+    totals = semiring.stack([empty, never, *tops][: spans.shape[-2]])
+    chosen = totals.gather(-1, lengths.expand(totals.shape[:-1]).unsqueeze(-1))
+    return semiring.sum(chosen, -1)  # of one term: a total of weight zero has no gradient
+
+
+def for_items(scores: Tensor, axis: int, lengths: Tensor) -> Tensor:
+    """Scores that all items share as they are, others once for each item."""
+    groups = scores.shape[axis]
+    return scores if groups == 1 else scores.repeat_interleave(len(lengths) // max(groups, 1), axis)
+
+
+def grammar_of(rules: Tensor, lengths: Tensor) -> Grammar:
+    rules, s = for_items(rules, -4, lengths), rules.shape[-3]
+    return Grammar(rules[..., :s, :s], rules[..., s:], rules[..., s:, :s])
+
+
+def _own_scores(spans: Tensor, emission: Tensor, lengths: Tensor, s: int) -> list[Tensor]:
+    """Scores of the spans of each width, 0 beyond the lengths."""
+    n = spans.shape[-2] - 1
+    ends = torch.arange(n + 1, device=spans.device)
+    own = [spans[..., 0, :0, :]]
+    for width in range(1, n + 1):
+        scores = spans.diagonal(width, -3, -2).mT
+        scores = scores[..., s:] + for_items(emission, -3, lengths) if width == 1 else scores[..., :s]
+        own.append(scores.masked_fill((ends[width:] > lengths[:, None]).unsqueeze(-1), 0.0))
+    return own
+
+
+def fill(semiring: Semiring, spans: Tensor, grammar: Grammar, emission: Tensor, lengths: Tensor) -> Chart:
+    n, s = spans.shape[-2] - 1, grammar.pairs.shape[-3]
+    own = _own_scores(spans, emission, lengths, s)
+    inside = [semiring.weigh(semiring.one(scores), scores) for scores in own[:2]]
+    words = inside[-1] if n else semiring.one(spans[..., 0, :0, s:])
+    beside = semiring.weigh(words[..., None, None, :], grammar.beside.unsqueeze(-4))
+    before = semiring.weigh(words[..., None, :, None], grammar.before.unsqueeze(-4))
+    chart = Chart(own, inside, semiring.sum(beside, -1), semiring.sum(before, -2))
+    for width in range(2, n + 1):
+        total = semiring.sum(semiring.stack(_ways(semiring, grammar, chart, width)), -1)
+        inside.append(semiring.weigh(total, own[width]))
+    return chart
+
+
+def _ways(semiring: Semiring, grammar: Grammar, chart: Chart, width: int) -> list[Tensor]:
+    """Totals of all spans of a width whose right child, or left child, or none of them is a word."""
+    s, count = grammar.pairs.shape[-3], chart.own[width].shape[-2]
+    narrower = chart.inside[width - 1]
+    beside = chart.beside[..., width - 1 :, :, s:] if width == 2 else chart.beside[..., width - 1 :, :, :s]
+    ways = [semiring.sum(semiring.times(beside, narrower[..., :count, None, :]), -1)]
+    if width > 2:
+        before = chart.before[..., :count, :, :]
+        ways.append(semiring.sum(semiring.times(before, narrower[..., 1:, None, :]), -1))
+    if width > 3:
+        pairs = _pairs_of_children(semiring, chart.inside, width).flatten(-2).unsqueeze(-2)
+        rules = grammar.pairs.flatten(-2).unsqueeze(-3)
+        ways.append(semiring.sum(semiring.weigh(pairs, rules), -1))
+    return ways
+
+
+def _pairs_of_children(semiring: Semiring, inside: list[Tensor], width: int) -> Tensor:
+    """For each pair of nonterminals the total over all places to split: ``(..., batch, n + 1 - width, s, s)``."""
+    count = inside[width - 1].shape[-2] - 1
+    parts = range(2, width - 1)
+    left = semiring.stack([inside[part][..., :count, :] for part in parts])
+    right = semiring.stack([inside[width - part][..., part : part + count, :] for part in parts])
+    return semiring.sum(semiring.times(left.unsqueeze(-2), right.unsqueeze(-3)), -1)
+
+
+REFERENCE = DynamicProgram(recursion, count=4)
