@@ -10,7 +10,7 @@ from torch import Tensor
 from strukt.kernels.determinantal.ensemble import Ensemble, find_tilt
 from strukt.kernels.determinantal.items import Items
 from strukt.kernels.semiring import NEG_INF
-from strukt.kernels.subset.reference import REFERENCE as SUBSETS
+from strukt.kernels.subset import ORACLES as SUBSETS
 from strukt.kernels.subset.reference import largest
 
 
