@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.mutations import CHAIN, FREE, MUTATIONS, PLANAR, SPANS, Mutation
+from tests.mutations import CHAIN, FRAMES, FREE, GRID, MUTATIONS, PLANAR, SPANS, Mutation
 
 import strukt
 
@@ -33,19 +33,26 @@ FILES = (
     "distributions/test_dependency",
     "distributions/test_constituency",
     "distributions/test_chain_edges",
+    "distributions/test_alignment",
+    "distributions/test_ctc",
     "kernels/test_backends",
+    "kernels/test_extended",
 )
 MODULES = {
     CHAIN: "test_chain_edges",
     PLANAR: "test_dependency",
     FREE: "test_dependency",
     SPANS: "test_constituency",
+    GRID: "test_alignment",
+    FRAMES: "test_ctc",
 }
 BACKENDS = {
     CHAIN: "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged)",
     PLANAR: "test_trees_of_any_length and 9-unchanged",
     FREE: "test_trees_of_any_length and 9-unchanged",
     SPANS: "span_trees_of_any_length and 9-unchanged",
+    GRID: "(test_alignment or test_extended) and not float32",
+    FRAMES: "(test_ctc or test_extended) and not float32",
 }
 
 
