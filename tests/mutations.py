@@ -26,6 +26,7 @@ class Mutation:
 CHAIN, PLANAR, FREE, SPANS = "LinearChain", "ProjectiveTree", "NonProjectiveTree", "SpanTree"
 SEGMENTS = "SemiMarkov"
 BINARY, MATCHING, SPANNING = "BinaryCRF", "Matching", "SpanningTree"
+GRID, FRAMES = "MonotoneAlignment", "CTC"
 
 
 def chain_kernel(right: str, wrong: str, file: str, count: int = 1) -> Mutation:
@@ -46,6 +47,12 @@ def inside_kernel(right: str, wrong: str) -> Mutation:
 
 def semi_markov_kernel(right: str, wrong: str, file: str) -> Mutation:
     return Mutation(f"kernels/semi_markov/{file}.py", right, wrong, SEGMENTS)
+def alignment_kernel(right: str, wrong: str, file: str, count: int = 1) -> Mutation:
+    return Mutation(f"kernels/alignment/{file}.py", right, wrong, GRID, count=count)
+
+
+def ctc_kernel(right: str, wrong: str, file: str = "cpu", count: int = 1) -> Mutation:
+    return Mutation(f"kernels/ctc/{file}.py", right, wrong, FRAMES, count=count)
 
 
 def reference(file: str, right: str, wrong: str, structure: str) -> Mutation:
@@ -218,6 +225,51 @@ MUTATIONS = [
     distribution(
         "segmentation", "(self._durations(event) <= k)", "(self._durations(event) <= k + 1)", SEGMENTS
     ),
+    Mutation("kernels/extended.py", "(DOWN if rank == top - 1.0 else 0.0)", "1.0", FRAMES),
+    Mutation(
+        "kernels/extended.py", "return mantissa * factor, rank + change", "return mantissa, rank", FRAMES
+    ),
+    Mutation("kernels/extended.py", "remaining -= parts[index]", "remaining -= 0.0", FRAMES),
+    Mutation("kernels/extended.py", "rank if log > -np.inf else -np.inf", "rank", FRAMES),
+    reference("alignment/reference", "outside[:1, :1, INSERT:] = True", "pass", GRID),
+    reference("alignment/reference", "transition[..., MIRRORED, :][..., MIRRORED]", "transition", GRID),
+    reference("alignment/reference", "transition + torch.stack(onward, -1)", "torch.stack(onward, -1)", GRID),
+    reference("alignment/reference", "rows[:, :, None] | columns[:, None, :]", "rows[:, :, None]", GRID),
+    reference("alignment/reference", "torch.where(neither, 0, 1)", "torch.where(neither, 1, 1)", GRID),
+    alignment_kernel("max(first, down), min(end, d - right + 1)", "max(first, down), end", "cpu_forward"),
+    alignment_kernel("0.0 if n == m else -np.inf", "0.0", "cpu_forward"),
+    alignment_kernel("before - cut * (cut + 1) // 2", "before - cut * cut // 2", "cpu_forward"),
+    alignment_kernel("out[3:] = -np.inf", "out[3:] = 0.0", "cpu_forward"),
+    alignment_kernel("pairs[a, move] += weight * expected", "pairs[a, move] += expected", "cpu_backward"),
+    alignment_kernel("0.0 if d == n + m - 2 else -np.inf", "0.0", "cpu_backward"),
+    alignment_kernel("entered[move, j] * mantissa,", "entered[move, j],", "cpu_backward"),
+    alignment_kernel(
+        "down, right = int(move != INSERT), int(move != DELETE)", "down, right = 1, 1", "cpu_path", 2
+    ),
+    alignment_kernel("numbers[:, :, move], draw", "equal, draw", "cpu_path"),
+    alignment_kernel(".view(groups, batch // max(groups, 1), 3, 3)", ".view(-1, groups, 3, 3).mT", "cpu"),
+    reference("ctc/reference", "(place > 1) & ~", "(place > 1) | ~", FRAMES),
+    reference(
+        "ctc/reference", "[2 * target_lengths, 2 * target_lengths + 1]", "[2 * target_lengths] * 2", FRAMES
+    ),
+    reference("ctc/reference", "onward, ending)", "onward, beta)", FRAMES),
+    reference("ctc/reference", "masked_fill(beyond[..., None], 0.0)", "clone()", FRAMES),
+    ctc_kernel("0.0 if differs else -np.inf", "0.0"),
+    ctc_kernel("label_rank[k - 1] + skips[k]", "label_rank[k - 1]"),
+    ctc_kernel("ahead[1, places - 1] = ahead[3, places - 1] = 0.0", "ahead[1, places - 1] = 0.0"),
+    ctc_kernel("_retreat(entered, skips[1:], ahead)", "_retreat(entered, skips[:-1], ahead)"),
+    ctc_kernel("out[states[0]] += weight *", "out[states[0]] +="),
+    ctc_kernel("shares[0].sum()", "shares[0, 0]"),
+    ctc_kernel("2 if skip > max(stay, step) else", "2 if skip > stay else", "cpu_path"),
+    ctc_kernel("return way - 1, k - 1", "return 1, k - 1", "cpu_path"),
+    ctc_kernel("(1, k - 1 if _may_skip(states, k) else 0)", "(1, k - 1)", "cpu_path"),
+    distribution("ctc", "(count <= target_lengths.unsqueeze(-1)) & ", "", FRAMES),
+    distribution("ctc", "& (event != before)", "", FRAMES),
+    distribution("alignment", "(visited & ~last)", "visited", GRID),
+    distribution("alignment", "inside & begun & complete", "inside & complete", GRID),
+    distribution("alignment", "visited & ~first, following", "visited, following", GRID),
+    distribution("alignment", "others | passing", "others", GRID),
+    distribution("alignment", "_shifted(below_left, 1, -1)", "_shifted(below_left, 0, -1)", GRID),
     distribution("distribution", "numerator - torch.where(", "numerator + torch.where("),
     distribution("distribution", "marginals * values", "values"),
     distribution("distribution", "main.masked_fill(forbidden, NEG_INF)", "main.masked_fill(forbidden, 0.0)"),

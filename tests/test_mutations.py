@@ -19,6 +19,7 @@ from tests.mutations import (
     SPANS,
     Mutation,
 )
+from tests.mutations import CHAIN, FRAMES, FREE, GRID, MUTATIONS, PLANAR, SPANS, Mutation
 
 import strukt
 
@@ -53,6 +54,10 @@ FILES = (
     "distributions/test_matching",
     "distributions/test_spanning",
     "kernels/test_spanning_backends",
+    "distributions/test_alignment",
+    "distributions/test_ctc",
+    "kernels/test_backends",
+    "kernels/test_extended",
 )
 MODULES = {
     CHAIN: "test_chain_edges",
@@ -63,6 +68,8 @@ MODULES = {
     BINARY: "test_binary",
     MATCHING: "test_matching",
     SPANNING: "test_spanning",
+    GRID: "test_alignment",
+    FRAMES: "test_ctc",
 }
 BACKENDS = {
     CHAIN: "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged)",
@@ -72,6 +79,8 @@ BACKENDS = {
     SEGMENTS: "test_semi_markov_backends and "
     "(33-unchanged or in_groups or lost or left_out or unlikely or passed_over or one_segment)",
     SPANNING: "test_spanning_trees_of_any_size and 9-unchanged",
+    GRID: "(test_alignment or test_extended) and not float32",
+    FRAMES: "(test_ctc or test_extended) and not float32",
 }
 
 

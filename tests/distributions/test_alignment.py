@@ -208,7 +208,7 @@ def test_unvisited_cells_are_observations_too():
 
 
 def test_what_is_no_path_is_refused():
-    alignment = MonotoneAlignment.from_moves(torch.zeros(2, 2, 3))
+    alignment = MonotoneAlignment.from_moves(torch.zeros(2, 2, 3), validate_args=True)
     assert alignment.is_structure(torch.tensor([[0, -1], [-1, 0]]))
     assert alignment.is_structure(torch.tensor([[0, 1], [-1, 2]]))
     for wrong in (
@@ -248,7 +248,7 @@ def test_padding_beyond_either_length_is_not_read():
 
 def test_other_lengths_are_other_structures():
     moves = torch.zeros(1, 3, 3, 3)
-    alignment = MonotoneAlignment.from_moves(moves)
+    alignment = MonotoneAlignment.from_moves(moves, validate_args=True)
     with pytest.raises(ValueError, match="other has other target_lengths"):
         kl_divergence(alignment, MonotoneAlignment.from_moves(moves, None, None, torch.tensor([2])))
     with pytest.raises(NotImplementedError, match="items of different target_lengths"):
@@ -282,7 +282,7 @@ def test_many_paths_are_not_enumerated():
 def test_wrong_arguments_are_refused(change, message):
     arguments = {name: torch.zeros(2, 3, 4) for name in ("match", "insert", "delete")} | change
     with pytest.raises(ValueError, match=message):
-        MonotoneAlignment(**arguments)
+        MonotoneAlignment(**arguments, validate_args=True)
 
 
 def test_two_moves_are_too_few():

@@ -161,7 +161,7 @@ def test_wrong_targets_are_refused(change, message):
 
 def test_other_targets_are_other_structures():
     logits = torch.zeros(1, 4, 4)
-    ctc = CTC(logits, torch.tensor([[1, 2]]))
+    ctc = CTC(logits, torch.tensor([[1, 2]]), validate_args=True)
     with pytest.raises(ValueError, match="other has other targets"):
         kl_divergence(ctc, CTC(logits, torch.tensor([[1, 3]])))
     with pytest.raises(ValueError, match="other has targets of shape"):

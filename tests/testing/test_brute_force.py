@@ -163,3 +163,28 @@ def test_the_oracle_is_differentiable(table):
     gradient, of_transition = torch.autograd.grad(log_partition, (unary, transition))
     assert torch.allclose(gradient, brute_force.chain(3, unary, transition).marginals)
     assert of_transition.sum().item() == pytest.approx(2)
+
+
+@pytest.mark.parametrize(("n", "m", "count"), [(0, 0, 1), (1, 4, 1), (2, 2, 3), (3, 3, 13), (4, 3, 25)])
+def test_numbers_of_paths_are_delannoys(n, m, count):
+    table = brute_force.monotone_alignment(n, m, torch.zeros(4, 4, 3), torch.zeros(3, 3))
+    assert len(torch.unique(table.events, dim=0)) == len(table.events) == count
+
+
+def test_a_path_is_scored_by_moves_and_pairs_of_moves():
+    moves, transition = torch.arange(12.0).reshape(2, 2, 3), 100.0 * torch.arange(9.0).reshape(3, 3)
+    table = brute_force.monotone_alignment(2, 2, moves, transition)
+    found = dict(zip(map(str, table.events.tolist()), table.scores.tolist(), strict=True))
+    assert found["[[0, -1], [-1, 0]]"] == 9.0
+    assert found["[[0, 1], [-1, 2]]"] == 4.0 + 11.0 + 100.0 + 500.0
+    assert found["[[0, -1], [2, 1]]"] == 8.0 + 10.0 + 200.0 + 700.0
+
+
+def test_labellings_that_say_a_target():
+    logits = torch.arange(6.0).reshape(3, 2)
+    same = brute_force.ctc(3, logits, (1, 1))
+    assert same.events.tolist() == [[1, 0, 1]]
+    assert same.scores.tolist() == [1.0 + 2.0 + 5.0]
+    one = {tuple(event) for event in brute_force.ctc(3, logits, (1,)).events.tolist()}
+    assert one == {(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (0, 1, 1), (1, 1, 1)}
+    assert brute_force.ctc(3, logits, (0,), blank=1).events.tolist()[0] == [0, 0, 0]
