@@ -1,15 +1,14 @@
 """The fused kernels say what the reference says, at sizes around the widths of vectors and blocks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor
 from torch.distributions import Distribution
 
 from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree, SpanTree
-from strukt.kernels import dispatch, memory
+from strukt.kernels import dispatch
 from strukt.kernels.eisner import cpu as eisner_cpu
 
 pytestmark = pytest.mark.skipif(
@@ -54,36 +53,6 @@ TREES = {
     for kind in (NonProjectiveTree, ProjectiveTree)
     for single_root in (True, False)
 }
-
-
-@pytest.fixture
-def on(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Switch the backend."""
-    return lambda name: monkeypatch.setenv("STRUKT_BACKEND", name)
-
-
-@pytest.fixture
-def poisoned_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fill memory that PyTorch and we hand out uninitialised with NaN."""
-    aligned = memory._aligned
-
-    def poisoned(whole: np.ndarray, dtype: type, count: int) -> np.ndarray:
-        np.asarray(whole)[:] = 255
-        return aligned(whole, dtype, count)
-
-    monkeypatch.setattr(memory, "_aligned", poisoned)
-    torch.use_deterministic_algorithms(True, warn_only=True)
-    torch.utils.deterministic.fill_uninitialized_memory = True
-    yield
-    torch.use_deterministic_algorithms(False)
-
-
-@pytest.fixture
-def four_threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(4)
-    yield
-    torch.set_num_threads(before)
 
 
 def answers(distribution: Distribution, scores: tuple[Tensor, ...]) -> dict[str, Tensor]:
