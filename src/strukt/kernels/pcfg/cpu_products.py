@@ -1,0 +1,114 @@
+"""Products of matrices with a few rows at a time, in loops that compile to vectors.
+
+Rows come in blocks of four, so that every number of the matrix is fetched once for four products.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from strukt.kernels.jit import kernel
+
+Array = npt.NDArray[Any]
+
+BLOCK = 4
+
+
+@kernel
+def product(matrix: Array, rows: Array, out: Array) -> None:
+    """``out[j, r]`` becomes the sum of ``matrix[r, k] rows[j, k]``."""
+    count, depth = rows.shape
+    whole = count - count % BLOCK
+    for j in range(0, whole, BLOCK):
+        for r in range(len(matrix)):
+            a, b, c, d = 0.0, 0.0, 0.0, 0.0
+            for k in range(depth):
+                x = matrix[r, k]
+                a += x * rows[j, k]
+                b += x * rows[j + 1, k]
+                c += x * rows[j + 2, k]
+                d += x * rows[j + 3, k]
+            out[j, r], out[j + 1, r], out[j + 2, r], out[j + 3, r] = a, b, c, d
+    for j in range(whole, count):
+        for r in range(len(matrix)):
+            a = 0.0
+            for k in range(depth):
+                a += matrix[r, k] * rows[j, k]
+            out[j, r] = a
+
+
+@kernel
+def pull(matrix: Array, rows: Array, out: Array) -> None:
+    """``out[j, k]`` grows by the sum of ``rows[j, r] matrix[r, k]``."""
+    height, depth = matrix.shape
+    whole = height - height % BLOCK
+    for j in range(len(rows)):
+        for r in range(0, whole, BLOCK):
+            a, b, c, d = rows[j, r], rows[j, r + 1], rows[j, r + 2], rows[j, r + 3]
+            for k in range(depth):
+                out[j, k] += (a * matrix[r, k] + b * matrix[r + 1, k]) + (
+                    c * matrix[r + 2, k] + d * matrix[r + 3, k]
+                )
+        for r in range(whole, height):
+            a = rows[j, r]
+            for k in range(depth):
+                out[j, k] += a * matrix[r, k]
+
+
+@kernel
+def outer(left: Array, right: Array, total: Array) -> None:
+    """``total[r, k]`` grows by the sum of ``left[j, r] right[j, k]``."""
+    count, depth = right.shape
+    whole = count - count % BLOCK
+    for j in range(0, whole, BLOCK):
+        for r in range(left.shape[1]):
+            a, b, c, d = left[j, r], left[j + 1, r], left[j + 2, r], left[j + 3, r]
+            for k in range(depth):
+                total[r, k] += (a * right[j, k] + b * right[j + 1, k]) + (
+                    c * right[j + 2, k] + d * right[j + 3, k]
+                )
+    for j in range(whole, count):
+        for r in range(left.shape[1]):
+            a = left[j, r]
+            for k in range(depth):
+                total[r, k] += a * right[j, k]
+
+
+@kernel
+def max_pull(matrix: Array, row: Array, out: Array) -> None:
+    """``out[k]`` rises to the largest of ``row[r] + matrix[r, k]``."""
+    height, depth = matrix.shape
+    whole = height - height % BLOCK
+    for r in range(0, whole, BLOCK):
+        a, b, c, d = row[r], row[r + 1], row[r + 2], row[r + 3]
+        for k in range(depth):
+            low = max(a + matrix[r, k], b + matrix[r + 1, k])
+            high = max(c + matrix[r + 2, k], d + matrix[r + 3, k])
+            out[k] = max(out[k], max(low, high))
+    for r in range(whole, height):
+        a = row[r]
+        for k in range(depth):
+            out[k] = max(out[k], a + matrix[r, k])
+
+
+@kernel
+def max_outer(left: Array, right: Array, total: Array) -> None:
+    """``total[r, k]`` becomes the largest of ``left[j, r] + right[j, k]``."""
+    count, depth = right.shape
+    whole = count - count % BLOCK
+    total[:] = -np.inf
+    for j in range(0, whole, BLOCK):
+        for r in range(left.shape[1]):
+            a, b, c, d = left[j, r], left[j + 1, r], left[j + 2, r], left[j + 3, r]
+            for k in range(depth):
+                low = max(a + right[j, k], b + right[j + 1, k])
+                high = max(c + right[j + 2, k], d + right[j + 3, k])
+                total[r, k] = max(total[r, k], max(low, high))
+    for j in range(whole, count):
+        for r in range(left.shape[1]):
+            a = left[j, r]
+            for k in range(depth):
+                total[r, k] = max(total[r, k], a + right[j, k])

@@ -1,0 +1,344 @@
+"""Grammars: known probabilities, counts by formula, what they have in common with other structures, the edges."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from strukt.distributions import PCFG, LinearChain, SpanTree
+from strukt.errors import InfeasibleError
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def grammar(*batch: int, n: int = 5, s: int = 2, p: int = 3, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
+    """Root and rules that all items share, and emissions."""
+    return normal(s, seed=seed), normal(s, s + p, s + p, seed=seed + 1), normal(*batch, n, p, seed=seed + 2)
+
+
+NONTERMINALS = ["S", "NP", "VP", "PP"]
+LABELS = [*NONTERMINALS, "np", "v", "p"]
+ASTRONOMERS = "astronomers saw stars with ears"
+
+
+def astronomers() -> PCFG:
+    """The example of Manning and Schütze (1999, section 11.1), whose NP may also be a word: np."""
+    rules = torch.full((4, 7, 7), -torch.inf, dtype=torch.float64)
+    for parent, left, right, probability in (
+        ("S", "NP", "VP", 1.0), ("S", "np", "VP", 1.0), ("PP", "p", "NP", 1.0), ("PP", "p", "np", 1.0),
+        ("VP", "v", "NP", 0.7), ("VP", "v", "np", 0.7), ("VP", "VP", "PP", 0.3),
+        ("NP", "NP", "PP", 0.4), ("NP", "np", "PP", 0.4),
+    ):  # fmt: skip
+        rules[LABELS.index(parent), LABELS.index(left), LABELS.index(right)] = math.log(probability)
+    words = {"astronomers": (0.1, 0, 0), "saw": (0.04, 1, 0), "stars": (0.18, 0, 0), "with": (0, 0, 1)}
+    words["ears"] = (0.18, 0, 0)
+    emission = torch.tensor([words[word] for word in ASTRONOMERS.split()], dtype=torch.float64).log()
+    root = torch.tensor([0, -torch.inf, -torch.inf, -torch.inf], dtype=torch.float64)
+    return PCFG(root, rules, emission)
+
+
+def spans_of(event: Tensor) -> set[tuple[int, int, str]]:
+    return {(i, j, LABELS[event[i, j]]) for i, j in (event >= 0).nonzero().tolist()}
+
+
+def test_a_sentence_of_the_textbook_has_its_probability():
+    trees = astronomers()
+    assert trees.log_count.exp().item() == pytest.approx(2)
+    assert trees.log_partition.exp().item() == pytest.approx(0.0015876)
+    scores, events = trees.topk(3)
+    assert scores.exp().tolist() == pytest.approx([0.0009072, 0.0006804, 0])
+    words = {(0, 1, "np"), (1, 2, "v"), (2, 3, "np"), (3, 4, "p"), (4, 5, "np")}
+    both = {*words, (0, 5, "S"), (1, 5, "VP"), (3, 5, "PP")}
+    assert spans_of(events[0]) == spans_of(trees.mode) == {*both, (2, 5, "NP")}
+    assert spans_of(events[1]) == {*both, (1, 3, "VP")}
+    assert trees.marginals[2, 5, LABELS.index("NP")].item() == pytest.approx(0.0009072 / 0.0015876)
+
+
+def test_expected_rules_of_the_sentence_of_the_textbook():
+    expected = astronomers().rule_marginals
+    noun = 0.0009072 / 0.0015876
+    uses = {tuple(index): expected[tuple(index)].item() for index in expected.nonzero().tolist()}
+    named = {tuple(LABELS[label] for label in index): value for index, value in uses.items()}
+    assert named == pytest.approx(
+        {
+            ("S", "np", "VP"): 1,
+            ("PP", "p", "np"): 1,
+            ("VP", "v", "NP"): noun,
+            ("NP", "np", "PP"): noun,
+            ("VP", "v", "np"): 1 - noun,
+            ("VP", "VP", "PP"): 1 - noun,
+        }
+    )
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 7, 12])
+@pytest.mark.parametrize(("s", "p"), [(1, 1), (2, 3), (4, 1)])
+def test_the_number_of_trees_is_a_catalan_number_times_the_labellings(n, s, p):
+    catalan = math.comb(2 * (n - 1), n - 1) // n
+    trees = PCFG(
+        *(score.double() for score in (torch.zeros(s), torch.zeros(s, s + p, s + p), torch.zeros(n, p)))
+    )
+    expected = math.log(catalan) + (n - 1) * math.log(s) + n * math.log(p)
+    assert trees.log_count.item() == pytest.approx(expected)
+    assert trees.log_partition.item() == pytest.approx(expected)
+
+
+def test_probabilities_of_all_sentences_of_two_words_sum_to_one():
+    s, p, v = 2, 3, 4
+    root = normal(s).log_softmax(0)
+    pairs = normal(s, p * p, seed=1).log_softmax(1).reshape(s, p, p)
+    rules = torch.full((s, s + p, s + p), -torch.inf, dtype=torch.float64)
+    rules[:, s:, s:] = pairs
+    vocabulary = normal(p, v, seed=2).log_softmax(1)
+    sentences = torch.cartesian_prod(torch.arange(v), torch.arange(v))
+    trees = PCFG(root, rules, vocabulary.T[sentences])
+    assert trees.log_partition.logsumexp(0).item() == pytest.approx(0, abs=1e-12)
+
+
+def test_scores_of_spans_alone_are_a_span_tree():
+    """With one label and no preference for rules."""
+    spans = normal(3, 7, 7, 2)
+    merged = spans[..., 0].clone()
+    merged.diagonal(1, 1, 2)[:] = spans[..., 1].diagonal(1, 1, 2)
+    lengths = torch.tensor([6, 4, 2])
+    zero = torch.zeros((), dtype=torch.float64)
+    trees = PCFG(zero.expand(1), zero.expand(1, 2, 2), zero.expand(3, 6, 1), lengths, spans)
+    other = SpanTree(merged, lengths)
+    assert torch.allclose(trees.log_partition, other.log_partition)
+    assert torch.allclose(trees.entropy(), other.entropy())
+    assert torch.allclose(trees.marginals.sum(-1), other.marginals)
+    assert torch.equal(trees.mode >= 0, other.mode >= 0)
+
+
+def test_a_grammar_that_branches_to_the_right_is_a_chain():
+    """Nonterminal A leaves preterminal A on its left and the next tag on its right."""
+    n, z = 6, 3
+    initial, transition, emission = normal(z), normal(z, z, seed=1), normal(2, n, z, seed=2)
+    rules = torch.full((z, 2 * z, 2 * z), -torch.inf, dtype=torch.float64)
+    tags = torch.arange(z)
+    rules[tags, z + tags, :z] = transition
+    rules[tags, z + tags, z:] = transition
+    lengths = torch.tensor([n, 4])
+    trees = PCFG(initial, rules, emission, lengths)
+    chain = LinearChain(emission + torch.eye(n, 1, dtype=torch.float64) * initial, transition, lengths)
+    assert torch.allclose(trees.log_partition, chain.log_partition)
+    assert torch.allclose(trees.marginals.diagonal(1, 1, 2).mT[..., z:], chain.marginals)
+    words = trees.mode.diagonal(1, 1, 2)
+    assert torch.equal(torch.where(words < 0, words, words - z), chain.mode)
+    assert torch.allclose(trees.log_count, torch.tensor([n, 4]).double() * math.log(z))
+
+
+def test_one_word_has_no_tree():
+    root, rules, emission = (score.requires_grad_() for score in grammar(3, n=4))
+    trees = PCFG(root, rules, emission, torch.tensor([4, 1, 3]))
+    alone = PCFG(root, rules, emission[[0, 2]], torch.tensor([4, 3]))
+    assert trees.log_partition[1] == trees.max_score[1] == trees.log_count[1] == -torch.inf
+    assert (trees.marginals[1] == 0).all()
+    assert (trees.rule_marginals[1] == 0).all()
+    assert (trees.topk(2)[1][1] == -1).all()
+    assert torch.allclose(trees.log_partition[[0, 2]], alone.log_partition)
+    gradients = torch.autograd.grad(trees.log_partition[[0, 2]].sum(), (root, rules, emission))
+    expected = torch.autograd.grad(alone.log_partition.sum(), (root, rules, emission))
+    for gradient, true in zip(gradients, expected, strict=True):
+        assert torch.allclose(gradient, true)
+    for ask in (lambda: trees.mode, trees.sample, lambda: trees.mbr):
+        with pytest.raises(InfeasibleError, match="item 1"):
+            ask()
+    word = torch.full((3, 5, 5), -1)
+    word[1, 0, 1] = 2
+    assert not trees.is_structure(word)[1]
+    assert len(PCFG(*grammar(n=1)).enumerate_support()) == 0
+
+
+def test_two_words_have_the_trees_of_the_rules_with_two_words():
+    root, rules, emission = grammar(n=2)
+    expected = root[:, None, None] + rules[:, 2:, 2:] + emission[0][:, None] + emission[1]
+    trees = PCFG(root, rules, emission)
+    assert torch.allclose(trees.log_partition, expected.logsumexp((0, 1, 2)))
+    assert torch.allclose(trees.max_score, expected.max())
+    assert len(trees.enumerate_support()) == expected.numel()
+
+
+def test_labels_lie_in_their_ranges():
+    trees = PCFG(*grammar(4))
+    is_word = torch.ones(6, 6, dtype=torch.bool).triu(1).tril(1)
+    for event in (*trees.sample((20,)), trees.mode, trees.mbr):
+        words, wider = event[:, is_word], event[:, ~is_word]
+        assert ((words >= 2) & (words < 5)).all()
+        assert (wider < 2).all()
+    swapped = trees.mode.clone()
+    swapped[:, 0, 1] = 0
+    assert not trees.is_structure(swapped).any()
+    swapped = trees.mode.clone()
+    swapped[:, 0, 5] = 3
+    assert not trees.is_structure(swapped).any()
+
+
+def test_expected_rules_sum_to_the_nodes_and_to_the_gradient():
+    root, rules, emission = (score.requires_grad_() for score in grammar(4))
+    lengths = torch.tensor([5, 0, 2, 4])
+    trees = PCFG(root, rules, emission, lengths)
+    nodes = torch.tensor([4.0, 0.0, 1.0, 3.0], dtype=torch.float64)
+    assert torch.allclose(trees.rule_marginals.flatten(1).sum(1), nodes)
+    assert torch.allclose(trees.root_marginals.sum(1), (nodes > 0).double())
+    by_root, by_rules, by_emission = torch.autograd.grad(trees.log_partition.sum(), (root, rules, emission))
+    assert torch.allclose(by_rules, trees.rule_marginals.sum(0))
+    assert torch.allclose(by_root, trees.root_marginals.sum(0))
+    assert torch.allclose(by_emission, trees.marginals.diagonal(1, 1, 2).mT[..., 2:])
+    uses = torch.autograd.grad(trees.max_score.sum(), rules)[0]
+    assert uses.sum() == 8
+    assert torch.equal(uses, uses.round())
+
+
+def test_marginals_of_rules_are_differentiable():
+    root, rules, emission = grammar(2, n=3)
+    values = normal(2, 2, 5, 5, seed=7)
+
+    def expected(rules: Tensor) -> Tensor:
+        return (PCFG(root, rules, emission).rule_marginals * values).sum()
+
+    assert torch.autograd.gradcheck(expected, rules.requires_grad_(), fast_mode=True)
+
+
+def test_a_shared_grammar_is_the_same_grammar_for_each_item():
+    root, rules, emission = grammar(2, 3)
+    shared = PCFG(root, rules, emission)
+    each = PCFG(root.expand(2, 3, -1), rules.expand(2, 3, -1, -1, -1), emission)
+    for member in (
+        "log_partition",
+        "marginals",
+        "max_score",
+        "rule_marginals",
+        "root_marginals",
+        "log_count",
+    ):
+        assert torch.allclose(getattr(shared, member), getattr(each, member)), member
+    assert torch.allclose(shared.entropy(), each.entropy())
+    assert torch.allclose(shared.cross_entropy(each), each.cross_entropy(shared))
+
+
+def test_many_grammars_may_have_one_sentence():
+    root, rules, emission = normal(3, 2), normal(3, 2, 5, 5, seed=1), normal(4, 3, seed=2)
+    trees = PCFG(root, rules, emission)
+    assert trees.batch_shape == (3,)
+    alone = [PCFG(root[k], rules[k], emission).log_partition for k in range(3)]
+    assert torch.allclose(trees.log_partition, torch.stack(alone))
+    leaf = emission.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(PCFG(root, rules, leaf).log_partition.sum(), leaf)
+    assert torch.allclose(gradient.sum(-1), torch.full((4,), 3.0, dtype=torch.float64))
+
+
+def test_expanding_copies_no_rules():
+    root, rules, emission = grammar()
+    wide = PCFG(root, rules, emission).expand((1000, 1000))
+    assert wide.batch_shape == (1000, 1000)
+    assert {score.untyped_storage().data_ptr() for score in wide.scores[1:]} == {
+        score.untyped_storage().data_ptr() for score in (root, rules, emission)
+    }
+
+
+def test_a_required_label_is_bayes_rule():
+    trees = PCFG(*grammar())
+    required = torch.zeros(6, 6, 5, dtype=torch.bool)
+    required[1, 3, 1] = True
+    given = trees.condition(required=required)
+    assert torch.allclose(given.log_partition - trees.log_partition, trees.marginals[1, 3, 1].log())
+    assert given.marginals[1, 3, 1].item() == pytest.approx(1)
+    assert given.marginals[0, 2].sum() == given.marginals[1, 3, 0] == 0
+    assert torch.allclose(
+        trees.condition(forbidden=required).log_partition.exp() + given.log_partition.exp(),
+        trees.log_partition.exp(),
+    )
+
+
+@pytest.mark.parametrize("place", [(1, 2, 0), (1, 3, 4)])
+def test_a_label_where_none_of_its_kind_can_be_leaves_no_tree(place):
+    required = torch.zeros(6, 6, 5, dtype=torch.bool)
+    required[place] = True
+    assert PCFG(*grammar()).condition(required=required).log_partition == -torch.inf
+
+
+def test_an_unlabelled_bracketing_is_observed_by_forbidding_what_crosses_it():
+    trees = PCFG(*grammar())
+    crossing = torch.zeros(6, 6, 5, dtype=torch.bool)
+    crossing[0, 2] = crossing[2, 4] = crossing[2, 5] = True  # what crosses (1, 3)
+    inside = trees.condition(forbidden=crossing).log_partition - trees.log_partition
+    assert torch.allclose(inside.exp(), trees.marginals[1, 3].sum())
+
+
+def test_scores_that_are_no_probabilities_only_shift():
+    root, rules, emission = grammar(2)
+    trees, shifted = PCFG(root, rules, emission), PCFG(root + 3, rules - 50, emission + 700)
+    assert torch.allclose(shifted.log_partition, trees.log_partition + 3 - 4 * 50 + 5 * 700)
+    assert torch.allclose(shifted.marginals, trees.marginals)
+    assert torch.equal(shifted.mode, trees.mode)
+
+
+@pytest.mark.parametrize("backend", ["reference", "cpu"])
+def test_long_sentences_are_exact_in_single_precision(backend, monkeypatch):
+    monkeypatch.setenv("STRUKT_BACKEND", backend)
+    root, rules, emission = grammar(2, n=45, s=3, p=4)
+    scores = (root.log_softmax(-1), rules.flatten(1).log_softmax(-1).reshape(3, 7, 7), emission - 9)
+    exact = PCFG(*scores, torch.tensor([45, 40]))
+    single = PCFG(*(score.float() for score in scores), torch.tensor([45, 40]))
+    assert torch.allclose(single.log_partition.double(), exact.log_partition, rtol=1e-5)
+    assert torch.allclose(single.marginals.double(), exact.marginals, atol=1e-4)
+    assert torch.allclose(single.max_score.double(), exact.max_score, rtol=1e-5)
+    assert torch.allclose(single.entropy().double(), exact.entropy(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("backend", ["reference", "cpu"])
+def test_forbidding_by_large_negative_scores(backend, monkeypatch):
+    """As many write -1e4 for -inf: what remains is the same where something remains."""
+    monkeypatch.setenv("STRUKT_BACKEND", backend)
+    root, rules, emission = grammar(3, n=6)
+    hard = rules.masked_fill(normal(2, 5, 5, seed=9) < 0, -torch.inf)
+    soft = rules.masked_fill(normal(2, 5, 5, seed=9) < 0, -1e4)
+    exact, close = PCFG(root, hard, emission), PCFG(root, soft, emission)
+    assert exact.log_partition.isfinite().all()
+    assert torch.allclose(close.log_partition, exact.log_partition)
+    assert torch.allclose(close.marginals, exact.marginals)
+    only = PCFG(root, torch.full_like(rules, -1e4), emission + 1e4)
+    flat = PCFG(root, torch.zeros_like(rules), emission)
+    assert torch.allclose(only.log_partition, flat.log_partition + 1e4)
+
+
+ROOT, RULES, EMISSION = torch.zeros(2), torch.zeros(2, 5, 5), torch.zeros(4, 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((ROOT, torch.zeros(2, 5, 4), EMISSION), r"rules \(2, 5, 4\).*expected root \(\*, s\)"),
+        ((ROOT, torch.zeros(2, 4, 4), EMISSION), r"emission \(4, 3\)"),
+        ((torch.zeros(3), RULES, EMISSION), r"root \(3,\)"),
+        ((torch.zeros(0), torch.zeros(0, 3, 3), EMISSION), "s >= 1 nonterminals"),
+        ((ROOT, torch.zeros(2, 2, 2), torch.zeros(4, 0)), "p >= 1 preterminals"),
+        ((torch.zeros(3, 2), RULES, torch.zeros(2, 4, 3)), r"do not fit together: root \(3, 2\)"),
+        ((ROOT, RULES, EMISSION, None, torch.zeros(4, 4, 5)), r"spans \(4, 4, 5\).*n \+ 1, n \+ 1"),
+        ((ROOT, RULES, EMISSION.long()), r"emission has dtype torch.int64"),
+        ((ROOT, torch.zeros(5, 5), EMISSION), r"rules has shape \(5, 5\)"),
+        ((ROOT, RULES, EMISSION, torch.tensor(5)), "lengths must lie between 0 and 4"),
+        ((ROOT, RULES.clone().fill_(torch.nan), EMISSION), "rules holds nan"),
+        ((ROOT, RULES, EMISSION.clone().fill_(torch.inf)), "emission holds inf"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        PCFG(*arguments)
+
+
+def test_other_sets_of_trees_are_not_compared():
+    trees = PCFG(*grammar(2))
+    with pytest.raises(ValueError, match="other has spans of shape"):
+        trees.cross_entropy(PCFG(*grammar(2, n=4)))
+    with pytest.raises(NotImplementedError, match="different structures"):
+        trees.cross_entropy(SpanTree(torch.zeros(2, 6, 6)))
+
+
+def test_too_many_trees_are_not_enumerated():
+    with pytest.raises(ValueError, match="too many to enumerate"):
+        PCFG(*grammar(n=12)).enumerate_support()
