@@ -77,7 +77,9 @@ def main() -> None:
         parser.error(f"unknown family {', '.join(sorted(unknown))}; there are {', '.join(FAMILIES)}")
     if arguments.rounds < 1:
         parser.error("--rounds must be at least 1")
-    sys.exit(report(arguments.families or list(FAMILIES), arguments.rounds, arguments.threads, arguments.output))
+    sys.exit(
+        report(arguments.families or list(FAMILIES), arguments.rounds, arguments.threads, arguments.output)
+    )
 
 
 if __name__ == "__main__":

@@ -47,6 +47,8 @@ def inside_kernel(right: str, wrong: str) -> Mutation:
 
 def semi_markov_kernel(right: str, wrong: str, file: str) -> Mutation:
     return Mutation(f"kernels/semi_markov/{file}.py", right, wrong, SEGMENTS)
+
+
 def alignment_kernel(right: str, wrong: str, file: str, count: int = 1) -> Mutation:
     return Mutation(f"kernels/alignment/{file}.py", right, wrong, GRID, count=count)
 

@@ -10,7 +10,9 @@ import pytest
 from tests.mutations import (
     BINARY,
     CHAIN,
+    FRAMES,
     FREE,
+    GRID,
     MATCHING,
     MUTATIONS,
     PLANAR,
@@ -19,7 +21,6 @@ from tests.mutations import (
     SPANS,
     Mutation,
 )
-from tests.mutations import CHAIN, FRAMES, FREE, GRID, MUTATIONS, PLANAR, SPANS, Mutation
 
 import strukt
 

@@ -57,7 +57,14 @@ def _trace(
 
 @kernel
 def _children(
-    rules: Array, i: int, width: int, chart: Array, words: Array, shares: Array, weights: Array, uniform: Array
+    rules: Array,
+    i: int,
+    width: int,
+    chart: Array,
+    words: Array,
+    shares: Array,
+    weights: Array,
+    uniform: Array,
 ) -> tuple[int, int, int]:
     """The width of the left child and the labels of both: first the width, then the left label, then the right."""
     s, p = chart.shape[2] - 2, words.shape[1]
