@@ -25,3 +25,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "slow" in item.keywords:
             item.add_marker(skip)
+
+
+@pytest.fixture(autouse=True)
+def validation() -> None:
+    """Check arguments in every test: `torch.compile` switches that off for all distributions of a process."""
+    from torch.distributions import Distribution
+
+    Distribution.set_default_validate_args(True)

@@ -303,7 +303,7 @@ MUTATIONS = [
     reference("spanning/trees", "if required[u, v] != required[x, y]:", "if False:", SPANNING),
     reference("spanning/trees", "min(lowest[u, old], own)", "own", SPANNING),
     Mutation("kernels/spanning/cpu.py", "from_arcs(found, ", "from_arcs(2 * found, ", SPANNING),
-    Mutation("distributions/indicator.py", "forbidden=known & ~used", "forbidden=~used", BINARY, "reference"),
+    Mutation("distributions/indicator.py", "forbidden=known & (event != 1)", "forbidden=event != 1", BINARY, "reference"),
     Mutation("distributions/spanning.py", "& complete & self", "& self", SPANNING, "reference"),
     Mutation("distributions/matching.py", "& alone", "", MATCHING, "reference"),
     Mutation("inference/sparsemap.py", "best(main - point)", "best(main + point)", CHAIN),

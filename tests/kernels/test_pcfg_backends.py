@@ -44,8 +44,9 @@ def build(
 
 
 def feasible(trees: PCFG) -> PCFG:
-    """Without the item of one word."""
-    items = torch.tensor([0, 1, 3, 4])
+    """The items that have a tree."""
+    items = trees.log_partition.isfinite().nonzero().flatten()
+    assert len(items) > 1
     spans, root, rules, emission = (score.detach() for score in trees.scores)
     return PCFG(root, rules, emission[items], trees.lengths[items], spans[items])
 
