@@ -250,7 +250,7 @@ MUTATIONS = [
     ),
     alignment_kernel("numbers[:, :, move], draw", "equal, draw", "cpu_path"),
     alignment_kernel(".view(groups, batch // max(groups, 1), 3, 3)", ".view(-1, groups, 3, 3).mT", "cpu"),
-    reference("ctc/reference", "(place > 1) & ~", "(place > 1) | ~", FRAMES),
+    reference("ctc/reference", "& (place > 1)", "| (place > 1)", FRAMES),
     reference(
         "ctc/reference", "[2 * target_lengths, 2 * target_lengths + 1]", "[2 * target_lengths] * 2", FRAMES
     ),
@@ -303,7 +303,13 @@ MUTATIONS = [
     reference("spanning/trees", "if required[u, v] != required[x, y]:", "if False:", SPANNING),
     reference("spanning/trees", "min(lowest[u, old], own)", "own", SPANNING),
     Mutation("kernels/spanning/cpu.py", "from_arcs(found, ", "from_arcs(2 * found, ", SPANNING),
-    Mutation("distributions/indicator.py", "forbidden=known & (event != 1)", "forbidden=event != 1", BINARY, "reference"),
+    Mutation(
+        "distributions/indicator.py",
+        "forbidden=known & (event != 1)",
+        "forbidden=event != 1",
+        BINARY,
+        "reference",
+    ),
     Mutation("distributions/spanning.py", "& complete & self", "& self", SPANNING, "reference"),
     Mutation("distributions/matching.py", "& alone", "", MATCHING, "reference"),
     Mutation("inference/sparsemap.py", "best(main - point)", "best(main + point)", CHAIN),
