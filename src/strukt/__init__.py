@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         PCFG,
         BinaryCRF,
         BitSpanTree,
+        CheckpointedChain,
         KSubset,
         LinearChain,
         Matching,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "BinaryCRF": "strukt.distributions",
     "BitSpanTree": "strukt.distributions",
+    "CheckpointedChain": "strukt.distributions",
     "CTC": "strukt.distributions",
     "KDPP": "strukt.distributions",
     "KSubset": "strukt.distributions",
@@ -64,6 +66,7 @@ __all__ = [
     "PCFG",
     "BinaryCRF",
     "BitSpanTree",
+    "CheckpointedChain",
     "DataError",
     "InfeasibleError",
     "KSubset",

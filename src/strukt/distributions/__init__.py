@@ -3,7 +3,7 @@
 from strukt.distributions.alignment import MonotoneAlignment
 from strukt.distributions.binary import BinaryCRF
 from strukt.distributions.bits import BitSpanTree
-from strukt.distributions.chain import LinearChain
+from strukt.distributions.chain import CheckpointedChain, LinearChain
 from strukt.distributions.constituency import SpanTree
 from strukt.distributions.ctc import CTC
 from strukt.distributions.dependency import NonProjectiveTree, ProjectiveTree
@@ -21,6 +21,7 @@ __all__ = [
     "PCFG",
     "BinaryCRF",
     "BitSpanTree",
+    "CheckpointedChain",
     "KSubset",
     "LinearChain",
     "Matching",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.distributions import LinearChain
+from strukt.distributions import CheckpointedChain, LinearChain
 from strukt.testing import brute_force
 from strukt.testing.subject import Subject
 from strukt.testing.subjects.scores import LABELS, normal
@@ -41,6 +41,20 @@ SUBJECTS = (
     Subject(
         "LinearChain, transition per step",
         LinearChain,
+        brute_force.chain,
+        _per_step,
+        {"unary": 2, "transition": 3},
+    ),
+    Subject(
+        "CheckpointedChain, shared transition",
+        CheckpointedChain,
+        brute_force.chain,
+        _shared,
+        {"unary": 2, "transition": 2},
+    ),
+    Subject(
+        "CheckpointedChain, transition per step",
+        CheckpointedChain,
         brute_force.chain,
         _per_step,
         {"unary": 2, "transition": 3},
