@@ -13,7 +13,7 @@ from strukt import BinaryCRF
 
 FOLDER = Path(__file__).parent / "concepts" / "images"
 
-SCORES = torch.tensor([1.2, 0.9], dtype=torch.float64)
+SCORES = torch.tensor([1.2, 0.8], dtype=torch.float64)
 TOGETHER = torch.tensor([[0.0, -4.0], [-4.0, 0.0]], dtype=torch.float64)
 STRUCTURES = torch.tensor([[0, 0], [1, 0], [0, 1], [1, 1]])
 

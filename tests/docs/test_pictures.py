@@ -83,7 +83,7 @@ def test_every_answer_is_the_best_for_its_regulariser():
     generator = torch.Generator().manual_seed(0)
     some = -torch.rand(20000, 4, generator=generator, dtype=torch.float64).log()
     weights = some / some.sum(-1, keepdim=True)
-    scores = torch.tensor([0, 1.2, 0.9, -1.9], dtype=torch.float64)
+    scores = torch.tensor([0, 1.2, 0.8, -2.0], dtype=torch.float64)
     ones = pictures.STRUCTURES.double()
     gain, means = weights @ scores, weights @ ones
     best, marginals, sparse, field = pictures.answers()
