@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from strukt import distributions
 from strukt.cli import configuration, main
 from strukt.tasks import TASKS
 
@@ -38,6 +39,31 @@ COMMANDS = [
     for command in re.split(r"[|>]", line.removeprefix("$ "))
     if command.split()[0:1] == ["strukt"]
 ]
+
+
+STRUCTURES = sorted(set(distributions.__all__) - {"StructuredDistribution"})
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_every_structure_is_in_the_tables_and_has_a_page(name):
+    readme, table = (ROOT / page for page in ("README.md", "docs/concepts/structures.md"))
+    assert re.search(rf"^\|[^|]*`{name}`", readme.read_text(encoding="utf-8"), re.MULTILINE)
+    assert re.search(rf"^\| `{name}\(", table.read_text(encoding="utf-8"), re.MULTILINE)
+    pages = (ROOT / "docs" / "structures").glob("*.md")
+    assert any(re.search(rf"import .*\b{name}\b", "\n".join(blocks(page, "python"))) for page in pages)
+
+
+def test_every_page_is_in_the_menu_once():
+    menu = re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    assert sorted(menu) == sorted(
+        page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")
+    )
+
+
+def test_the_reference_shows_every_module_of_structures():
+    page = (ROOT / "docs" / "reference" / "distributions.md").read_text(encoding="utf-8")
+    for name in STRUCTURES:
+        assert f"::: {getattr(distributions, name).__module__}\n" in page
 
 
 @pytest.mark.parametrize("words", COMMANDS)

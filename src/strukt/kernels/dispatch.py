@@ -44,9 +44,13 @@ def backends() -> dict[str, str]:
 
 @functools.cache
 def _load(recursion: str) -> ModuleType | None:
-    """The module of kernels; None for a recursion that has none."""
+    """The module of kernels; None for a recursion that has none, or that is not one of strukt's."""
     name = f"strukt.kernels.{recursion}.cpu"
-    return importlib.import_module(name) if importlib.util.find_spec(name) else None
+    try:
+        found = importlib.util.find_spec(name)
+    except ModuleNotFoundError:
+        found = None
+    return importlib.import_module(name) if found else None
 
 
 @functools.cache

@@ -1,0 +1,94 @@
+"""The pictures and numbers of the documentation are those that its script computes, and can be read."""
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import torch
+
+from strukt.viz.svg import text_width
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "concepts" / "one-idea.md").read_text(encoding="utf-8")
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def _load():
+    spec = importlib.util.spec_from_file_location("pictures", DOCS / "pictures.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["pictures"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+pictures = _load()
+
+
+@pytest.mark.parametrize("name", pictures.PICTURES)
+def test_committed_pictures_are_what_the_script_writes(name):
+    assert (pictures.FOLDER / name).read_text(encoding="utf-8") == pictures.PICTURES[name](), (
+        "write them anew: python docs/pictures.py"
+    )
+
+
+def test_the_page_shows_every_picture_and_its_numbers():
+    assert set(re.findall(r"images/(\S+\.svg)", PAGE)) == set(pictures.PICTURES)
+    assert {path.name for path in pictures.FOLDER.iterdir()} == set(pictures.PICTURES)
+    assert pictures.table() in PAGE
+
+
+@pytest.mark.parametrize("name", pictures.PICTURES)
+def test_texts_lie_within_the_picture(name):
+    root = ElementTree.fromstring(pictures.PICTURES[name]())
+    width, height = float(root.get("width")), float(root.get("height"))
+    for text in root.iter(f"{SVG}text"):
+        half = text_width(text.text, 15.0) / 2
+        assert half <= float(text.get("x")) <= width - half, text.text
+        assert 15 <= float(text.get("y")) <= height - 4, text.text
+
+
+def _luminance(colour):
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_colours_of_texts_stand_out_from_the_paper(scheme):
+    """By the contrast of the Web Content Accessibility Guidelines, 4.5 for small text."""
+    rules = re.findall(r"svg \{(.*?)\}", pictures.STYLE, re.DOTALL)
+    colours = dict(re.findall(r"--(\w+): (#\w+)", rules[scheme]))
+    paper = _luminance(colours["paper"])
+    for role in ("ink", "quiet", "map", "marginals", "sparsemap", "field"):
+        bright, dark = sorted((paper, _luminance(colours[role])), reverse=True)
+        assert (bright + 0.05) / (dark + 0.05) > 4.5, role
+
+
+def test_answers_are_where_the_page_says():
+    best, marginals, sparse, field = pictures.answers()
+    assert best.weights.max() == 1
+    assert (marginals.weights > 0).all()
+    assert (sparse.weights > 0).sum() == 2
+    first, second, both = field.mean
+    assert both == pytest.approx(first * second)
+    for answer in (best, marginals, sparse, field):
+        assert answer.weights.sum().item() == pytest.approx(1)
+
+
+def test_every_answer_is_the_best_for_its_regulariser():
+    """No point of a fine net over the polytope has a higher value."""
+    generator = torch.Generator().manual_seed(0)
+    some = -torch.rand(20000, 4, generator=generator, dtype=torch.float64).log()
+    weights = some / some.sum(-1, keepdim=True)
+    scores = torch.tensor([0, 1.2, 0.8, -2.0], dtype=torch.float64)
+    ones = pictures.STRUCTURES.double()
+    gain, means = weights @ scores, weights @ ones
+    best, marginals, sparse, field = pictures.answers()
+    assert gain.max() <= best.value
+    assert (gain + torch.special.entr(weights).sum(-1)).max() <= marginals.value
+    assert (gain - 0.5 * means.square().sum(-1)).max() <= sparse.value
+    product = torch.where(ones == 1, means[:, None], 1 - means[:, None]).prod(-1)
+    assert (product @ scores + torch.special.entr(product).sum(-1)).max() <= field.value + 1e-9

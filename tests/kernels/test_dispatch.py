@@ -1,0 +1,45 @@
+"""Which backend computes a recursion."""
+
+import pytest
+import torch
+
+from strukt.errors import SettingError
+from strukt.kernels import dispatch, jit
+
+SCORES = torch.zeros(1, 1, 1)
+
+needs_numba = pytest.mark.skipif(
+    jit.UNAVAILABLE is not None, reason=f"no compiled kernels: {jit.UNAVAILABLE}"
+)
+
+
+@pytest.fixture(autouse=True)
+def _no_setting(monkeypatch):
+    monkeypatch.delenv("STRUKT_BACKEND", raising=False)
+
+
+@needs_numba
+@pytest.mark.parametrize("recursion", ["chain", "inside"])
+def test_a_recursion_with_kernels_has_a_module_of_them(recursion):
+    assert dispatch.select(recursion, SCORES).__name__ == f"strukt.kernels.{recursion}.cpu"
+
+
+@needs_numba
+def test_a_recursion_without_kernels_has_the_reference():
+    assert dispatch.select("binary", SCORES) is None
+
+
+@needs_numba
+@pytest.mark.parametrize("recursion", ["ring", "arcs", "a_package.ring"])
+def test_a_recursion_from_outside_has_the_reference(recursion):
+    """Whether strukt has nothing of the name, a module, or nothing like it."""
+    assert dispatch.select(recursion, SCORES) is None
+
+
+def test_other_devices_and_the_setting_have_the_reference(monkeypatch):
+    assert dispatch.select("chain", SCORES.to("meta")) is None
+    monkeypatch.setenv("STRUKT_BACKEND", "reference")
+    assert dispatch.select("chain", SCORES) is None
+    monkeypatch.setenv("STRUKT_BACKEND", "gpus")
+    with pytest.raises(SettingError, match="'gpus'; expected one of cpu, reference"):
+        dispatch.select("chain", SCORES)
