@@ -61,12 +61,12 @@ def second_order_scores(
     shape = torch.Size([*batch, n, n, n + 1])
     siblings = _pair_scores("siblings", siblings, shape, arcs)
     grandparents = _pair_scores("grandparents", grandparents, shape, arcs)
-    lengths = _lengths(lengths, arcs)
-    _require_numbers(arcs, siblings, grandparents, lengths)
     dtype = torch.float32
     for given in (arcs, siblings, grandparents):
         dtype = torch.promote_types(dtype, given.dtype)
-
+    arcs, siblings, grandparents = (given.to(dtype) for given in (arcs, siblings, grandparents))
+    lengths = _lengths(lengths, arcs)
+    _require_numbers(arcs, siblings, grandparents, lengths)
     position = torch.arange(n, device=arcs.device)
     words = position < lengths.unsqueeze(-1)
     heads = torch.arange(n + 1, device=arcs.device) <= lengths.unsqueeze(-1)
@@ -74,11 +74,11 @@ def second_order_scores(
     used = words.unsqueeze(-1) & heads.unsqueeze(-2) & other
     pairs = words.unsqueeze(-1) & words.unsqueeze(-2) & (position != position.unsqueeze(-1))
     triples = pairs.unsqueeze(-1) & used.unsqueeze(-2) & used.unsqueeze(-3)
-    siblings = torch.where(triples, siblings.to(dtype), 0.0)
+    siblings = torch.where(triples, siblings, 0.0)
     return SecondOrderScores(
-        arcs=torch.where(used, arcs.to(dtype), NEG_INF),
+        arcs=torch.where(used, arcs, NEG_INF),
         siblings=0.5 * (siblings + siblings.transpose(-2, -3)),
-        grandparents=torch.where(triples, grandparents.to(dtype), 0.0),
+        grandparents=torch.where(triples, grandparents, 0.0),
         words=words,
         pairs=pairs,
     )
