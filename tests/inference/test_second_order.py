@@ -196,6 +196,14 @@ def test_a_word_without_a_head_empties_its_item_alone(infer):
 
 
 @EITHER
+def test_a_single_word_has_the_root_or_nothing(infer):
+    arcs = torch.tensor([[[2.0, 5.0]], [[-math.inf, 5.0]]])
+    marginals, totals = answers(infer, (arcs, None, None))
+    assert marginals.tolist() == [[[1.0, 0.0]], [[0.0, 0.0]]]
+    assert totals.tolist() == [2.0, -math.inf]
+
+
+@EITHER
 @pytest.mark.parametrize("scale", [1e2, 1e4, 1e6])
 def test_extreme_scores_are_finite(infer, scale):
     scores = random_scores(5)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.inference.head_selection import Scores, batches, enumerated, random_scores, shortened
 
 from strukt.inference.second_order import belief_propagation, mean_field
-from strukt.inference.second_order.belief_propagation import _log_sum_of_others
+from strukt.inference.second_order.belief_propagation_heads import _log_sum_of_others
 
 
 def only_between(scores: Scores, pairs: set[tuple[int, int]]) -> Scores:

@@ -4,8 +4,8 @@
                  + sum over pairs {m, k} with one head h     of siblings[m, k, h]
                  + sum over m whose head is word k + 1       of grandparents[m, k, heads[k]]
 
-Heads are chosen freely (head selection): cycles have a probability too, because the exact sum over trees is hard
-(McDonald and Satta 2007). A tree is then read from the marginals.
+Heads are chosen freely (head selection): cycles have a probability too, because already the best tree is NP-hard
+to find (McDonald and Satta 2007). A tree is then read from the marginals.
 """
 
 from __future__ import annotations

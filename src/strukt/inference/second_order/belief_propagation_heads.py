@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from strukt.inference.second_order.scores import SecondOrderScores, finite, second_order_scores
+from strukt.inference.second_order.head_scores import SecondOrderScores, finite, second_order_scores
 from strukt.inference.settings import require_damping, require_iterations
 from strukt.kernels.semiring import NEG_INF, log_softmax, logsumexp
 
@@ -118,14 +118,14 @@ def _heard(scores: SecondOrderScores, cavity: Tensor) -> Tensor:
     listener = torch.eye(n, dtype=torch.bool, device=cavity.device).unsqueeze(-2)
     listener = torch.nn.functional.pad(listener, (1, 0))  # [m, 1, g]: g is m
     others = torch.where(listener, NEG_INF, teller)
-    above = logsumexp(torch.where(listener, teller, NEG_INF), -1).unsqueeze(-1)
+    above = cavity.diagonal(1, -2, -1).mT.unsqueeze(-1)  # [m, k]: the head of k is m
     cases = [
         _log_sum_of_others(others),
         others + scores.siblings,
         above + scores.grandparents.transpose(-2, -3),
     ]
     below = logsumexp(teller + scores.grandparents, -1).unsqueeze(-1)
-    heard = torch.where(listener.transpose(-2, -3), below, logsumexp(torch.stack(cases, -1), -1))
+    heard = torch.where(listener.transpose(-2, -3), below, logsumexp(torch.stack(cases), 0))
     return torch.where(scores.pairs.unsqueeze(-1), heard, 0.0)
 
 
