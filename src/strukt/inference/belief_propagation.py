@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from strukt.inference.settings import require_damping, require_iterations
 from strukt.kernels.semiring import logsumexp
 
 
@@ -51,10 +52,8 @@ def belief_propagation(unary: Tensor, pairwise: Tensor, iterations: int, damping
         >>> found.log_partition, torch.tensor(3 + 2.71828).log()
         (tensor(1.7437), tensor(1.7437))
     """
-    if iterations < 1:
-        raise ValueError(f"iterations is {iterations}; expected at least 1")
-    if not 0 <= damping < 1:
-        raise ValueError(f"damping is {damping}; expected a number from 0 to below 1")
+    require_iterations(iterations)
+    require_damping(damping)
     messages = before = torch.zeros_like(pairwise + unary.unsqueeze(-1))  # [i, j]: from i to j
     for _ in range(iterations):
         before = messages

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from strukt.inference.settings import require_iterations
 from strukt.kernels.semiring import NEG_INF
 
 
@@ -47,8 +48,7 @@ def mean_field(unary: Tensor, pairwise: Tensor, iterations: int) -> MeanField:
         >>> ones.marginals
         tensor([0.7311, 0.2689])
     """
-    if iterations < 1:
-        raise ValueError(f"iterations is {iterations}; expected at least 1")
+    require_iterations(iterations)
     excluded = pairwise == NEG_INF
     pairwise = torch.where(excluded, torch.zeros_like(pairwise), pairwise)
     index = torch.arange(unary.shape[-1], device=unary.device)

@@ -1,0 +1,167 @@
+"""Loopy belief propagation for second-order dependency scores: words tell each other which heads fit.
+
+Each word is a variable, its head; each pair of words {m, k} is a factor, which holds all scores of pairs of arcs
+that the two can make: one head for both, or one as the head of the other. Of the (n + 1)^2 values of a pair only
+3 n are scored, so that what word k says to word m, for each head h of m, takes O(n) time in all:
+
+    h a third word or the root:   sum over g other than h and m of c(g)
+                                  + c(h) exp(siblings[m, k, h]) + c(m) exp(grandparents[k, m, h])
+    h = k:                        sum over g of c(g) exp(grandparents[m, k, g])
+
+where c is the belief of k without what m told it (Wang and Tu 2020, section 3; Smith and Eisner 2008).
+Fixed points are stationary points of the Bethe free energy (Yedidia, Freeman and Weiss 2005); where the pairs of
+nonzero score form no cycle there is one, and it is exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from strukt.inference.second_order.head_scores import SecondOrderScores, finite, second_order_scores
+from strukt.inference.settings import require_damping, require_iterations
+from strukt.kernels.semiring import NEG_INF, log_softmax, logsumexp
+
+
+@dataclass(frozen=True)
+class SecondOrderBeliefs:
+    """Beliefs about heads.
+
+    Attributes:
+        log_marginals: ``batch + (n, n + 1)``, the estimated log-probability of each head of each word; -inf in
+            the padding; differentiable.
+        log_partition: ``batch``, the Bethe estimate of the log-partition over all choices of heads: minus the
+            Bethe free energy; differentiable.
+        change: ``batch``, by how much the last round changed the messages, as probabilities, summed; 0 at a fixed
+            point.
+    """
+
+    log_marginals: Tensor
+    log_partition: Tensor
+    change: Tensor
+
+    @property
+    def marginals(self) -> Tensor:
+        """The estimated probability of each head of each word: ``batch + (n, n + 1)``; 0 in the padding."""
+        return self.log_marginals.exp()
+
+
+def belief_propagation(
+    arcs: Tensor,
+    siblings: Tensor | None = None,
+    grandparents: Tensor | None = None,
+    lengths: Tensor | None = None,
+    iterations: int = 3,
+    damping: float = 0.0,
+) -> SecondOrderBeliefs:
+    """All messages at once in each round; derivatives by unrolling.
+
+    Args:
+        arcs: ``batch + (n, n + 1)``, scores of the heads of each word; as for `mean_field`, like all scores.
+        siblings: ``batch + (n, n, n + 1)``, or ``(n, n, n + 1)`` for all items.
+        grandparents: Likewise.
+        lengths: ``batch``; all n if None.
+        iterations: Rounds of messages, O(n^3) time and memory each.
+        damping: The share of its old value that a message keeps, from 0 to below 1.
+
+    A score of -inf excludes an arc or a pair of arcs. An item that is found to allow no heads at all has the
+    log-partition -inf and marginals 0.
+
+    Raises:
+        ValueError: If shapes or values do not fit, there are no iterations, or the damping is out of range.
+
+    Example:
+        >>> from strukt import NonProjectiveTree
+        >>> arcs = torch.tensor([[1.0, 0.0, 0.0], [1.1, 1.0, 0.0]])
+        >>> rivals = torch.zeros(2, 2, 3)
+        >>> rivals[:, :, 0] = -4.0  # two words below the root
+        >>> found = belief_propagation(arcs, siblings=rivals)
+        >>> found.marginals[1]
+        tensor([0.2378, 0.7622, 0.0000])
+        >>> NonProjectiveTree(found.log_marginals).mode
+        tensor([0, 1])
+    """
+    require_iterations(iterations)
+    require_damping(damping)
+    scores = second_order_scores(arcs, siblings, grandparents, lengths)
+    messages = before = torch.zeros_like(scores.siblings)  # [m, k, h]: from word k to word m about its head h
+    for _ in range(iterations):
+        before = messages
+        messages = _damped(messages, _heard(scores, _cavity(scores, messages)), damping)
+    return _result(scores, messages, before)
+
+
+def _field(scores: SecondOrderScores, messages: Tensor) -> Tensor:
+    """Log-weights of the heads of each word, by all that it was told."""
+    return scores.arcs + messages.sum(-2)
+
+
+def _cavity(scores: SecondOrderScores, messages: Tensor) -> Tensor:
+    """Log-weights ``[m, k, h]`` of the heads of word m without what word k told it, normalised.
+
+    A head that word k excludes stays excluded: with it, m would only tell k of choices that k cannot make.
+    """
+    return log_softmax(_cavity_weights(scores, messages), -1)
+
+
+def _cavity_weights(scores: SecondOrderScores, messages: Tensor) -> Tensor:
+    field = _field(scores, messages).unsqueeze(-2).expand_as(messages)
+    return torch.where(field == NEG_INF, NEG_INF, field - finite(messages))
+
+
+def _heard(scores: SecondOrderScores, cavity: Tensor) -> Tensor:
+    """What each word hears from each other: ``[m, k, h]``; 0 where there is no pair."""
+    n = scores.words.shape[-1]
+    teller = cavity.transpose(-2, -3)  # [m, k, g]: heads of k without what m said
+    listener = torch.eye(n, dtype=torch.bool, device=cavity.device).unsqueeze(-2)
+    listener = torch.nn.functional.pad(listener, (1, 0))  # [m, 1, g]: g is m
+    others = torch.where(listener, NEG_INF, teller)
+    above = cavity.diagonal(1, -2, -1).mT.unsqueeze(-1)  # [m, k]: the head of k is m
+    cases = [
+        _log_sum_of_others(others),
+        others + scores.siblings,
+        above + scores.grandparents.transpose(-2, -3),
+    ]
+    below = logsumexp(teller + scores.grandparents, -1).unsqueeze(-1)
+    heard = torch.where(listener.transpose(-2, -3), below, logsumexp(torch.stack(cases), 0))
+    return torch.where(scores.pairs.unsqueeze(-1), heard, 0.0)
+
+
+def _log_sum_of_others(x: Tensor) -> Tensor:
+    """For each entry, the log of the summed exponentials of all others on the last axis.
+
+    The largest entry is left out of the sum for itself; what is taken from the sum for any other entry is at
+    most half of it. So nothing cancels.
+    """
+    largest = torch.arange(x.shape[-1], device=x.device) == x.argmax(-1, keepdim=True)
+    top = finite(x.detach().amax(-1, keepdim=True))
+    weights = (x - top).exp()
+    others = weights.sum(-1, keepdim=True) - weights
+    some = ~largest & (others > 0)
+    rest = torch.where(some, torch.where(some, others, 1.0).log() + top, NEG_INF)
+    return torch.where(largest, logsumexp(torch.where(largest, NEG_INF, x), -1).unsqueeze(-1), rest)
+
+
+def _damped(old: Tensor, new: Tensor, damping: float) -> Tensor:
+    excluded = (old == NEG_INF) | (new == NEG_INF)
+    old, new = (torch.where(excluded, 0.0, each) for each in (old, new))
+    return torch.where(excluded, NEG_INF, damping * old + (1 - damping) * new)
+
+
+def _result(scores: SecondOrderScores, messages: Tensor, before: Tensor) -> SecondOrderBeliefs:
+    """Bethe's estimate: a term for each word and each pair, less one for each word in a pair."""
+    cavity, field = _cavity(scores, messages), _field(scores, messages)
+    words = torch.where(scores.words, logsumexp(field, -1), 0.0)
+    joint = torch.where(scores.pairs, logsumexp(cavity + _heard(scores, cavity), -1), 0.0)
+    feasible = (words > NEG_INF).all(-1) & (joint > NEG_INF).all(-1).all(-1)
+    without = logsumexp(_cavity_weights(scores, messages), -1)
+    told = torch.where(scores.pairs, finite(words).unsqueeze(-1) - finite(without), 0.0)
+    total = finite(words).sum(-1) + (0.5 * finite(joint) - told).flatten(-2).sum(-1)
+    moved = log_softmax(messages, -1).exp() - log_softmax(before, -1).exp()
+    return SecondOrderBeliefs(
+        log_marginals=torch.where(feasible[..., None, None], log_softmax(field, -1), NEG_INF),
+        log_partition=torch.where(feasible, total, NEG_INF),
+        change=torch.where(feasible, moved.detach().abs().flatten(-3).sum(-1), 0.0),
+    )

@@ -1,0 +1,127 @@
+"""The model of second-order dependency scores: one head for each word, and a score for pairs of arcs.
+
+    score(heads) = sum_m arcs[m, heads[m]]
+                 + sum over pairs {m, k} with one head h     of siblings[m, k, h]
+                 + sum over m whose head is word k + 1       of grandparents[m, k, heads[k]]
+
+Heads are chosen freely (head selection): cycles have a probability too, because already the best tree is NP-hard
+to find (McDonald and Satta 2007). A tree is then read from the marginals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from strukt.kernels import guards
+from strukt.kernels.semiring import NEG_INF
+
+
+@dataclass(frozen=True)
+class SecondOrderScores:
+    """Scores without padding: whatever no choice of heads can use is -inf among arcs, and 0 among pairs.
+
+    Attributes:
+        arcs: ``batch + (n, n + 1)``.
+        siblings: ``batch + (n, n, n + 1)``, symmetric in the two words.
+        grandparents: ``batch + (n, n, n + 1)``.
+        words: ``batch + (n,)``, which words lie within the lengths.
+        pairs: ``batch + (n, n)``, which two different words do.
+    """
+
+    arcs: Tensor
+    siblings: Tensor
+    grandparents: Tensor
+    words: Tensor
+    pairs: Tensor
+
+
+def finite(scores: Tensor) -> Tensor:
+    """Scores with 0 in place of -inf, and gradient 0 there."""
+    return torch.where(scores == NEG_INF, 0.0, scores)
+
+
+def second_order_scores(
+    arcs: Tensor, siblings: Tensor | None, grandparents: Tensor | None, lengths: Tensor | None
+) -> SecondOrderScores:
+    """Checked scores of at least single precision; arguments are those of `mean_field`.
+
+    Raises:
+        ValueError: If shapes or values do not fit.
+    """
+    _require_floating("arcs", arcs)
+    if arcs.dim() < 2 or arcs.shape[-1] != arcs.shape[-2] + 1:
+        raise ValueError(
+            f"arcs has shape {tuple(arcs.shape)}; expected batch + (n, n + 1): a row for each word, and in it "
+            "the score of the root as head (column 0), then of each word"
+        )
+    batch, n = arcs.shape[:-2], arcs.shape[-2]
+    shape = torch.Size([*batch, n, n, n + 1])
+    siblings = _pair_scores("siblings", siblings, shape, arcs)
+    grandparents = _pair_scores("grandparents", grandparents, shape, arcs)
+    dtype = torch.float32
+    for given in (arcs, siblings, grandparents):
+        dtype = torch.promote_types(dtype, given.dtype)
+    arcs, siblings, grandparents = (given.to(dtype) for given in (arcs, siblings, grandparents))
+    lengths = _lengths(lengths, arcs)
+    _require_numbers(arcs, siblings, grandparents, lengths)
+    position = torch.arange(n, device=arcs.device)
+    words = position < lengths.unsqueeze(-1)
+    heads = torch.arange(n + 1, device=arcs.device) <= lengths.unsqueeze(-1)
+    other = torch.arange(n + 1, device=arcs.device) != position.unsqueeze(-1) + 1  # no word heads itself
+    used = words.unsqueeze(-1) & heads.unsqueeze(-2) & other
+    pairs = words.unsqueeze(-1) & words.unsqueeze(-2) & (position != position.unsqueeze(-1))
+    triples = pairs.unsqueeze(-1) & used.unsqueeze(-2) & used.unsqueeze(-3)
+    siblings = torch.where(triples, siblings, 0.0)
+    return SecondOrderScores(
+        arcs=torch.where(used, arcs, NEG_INF),
+        siblings=0.5 * (siblings + siblings.transpose(-2, -3)),
+        grandparents=torch.where(triples, grandparents, 0.0),
+        words=words,
+        pairs=pairs,
+    )
+
+
+def _require_floating(name: str, value: Tensor) -> None:
+    if not isinstance(value, Tensor) or not value.is_floating_point():
+        given = f"of dtype {value.dtype}" if isinstance(value, Tensor) else f"a {type(value).__name__}"
+        raise ValueError(f"{name} is {given}; expected a floating-point tensor, e.g. {name}.float()")
+
+
+def _pair_scores(name: str, value: Tensor | None, shape: torch.Size, arcs: Tensor) -> Tensor:
+    """Scores of pairs of arcs in their full shape; zeros if there are none."""
+    if value is None:
+        return arcs.new_zeros(()).expand(shape)
+    _require_floating(name, value)
+    if value.device != arcs.device:
+        raise ValueError(
+            f"{name} is on {value.device} and arcs on {arcs.device}; move both to the same device"
+        )
+    if value.shape not in (shape, shape[-3:]):
+        raise ValueError(
+            f"{name} has shape {tuple(value.shape)}, which does not fit arcs of shape {tuple(arcs.shape)}; "
+            f"expected {tuple(shape)}, or {tuple(shape[-3:])} for all items"
+        )
+    return value.expand(shape)
+
+
+def _require_numbers(arcs: Tensor, siblings: Tensor, grandparents: Tensor, lengths: Tensor) -> None:
+    items, (n, heads) = lengths.numel(), arcs.shape[-2:]
+    flat = lengths.reshape(items)
+    guards.require_scores(arcs.reshape(items, n, heads), flat, [0, 1], "arcs")
+    guards.require_scores(siblings.reshape(items, n, n, heads), flat, [0, 0, 1], "siblings")
+    guards.require_scores(grandparents.reshape(items, n, n, heads), flat, [0, 0, 1], "grandparents")
+
+
+def _lengths(lengths: Tensor | None, arcs: Tensor) -> Tensor:
+    batch, n = arcs.shape[:-2], arcs.shape[-2]
+    if lengths is None:
+        return torch.full(batch, n, dtype=torch.int64, device=arcs.device)
+    integral = isinstance(lengths, Tensor) and not (lengths.is_floating_point() or lengths.is_complex())
+    if not integral or lengths.dtype == torch.bool or lengths.shape != batch:
+        given = f"{lengths.dtype} {tuple(lengths.shape)}" if isinstance(lengths, Tensor) else repr(lengths)
+        raise ValueError(f"lengths is {given}; expected a LongTensor of shape {tuple(batch)}")
+    guards.require_lengths(lengths.reshape(batch.numel()), n)
+    return lengths.to(torch.int64)
