@@ -8,7 +8,7 @@ that the two can make: one head for both, or one as the head of the other. Of th
                                   + c(h) exp(siblings[m, k, h]) + c(m) exp(grandparents[k, m, h])
     h = k:                        sum over g of c(g) exp(grandparents[m, k, g])
 
-where c is the belief of k without what m told it (Wang and Tu 2020, section 3; Smith and Eisner 2008).
+where c is the belief of k without what m told it (Wang and Tu 2020; Smith and Eisner 2008).
 Fixed points are stationary points of the Bethe free energy (Yedidia, Freeman and Weiss 2005); where the pairs of
 nonzero score form no cycle there is one, and it is exact.
 """

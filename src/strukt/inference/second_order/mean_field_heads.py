@@ -7,7 +7,7 @@ E_q[score] + H(q), a lower bound on the log-partition. Given all other words, th
                  + sum_g grandparents[m, h - 1, g] q_{h-1}(g)                  h is a word, and g its head
                  + sum_k grandparents[k, m, h] q_k(m + 1))                     k: words whose head is m
 
-(Wang and Tu 2020, section 3; Wainwright and Jordan 2008, section 5).
+(Wang and Tu 2020; Wainwright and Jordan 2008, section 5).
 """
 
 from __future__ import annotations
