@@ -21,11 +21,7 @@ def answers(
     kind: type[LinearChain], unary: Tensor, transition: Tensor, lengths: Tensor
 ) -> tuple[Tensor, ...]:
     """Log-partition, marginals, and gradients with items weighted, one of them by zero."""
-    if len(transition) == 1:
-        transition_ = transition[0]
-    else:
-        transition_ = transition.expand(5, *transition.shape)
-    chain = kind(unary, transition_, lengths)
+    chain = kind(unary, transition[0] if len(transition) == 1 else transition.expand(5, -1, -1, -1), lengths)
     weights = torch.tensor([1.0, -2.0, 0.0, 1e-3, 3.0], dtype=unary.dtype)
     found = chain.log_partition
     grads = torch.autograd.grad(
