@@ -112,7 +112,7 @@ def case(batch: int, length: int, labels: int) -> Case:
 FAMILY = Family(
     name="chain",
     title="Linear chain (batch x length x labels)",
-    cases=(case(32, 128, 32), case(8, 1000, 16), case(16, 64, 256)),
+    cases=(case(32, 128, 32), case(8, 1000, 16), case(16, 64, 256), case(1, 128, 32)),
     warm_up=case(2, 4, 3),
     contestants=(
         Contestant("strukt", strukt_log_partition, strukt_mode),

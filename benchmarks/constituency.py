@@ -98,7 +98,7 @@ def case(batch: int, words: int, labels: int) -> Case:
 FAMILY = Family(
     name="span-tree",
     title="Span tree (batch x words x labels)",
-    cases=(case(16, 40, 32), case(4, 100, 32)),
+    cases=(case(16, 40, 32), case(4, 100, 32), case(1, 40, 32)),
     warm_up=case(2, 4, 3),
     contestants=(
         Contestant("strukt", strukt_log_partition, strukt_mode),

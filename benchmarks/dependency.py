@@ -97,7 +97,7 @@ def case(batch: int, words: int, charts: int, scale: float = 1.0) -> Case:
 NON_PROJECTIVE = Family(
     name="matrix-tree",
     title="Non-projective tree, single root (batch x words)",
-    cases=(case(32, 40, charts=1),),
+    cases=(case(32, 40, charts=1), case(1, 40, charts=1)),
     warm_up=case(2, 4, charts=1),
     contestants=(
         Contestant("strukt", strukt_non_projective_log_partition, strukt_non_projective_mode),
@@ -113,7 +113,7 @@ NON_PROJECTIVE = Family(
 PROJECTIVE = Family(
     name="projective-tree",
     title="Projective tree, single root (batch x words)",
-    cases=(case(16, 40, charts=2),),
+    cases=(case(16, 40, charts=2), case(1, 40, charts=2)),
     warm_up=case(2, 4, charts=2),
     contestants=(
         Contestant("strukt", strukt_projective_log_partition, strukt_projective_mode),

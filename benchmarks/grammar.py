@@ -79,7 +79,7 @@ def case(batch: int, words: int, nonterminals: int, preterminals: int) -> Case:
 FAMILY = Family(
     name="pcfg",
     title="Context-free grammar (batch x words, nonterminals + preterminals)",
-    cases=(case(4, 30, 30, 60),),
+    cases=(case(4, 30, 30, 60), case(1, 30, 30, 60)),
     warm_up=case(2, 4, 2, 3),
     contestants=(
         Contestant("strukt", strukt_log_partition, strukt_mode),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from benchmarks import chain, constituency, ctc, dependency, grammar
+from benchmarks import chain, constituency, ctc, dependency, grammar, segmentation
 from benchmarks.contest import Family
 from benchmarks.harness import compare, exact_truth, truth
 from benchmarks.measure import WrongResultError, require_confirmed
@@ -19,6 +19,7 @@ FAMILIES = {
     family.name: family
     for family in (
         chain.FAMILY,
+        segmentation.FAMILY,
         dependency.NON_PROJECTIVE,
         dependency.PROJECTIVE,
         constituency.FAMILY,

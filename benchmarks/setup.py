@@ -12,7 +12,14 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PEERS = ("torch-struct==0.5", "supar==1.1.4", "pytorch-crf==0.7.2", "torchlatent==0.4.3", "torchrua==0.5.0")
+PEERS = (
+    "torch-struct==0.5",
+    "supar==1.1.4",
+    "pytorch-crf==0.7.2",
+    "torchlatent==0.4.3",
+    "torchrua==0.5.0",
+    "flash-semicrf==0.2.0",
+)
 
 
 def install(python: Path, *arguments: str) -> None:
