@@ -1,21 +1,20 @@
-"""Compiling and running Numba kernels: one decorator, a vectorised exponential, a pool over the batch.
+"""Compiling and running Numba kernels: one decorator, a vectorised exponential, threads over the batch.
 
-Kernels are serial and release the interpreter lock; a pool of ``torch.get_num_threads()`` threads runs a
-batch. Numba's own ``parallel=True`` is not used: its OpenMP layer kills forked data-loader workers and its
-workqueue layer aborts when two threads of a server enter it.
+Kernels are serial and release the interpreter lock; ``torch.get_num_threads()`` threads run a batch. Numba's
+own ``parallel=True`` is not used: its OpenMP layer kills forked data-loader workers and its workqueue layer
+aborts when two threads of a server enter it.
 """
 
 from __future__ import annotations
 
-import os
-import threading
 import warnings
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
+
+from strukt.kernels.threads import run
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -116,34 +115,6 @@ else:
         return float(np.exp(x))
 
 
-class _Pool:
-    """Threads for kernels: made when first needed, made anew in a forked child, sized by PyTorch's setting."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._executor: ThreadPoolExecutor | None = None
-        self._size = 0
-
-    def executor(self, size: int) -> ThreadPoolExecutor:
-        with self._lock:
-            if self._executor is None or self._size < size:
-                self._executor = ThreadPoolExecutor(size, thread_name_prefix="strukt")
-                self._size = size
-            return self._executor
-
-
-_pool = _Pool()
-
-
-def _forget_threads() -> None:
-    global _pool
-    _pool = _Pool()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_threads)
-
-
 def thread_count(batch: int, work: int) -> int:
     """How many threads `over_batch` uses; ``work`` is a rough number of elementary operations in all."""
     return max(1, min(torch.get_num_threads(), batch)) if work >= 50_000 else 1
@@ -152,18 +123,12 @@ def thread_count(batch: int, work: int) -> int:
 def over_batch(function: Callable[..., None], threads: int, *arguments: Any) -> None:
     """Call ``function(*arguments, start, step)`` so that each item of a batch is done once.
 
-    The function handles the items ``range(start, batch, step)``; ``start`` also numbers the threads. Kernels
-    and the code around them use no parallel PyTorch operation: the threads of its pool wait by spinning, and
-    would take the cores from these.
+    The function handles the items ``range(start, batch, step)``; ``start`` also numbers the threads.
     """
     if threads == 1:
         function(*arguments, 0, 1)
-        return
-    executor = _pool.executor(threads - 1)
-    futures = [executor.submit(function, *arguments, start, threads) for start in range(1, threads)]
-    function(*arguments, 0, threads)
-    for future in futures:
-        future.result()
+    else:
+        run(lambda start: function(*arguments, start, threads), threads)
 
 
 def warn_unavailable() -> None:

@@ -76,7 +76,7 @@ def outside(
     over_batch(cpu_outside.outside, threads, grammar, *arrays, expected, marginals.numpy())
     words = marginals.diagonal(1, 1, 2)[:, s:].mT
     top = marginals[torch.arange(batch), 0, lengths, :s]
-    found = torch.from_numpy(_expected_rules(grammar, expected)).to(rules.dtype)
+    found = torch.from_numpy(_expected_rules(grammar, expected).astype(rules.numpy().dtype))
     grads = (marginals, _group_sums(top, len(root)), found, _group_sums(words, len(emission)))
     if len(items):
         _add_lost(grads, scores, lengths, weights, items)

@@ -1,0 +1,105 @@
+"""The threads that kernels run on: PyTorch's own where it can be asked for them, else a pool.
+
+PyTorch's parallel operations run on OpenMP threads, which wait for more work by spinning, for milliseconds.
+Threads of our own would compete with them for the cores. On the same threads a kernel starts sooner and has the
+cores for itself; the OpenMP library that PyTorch brings is asked for them through its C interface.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import torch
+
+Task = Callable[[int], None]
+Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+def run(task: Task, count: int) -> None:
+    """Call ``task(i)`` once for each i below ``count``, on as many threads if there are so many.
+
+    Raises:
+        BaseException: What a task has raised; the others are done all the same.
+    """
+    waiting, errors = deque(range(count)), deque[BaseException]()
+
+    def work() -> None:
+        """Whoever has time takes the next task: OpenMP may give fewer threads than were asked for."""
+        while True:
+            try:
+                number = waiting.popleft()
+            except IndexError:
+                return
+            try:
+                task(number)
+            except BaseException as error:  # must not pass through the C library
+                errors.append(error)
+
+    _threads.call(work, count)
+    if errors:
+        raise errors[0]
+
+
+class _OpenMP:
+    """The threads of PyTorch's parallel operations."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._parallel = library.GOMP_parallel
+        self._parallel.argtypes = [Callback, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint]
+        self._parallel.restype = None
+
+    def call(self, work: Callable[[], None], count: int) -> None:
+        """Call ``work`` on so many threads at once, at most."""
+        self._parallel(Callback(lambda _: work()), None, count, 0)
+
+
+class _Pool:
+    """Threads of our own, made when first needed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._executor: ThreadPoolExecutor | None = None
+        self._size = 0
+
+    def call(self, work: Callable[[], None], count: int) -> None:
+        """Call ``work`` on so many threads at once."""
+        futures = [self._sized(count - 1).submit(work) for _ in range(1, count)]
+        work()
+        for future in futures:
+            future.result()
+
+    def _sized(self, size: int) -> ThreadPoolExecutor:
+        with self._lock:
+            if self._executor is None or self._size < size:
+                self._executor = ThreadPoolExecutor(size, thread_name_prefix="strukt")
+                self._size = size
+            return self._executor
+
+
+def _openmp() -> _OpenMP | None:
+    """None if PyTorch brings no OpenMP library with the interface of GCC."""
+    root = Path(torch.__file__).parent
+    for path in (*root.glob("lib/lib*omp*.so*"), *root.parent.glob("torch.libs/lib*omp*.so*")):
+        try:
+            return _OpenMP(ctypes.CDLL(str(path)))
+        except (OSError, AttributeError):
+            continue
+    return None
+
+
+def _forget() -> None:
+    """In a forked child neither kind of thread exists any more, and OpenMP would wait for its own for ever."""
+    global _threads
+    _threads = _Pool()
+
+
+_threads: _OpenMP | _Pool = _openmp() or _Pool()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
