@@ -275,9 +275,7 @@ MUTATIONS = [
     distribution("distribution", "numerator - torch.where(", "numerator + torch.where("),
     distribution("distribution", "marginals * values", "values"),
     distribution("distribution", "main.masked_fill(forbidden, NEG_INF)", "main.masked_fill(forbidden, 0.0)"),
-    distribution(
-        "distribution", "return exact.movedim(0, axis), events", "return exact.movedim(0, axis).exp(), events"
-    ),
+    distribution("distribution", "return ranked, events", "return ranked.exp(), events"),
     distribution("positional", "device=self.lengths.device) < self", "device=self.lengths.device) <= self"),
     distribution("positional", "(~required | (", "(required | ("),
     distribution("positional", "(known & self._positions)", "(self._positions)"),

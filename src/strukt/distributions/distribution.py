@@ -164,8 +164,11 @@ class StructuredDistribution(ScoredStructures, abc.ABC):
         events, scores = self.oracles.kbest(*self._arguments(), k)
         events, scores = self._to_batch(events), self._to_batch(scores)
         axis = len(self.batch_shape)
-        exact = self._exact_scores(events.movedim(axis, 0), scores.movedim(axis, 0))
-        return exact.movedim(0, axis), events
+        exact = self._exact_scores(events.movedim(axis, 0), scores.movedim(axis, 0)).movedim(0, axis)
+        # The oracle summed in another order, and rounding may have changed the ranks of near ties.
+        ranked, order = exact.sort(dim=-1, descending=True, stable=True)
+        places = order.reshape(*order.shape, *(1,) * len(self.event_shape)).expand_as(events)
+        return ranked, events.gather(axis, places)
 
     @property
     @abc.abstractmethod
@@ -395,9 +398,13 @@ class _Structures(constraints.Constraint):
 
 
 def _log_ratio(numerator: Tensor, denominator: Tensor) -> Tensor:
-    """The difference of two logs, -inf where the numerator is -inf."""
+    """The log of a probability as a difference of two logs, -inf where the numerator is -inf.
+
+    Both are rounded, and both may be huge: what the rounding leaves above 0 is taken off the value.
+    """
     impossible = (numerator == NEG_INF) | (denominator == NEG_INF)
-    return torch.where(impossible, NEG_INF, numerator - torch.where(impossible, 0.0, denominator))
+    ratio = torch.where(impossible, NEG_INF, numerator - torch.where(impossible, 0.0, denominator))
+    return ratio - ratio.detach().clamp(min=0.0)
 
 
 def _forbidden_only(scores: Tensor) -> Tensor:

@@ -23,6 +23,9 @@ class DynamicProgram:
     Events come from gradients: the gradient of a best (or sampled) score in the main scores is the 0/1
     vector of the parts of one structure, and the part used at each position is its event.
 
+    All is computed in float64 and returned in the type of the scores: what a recursion carries grows with the
+    length, and the rounding of its logarithms in float32 is an error of probabilities.
+
     Args:
         recursion: The recursion over a semiring.
         count: The number of its score tensors, the main one first.
@@ -38,37 +41,37 @@ class DynamicProgram:
 
     def log_partition(self, *arguments: Any) -> Tensor:
         """``(batch,)``, differentiable any number of times."""
-        return self.recursion(semiring.Log(), *arguments)
+        return self._total(semiring.Log(), *arguments).to(arguments[0].dtype)
 
     def entropy(self, *arguments: Any) -> Tensor:
         """``(batch,)`` in nats."""
         ring = semiring.Entropy()
-        return ring.lower(self.recursion(ring, *arguments))
+        return ring.lower(self._total(ring, *arguments)).to(arguments[0].dtype)
 
     def cross_entropy(self, scores: Scores, other: Scores, *rest: Any) -> Tensor:
         """``(batch,)`` in nats: -E[log q] of the distribution q of ``other`` under that of ``scores``."""
         ring = semiring.CrossEntropy()
         pairs = (torch.stack([left, right]) for left, right in zip(scores, other, strict=True))
-        return ring.lower(self.recursion(ring, *pairs, *rest))
+        return ring.lower(self._total(ring, *pairs, *rest)).to(scores[0].dtype)
 
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """A best event ``(batch, *event)`` and its score ``(batch,)``."""
         with torch.no_grad():
-            score = self.recursion(semiring.Max(), *arguments)
+            score = self._total(semiring.Max(), *arguments)
         (event,) = self._events(semiring.Max(), arguments, [torch.ones_like(score)])
-        return _only_where(score > NEG_INF, event), score
+        return _only_where(score > NEG_INF, event), score.to(arguments[0].dtype)
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """The k best events ``(batch, k, *event)`` and their scores ``(batch, k)``; the last argument is k."""
         *given, k = arguments
         ring = semiring.KMax(k)
         with torch.no_grad():
-            scores = self.recursion(ring, *given)
+            scores = self._total(ring, *given)
         ranks = torch.eye(k, dtype=scores.dtype, device=scores.device)
         weights = [rank.unsqueeze(-1).expand_as(scores) for rank in ranks]
         events = torch.stack(self._events(ring, tuple(given), weights), 1)
         scores = scores.transpose(0, 1).contiguous()
-        return _only_where(scores > NEG_INF, events), scores
+        return _only_where(scores > NEG_INF, events), scores.to(given[0].dtype)
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Exact samples ``(batch, count, *event)`` and the log-partition; the last argument is their number."""
@@ -78,17 +81,26 @@ class DynamicProgram:
         more = (value.repeat_interleave(count, 0) if isinstance(value, Tensor) else value for value in rest)
         repeated = (main.repeat_interleave(count, 0), *others, *more)  # samples share the other scores
         with torch.no_grad():
-            log_partition = self.recursion(semiring.Log(), *given)
+            log_partition = self._total(semiring.Log(), *given)
         ones = torch.ones_like(log_partition).repeat_interleave(count, 0)
         (events,) = self._events(semiring.Sampling(), repeated, [ones])
         events = events.reshape(batch, count, *events.shape[1:])
-        return _only_where((log_partition > NEG_INF)[:, None], events), log_partition
+        return _only_where((log_partition > NEG_INF)[:, None], events), log_partition.to(main.dtype)
 
     def _events(self, ring: Semiring, arguments: tuple[Any, ...], weights: list[Tensor]) -> list[Tensor]:
         """For each weight the events ``(batch, *event)`` that the gradient of the total names; -1 in padding."""
         scores, rest = arguments[: self.count], arguments[self.count :]
-        found = pull_backs(functools.partial(self.recursion, ring), scores, rest, weights)
+        found = pull_backs(functools.partial(self._total, ring), scores, rest, weights)
         return [self.to_events(grads[0], *rest[1:]) for grads in found]
+
+    def _total(self, ring: Semiring, *arguments: Any) -> Tensor:
+        """The recursion's total, in the type that it computes in."""
+        scores, rest = arguments[: self.count], arguments[self.count :]
+        return self.recursion(ring, *(self._precise(score) for score in scores), *rest)
+
+    def _precise(self, score: Tensor) -> Tensor:
+        """Scores in the type to compute in; the graphics processors of Apple know no float64."""
+        return score if score.device.type == "mps" else score.double()
 
 
 def used_alternatives(parts: Tensor, *options: bool) -> Tensor:

@@ -58,6 +58,10 @@ class Determinantal(SubsetEvents):
             events = padded(taken.long(), given[3].unsqueeze(-1))
             return torch.where(items.feasible[:, None, None], events, -1), self.log_partition(*given)
 
+    def _precise(self, score: Tensor) -> Tensor:
+        """As it is: the type of a kernel says how exact its rank is, and determinants are in float64 anyway."""
+        return score
+
 
 def _count_points(size: int, n: int) -> int:
     """An even number of points such that other sizes fall together with ``size`` with a negligible probability.
