@@ -9,7 +9,7 @@ from torch.nn.functional import ctc_loss
 from benchmarks.contest import Case, Contestant, Family
 
 
-def _targets(logits: Tensor) -> Tensor:
+def targets(logits: Tensor) -> Tensor:
     """A target of a fifth of the frames for each item, the same in every process."""
     batch, frames, labels = logits.shape
     return torch.randint(1, labels, (batch, frames // 5), generator=torch.Generator().manual_seed(0))
@@ -18,20 +18,20 @@ def _targets(logits: Tensor) -> Tensor:
 def strukt_log_partition(logits: Tensor) -> Tensor:
     from strukt.distributions import CTC
 
-    return CTC(logits.log_softmax(-1), _targets(logits)).log_partition
+    return CTC(logits.log_softmax(-1), targets(logits)).log_partition
 
 
 def strukt_mode(logits: Tensor) -> Tensor:
     from strukt.distributions import CTC
 
-    return CTC(logits.log_softmax(-1), _targets(logits)).mode
+    return CTC(logits.log_softmax(-1), targets(logits)).mode
 
 
 def torch_log_partition(logits: Tensor) -> Tensor:
     batch, frames, _ = logits.shape
-    targets = _targets(logits)
-    lengths = torch.full((batch,), frames), torch.full((batch,), targets.shape[1])
-    return -ctc_loss(logits.log_softmax(-1).transpose(0, 1), targets, *lengths, reduction="none")
+    labels = targets(logits)
+    lengths = torch.full((batch,), frames), torch.full((batch,), labels.shape[1])
+    return -ctc_loss(logits.log_softmax(-1).transpose(0, 1), labels, *lengths, reduction="none")
 
 
 def score(logits: Tensor, frames: Tensor) -> Tensor:

@@ -13,7 +13,8 @@ from torch import Tensor
 from benchmarks.contest import Case, Contestant, Family
 
 
-def _strukt(root: Tensor, rules: Tensor, emission: Tensor) -> Any:
+def distribution(root: Tensor, rules: Tensor, emission: Tensor) -> Any:
+    """The distribution of one sentence each, rules and roots being probabilities."""
     from strukt.distributions import PCFG
 
     return PCFG(root.log_softmax(-1), _normalised(rules), emission)
@@ -24,12 +25,12 @@ def _normalised(rules: Tensor) -> Tensor:
 
 
 def strukt_log_partition(root: Tensor, rules: Tensor, emission: Tensor) -> Tensor:
-    log_partition: Tensor = _strukt(root, rules, emission).log_partition
+    log_partition: Tensor = distribution(root, rules, emission).log_partition
     return log_partition
 
 
 def strukt_mode(root: Tensor, rules: Tensor, emission: Tensor) -> Tensor:
-    mode: Tensor = _strukt(root, rules, emission).mode
+    mode: Tensor = distribution(root, rules, emission).mode
     return mode
 
 
@@ -61,7 +62,7 @@ def torch_struct_mode(root: Tensor, rules: Tensor, emission: Tensor) -> Tensor:
 
 def score(root: Tensor, rules: Tensor, emission: Tensor, event: Tensor) -> Tensor:
     """Score of trees `(batch, n + 1, n + 1)`, in float64, by the distribution itself."""
-    exact = _strukt(root.double(), rules.double(), emission.double())
+    exact = distribution(root.double(), rules.double(), emission.double())
     found: Tensor = exact.score(event)
     return found
 

@@ -10,7 +10,7 @@ from statistics import linear_regression, median
 
 import torch
 
-from benchmarks import chain, dependency
+from benchmarks import chain, constituency, ctc, dependency, grammar, segmentation
 from benchmarks.contest import OPERATIONS, Case, Family
 from benchmarks.page import PageError, machine, publish, require_section
 from benchmarks.report import duration, table
@@ -64,6 +64,55 @@ SERIES = (
         (40, 80, 160, 320),
         lambda words: dependency.case(8, words, charts=2),
         {"log-partition": 3, "gradient": 3, "mode": 3},
+    ),
+    Series(
+        segmentation.FAMILY,
+        "length, segments up to 8, 16 labels",
+        (256, 512, 1024, 2048),
+        lambda length: segmentation.case(8, length, 8, 16),
+        {"log-partition": 1, "gradient": 1, "mode": 1},
+    ),
+    Series(
+        segmentation.FAMILY,
+        "labels, length 64, segments up to 8",
+        (32, 64, 128, 256),
+        lambda labels: segmentation.case(8, 64, 8, labels),
+        {"log-partition": 2, "gradient": 2, "mode": 2},
+    ),
+    Series(
+        constituency.FAMILY,
+        "words, 4 labels",
+        (40, 80, 160, 320),
+        lambda words: constituency.case(8, words, 4),
+        {"log-partition": 3, "gradient": 3, "mode": 3},
+    ),
+    Series(
+        constituency.FAMILY,
+        "labels, 20 words",
+        (32, 64, 128, 256),
+        lambda labels: constituency.case(16, 20, labels),
+        {"log-partition": 1, "gradient": 1, "mode": 1},
+    ),
+    Series(
+        grammar.FAMILY,
+        "words, 10 + 20 symbols",
+        (20, 40, 80, 160),
+        lambda words: grammar.case(4, words, 10, 20),
+        {"log-partition": 3, "gradient": 3, "mode": 3},
+    ),
+    Series(
+        grammar.FAMILY,
+        "nonterminals, as many preterminals, 20 words",
+        (10, 20, 40, 80),
+        lambda symbols: grammar.case(4, 20, symbols, symbols),
+        {"log-partition": 3, "gradient": 3, "mode": 3},
+    ),
+    Series(
+        ctc.FAMILY,
+        "frames, labels of a fifth of them",
+        (200, 400, 800, 1600),
+        lambda frames: ctc.case(8, frames, 32),
+        {"log-partition": 2, "gradient": 2, "mode": 2},
     ),
 )
 
