@@ -156,6 +156,20 @@ def test_check_structure_reports_every_broken_law():
     assert all("Broken: entropy" in line for line in lines)
 
 
+class Unfinished(LinearChain):
+    def entropy(self):
+        raise ZeroDivisionError("not yet")
+
+
+def test_check_structure_goes_on_after_an_error_of_the_structure():
+    others = dict.fromkeys(
+        LAWS.keys() - {"operators_agree_with_enumeration", "batch_equals_its_items"}, "other"
+    )
+    with pytest.raises(AssertionError, match="ZeroDivisionError: not yet") as caught:
+        check_structure(replace(CHAIN, name="Unfinished", make=Unfinished), others)
+    assert len(str(caught.value).splitlines()) == 2
+
+
 def test_laws_about_what_a_structure_lacks_are_left_out():
     names = {law.name for law in laws(replace(CHAIN, lacks=frozenset({"sample"})))}
     assert "samples_are_independent" not in names

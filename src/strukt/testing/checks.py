@@ -56,5 +56,7 @@ def check_structure(subject: Subject, known_failures: Mapping[str, str] | None =
             law.check(subject)
         except AssertionError as error:
             failures.append(f"{law.name}: {error}")
+        except Exception as error:  # the structure's own: the other laws have something to say all the same
+            failures.append(f"{law.name}: {type(error).__name__}: {error}")
     if failures:
         raise AssertionError("\n".join(failures))
