@@ -120,12 +120,12 @@ def sample(
     log_partition, chart = inside(*scores, lengths)
     batch, size = spans.shape[:2]
     labels = no_events(batch, count, size, size)
-    uniform = torch.rand(batch, count, 3 * size, dtype=torch.float64)
+    seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count))
     if chart.numel():
         lost = chart[:, 0, 0, -2] == LOST
         grammar, _ = weigh(batch, *_arrays(root, rules))
         feasible = ~lost & (log_partition > NEG_INF)
-        arrays = _arrays(spans, emission, lengths, chart, feasible, uniform)
+        arrays = _arrays(spans, emission, lengths, chart, feasible, seeds)
         over_batch(cpu_sample.sample, _threads(scores), grammar, *arrays, labels.numpy())
         items = lost.nonzero().squeeze(-1)
         if len(items):

@@ -6,28 +6,12 @@ those inside it. A choice there is a label, or the width of the left child with 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from strukt.kernels.cpu_candidates import drop_first, offer
+from strukt.kernels.cpu_search import Search, choice_of_value, consider, least_wanted, make_search, take
 from strukt.kernels.jit import kernel
 from strukt.kernels.pcfg.cpu_best import Room, Scores, best_children, fill, labels_of, make_room, values
 from strukt.kernels.pcfg.cpu_products import Array
-
-
-class Search(NamedTuple):
-    """Memory for the search in one sentence.
-
-    Attributes:
-        scores: ``(k,)``, those of the candidates, as in `strukt.kernels.cpu_candidates`.
-        entries: ``(k, 3)``, where they deviate.
-        choices: ``(k, n)``, the choices at all places of the trees found.
-    """
-
-    scores: Array
-    entries: Array
-    choices: Array
 
 
 @kernel
@@ -38,7 +22,7 @@ def kbest(
     """The labels of the spans of the k best trees, where there are so many, and their scores."""
     (batch, k), n = scores.shape, spans.shape[1] - 1
     room = make_room(n, grammar.root.shape[1], emission.shape[2])
-    search = Search(np.empty(k), np.empty((k, 3), np.int64), np.empty((k, n), np.int64))
+    search = make_search(k, n)
     for b in range(start, batch, step):
         scores[b] = -np.inf
         if lengths[b] == 0:
@@ -54,37 +38,32 @@ def kbest(
 def _search(
     root: Array, rules: Array, n: int, room: Room, search: Search, labels: Array, scores: Array
 ) -> None:
-    count = _tops(root, n, room, search)
-    for rank in range(len(scores)):
-        if count == 0:
-            return
-        scores[rank], place = search.scores[0], search.entries[0, 1]
-        parent, choice = search.entries[0, 0], search.entries[0, 2]
-        search.choices[rank] = search.choices[parent]
-        search.choices[rank, place] = choice
-        count = drop_first(search.scores, search.entries, count)
-        count = _complete(rules, n, room, search, rank, place, scores[rank], count, labels[rank])
-
-
-@kernel
-def _tops(root: Array, n: int, room: Room, search: Search) -> int:
-    """The best tree with each label of the whole sentence is a candidate."""
-    count = 0
+    tops = room.best
     for label in range(len(root)):
-        score = root[label] + room.chart[0, n, label]
-        count = offer(search.scores, search.entries, count, score, 0, 0, label)
-    return count
+        tops[label] = root[label] + room.chart[0, n, label]
+    score, given = tops.max(), -1
+    search.waiting[0] = 0
+    for rank in range(len(scores)):
+        if rank > 0:
+            if search.waiting[0] == 0:
+                return
+            score, given = take(search, rank)
+        if score == -np.inf:
+            return
+        scores[rank] = score
+        top = choice_of_value(search, rank, 0, given, score, tops)
+        _complete(rules, n, top, room, search, rank, given, score, labels[rank])
 
 
 @kernel
 def _complete(
-    rules: Array, n: int, room: Room, search: Search, rank: int, given: int, score: float, count: int,
+    rules: Array, n: int, top: int, room: Room, search: Search, rank: int, given: int, score: float,
     labels: Array,
-) -> int:  # fmt: skip
+) -> None:  # fmt: skip
     """Follow the choices up to the place ``given``, make the best ones after it, and offer the others there."""
     choices = search.choices[rank]
     stack = np.empty((n, 3), np.int64)
-    stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, choices[0]
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, top
     depth, place = 1, 0
     while depth > 0:
         depth -= 1
@@ -94,38 +73,31 @@ def _complete(
             continue
         place += 1
         if place > given:
-            top, part, left, right = best_children(rules[label], i, width, room)
+            top_below, part, left, right = best_children(rules[label], i, width, room)
             choices[place] = _code(rules, part, left, right)
-            count = _offer_others(rules[label], i, width, room, search, rank, place, score - top, count)
+            _offer_others(rules[label], i, width, room, search, rank, place, score - top_below)
         part, left, right = _children(rules, choices[place])
         stack[depth, 0], stack[depth, 1], stack[depth, 2] = i, part, left
         stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = i + part, width - part, right
         depth += 2
-    return count
 
 
 @kernel
 def _offer_others(
-    rules: Array, i: int, width: int, room: Room, search: Search, rank: int, place: int, around: float,
-    count: int,
-) -> int:  # fmt: skip
+    rules: Array, i: int, width: int, room: Room, search: Search, rank: int, place: int, around: float
+) -> None:
     """All children of a span but those chosen; ``around`` is the score of all that is not below the span."""
-    wanted = len(search.scores) - 1 - rank
-    scores, taken = search.scores[:wanted], search.choices[rank, place]
     for part in range(1, width):
         above, below = values(room, i, part), values(room, i + part, width - part)
         (first, after), (start, _) = labels_of(room, part), labels_of(room, width - part)
         for left in range(first, after):
-            least = scores[-1] if count == wanted > 0 else -np.inf
             high = around + above[left - first]
-            if wanted == 0 or not _any_above(rules[left], start, below, high, least):
+            if not _any_above(rules[left], start, below, high, least_wanted(search, rank)):
                 continue
             for c in range(len(below)):
                 choice = _code(rules, part, left, start + c)
-                if choice != taken:
-                    value = high + rules[left, start + c] + below[c]
-                    count = offer(scores, search.entries, count, value, rank, place, choice)
-    return count
+                if choice != search.choices[rank, place]:
+                    consider(search, rank, place, choice, high + rules[left, start + c] + below[c])
 
 
 @kernel

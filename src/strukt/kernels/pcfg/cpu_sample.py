@@ -6,85 +6,59 @@ again, so that the weights are kept from the first time on.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from strukt.kernels.cpu_draw import Kept, find, make_kept, row_of, uniform
 from strukt.kernels.jit import kernel
 from strukt.kernels.pcfg.cpu_inside import load, make_room, weigh_splits
 from strukt.kernels.pcfg.cpu_products import BLOCK, Array
 from strukt.kernels.pcfg.cpu_weights import Grammar
 
-MOST_KEPT = 1 << 22
-"""How many weights are kept at most."""
-
-
-class Kept(NamedTuple):
-    """Weights of the places to split spans with labels, summed from the first one on.
-
-    Attributes:
-        rows: ``(n, n + 1, s)``, where to find those of a span and a label; 0 if they are not kept.
-        sums: ``(rows + 1, n)``, by the width of the left child; the first row is for those that are not kept.
-        count: ``(1,)``, how many rows are in use.
-    """
-
-    rows: Array
-    sums: Array
-    count: Array
-
-
-@kernel
-def _keep(n: int, s: int, samples: int) -> Kept:
-    count = min(samples * n, n * n * s // 2, MOST_KEPT // n)
-    return Kept(np.zeros((n, n + 1, s), np.int32), np.empty((1 + count, n)), np.zeros(1, np.int64))
-
 
 @kernel
 def sample(
     grammar: Grammar, spans: Array, emission: Array, lengths: Array, chart: Array, feasible: Array,
-    uniform: Array, labels: Array, start: int, step: int,
+    seeds: Array, labels: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Trees from random numbers ``(batch, count, 3 n)``, for items that have one; O(n^2 s^2) each at most."""
+    """Trees from seeds ``(batch, count)``, for items that have one; O(n^2 s^2) each at most."""
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
     room = make_room(n, s, emission.shape[2])
-    weights = np.empty(n + s + emission.shape[2])
+    weights, state = np.empty(s + emission.shape[2]), np.empty(1, np.uint64)
     for b in range(start, batch, step):
         n = lengths[b]
         if n == 0 or not feasible[b]:
             continue
         load(grammar, spans, emission, b, n, chart[b], room)
-        kept = _keep(n, s, uniform.shape[1])
-        for k in range(uniform.shape[1]):
+        kept = make_kept(n * chart.shape[2] * s, n * seeds.shape[1], n)
+        for k in range(seeds.shape[1]):
+            state[0] = seeds[b, k]
             for label in range(s):
                 weights[label] = grammar.root[b * len(grammar.root) // batch, label] * chart[b, 0, n, label]
-            top = _draw(weights[:s], uniform[b, k, 0])
+            top = _draw(weights[:s], uniform(state))
             rules = grammar.rules[b * len(grammar.rules) // batch]
-            drawn = uniform[b, k, 1:]
-            _trace(rules, n, top, chart[b], room.words, room.shares[0], kept, weights, drawn, labels[b, k])
+            _trace(rules, n, top, chart[b], room.words, room.shares[0], kept, weights, state, labels[b, k])
 
 
 @kernel
 def _trace(
     rules: Array, n: int, top: int, chart: Array, words: Array, shares: Array, kept: Kept, weights: Array,
-    uniform: Array, labels: Array,
+    state: Array, labels: Array,
 ) -> None:  # fmt: skip
     """One tree, given the label of the whole sentence."""
     stack = np.empty((n, 3), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, top
-    depth, drawn = 1, 0
+    depth = 1
     while depth > 0:
         depth -= 1
         i, width, label = stack[depth]
         labels[i, i + width] = label
         if width > 1:
             sums = _split_sums(rules, i, width, label, chart, words, shares, kept, weights)
-            part = 1 + _find(sums[1:width], uniform[drawn])
-            left, right = _children(
-                rules[label], i, width, part, chart, words, weights, uniform[drawn + 1 : drawn + 3]
-            )
+            part = 1 + find(sums, 0, width - 1, uniform(state))
+            left, right = _children(rules[label], i, width, part, chart, words, weights, state)
             stack[depth, 0], stack[depth, 1], stack[depth, 2] = i, part, left
             stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = i + part, width - part, right
-            depth, drawn = depth + 2, drawn + 3
+            depth += 2
 
 
 @kernel
@@ -93,37 +67,34 @@ def _split_sums(
     weights: Array,
 ) -> Array:  # fmt: skip
     """Weights of the widths of the left child, each with those before it."""
-    row = kept.rows[i, width, label]
-    if row > 0:
-        return kept.sums[row]  # type: ignore[no-any-return]
-    if kept.count[0] + 1 < len(kept.sums):
-        kept.count[0] += 1
-        row = kept.rows[i, width, label] = kept.count[0]
+    row, known = row_of(kept, (i * chart.shape[1] + width) * (chart.shape[2] - 2) + label)
     sums = kept.sums[row]
+    if known:
+        return sums  # type: ignore[no-any-return]
     weigh_splits(chart, i, width, shares)
     total = 0.0
     for part in range(1, width):
         first, after = _labels(width - part, chart.shape[2] - 2, words.shape[1])
         _weigh_right(rules[label], i, width, part, chart, words, weights)
         total += shares[part] * weights[first:after].sum()
-        sums[part] = total
+        sums[part - 1] = total
     return sums  # type: ignore[no-any-return]
 
 
 @kernel
 def _children(
-    rules: Array, i: int, width: int, part: int, chart: Array, words: Array, weights: Array, uniform: Array
+    rules: Array, i: int, width: int, part: int, chart: Array, words: Array, weights: Array, state: Array
 ) -> tuple[int, int]:
     """The labels of both children, first the right one, given the width of the left child."""
     s, p = chart.shape[2] - 2, words.shape[1]
     _weigh_right(rules, i, width, part, chart, words, weights)
     first, after = _labels(width - part, s, p)
-    right = first + _draw(weights[first:after], uniform[0])
+    right = first + _draw(weights[first:after], uniform(state))
     first, after = _labels(part, s, p)
     above = words[i] if part == 1 else chart[i, part]
     for left in range(first, after):
         weights[left] = rules[left, right] * above[left - first]
-    return first + _draw(weights[first:after], uniform[1]), right
+    return first + _draw(weights[first:after], uniform(state)), right
 
 
 @kernel
@@ -159,9 +130,9 @@ def _labels(width: int, s: int, p: int) -> tuple[int, int]:
 
 
 @kernel
-def _draw(weights: Array, uniform: float) -> int:
+def _draw(weights: Array, number: float) -> int:
     """An index drawn in proportion to its weight; never one of weight zero."""
-    chosen, remaining = 0, uniform * weights.sum()
+    chosen, remaining = 0, number * weights.sum()
     for k in range(len(weights)):
         if weights[k] > 0.0:
             chosen = k
@@ -169,17 +140,3 @@ def _draw(weights: Array, uniform: float) -> int:
                 break
             remaining -= weights[k]
     return chosen
-
-
-@kernel
-def _find(sums: Array, uniform: float) -> int:
-    """The same for weights that are summed up; the first sum above a part of the last one."""
-    low, high = 0, len(sums) - 1
-    wanted = uniform * sums[high]
-    while low < high:
-        middle = (low + high) // 2
-        if sums[middle] > wanted:
-            high = middle
-        else:
-            low = middle + 1
-    return low
