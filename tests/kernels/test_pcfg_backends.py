@@ -222,3 +222,45 @@ def test_products_of_maxima():
     out = np.full(9, -np.inf)
     cpu_products.max_pull(MATRIX, ROWS[0, :7].copy(), out)
     assert np.array_equal(out, (ROWS[0, :7, None] + MATRIX).max(0))
+
+
+def tied(scores: Tensor) -> Tensor:
+    """Many trees of the same score."""
+    return scores.round()
+
+
+@pytest.mark.parametrize("change", [unchanged, sparse, tied, steep])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 9])
+@pytest.mark.parametrize("shared", [True, False])
+def test_the_k_best_trees(on, poisoned_memory, shared, n, change):
+    trees, _ = build(n, 2, 3, change, shared)
+    on("reference")
+    expected, _ = trees.topk(30)
+    on("cpu")
+    scores, events = trees.topk(30)
+    assert torch.allclose(scores, expected, rtol=1e-9)
+    found = trees.oracles.kbest(*(value.detach() for value in trees._arguments()), 30)[1]
+    assert torch.allclose(found, scores, rtol=1e-9, atol=1e-9)
+    for item, few in zip(events.detach(), scores.isfinite().sum(-1).tolist(), strict=True):
+        assert len(item[:few].unique(dim=0)) == few
+        assert (item[few:] == -1).all()
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 60])
+def test_fewer_trees_than_asked_for(on, k):
+    """Three words: 2 trees, 2 labels of the inner span and of the whole, 2^3 preterminals: 64."""
+    on("cpu")
+    scores, _ = PCFG(normal(2), normal(2, 4, 4, seed=1), normal(3, 2, seed=2)).topk(70)
+    few, _ = PCFG(normal(2), normal(2, 4, 4, seed=1), normal(3, 2, seed=2)).topk(k)
+    assert scores.isfinite().sum() == 64
+    assert torch.equal(few, scores[:k])
+
+
+def test_samples_are_the_same_when_few_weights_are_kept(on, monkeypatch):
+    on("cpu")
+    trees = feasible(build(7, 3, 2)[0])
+    torch.manual_seed(0)
+    once = torch.stack([trees.sample() for _ in range(20)])
+    assert trees.is_structure(once).all()
+    torch.manual_seed(0)
+    assert torch.equal(torch.stack([trees.sample((1,))[0] for _ in range(20)]), once)

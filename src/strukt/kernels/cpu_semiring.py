@@ -75,33 +75,25 @@ def push(
 
 
 @kernel
-def choose(
-    semiring: int,
-    left: Array,
-    i: int,
-    right: Array,
-    j: int,
-    first: int,
-    last: int,
-    shift: int,
-    uniform: float,
-) -> int:
-    """The k of the best term of a `dot`, or one drawn in proportion to its part; never one of weight zero."""
-    total = dot(semiring, left, i, right, j, first, last, shift)
-    chosen = first
-    remaining = uniform
+def best_term(left: Array, i: int, right: Array, j: int, first: int, last: int, shift: int) -> int:
+    """The k of the first largest of left[i, k] + right[j, k + shift], first <= k < last."""
+    best, top = first, -np.inf
     for k in range(first, last):
-        if semiring == MAX:
-            if left[i, k] + right[j, k + shift] == total:
-                return k
-            continue
+        if left[i, k] + right[j, k + shift] > top:
+            best, top = k, left[i, k] + right[j, k + shift]
+    return best
+
+
+@kernel
+def sum_terms(
+    semiring: int, left: Array, i: int, right: Array, j: int, first: int, last: int, shift: int, sums: Array
+) -> None:
+    """The weights of the terms of a `dot`, each with those before it, from the start of ``sums`` on."""
+    top = 0.0 if semiring == PROBABILITY else dot(semiring, left, i, right, j, first, last, shift)
+    total = 0.0
+    for k in range(first, last):
         if semiring == PROBABILITY:
-            share = left[i, k] * right[j, k + shift] / total
+            total += left[i, k] * right[j, k + shift]
         else:
-            share = exp(left[i, k] + right[j, k + shift] - total)
-        if share > 0.0:
-            chosen = k
-            if remaining < share:
-                break
-            remaining -= share
-    return chosen
+            total += exp(left[i, k] + right[j, k + shift] - top)
+        sums[k - first] = total

@@ -120,6 +120,12 @@ def thread_count(batch: int, work: int) -> int:
     return max(1, min(torch.get_num_threads(), batch)) if work >= 50_000 else 1
 
 
+def sample_threads(batch: int, count: int, work: int) -> tuple[int, int]:
+    """Threads for samples, and into how many chunks those of an item are cut: more than one if items are few."""
+    threads = thread_count(batch * count, work)
+    return threads, 1 if batch >= threads else threads
+
+
 def over_batch(function: Callable[..., None], threads: int, *arguments: Any) -> None:
     """Call ``function(*arguments, start, step)`` so that each item of a batch is done once.
 

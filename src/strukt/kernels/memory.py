@@ -52,6 +52,13 @@ def zeros(like: Tensor, dtype: torch.dtype | None = None) -> Tensor:
     return torch.from_numpy(array)
 
 
+def no_events(*shape: int) -> Tensor:
+    """Events of which every entry is -1, made without PyTorch's threads."""
+    array = empty(shape, np.int64)
+    array.fill(-1)
+    return torch.from_numpy(array)
+
+
 def _aligned(whole: npt.NDArray[np.uint8], dtype: npt.DTypeLike, count: int) -> npt.NDArray[Any]:
     return np.frombuffer(whole, dtype, count, -whole.ctypes.data % LINE)
 

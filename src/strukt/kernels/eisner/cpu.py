@@ -24,11 +24,12 @@ import torch
 from torch import Tensor
 
 from strukt.kernels import arcs as on_arcs
+from strukt.kernels.cpu_search import make_search
 from strukt.kernels.cpu_semiring import LOG, MAX, PROBABILITY, dot, one, push, weigh, zero
-from strukt.kernels.eisner import cpu_tree
+from strukt.kernels.eisner import cpu_kbest, cpu_sample, cpu_tree
 from strukt.kernels.eisner.cpu_weights import all_kept, in_range, load
-from strukt.kernels.jit import kernel, leading
-from strukt.kernels.memory import zeros
+from strukt.kernels.jit import kernel, leading, over_batch, sample_threads
+from strukt.kernels.memory import no_events
 
 Array = npt.NDArray[Any]
 
@@ -54,19 +55,33 @@ def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, c
 
 def best(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
     """The heads of the best tree ``(batch, n)`` and its score; time O(n^3)."""
-    heads = torch.full(arcs.shape[:2], -1, dtype=torch.int64)
-    score = zeros(lengths, torch.float64)
-    on_arcs.run(_best, arcs, lengths, single_root, heads.numpy(), score.numpy())
-    return heads, score.to(arcs.dtype)
+    heads, scores = kbest(arcs, lengths, single_root, 1)
+    return heads[:, 0], scores[:, 0]
+
+
+def kbest(arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Tensor, Tensor]:
+    """The heads of the k best trees ``(batch, k, n)`` and their scores; time O(n^3 + k n^2)."""
+    batch, n, _ = arcs.shape
+    heads = no_events(batch, k, n)
+    scores = torch.full((batch, k), -torch.inf, dtype=torch.float64)
+    scores[:, 0] = 0.0
+    on_arcs.run(_kbest, arcs, lengths, single_root, heads.numpy(), scores.numpy())
+    return heads, scores.to(arcs.dtype)
 
 
 def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tuple[Tensor, Tensor]:
-    """Heads ``(batch, count, n)`` drawn from the root downwards, O(n^2) each; the log-partition."""
+    """Heads ``(batch, count, n)`` drawn from the root downwards, and the log-partition.
+
+    A sample takes O(n^2).
+    """
     log_partition, chart = inside(arcs, lengths, single_root)
     batch, n, _ = arcs.shape
-    uniform = torch.rand(batch, count, 2 * n, dtype=torch.float64)
-    heads = torch.full((batch, count, n), -1, dtype=torch.int64)
-    on_arcs.run(_sample, arcs, lengths, single_root, chart.numpy(), uniform.numpy(), heads.numpy())
+    heads = no_events(batch, count, n)
+    seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count))
+    if n:
+        threads, chunks = sample_threads(batch, count, batch * count * n * n)
+        arrays = (arcs.detach().contiguous().numpy(), lengths.detach().contiguous().numpy(), single_root)
+        over_batch(_sample, threads, *arrays, chart.numpy(), seeds.numpy(), chunks, heads.numpy())
     return heads, log_partition
 
 
@@ -184,36 +199,34 @@ def _outside_spans(semiring: int, chart: Array, mass: Array) -> None:
 
 
 @kernel
-def _best(
-    arcs: Array, lengths: Array, single_root: bool, heads: Array, score: Array, start: int, step: int
+def _kbest(
+    arcs: Array, lengths: Array, single_root: bool, heads: Array, scores: Array, start: int, step: int
 ) -> None:
     longest = arcs.shape[1]
     room = np.empty((3, longest, longest))
-    draws = np.empty(0)
+    search = make_search(scores.shape[1], 2 * longest)
     for b in range(start, arcs.shape[0], step):
         n = lengths[b]
         if n == 0:
             continue
         spans = leading(room, (3, n, n))
-        score[b] = _tree_total(MAX, arcs, b, single_root, 1.0, spans)
-        if score[b] > -np.inf:
+        scores[b, 0] = _tree_total(MAX, arcs, b, single_root, 1.0, spans)
+        if scores[b, 0] > -np.inf:
             weights = np.empty((n, n + 1))
             load(MAX, arcs, b, 1.0, weights)
-            cpu_tree.trace(MAX, weights, spans, single_root, draws, heads[b, :n])
+            best, each = scores[b, 0], heads[b, :, :n]
+            cpu_kbest.find_trees(weights, spans, single_root, best, search, each, scores[b])
 
 
 @kernel
 def _sample(
-    arcs: Array,
-    lengths: Array,
-    single_root: bool,
-    chart: Array,
-    uniform: Array,
-    heads: Array,
-    start: int,
-    step: int,
-) -> None:
-    for b in range(start, arcs.shape[0], step):
+    arcs: Array, lengths: Array, single_root: bool, chart: Array, seeds: Array, chunks: int, heads: Array,
+    start: int, step: int,
+) -> None:  # fmt: skip
+    batch, count, longest = heads.shape
+    state, stack = np.empty(1, np.uint64), np.empty((2 * longest + 2, 3), np.int64)
+    for unit in range(start, batch * chunks, step):
+        b = unit // chunks
         n = lengths[b]
         if n == 0:
             continue
@@ -222,5 +235,9 @@ def _sample(
         weights = np.empty((n, n + 1))
         if load(semiring, arcs, b, spans[2, 0, 0], weights) == -np.inf:
             continue
-        for k in range(uniform.shape[1]):
-            cpu_tree.trace(semiring, weights, spans, single_root, uniform[b, k], heads[b, k, :n])
+        totals, attached = cpu_tree.attach_to_root(semiring, weights, spans, single_root)
+        if totals[0, n] == zero(semiring):
+            continue
+        for k in range(unit % chunks, count, chunks):
+            state[0] = seeds[b, k]
+            cpu_sample.draw(semiring, spans, totals, attached, single_root, state, stack, heads[b, k, :n])

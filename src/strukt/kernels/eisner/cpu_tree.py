@@ -1,10 +1,10 @@
-"""The root of a projective tree, and the way from a full chart back to one tree."""
+"""The root of a projective tree, and the steps from a full chart back to one tree."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.cpu_semiring import Array, choose, dot, one, push, weigh, zero
+from strukt.kernels.cpu_semiring import Array, dot, one, push, weigh, zero
 from strukt.kernels.jit import kernel
 
 LEFT, RIGHT = 0, 1
@@ -56,43 +56,25 @@ def root_outside(semiring: int, weights: Array, chart: Array, single_root: bool,
 
 
 @kernel
-def trace(
-    semiring: int, weights: Array, chart: Array, single_root: bool, uniform: Array, heads: Array
-) -> None:
-    """One tree, from the root downwards: the best one, or a sample with the given random numbers."""
-    n = weights.shape[0]
-    right, left, open_ = chart[0], chart[1], chart[2]
-    totals, attached = attach_to_root(semiring, weights, chart, single_root)
-    stack = np.empty((2 * n + 2, 3), np.int64)
-    depth = 0
-    drawn = 0
-    end = n
-    while end > 0:
-        child = choose(semiring, attached, 0, right, end - 1, 0, end, 0, _draw(uniform, drawn))
-        first = 0
-        if not single_root:
-            first = choose(semiring, totals, 0, left, child, 0, child + 1, 0, _draw(uniform, drawn + 1))
-        drawn += 2
-        heads[child] = 0
-        depth = _add(stack, depth, RIGHT, child, end - 1)
-        depth = _add(stack, depth, LEFT, first, child)
-        end = first
-    while depth > 0:
-        depth -= 1
-        kind, i, j = stack[depth]
-        if kind == RIGHT:
-            word = choose(semiring, open_, i, right, j, i + 1, j + 1, 0, _draw(uniform, drawn))
-            head, low, high = i, i, word
-            depth = _add(stack, depth, RIGHT, word, j)
-        else:
-            word = choose(semiring, left, i, open_, j, i, j, 0, _draw(uniform, drawn))
-            head, low, high = j, word, j
-            depth = _add(stack, depth, LEFT, i, word)
-        heads[word] = head + 1
-        split = choose(semiring, right, low, left, high, low, high, 1, _draw(uniform, drawn + 1))
-        drawn += 2
-        depth = _add(stack, depth, RIGHT, low, split)
-        depth = _add(stack, depth, LEFT, split + 1, high)
+def add_child_of_root(stack: Array, depth: int, first: int, child: int, last: int) -> int:
+    """Put the half-trees of a child of the root, over the words from first to last, on the stack."""
+    depth = _add(stack, depth, RIGHT, child, last)
+    return _add(stack, depth, LEFT, first, child)
+
+
+@kernel
+def arc_to(kind: int, i: int, j: int, word: int) -> tuple[int, int, int]:
+    """The head of a half-tree, and the first and the last word under its arc to a word."""
+    return (i, i, word) if kind == RIGHT else (j, word, j)
+
+
+@kernel
+def add_parts(stack: Array, depth: int, kind: int, i: int, j: int, word: int, split: int) -> int:
+    """Put the parts of a half-tree on the stack: beyond the word that hangs on its head, and under the arc."""
+    _, low, high = arc_to(kind, i, j, word)
+    depth = _add(stack, depth, kind, word, j) if kind == RIGHT else _add(stack, depth, kind, i, word)
+    depth = _add(stack, depth, RIGHT, low, split)
+    return _add(stack, depth, LEFT, split + 1, high)
 
 
 @kernel
@@ -104,8 +86,3 @@ def _add(stack: Array, depth: int, kind: int, i: int, j: int) -> int:
     stack[depth, 1] = i
     stack[depth, 2] = j
     return depth + 1
-
-
-@kernel
-def _draw(uniform: Array, index: int) -> float:
-    return uniform[index] if index < uniform.shape[0] else 0.0

@@ -7,6 +7,7 @@ its bits, and the cubic part never sees a code (Wang et al. 2024, section 3).
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -32,10 +33,12 @@ class BitOracles:
     def __init__(self, trees: Oracles) -> None:
         self._trees = trees
         self.reference = self
+        events: Any = EventReference(trees.reference)
+        self._events = Oracles("codes", ("positive", "negative"), (), events, self.event_dim)
 
     def log_partition(self, positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
         """``(batch,)``, twice differentiable."""
-        return self._trees.log_partition(_codes_summed(positive, negative, lengths), lengths, False)
+        return self._trees.log_partition(codes_summed(positive, negative, lengths), lengths, False)
 
     def marginals(self, positive: Tensor, negative: Tensor, lengths: Tensor) -> Scores:
         """The probability of each value of each bit; differentiable."""
@@ -54,7 +57,7 @@ class BitOracles:
         """``(batch,)`` in nats: -E[log q] of the distribution q of ``other`` under that of ``scores``."""
 
         def of_trees(spans: Tensor, *rest: Tensor | bool) -> Tensor:
-            others = _codes_summed(other[0], other[1], lengths)
+            others = codes_summed(other[0], other[1], lengths)
             return self._trees.reference.cross_entropy((spans,), (others,), *rest)
 
         return self._surprise(of_trees, scores, other, lengths)
@@ -66,24 +69,14 @@ class BitOracles:
         return _named(trees, _code(bits[..., 0] > bits[..., 1])), scores
 
     def kbest(self, positive: Tensor, negative: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
-        """The k best events and their scores: they use no more than the k best codes of each span."""
-        scores, codes = _best_codes(_bits(positive, negative, lengths), k)
-        ranks, totals = self._trees.kbest(scores, lengths, True, k)
-        chosen = codes.unsqueeze(1).expand(-1, k, -1, -1, -1).gather(-1, ranks.clamp(min=0).unsqueeze(-1))
-        return _named(ranks, chosen.squeeze(-1)), totals
+        """The k best events ``(batch, k, n + 1, n + 1)`` and their scores."""
+        return self._events.kbest(positive, negative, lengths, k)
 
     def sample(
         self, positive: Tensor, negative: Tensor, lengths: Tensor, count: int
     ) -> tuple[Tensor, Tensor]:
-        """Exact samples ``(batch, count, n + 1, n + 1)``, and the log-partition: trees first, then their bits."""
-        bits = _bits(positive, negative, lengths)
-        trees, log_partition = self._trees.sample(logsumexp(bits, -1).sum(-1), lengths, False, count)
-        probability = log_softmax(bits, -1)[..., 0].exp().unsqueeze(1)
-        codes = torch.zeros_like(trees)
-        for bit in range(positive.shape[-1]):
-            drawn = torch.rand(trees.shape, dtype=probability.dtype, device=trees.device)
-            codes = codes | (drawn < probability[..., bit]).long() << bit
-        return _named(trees, codes), log_partition
+        """Exact samples ``(batch, count, n + 1, n + 1)``, and the log-partition."""
+        return self._events.sample(positive, negative, lengths, count)
 
     def max_marginals(self, positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
         """For each bit the best score of a tree in which it is positive."""
@@ -107,6 +100,33 @@ class BitOracles:
         return of_trees(spans, lengths, False) + inside.sum((-1, -2))
 
 
+class EventReference:
+    """The k best events and samples in PyTorch, by the reference of trees over spans."""
+
+    def __init__(self, trees: Any) -> None:
+        self._trees = trees
+
+    def kbest(self, positive: Tensor, negative: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        """The k best events and their scores: they use no more than the k best codes of each span."""
+        scores, codes = _best_codes(_bits(positive, negative, lengths), k)
+        ranks, totals = self._trees.kbest(scores, lengths, True, k)
+        chosen = codes.unsqueeze(1).expand(-1, k, -1, -1, -1).gather(-1, ranks.clamp(min=0).unsqueeze(-1))
+        return _named(ranks, chosen.squeeze(-1)), totals
+
+    def sample(
+        self, positive: Tensor, negative: Tensor, lengths: Tensor, count: int
+    ) -> tuple[Tensor, Tensor]:
+        """Exact samples ``(batch, count, n + 1, n + 1)``, and the log-partition: trees first, then their bits."""
+        bits = _bits(positive, negative, lengths)
+        trees, log_partition = self._trees.sample(logsumexp(bits, -1).sum(-1), lengths, False, count)
+        probability = log_softmax(bits, -1)[..., 0].exp().unsqueeze(1)
+        codes = torch.zeros_like(trees)
+        for bit in range(positive.shape[-1]):
+            drawn = torch.rand(trees.shape, dtype=probability.dtype, device=trees.device)
+            codes = codes | (drawn < probability[..., bit]).long() << bit
+        return _named(trees, codes), log_partition
+
+
 def _bits(positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
     """The scores of both values of each bit, positive first, on a last axis; 0 for all but spans."""
     ends = torch.arange(positive.shape[1], device=positive.device)
@@ -114,7 +134,7 @@ def _bits(positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
     return torch.where(spans[..., None, None], torch.stack([positive, negative], -1), 0.0)
 
 
-def _codes_summed(positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
+def codes_summed(positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
     """The log of the summed weights of all codes of each span."""
     return logsumexp(_bits(positive, negative, lengths), -1).sum(-1)
 

@@ -21,14 +21,13 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.cpu_semiring import LOG, MAX, PROBABILITY, choose, dot, one, push, weigh
-from strukt.kernels.jit import exp, kernel, leading, over_batch, thread_count
-from strukt.kernels.memory import empty, zeros
+from strukt.kernels.cpu_semiring import LOG, PROBABILITY, push
+from strukt.kernels.inside import cpu_kbest, cpu_sample
+from strukt.kernels.inside.cpu_chart import better_shift, fill, load, log_total
+from strukt.kernels.jit import exp, kernel, leading, over_batch, sample_threads, thread_count
+from strukt.kernels.memory import empty, no_events, zeros
 
 Array = npt.NDArray[Any]
-
-LOW, HIGH = 1e-100, 1e100
-"""Where the values of a chart in probability space must lie."""
 
 
 def chart_shape(spans: Tensor, lengths: Tensor, labelled: bool) -> tuple[int, int, int, int]:
@@ -54,20 +53,52 @@ def outside(spans: Tensor, lengths: Tensor, labelled: bool, weights: Tensor, cha
 
 def best(spans: Tensor, lengths: Tensor, labelled: bool) -> tuple[Tensor, Tensor]:
     """The labels of the spans of the best tree ``(batch, n + 1, n + 1)`` and its score; time O(n^3)."""
-    labels = torch.full(spans.shape[:3], -1, dtype=torch.int64)
-    score = zeros(lengths, torch.float64)
-    _run(_best, spans, lengths, labelled, labels.numpy(), score.numpy())
-    return labels, score.to(spans.dtype)
+    labels, scores = kbest(spans, lengths, labelled, 1)
+    return labels[:, 0], scores[:, 0]
+
+
+def kbest(spans: Tensor, lengths: Tensor, labelled: bool, k: int) -> tuple[Tensor, Tensor]:
+    """The k best trees ``(batch, k, n + 1, n + 1)`` and their scores; time O(n^3 + k n (n + c)) for c labels."""
+    return kbest_of(_as_feature(spans, labelled), lengths, k)
 
 
 def sample(spans: Tensor, lengths: Tensor, labelled: bool, count: int) -> tuple[Tensor, Tensor]:
-    """Trees ``(batch, count, n + 1, n + 1)`` drawn from the top downwards, O(n^2) each; the log-partition."""
+    """Trees ``(batch, count, n + 1, n + 1)`` drawn from the top downwards, and the log-partition.
+
+    A sample takes O(n^2), and O(n log n) once the weights of its spans are known from others.
+    """
     log_partition, chart = inside(spans, lengths, labelled)
-    batch, size = spans.shape[:2]
-    uniform = torch.rand(batch, count, 4 * size, dtype=torch.float64)
-    labels = torch.full((batch, count, size, size), -1, dtype=torch.int64)
-    _run(_sample, spans, lengths, labelled, chart.numpy(), uniform.numpy(), labels.numpy())
-    return labels, log_partition
+    return sample_of(_as_feature(spans, labelled), lengths, chart, count), log_partition
+
+
+def kbest_of(values: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The same for scores ``(batch, n + 1, n + 1, features, values)``."""
+    batch, size, _, features, alternatives = values.shape
+    labels = no_events(batch, k, size, size)
+    scores = torch.from_numpy(empty((batch, k)))
+    threads = thread_count(batch, batch * size * size * (size + features * alternatives))
+    over_batch(cpu_kbest.kbest, threads, *_arrays(values, lengths, labels, scores))
+    return labels, scores.to(values.dtype)
+
+
+def sample_of(values: Tensor, lengths: Tensor, chart: Tensor, count: int) -> Tensor:
+    """Samples for scores ``(batch, n + 1, n + 1, features, values)`` and the chart of their sums."""
+    batch, size, _, features, _ = values.shape
+    labels = torch.from_numpy(empty((batch, count, size, size), np.int64))
+    seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count))
+    threads, chunks = sample_threads(batch, count, batch * count * size * (10 * features + size))
+    arrays = _arrays(values, lengths, chart, seeds)
+    over_batch(cpu_sample.sample, threads, *arrays, chunks, labels.numpy())
+    return labels
+
+
+def _arrays(*tensors: Tensor) -> tuple[Array, ...]:
+    return tuple(tensor.detach().contiguous().numpy() for tensor in tensors)
+
+
+def _as_feature(spans: Tensor, labelled: bool) -> Tensor:
+    """Labels as the values of one feature."""
+    return spans.unsqueeze(-2) if labelled else spans[..., None, None]
 
 
 def _run(
@@ -83,105 +114,19 @@ def _run(
 
 
 @kernel
-def _sum_labels(semiring: int, spans: Array, b: int, i: int, j: int) -> float:
-    """The log of what a span itself contributes, or its best score."""
-    labels = spans.shape[3]
-    top = -np.inf
-    for label in range(labels):
-        top = max(top, np.float64(spans[b, i, j, label]))
-    if labels == 1 or semiring == MAX or top == -np.inf:
-        return top
-    total = 0.0
-    for label in range(labels):
-        total += exp(spans[b, i, j, label] - top)
-    return top + np.log(total)  # type: ignore[no-any-return]
-
-
-@kernel
-def _load(semiring: int, spans: Array, b: int, logs: Array) -> float:
-    """Logs of ``own`` above the diagonal; gives their mean over the spans that are not forbidden."""
-    size = logs.shape[0]
-    total, count = 0.0, 0
-    for i in range(size - 1):
-        for j in range(i + 1, size):
-            logs[i, j] = _sum_labels(semiring, spans, b, i, j)
-            if logs[i, j] > -np.inf:
-                total += logs[i, j]
-                count += 1
-    return total / count if count > 0 else 0.0
-
-
-@kernel
-def _weigh(shift: float, logs: Array, values: Array) -> int:
-    """What each span contributes itself, in probability space; the number of those out of the range."""
-    size = logs.shape[0]
-    lost = 0
-    for i in range(size - 1):
-        for j in range(i + 1, size):
-            own = exp(logs[i, j] - shift)
-            values[i, j] = own
-            lost += int((own > HIGH) | ((own < LOW) & (logs[i, j] > -np.inf)))
-    return lost
-
-
-@kernel
-def _fill(semiring: int, shift: float, chart: Array) -> bool:
-    """Inside values of all spans, from narrow to wide; whether none could underflow."""
-    values, logs = chart[0], chart[1]
-    size = values.shape[0]
-    lost = 0
-    if semiring == PROBABILITY:
-        lost = _weigh(shift, logs, values)
-    else:
-        values[:, :] = logs
-    values[0, 0], logs[0, 0] = float(semiring), shift
-    for width in range(1, size):
-        for i in range(size - width):
-            j = i + width
-            without = one(semiring) if width == 1 else dot(semiring, values, i, values, j, i + 1, j, 0)
-            value = weigh(semiring, without, values[i, j])
-            logs[j, i] = without
-            values[i, j] = values[j, i] = value
-            lost += int((value > HIGH) | ((value < LOW) & (value > 0.0)))
-    return lost == 0 or semiring != PROBABILITY
-
-
-@kernel
-def _better_shift(shift: float, chart: Array) -> float:
-    """The constant that keeps spans near 1, judged by the widest at the start that did not leave the range."""
-    values = chart[0]
-    width = values.shape[0] - 1
-    while width > 1 and not LOW < values[0, width] < HIGH:
-        width -= 1
-    value = values[0, width]
-    return shift + np.log(value) / (2 * width - 1) if value > 0.0 else shift
-
-
-@kernel
-def _total(chart: Array) -> float:
-    """The log of the total in a chart."""
-    values, shift = chart[0], chart[1, 0, 0]
-    n = values.shape[0] - 1
-    top = values[0, n]
-    if values[0, 0] == PROBABILITY:
-        top = np.log(top) if top > 0.0 else -np.inf
-    return top + (2 * n - 1) * shift  # type: ignore[no-any-return]
-
-
-@kernel
 def _inside(spans: Array, lengths: Array, chart: Array, log_partition: Array, start: int, step: int) -> None:
     for b in range(start, spans.shape[0], step):
         n = lengths[b]
         if n == 0:
             continue
         item = leading(chart[b], (2, n + 1, n + 1))
-        shift = _load(LOG, spans, b, item[1])
-        safe = _fill(PROBABILITY, shift, item)
+        shift = load(LOG, spans, b, item[1])
+        safe = fill(PROBABILITY, shift, item)
         if not safe:
-            safe = _fill(PROBABILITY, _better_shift(shift, item), item)
+            safe = fill(PROBABILITY, better_shift(shift, item), item)
         if not safe:
-            _fill(LOG, 0.0, item)
-        log_partition[b] = _total(item)
+            fill(LOG, 0.0, item)
+        log_partition[b] = log_total(item)
 
 
 @kernel
@@ -195,7 +140,7 @@ def _outside(
         if n == 0:
             continue
         item = leading(chart[b], (2, n + 1, n + 1))
-        if _total(item) == -np.inf:
+        if log_total(item) == -np.inf:
             continue
         mass = leading(room, (n + 1, n + 1))
         _spread(item, mass)
@@ -220,80 +165,3 @@ def _spread(chart: Array, mass: Array) -> None:
             j = i + width
             total = mass[i, j] + mass[j, i]
             push(semiring, total, logs[j, i], values, i, values, j, i + 1, j, 0, mass, mass)
-
-
-@kernel
-def _best(spans: Array, lengths: Array, labels: Array, score: Array, start: int, step: int) -> None:
-    size = spans.shape[1]
-    room = np.empty((2, size, size))
-    draws = np.empty(0)
-    for b in range(start, spans.shape[0], step):
-        n = lengths[b]
-        if n == 0:
-            continue
-        item = leading(room, (2, n + 1, n + 1))
-        _load(MAX, spans, b, item[1])
-        _fill(MAX, 0.0, item)
-        score[b] = _total(item)
-        if score[b] > -np.inf:
-            _trace(spans, b, item, draws, labels[b])
-
-
-@kernel
-def _sample(
-    spans: Array, lengths: Array, chart: Array, uniform: Array, labels: Array, start: int, step: int
-) -> None:
-    for b in range(start, spans.shape[0], step):
-        n = lengths[b]
-        if n == 0:
-            continue
-        item = leading(chart[b], (2, n + 1, n + 1))
-        if _total(item) == -np.inf:
-            continue
-        for k in range(uniform.shape[1]):
-            _trace(spans, b, item, uniform[b, k], labels[b, k])
-
-
-@kernel
-def _trace(spans: Array, b: int, chart: Array, uniform: Array, labels: Array) -> None:
-    """One tree, from the top downwards: the best one, or a sample with the given random numbers."""
-    values = chart[0]
-    semiring = int(values[0, 0])
-    n = values.shape[0] - 1
-    stack = np.empty((n + 1, 2), np.int64)
-    stack[0, 0], stack[0, 1] = 0, n
-    depth, drawn = 1, 0
-    while depth > 0:
-        depth -= 1
-        i, j = stack[depth]
-        labels[i, j] = _label(semiring, spans, b, i, j, chart[1, i, j], _draw(uniform, drawn))
-        if j > i + 1:
-            split = choose(semiring, values, i, values, j, i + 1, j, 0, _draw(uniform, drawn + 1))
-            stack[depth, 0], stack[depth, 1] = i, split
-            stack[depth + 1, 0], stack[depth + 1, 1] = split, j
-            depth += 2
-        drawn += 2
-
-
-@kernel
-def _label(semiring: int, spans: Array, b: int, i: int, j: int, log: float, uniform: float) -> int:
-    """The best label of a span, or one drawn in proportion to its weight; never one of weight zero."""
-    chosen = 0
-    remaining = uniform
-    for label in range(spans.shape[3]):
-        if semiring == MAX:
-            if spans[b, i, j, label] == log:
-                return label
-            continue
-        share = exp(spans[b, i, j, label] - log)
-        if share > 0.0:
-            chosen = label
-            if remaining < share:
-                break
-            remaining -= share
-    return chosen
-
-
-@kernel
-def _draw(uniform: Array, index: int) -> float:
-    return uniform[index] if index < uniform.shape[0] else 0.0

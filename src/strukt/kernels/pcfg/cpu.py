@@ -12,8 +12,8 @@ from torch import Tensor
 
 from strukt.kernels.autograd import Scores, pull_backs
 from strukt.kernels.jit import over_batch, thread_count
-from strukt.kernels.memory import empty, zeros
-from strukt.kernels.pcfg import cpu_best, cpu_inside, cpu_outside, cpu_sample
+from strukt.kernels.memory import empty, no_events, zeros
+from strukt.kernels.pcfg import cpu_best, cpu_inside, cpu_kbest, cpu_outside, cpu_sample
 from strukt.kernels.pcfg.cpu_outside import Expected
 from strukt.kernels.pcfg.cpu_products import Array
 from strukt.kernels.pcfg.cpu_weights import Grammar, weigh
@@ -87,7 +87,7 @@ def best(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
     """The labels of the spans of the best tree ``(batch, n + 1, n + 1)`` and its score; as long as `inside`."""
-    labels = torch.full(spans.shape[:3], -1, dtype=torch.int64)
+    labels = no_events(*spans.shape[:3])
     score = zeros(lengths, torch.float64)
     if labels.numel():
         arrays = _arrays(spans, emission, lengths)
@@ -97,6 +97,21 @@ def best(
     return labels, score.to(spans.dtype)
 
 
+def kbest(
+    spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor, k: int
+) -> tuple[Tensor, Tensor]:
+    """The k best trees ``(batch, k, n + 1, n + 1)`` and their scores; as long as `best` and O(k n^2 (s + p)^2)."""
+    batch, size = spans.shape[:2]
+    labels = no_events(batch, k, size, size)
+    scores = torch.zeros(batch, k, dtype=torch.float64)
+    if labels.numel():
+        arrays = _arrays(spans, emission, lengths)
+        grammar = cpu_best.arranged(*_arrays(root, rules))
+        threads = _threads((spans, root, rules, emission))
+        over_batch(cpu_kbest.kbest, threads, grammar, *arrays, labels.numpy(), scores.numpy())
+    return labels, scores.to(spans.dtype)
+
+
 def sample(
     spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor, count: int
 ) -> tuple[Tensor, Tensor]:
@@ -104,13 +119,13 @@ def sample(
     scores = (spans, root, rules, emission)
     log_partition, chart = inside(*scores, lengths)
     batch, size = spans.shape[:2]
-    labels = torch.full((batch, count, size, size), -1, dtype=torch.int64)
-    uniform = torch.rand(batch, count, 3 * size, dtype=torch.float64)
+    labels = no_events(batch, count, size, size)
+    seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count))
     if chart.numel():
         lost = chart[:, 0, 0, -2] == LOST
         grammar, _ = weigh(batch, *_arrays(root, rules))
         feasible = ~lost & (log_partition > NEG_INF)
-        arrays = _arrays(spans, emission, lengths, chart, feasible, uniform)
+        arrays = _arrays(spans, emission, lengths, chart, feasible, seeds)
         over_batch(cpu_sample.sample, _threads(scores), grammar, *arrays, labels.numpy())
         items = lost.nonzero().squeeze(-1)
         if len(items):

@@ -44,6 +44,7 @@ class Room(NamedTuple):
         pairs: ``(s, s)``, the best place to split a span for each pair of children.
         two: ``(p p,)``, the same for two words.
         best: ``(s,)``.
+        column: ``(max(s, p),)``, for each right child the best left one.
     """
 
     chart: Array
@@ -55,6 +56,7 @@ class Room(NamedTuple):
     pairs: Array
     two: Array
     best: Array
+    column: Array
 
 
 def arranged(root: Array, rules: Array) -> Scores:
@@ -78,7 +80,7 @@ def arranged(root: Array, rules: Array) -> Scores:
 
 
 @kernel
-def _make_room(n: int, s: int, p: int) -> Room:
+def make_room(n: int, s: int, p: int) -> Room:
     return Room(
         np.empty((n, n + 1, s)),
         np.empty((n, p)),
@@ -89,6 +91,7 @@ def _make_room(n: int, s: int, p: int) -> Room:
         np.empty((s, s)),
         np.empty(p * p),
         np.empty(s),
+        np.empty(max(s, p)),
     )
 
 
@@ -99,7 +102,7 @@ def best(
 ) -> None:  # fmt: skip
     """The labels of the spans of the best tree, where there is one, and its score."""
     batch, n, s = len(spans), spans.shape[1] - 1, grammar.root.shape[1]
-    room = _make_room(n, s, emission.shape[2])
+    room = make_room(n, s, emission.shape[2])
     for b in range(start, batch, step):
         n = lengths[b]
         if n == 0:
@@ -107,12 +110,7 @@ def best(
         score[b] = -np.inf
         if n == 1:
             continue
-        _load(grammar, spans, emission, b, n, room)
-        for width in range(2, n + 1):
-            for i in range(n + 1 - width):
-                _children(grammar, b * len(grammar.rules) // batch, i, width, room)
-                for label in range(s):
-                    room.chart[i, width, label] = room.best[label] + spans[b, i, i + width, label]
+        fill(grammar, spans, emission, b, n, room)
         group = b * len(grammar.root) // batch
         top = 0
         for label in range(s):
@@ -121,6 +119,17 @@ def best(
                 score[b], top = value, label
         if score[b] > -np.inf:
             _trace(grammar.rules[b * len(grammar.rules) // batch], n, top, room, labels[b])
+
+
+@kernel
+def fill(grammar: Scores, spans: Array, emission: Array, b: int, n: int, room: Room) -> None:
+    """The best scores of all spans with each label, from narrow to wide."""
+    _load(grammar, spans, emission, b, n, room)
+    for width in range(2, n + 1):
+        for i in range(n + 1 - width):
+            _children(grammar, b * len(grammar.rules) // len(spans), i, width, room)
+            for label in range(len(room.best)):
+                room.chart[i, width, label] = room.best[label] + spans[b, i, i + width, label]
 
 
 @kernel
@@ -170,34 +179,48 @@ def _trace(rules: Array, n: int, top: int, room: Room, labels: Array) -> None:
         i, width, label = stack[depth]
         labels[i, i + width] = label
         if width > 1:
-            part, left, right = _best_children(rules[label], i, width, room)
+            _, part, left, right = best_children(rules[label], i, width, room)
             stack[depth, 0], stack[depth, 1], stack[depth, 2] = i, part, left
             stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = i + part, width - part, right
             depth += 2
 
 
 @kernel
-def _best_children(rules: Array, i: int, width: int, room: Room) -> tuple[int, int, int]:
-    """The width of the left child and the labels of both."""
-    s, p = room.best.shape[0], room.words.shape[1]
-    top, part, left, right = -np.inf, 0, 0, 0
+def best_children(rules: Array, i: int, width: int, room: Room) -> tuple[float, int, int, int]:
+    """The best score of a span without its own, the width of the left child, and the labels of both."""
+    top, part, right = -np.inf, 0, 0
     for k in range(1, width):
-        first, after = (s, s + p) if k == 1 else (0, s)
-        start, end = (s, s + p) if k == width - 1 else (0, s)
-        for b in range(first, after):
-            above = _value(room, i, k, b)
-            if above == -np.inf:
-                continue
-            for c in range(start, end):
-                value = above + rules[b, c] + _value(room, i + k, width - k, c)
-                if value > top:
-                    top, part, left, right = value, k, b, c
-    return part, left, right
+        below, (first, _) = values(room, i + k, width - k), labels_of(room, width - k)
+        _best_left(rules, i, k, first, len(below), room)
+        for c in range(len(below)):
+            if room.column[c] + below[c] > top:
+                top, part, right = room.column[c] + below[c], k, first + c
+    above, (first, _) = values(room, i, part), labels_of(room, part)
+    left, highest = first, -np.inf
+    for label in range(first, first + len(above)):
+        if above[label - first] + rules[label, right] > highest:
+            left, highest = label, above[label - first] + rules[label, right]
+    return top, part, left, right
 
 
 @kernel
-def _value(room: Room, i: int, width: int, label: int) -> float:
-    """The best score of a span or word with a label."""
-    if width == 1:
-        return room.words[i, label - room.best.shape[0]]  # type: ignore[no-any-return]
-    return room.chart[i, width, label]  # type: ignore[no-any-return]
+def _best_left(rules: Array, i: int, width: int, start: int, count: int, room: Room) -> None:
+    """For ``count`` labels of a right child the best score of a left one with the rule, into ``room.column``."""
+    above, (first, _) = values(room, i, width), labels_of(room, width)
+    room.column[:count] = -np.inf
+    for label in range(len(above)):
+        for c in range(count):
+            room.column[c] = max(room.column[c], above[label] + rules[first + label, start + c])
+
+
+@kernel
+def values(room: Room, i: int, width: int) -> Array:
+    """The best scores of a span or word with each label that it may have."""
+    return room.words[i] if width == 1 else room.chart[i, width]  # type: ignore[no-any-return]
+
+
+@kernel
+def labels_of(room: Room, width: int) -> tuple[int, int]:
+    """The first label that a span of a width may have, and the one after the last."""
+    s, p = room.best.shape[0], room.words.shape[1]
+    return (s, s + p) if width == 1 else (0, s)

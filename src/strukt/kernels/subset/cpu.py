@@ -21,7 +21,8 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.jit import exp, kernel, over_batch, thread_count
-from strukt.kernels.memory import empty, zeros
+from strukt.kernels.memory import empty, no_events, zeros
+from strukt.kernels.subset import cpu_kbest
 from strukt.kernels.subset.reference import largest
 
 Array = npt.NDArray[Any]
@@ -64,6 +65,17 @@ def outside(
     return taken, left if len(omitted) == len(scores) else shared.sum(1)
 
 
+def kbest(
+    scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, k: int
+) -> tuple[Tensor, Tensor]:
+    """The k best events ``(batch, k, n)`` and their scores ``(batch, k)``; time O(n m + k n) for sizes up to m."""
+    batch, n = scores.shape
+    events = no_events(batch, k, n)
+    found = torch.from_numpy(empty((batch, k)))
+    _run(cpu_kbest.kbest, scores, omitted, lengths, low, high, events.numpy(), found.numpy())
+    return events, found.to(scores.dtype)
+
+
 def sample(
     scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, count: int
 ) -> tuple[Tensor, Tensor]:
@@ -71,7 +83,7 @@ def sample(
     log_partition, chart = inside(scores, omitted, lengths, low, high)
     batch, n = scores.shape
     uniform = torch.rand(batch, count, n + 1, dtype=torch.float64)
-    events = torch.full((batch, count, n), -1, dtype=torch.int64)
+    events = no_events(batch, count, n)
     _run(_sample, scores, omitted, lengths, low, high, chart.numpy(), uniform.numpy(), events.numpy())
     return events, log_partition
 

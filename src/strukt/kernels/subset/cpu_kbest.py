@@ -1,0 +1,77 @@
+"""The k best subsets of bounded size: each but the best deviates from a better one at one place (Lawler 1972).
+
+The places of a subset are its size, and then whether each item is in it, from the last item to the first. Row t of
+the maxima holds the best score of each number of the first t items.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.cpu_candidates import Array
+from strukt.kernels.cpu_search import Search, choice_of_value, make_search, take
+from strukt.kernels.jit import kernel
+
+
+@kernel
+def kbest(
+    scores: Array, omitted: Array, lengths: Array, low: Array, high: Array, most: int,
+    events: Array, found: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    """The k best events ``(batch, k, n)``, where there are so many, and their scores."""
+    (batch, size), k = scores.shape, found.shape[1]
+    search = make_search(k, size + 1)
+    rows = np.empty((size + 1, most + 2))
+    group = batch // omitted.shape[0]
+    for b in range(start, batch, step):
+        n = lengths[b]
+        found[b] = -np.inf
+        _fill(scores[b], omitted[b // group], n, rows)
+        last = min(high[b], n)
+        if low[b] <= last:
+            sizes = rows[n, low[b] + 1 : last + 2]
+            _search(scores[b], omitted[b // group], n, sizes, low[b], rows, search, events[b], found[b])
+
+
+@kernel
+def _fill(scores: Array, omitted: Array, n: int, rows: Array) -> None:
+    """Maxima of c items in column c + 1; column 0 is for less than none."""
+    rows[0] = -np.inf
+    rows[0, 1] = 0.0
+    for t in range(1, n + 1):
+        rows[t, 0] = -np.inf
+        for c in range(1, rows.shape[1]):
+            rows[t, c] = max(rows[t - 1, c] + omitted[t - 1], rows[t - 1, c - 1] + scores[t - 1])
+
+
+@kernel
+def _search(
+    scores: Array, omitted: Array, n: int, sizes: Array, smallest: int, rows: Array, search: Search,
+    events: Array, found: Array,
+) -> None:  # fmt: skip
+    score, given = sizes.max(), -1
+    search.waiting[0] = 0
+    for rank in range(len(found)):
+        if rank > 0:
+            if search.waiting[0] == 0:
+                return
+            score, given = take(search, rank)
+        if score == -np.inf:
+            return
+        found[rank] = score
+        size = smallest + choice_of_value(search, rank, 0, given, score, sizes)
+        _complete(scores, omitted, n, size, rows, search, rank, given, score, events[rank])
+
+
+@kernel
+def _complete(
+    scores: Array, omitted: Array, n: int, size: int, rows: Array, search: Search, rank: int, given: int,
+    score: float, event: Array,
+) -> None:  # fmt: skip
+    """Follow the choices up to the place ``given``, make the best ones after it, and offer the others there."""
+    both = np.empty(2)
+    for t in range(n, 0, -1):
+        both[0] = rows[t - 1, size + 1] + omitted[t - 1]
+        both[1] = rows[t - 1, size] + scores[t - 1]
+        event[t - 1] = choice_of_value(search, rank, n + 1 - t, given, score, both)
+        size -= event[t - 1]

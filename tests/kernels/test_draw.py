@@ -1,0 +1,109 @@
+"""Draws of kernels: numbers are uniform, weights are found again, and nothing of weight zero is drawn."""
+
+import numpy as np
+import pytest
+import torch
+
+from strukt.distributions import PCFG, BitSpanTree, ProjectiveTree, SpanTree
+from strukt.kernels import cpu_draw, jit
+from strukt.kernels.cpu_semiring import LOG, PROBABILITY, sum_terms
+
+pytestmark = pytest.mark.skipif(
+    jit.UNAVAILABLE is not None, reason=f"kernels do not compile: {jit.UNAVAILABLE}"
+)
+
+
+def state(seed: int) -> np.ndarray:
+    return np.array([seed], np.uint64)
+
+
+def test_random_numbers_are_those_of_the_published_generator():
+    """The first outputs for the seed 1234567 in the implementation by Vigna, prng.di.unimi.it/splitmix64.c."""
+    expected = [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    numbers = state(1234567)
+    assert [cpu_draw.uniform(numbers) for _ in expected] == [(x >> 11) / 2**53 for x in expected]
+
+
+def test_random_numbers_are_uniform():
+    numbers = state(7)
+    drawn = np.array([cpu_draw.uniform(numbers) for _ in range(20000)])
+    assert 0.0 <= drawn.min() < 0.001
+    assert 0.999 < drawn.max() < 1.0
+    counts, _ = np.histogram(drawn, 20, (0, 1))
+    assert ((counts - 1000) ** 2 / 1000).sum() < 45  # chi-square of 19 degrees: 1e-3 lies at 43.8
+    assert abs(np.corrcoef(drawn[1:], drawn[:-1])[0, 1]) < 0.03
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 8, 9, 33])
+def test_a_number_finds_the_weight_it_falls_on(count):
+    weights = np.random.default_rng(count).random(count) * (np.arange(count) % 3 != 1)
+    sums = np.concatenate([[np.nan, np.nan], weights.cumsum(), [np.nan]])
+    for number in np.linspace(0, 1 - 1e-9, 101):
+        expected = np.searchsorted(weights.cumsum(), number * weights.sum(), side="right")
+        chosen = cpu_draw.find(sums, 2, count, number)
+        assert chosen == expected
+        assert weights[chosen] > 0
+
+
+def test_rows_are_found_again_and_not_more_kept_than_there_is_room_for():
+    kept = cpu_draw.make_kept(5, 2, 3)
+    assert cpu_draw.row_of(kept, 4) == (1, False)
+    assert cpu_draw.row_of(kept, 0) == (2, False)
+    assert cpu_draw.row_of(kept, 4) == (1, True)
+    assert cpu_draw.row_of(kept, 3) == (0, False)
+    assert cpu_draw.row_of(kept, 3) == (0, False)
+    assert kept.sums.shape == (3, 3)
+
+
+@pytest.mark.parametrize("semiring", [PROBABILITY, LOG])
+def test_terms_are_drawn_in_proportion(semiring):
+    left, right = np.array([[9.0, 1.0, 2.0, 0.0]]), np.array([[9.0, 9.0, 3.0, 1.0, 4.0]])
+    total = 5.0
+    if semiring == LOG:
+        with np.errstate(divide="ignore"):
+            left, right, total = np.log(left), np.log(right), np.log(total)
+    sums, numbers = np.full(3, np.nan), state(3)
+    sum_terms(semiring, left, 0, right, 0, 1, 4, 1, sums)
+    assert np.allclose(sums / sums[-1], [0.6, 1.0, 1.0])
+    drawn = [cpu_draw.draw_term(semiring, total, left, 0, right, 0, 1, 4, 1, numbers) for _ in range(4000)]
+    assert set(drawn) == {1, 2}
+    assert abs(np.mean(np.array(drawn) == 1) - 0.6) < 4 * (0.24 / 4000) ** 0.5
+
+
+def normal(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+STRUCTURES = {
+    "spans": lambda: SpanTree(normal(2, 8, 8, 3), torch.tensor([7, 4])),
+    "spans, steep": lambda: SpanTree(100 * normal(2, 8, 8, 3), torch.tensor([7, 4])),
+    "codes": lambda: BitSpanTree(
+        normal(2, 8, 8, 3), torch.tensor([7, 4]), negative=normal(2, 8, 8, 3, seed=1)
+    ),
+    "words": lambda: ProjectiveTree(normal(2, 7, 8), torch.tensor([7, 4])),
+    "words, any root": lambda: ProjectiveTree(normal(2, 7, 8), torch.tensor([7, 4]), single_root=False),
+    "grammar": lambda: PCFG(normal(2), normal(2, 4, 4), normal(2, 7, 2), torch.tensor([7, 4])),
+}
+
+
+@pytest.mark.parametrize("kind", STRUCTURES)
+def test_samples_depend_on_the_seed_and_not_on_the_threads(on, four_threads, poisoned_memory, kind):
+    on("cpu")
+    structures = STRUCTURES[kind]()
+    torch.manual_seed(5)
+    first, other = structures.sample((200,)), structures.sample((200,))
+    torch.set_num_threads(1)
+    torch.manual_seed(5)
+    assert torch.equal(structures.sample((200,)), first)
+    assert kind == "spans, steep" or not torch.equal(other, first)
+
+
+@pytest.mark.parametrize("kind", STRUCTURES)
+def test_samples_have_the_right_frequencies(on, kind, monkeypatch):
+    on("cpu")
+    structures = STRUCTURES[kind]()
+    torch.manual_seed(1)
+    events = structures.sample((4000,))
+    assert structures.is_structure(events).all()
+    drawn = structures.to_parts(events).mean(0)
+    assert (drawn - structures.marginals).abs().max() < 5 * 0.5 / 4000**0.5
