@@ -20,7 +20,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.kernels.chain import cpu_backward, cpu_forward, cpu_log, cpu_probability
+from strukt.kernels.chain import (
+    cpu_backward,
+    cpu_best,
+    cpu_forward,
+    cpu_log,
+    cpu_probability,
+    cpu_sample,
+)
 from strukt.kernels.chain.cpu_log import Array
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import empty, zeros
@@ -79,8 +86,18 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
     """The best tags ``(batch, n)`` and their score (Viterbi 1967); time O(n c^2)."""
     tags = torch.full(unary.shape[:2], -1, dtype=torch.int64)
     score = unary.new_zeros(len(unary), dtype=torch.float64)
-    _run(cpu_log.viterbi, _threads(unary), *_arrays(unary, transition, lengths), tags.numpy(), score.numpy())
+    _run(cpu_best.viterbi, _threads(unary), *_arrays(unary, transition, lengths), tags.numpy(), score.numpy())
     return tags, score.to(unary.dtype)
+
+
+def kbest(unary: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The k best tags ``(batch, k, n)`` and their scores; time O(n c^2 + k n c)."""
+    batch, n, _ = unary.shape
+    tags = torch.full((batch, k, n), -1, dtype=torch.int64)
+    scores = torch.full((batch, k), -torch.inf, dtype=torch.float64)
+    scores[:, 0] = 0.0
+    _run(cpu_best.kbest, _threads(unary), *_arrays(unary, transition, lengths), tags.numpy(), scores.numpy())
+    return tags, scores.to(unary.dtype)
 
 
 def sample(unary: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
@@ -90,7 +107,7 @@ def sample(unary: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tu
     uniform = torch.rand(batch, count, n, dtype=torch.float64)
     tags = torch.full((batch, count, n), -1, dtype=torch.int64)
     _run(
-        cpu_log.draw,
+        cpu_sample.draw,
         _threads(unary),
         *_arrays(unary, transition, lengths),
         chart.numpy(),
