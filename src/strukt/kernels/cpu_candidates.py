@@ -2,8 +2,8 @@
 
 The choices of a structure stand in an order: those before a place say which choice the place offers, and what
 follows can be completed in a best way. Every structure but the best is then found once: as the best completion of
-a better one's choices up to a place, with another choice there. The next best structure is the first candidate, and
-only the places after its own offer new ones.
+a better one's choices up to a place, with another choice there. The next best structure is the first candidate,
+and only the places after its own offer new ones.
 
 A list of candidates is sorted by descending score: ``scores (k,)``, and ``entries (k, 3)`` with the rank of the
 structure that each deviates from, the place, and the choice there.

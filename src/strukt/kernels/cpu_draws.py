@@ -1,10 +1,9 @@
-"""Drawing an index in proportion to weights, often from the same weights: a table once, then a search for each draw."""
+"""Many draws from the same weights: a table once, then a search for each draw."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from strukt.kernels.jit import kernel

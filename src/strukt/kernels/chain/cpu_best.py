@@ -1,7 +1,7 @@
 """The best sequence of a chain and the k best, by a forward pass over maxima.
 
-Scores of a step are kept relative to the best of the step, so that long chains lose no precision. Back-pointers are
-not stored: the way back finds each predecessor again in O(c).
+Scores of a step are kept relative to the best of the step, so that long chains lose no precision. Back-pointers
+are not stored: the way back finds each predecessor again in O(c).
 """
 
 from __future__ import annotations

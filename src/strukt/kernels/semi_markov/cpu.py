@@ -69,11 +69,24 @@ def best(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor,
     return labels, score.to(segments.dtype)
 
 
+def kbest(segments: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The labels of the k best segmentations ``(batch, k, n)`` and their scores.
+
+    Time O(n d c + n c^2 + k n (d + c)) with durations up to d.
+    """
+    batch, n = segments.shape[:2]
+    labels = torch.full((batch, k, n), -1, dtype=torch.int64)
+    scores = torch.full((batch, k), -torch.inf, dtype=torch.float64)
+    scores[:, 0] = 0.0
+    _run(cpu_best.kbest, *_arrays(segments, transition, lengths), labels.numpy(), scores.numpy())
+    return labels, scores.to(segments.dtype)
+
+
 def sample(segments: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Labels ``(batch, count, n)``, drawn from the end backwards in O(n (k + c)) each; the log-partition."""
     log_partition, chart = inside(segments, transition, lengths)
     batch, n = segments.shape[:2]
-    uniform = torch.rand(batch, count, n, 2, dtype=torch.float64)
+    uniform = torch.rand(batch, n, 2, count, dtype=torch.float64)
     labels = torch.full((batch, count, n), -1, dtype=torch.int64)
     _run(
         cpu_sample.draw,
