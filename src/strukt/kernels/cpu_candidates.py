@@ -38,6 +38,31 @@ def offer(scores: Array, entries: Array, count: int, score: float, rank: int, pl
 
 
 @kernel
+def offer_others(
+    scores: Array, entries: Array, count: int, ways: Array, chosen: int, score: float, rank: int, place: int
+) -> int:
+    """Enter all other choices of a place of a structure; gives the new count.
+
+    Args:
+        scores: The list's scores.
+        entries: The list's entries.
+        count: How many candidates it holds.
+        ways: For each choice the best score of what it completes, up to the same constant.
+        chosen: The structure's own choice.
+        score: The structure's own score.
+        rank: The structure's rank.
+        place: The place.
+    """
+    last = scores.shape[0] - 1
+    for choice in range(ways.shape[0]):
+        found = score + (ways[choice] - ways[chosen])
+        # Most choices are worse than a full list, and a call for each would take most of the time.
+        if choice != chosen and (count <= last or found > scores[last]):
+            count = offer(scores, entries, count, found, rank, place, choice)
+    return count
+
+
+@kernel
 def drop_first(scores: Array, entries: Array, count: int) -> int:
     """Take the best candidate off the list; gives the new count."""
     for i in range(1, count):

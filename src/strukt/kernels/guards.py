@@ -34,7 +34,7 @@ def _check_feasible(events: Tensor, scores: Tensor) -> Tensor:
             f"every structure is forbidden for batch item {_items(infeasible)}: "
             "there is nothing to choose or to sample; allow more parts, or look at log_partition first"
         )
-    return events.clone()
+    return scores.clone()
 
 
 def _check_scores(scores: Tensor, lengths: Tensor, extents: list[int], name: str) -> Tensor:

@@ -47,8 +47,18 @@ def empty(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDAr
 
 def zeros(like: Tensor, dtype: torch.dtype | None = None) -> Tensor:
     """A tensor of zeros in the shape of another, made without PyTorch's threads."""
-    array = empty(tuple(like.shape), torch.empty(0, dtype=dtype or like.dtype).numpy().dtype)
-    array.fill(0)
+    return filled(tuple(like.shape), 0, dtype or like.dtype)
+
+
+def filled(shape: tuple[int, ...], value: float, dtype: torch.dtype) -> Tensor:
+    """A tensor of one value, made without PyTorch's threads.
+
+    Example:
+        >>> filled((1, 3), -1, torch.int64)
+        tensor([[-1, -1, -1]])
+    """
+    array = empty(shape, torch.empty(0, dtype=dtype).numpy().dtype)
+    array.fill(value)
     return torch.from_numpy(array)
 
 

@@ -14,10 +14,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from strukt.kernels.alignment import cpu_backward, cpu_forward, cpu_path
+from strukt.kernels.alignment import cpu_backward, cpu_best, cpu_forward, cpu_sample
 from strukt.kernels.alignment.cpu_forward import Array
 from strukt.kernels.jit import over_batch, thread_count
-from strukt.kernels.memory import empty, zeros
+from strukt.kernels.memory import empty, filled, zeros
 
 
 def chart_shape(
@@ -54,10 +54,24 @@ def outside(
 
 def best(moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
     """The moves of the best path ``(batch, n, m)`` and its score; time O(n m)."""
-    path = torch.full(moves.shape[:3], -1, dtype=torch.int64)
+    path = filled(moves.shape[:3], -1, torch.int64)
     score = zeros(lengths, torch.float64)
-    _run(cpu_path.best, (moves, transition, lengths, target_lengths), path.numpy(), score.numpy())
+    _run(cpu_best.best, (moves, transition, lengths, target_lengths), path.numpy(), score.numpy())
     return path, score.to(moves.dtype)
+
+
+def kbest(
+    moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor, k: int
+) -> tuple[Tensor, Tensor]:
+    """The moves of the k best paths ``(batch, k, n, m)`` and their scores.
+
+    Time O(n m + k (n + m)), and O(k n m) to fill the events with -1.
+    """
+    batch, n, m, _ = moves.shape
+    paths = filled((batch, k, n, m), -1, torch.int64)
+    scores = filled((batch, k), -torch.inf, torch.float64)
+    _run(cpu_best.kbest, (moves, transition, lengths, target_lengths), paths.numpy(), scores.numpy())
+    return paths, scores.to(moves.dtype)
 
 
 def sample(
@@ -68,8 +82,8 @@ def sample(
     log_partition, chart = inside(*arguments)
     batch, n, m, _ = moves.shape
     uniform = torch.rand(batch, count, n + m, dtype=torch.float64)
-    paths = torch.full((batch, count, n, m), -1, dtype=torch.int64)
-    _run(cpu_path.sample, arguments, chart.numpy(), uniform.numpy(), paths.numpy())
+    paths = filled((batch, count, n, m), -1, torch.int64)
+    _run(cpu_sample.sample, arguments, chart.numpy(), uniform.numpy(), paths.numpy())
     return paths, log_partition
 
 

@@ -20,10 +20,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.kernels.chain import cpu_backward, cpu_forward, cpu_log, cpu_probability
+from strukt.kernels.chain import (
+    cpu_backward,
+    cpu_best,
+    cpu_forward,
+    cpu_log,
+    cpu_probability,
+    cpu_sample,
+)
 from strukt.kernels.chain.cpu_log import Array
 from strukt.kernels.jit import over_batch, thread_count
-from strukt.kernels.memory import empty, zeros
+from strukt.kernels.memory import empty, filled, zeros
 
 
 def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int, int]:
@@ -77,10 +84,20 @@ def outside(
 
 def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """The best tags ``(batch, n)`` and their score (Viterbi 1967); time O(n c^2)."""
-    tags = torch.full(unary.shape[:2], -1, dtype=torch.int64)
+    tags = filled(unary.shape[:2], -1, torch.int64)
     score = unary.new_zeros(len(unary), dtype=torch.float64)
-    _run(cpu_log.viterbi, _threads(unary), *_arrays(unary, transition, lengths), tags.numpy(), score.numpy())
+    _run(cpu_best.viterbi, _threads(unary), *_arrays(unary, transition, lengths), tags.numpy(), score.numpy())
     return tags, score.to(unary.dtype)
+
+
+def kbest(unary: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The k best tags ``(batch, k, n)`` and their scores; time O(n c^2 + k n c)."""
+    batch, n, _ = unary.shape
+    tags = filled((batch, k, n), -1, torch.int64)
+    scores = filled((batch, k), -torch.inf, torch.float64)
+    scores[:, 0] = 0.0
+    _run(cpu_best.kbest, _threads(unary), *_arrays(unary, transition, lengths), tags.numpy(), scores.numpy())
+    return tags, scores.to(unary.dtype)
 
 
 def sample(unary: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
@@ -88,9 +105,9 @@ def sample(unary: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tu
     log_partition, chart = inside(unary, transition, lengths)
     batch, n, _ = unary.shape
     uniform = torch.rand(batch, count, n, dtype=torch.float64)
-    tags = torch.full((batch, count, n), -1, dtype=torch.int64)
+    tags = filled((batch, count, n), -1, torch.int64)
     _run(
-        cpu_log.draw,
+        cpu_sample.draw,
         _threads(unary),
         *_arrays(unary, transition, lengths),
         chart.numpy(),

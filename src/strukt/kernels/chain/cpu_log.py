@@ -1,4 +1,4 @@
-"""Kernels of the linear chain in log space: max-plus, sampling, and sums where probabilities would underflow.
+"""Kernels of the linear chain in log space: sums where probabilities would underflow, and the best way into a tag.
 
 Scores of a step are kept relative to the best of the step, so that long chains lose no precision.
 """
@@ -52,7 +52,7 @@ def enter_max(alpha: Array, transition: Array, out: Array) -> None:
 
 
 @kernel
-def _rebase(scores: Array) -> float:
+def rebase(scores: Array) -> float:
     """Make the largest of the scores 0 and give what it was."""
     top = -np.inf
     for j in range(scores.shape[0]):
@@ -85,7 +85,7 @@ def forward_item(unary: Array, transition: Array, length: int, chart: Array) -> 
             enter_log(alpha, transition[min(t, transition.shape[0]) - 1].astype(np.float64), top, entered)
         for j in range(c):
             alpha[j] = entered[j] + unary[t, j]
-        shift = _rebase(alpha)
+        shift = rebase(alpha)
         if shift == -np.inf:
             return -np.inf
         total += shift
@@ -127,7 +127,7 @@ def backward(
                 alpha = chart[b, t, i] - log_mass
                 for j in range(c):
                     pairs[b, s, i, j] += weights[b] * exp(alpha + scores[i, j] + onward[j])
-            _rebase(beta)
+            rebase(beta)
 
 
 @kernel
@@ -144,98 +144,3 @@ def _normalised(alpha: Array, beta: Array, weight: float, out: Array) -> float:
     for j in range(c):
         out[j] = weight * exp(alpha[j] + beta[j] - log_mass)
     return log_mass  # type: ignore[no-any-return]
-
-
-@kernel
-def viterbi(
-    unary: Array, transition: Array, lengths: Array, tags: Array, score: Array, start: int, step: int
-) -> None:
-    """The best tags, in the type of the scores, which are made relative to the best of each step.
-
-    Back-pointers are not stored: the way back finds each predecessor again in O(c).
-    """
-    batch, n, c = unary.shape
-    best = np.empty((n, c), unary.dtype)
-    entered = np.empty(c, unary.dtype)
-    for b in range(start, batch, step):
-        length = lengths[b]
-        scores = transition[b * transition.shape[0] // batch]
-        total = 0.0
-        entered[:] = 0.0
-        for t in range(length):
-            if t > 0:
-                enter_max(best[t - 1], scores[min(t, scores.shape[0]) - 1], entered)
-            top = entered[0] + unary[b, t, 0]
-            for j in range(c):
-                best[t, j] = entered[j] + unary[b, t, j]
-                top = max(top, best[t, j])
-            if top > -np.inf:
-                for j in range(c):
-                    best[t, j] -= top
-            total += top
-        score[b] = total
-        if total > -np.inf and length > 0:
-            _trace(best, scores, entered, tags[b, :length])
-
-
-@kernel
-def _trace(best: Array, scores: Array, entered: Array, tags: Array) -> None:
-    """Walk back from the best last tag; ``entered`` is room for the ways into one tag."""
-    c = best.shape[1]
-    length = tags.shape[0]
-    tags[length - 1] = np.argmax(best[length - 1])
-    for t in range(length - 2, -1, -1):
-        s, following = min(t, scores.shape[0] - 1), tags[t + 1]
-        top = best[t, 0] + scores[s, 0, following]
-        for i in range(c):
-            entered[i] = best[t, i] + scores[s, i, following]
-            top = max(top, entered[i])
-        i = 0
-        while i < c - 1 and entered[i] != top:
-            i += 1
-        tags[t] = i
-
-
-@kernel
-def draw(
-    unary: Array, transition: Array, lengths: Array, chart: Array, uniform: Array, tags: Array,
-    start: int, step: int,
-) -> None:  # fmt: skip
-    """Samples, backwards from the last tag, each given its successor."""
-    batch, _, c = unary.shape
-    weight = np.empty(c)
-    for b in range(start, batch, step):
-        length = lengths[b]
-        in_log_space = chart[b, 0, c] < 0.0 if length > 0 else False
-        if length == 0 or chart[b, 0, c] == 0.0:
-            continue
-        for k in range(uniform.shape[1]):
-            for t in range(length - 1, -1, -1):
-                for i in range(c):
-                    alpha = chart[b, t, i]
-                    if not in_log_space:
-                        alpha = np.log(alpha) if alpha > 0.0 else -np.inf
-                    weight[i] = alpha
-                    if t < length - 1:
-                        s = min(t, transition.shape[1] - 1)
-                        weight[i] += transition[b * transition.shape[0] // batch, s, i, tags[b, k, t + 1]]
-                tags[b, k, t] = categorical(weight, uniform[b, k, t])
-
-
-@kernel
-def categorical(log_weights: Array, uniform: float) -> int:
-    """The index at which the cumulative probability passes ``uniform``; never one of weight zero."""
-    _rebase(log_weights)
-    mass = 0.0
-    for i in range(log_weights.shape[0]):
-        mass += exp(log_weights[i])
-    remaining = uniform * mass
-    chosen = 0
-    for i in range(log_weights.shape[0]):
-        weight = exp(log_weights[i])
-        if weight > 0.0:
-            chosen = i
-            if remaining < weight:
-                break
-            remaining -= weight
-    return chosen

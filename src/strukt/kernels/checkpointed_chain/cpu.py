@@ -16,11 +16,11 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.chain import cpu
-from strukt.kernels.chain.cpu import best, sample
+from strukt.kernels.chain.cpu import best, kbest, sample
 from strukt.kernels.chain.cpu_probability import LOG_SPACE
 from strukt.kernels.semiring import NEG_INF, logsumexp
 
-__all__ = ["best", "chart_shape", "inside", "outside", "sample"]
+__all__ = ["best", "chart_shape", "inside", "kbest", "outside", "sample"]
 
 
 class Segment(NamedTuple):

@@ -24,10 +24,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.ctc import cpu_path
+from strukt.kernels.ctc import cpu_best, cpu_sample
 from strukt.kernels.extended import at_rank, from_log, settled, share, to_log
 from strukt.kernels.jit import kernel, over_batch, scratch, thread_count
-from strukt.kernels.memory import empty, zeros
+from strukt.kernels.memory import empty, filled, zeros
 
 Array = npt.NDArray[Any]
 
@@ -60,10 +60,21 @@ def outside(
 
 def best(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
     """The best labels ``(batch, n)`` and their score; time O(n m)."""
-    labels = torch.full(logits.shape[:2], -1, dtype=torch.int64)
+    labels = filled(logits.shape[:2], -1, torch.int64)
     score = zeros(lengths, torch.float64)
-    _run(cpu_path.best, (logits, lengths, states, target_lengths), labels.numpy(), score.numpy())
+    _run(cpu_best.best, (logits, lengths, states, target_lengths), labels.numpy(), score.numpy())
     return labels, score.to(logits.dtype)
+
+
+def kbest(
+    logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, k: int
+) -> tuple[Tensor, Tensor]:
+    """The k best labels ``(batch, k, n)`` and their scores; time O(n m + k n)."""
+    batch, n, _ = logits.shape
+    labels = filled((batch, k, n), -1, torch.int64)
+    scores = filled((batch, k), -torch.inf, torch.float64)
+    _run(cpu_best.kbest, (logits, lengths, states, target_lengths), labels.numpy(), scores.numpy())
+    return labels, scores.to(logits.dtype)
 
 
 def sample(
@@ -73,9 +84,9 @@ def sample(
     arguments = (logits, lengths, states, target_lengths)
     log_partition, chart = inside(*arguments)
     batch, n, _ = logits.shape
-    uniform = torch.rand(batch, count, n + 1, dtype=torch.float64)
-    labels = torch.full((batch, count, n), -1, dtype=torch.int64)
-    _run(cpu_path.sample, arguments, chart.numpy(), uniform.numpy(), labels.numpy())
+    uniform = torch.rand(batch, n, count, dtype=torch.float64)
+    labels = filled((batch, count, n), -1, torch.int64)
+    _run(cpu_sample.sample, arguments, chart.numpy(), uniform.numpy(), labels.numpy())
     return labels, log_partition
 
 

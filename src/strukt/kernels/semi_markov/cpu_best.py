@@ -1,10 +1,15 @@
-"""The best segmentation, by dynamic programming in double precision."""
+"""The best segmentation and the k best, by dynamic programming in double precision.
+
+A segmentation is chosen from its end backwards: the label of a segment, then its duration. The way back finds each
+predecessor again in O(k + c).
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from strukt.kernels.chain.cpu_log import enter_max
+from strukt.kernels.cpu_candidates import drop_first, offer_others
 from strukt.kernels.jit import kernel, scratch
 from strukt.kernels.semi_markov.cpu_log import Array
 
@@ -14,8 +19,8 @@ def viterbi(
     segments: Array, transition: Array, lengths: Array, labels: Array, score: Array, start: int, step: int
 ) -> None:
     """The labels at the starts of the best segments, and their score."""
-    batch, n, _, c = segments.shape
-    entered, ended = scratch(n + 1, c), scratch(n + 1, c)
+    batch, n, k, c = segments.shape
+    entered, ended, room = scratch(n + 1, c), scratch(n + 1, c), scratch(1, max(k, c))[0]
     for b in range(start, batch, step):
         length = lengths[b]
         if length == 0:
@@ -24,7 +29,7 @@ def viterbi(
         _fill(segments[b], pairs, length, entered, ended)
         score[b] = ended[length].max()
         if score[b] > -np.inf:
-            _trace(segments[b], pairs, length, entered, ended, labels[b])
+            _complete(segments[b], pairs, entered, ended, room, labels[b, :length], length)
 
 
 @kernel
@@ -45,31 +50,112 @@ def _fill(segments: Array, transition: Array, length: int, entered: Array, ended
 
 
 @kernel
-def _trace(
-    segments: Array, transition: Array, length: int, entered: Array, ended: Array, labels: Array
-) -> None:
-    """Walk back from the end; the way back finds each predecessor again in O(k + c)."""
-    k = segments.shape[1]
-    end, label = length, int(np.argmax(ended[length]))
-    while end > 0:
-        start, top = end - 1, -np.inf
-        for d in range(min(k, end)):
-            found = entered[end - 1 - d, label] + segments[end - 1 - d, d, label]
-            if found > top:
-                start, top = end - 1 - d, found
-        labels[start] = label
-        if start > 0:
-            label = _best_before(ended[start], transition, label)
-        end = start
+def _by_label(transition: Array, ended: Array, labels: Array, end: int, room: Array) -> Array:
+    """The best score with each label of a segment that ends at ``end``, given what follows it."""
+    ways, last = room[: ended.shape[1]], transition.shape[0] - 1
+    for i in range(ways.shape[0]):
+        ways[i] = ended[end, i]
+        if end < labels.shape[0]:
+            ways[i] += transition[min(i, last), min(labels[end], last)]
+    return ways
 
 
 @kernel
-def _best_before(ended: Array, transition: Array, following: int) -> int:
-    """The best label of the segment before one of a given label."""
-    last = transition.shape[0] - 1
-    label, top = 0, -np.inf
-    for i in range(ended.shape[0]):
-        found = ended[i] + transition[min(i, last), min(following, last)]
-        if found > top:
-            label, top = i, found
-    return label
+def _by_duration(segments: Array, entered: Array, end: int, label: int, room: Array) -> Array:
+    """The best score with each duration of a segment of a label that ends at ``end``."""
+    ways = room[: min(segments.shape[1], end)]
+    for d in range(ways.shape[0]):
+        ways[d] = entered[end - 1 - d, label] + segments[end - 1 - d, d, label]
+    return ways
+
+
+@kernel
+def _complete(
+    segments: Array, transition: Array, entered: Array, ended: Array, room: Array, labels: Array, end: int
+) -> None:
+    """Fill in the best segments up to ``end``, given the labels from there on."""
+    while end > 0:
+        label = np.argmax(_by_label(transition, ended, labels, end, room))
+        end -= 1 + np.argmax(_by_duration(segments, entered, end, label, room))
+        labels[end] = label
+
+
+@kernel
+def kbest(
+    segments: Array, transition: Array, lengths: Array, labels: Array, scores: Array, start: int, step: int
+) -> None:
+    """The labels at the starts of the k best segmentations ``(batch, k, n)``, and their scores ``(batch, k)``."""
+    batch, n, durations, c = segments.shape
+    entered, ended, room = scratch(n + 1, c), scratch(n + 1, c), scratch(1, max(durations, c))[0]
+    for b in range(start, batch, step):
+        length = lengths[b]
+        if length == 0:
+            continue
+        pairs = transition[b * transition.shape[0] // batch].astype(np.float64)
+        _fill(segments[b], pairs, length, entered, ended)
+        scores[b, 0] = ended[length].max()
+        if scores[b, 0] > -np.inf:
+            _list(segments[b], pairs, entered, ended, room, labels[b, :, :length], scores[b])
+
+
+@kernel
+def _list(
+    segments: Array, transition: Array, entered: Array, ended: Array, room: Array, labels: Array, scores: Array
+) -> None:
+    """The best segmentations in order, each a deviation from one before it.
+
+    The place of the choice of a label is twice the end of its segment, that of its duration one less.
+    """
+    k, length = labels.shape
+    values, entries = np.empty(k), np.empty((k, 3), np.int64)
+    count, place = 0, 2 * length + 1
+    _complete(segments, transition, entered, ended, room, labels[0], length)
+    for rank in range(1, k):
+        left = k - rank
+        count = _offer_deviations(
+            segments, transition, entered, ended, room, labels[rank - 1], scores[rank - 1], rank - 1, place,
+            values[:left], entries[:left], min(count, left),
+        )  # fmt: skip
+        if count == 0:
+            return
+        scores[rank] = values[0]
+        parent, place, choice = entries[0]
+        count = drop_first(values, entries, count)
+        end = (place + 1) // 2
+        labels[rank, end:] = labels[parent, end:]
+        if place % 2 == 0:
+            label = choice
+            end -= 1 + np.argmax(_by_duration(segments, entered, end, label, room))
+        else:
+            label = labels[parent, _start_before(labels[parent], end)]
+            end -= 1 + choice
+        labels[rank, end] = label
+        _complete(segments, transition, entered, ended, room, labels[rank], end)
+
+
+@kernel
+def _start_before(labels: Array, end: int) -> int:
+    """The start of the segment that ends at ``end``."""
+    start = end - 1
+    while labels[start] < 0:
+        start -= 1
+    return start
+
+
+@kernel
+def _offer_deviations(
+    segments: Array, transition: Array, entered: Array, ended: Array, room: Array, labels: Array, score: float,
+    rank: int, place: int, values: Array, entries: Array, count: int,
+) -> int:  # fmt: skip
+    """Offer every other label and duration at the places before ``place``; gives the new count of candidates."""
+    end = labels.shape[0]
+    while end > 0:
+        start = _start_before(labels, end)
+        if 2 * end < place:
+            ways = _by_label(transition, ended, labels, end, room)
+            count = offer_others(values, entries, count, ways, labels[start], score, rank, 2 * end)
+        if 2 * end - 1 < place:
+            ways = _by_duration(segments, entered, end, labels[start], room)
+            count = offer_others(values, entries, count, ways, end - 1 - start, score, rank, 2 * end - 1)
+        end = start
+    return count

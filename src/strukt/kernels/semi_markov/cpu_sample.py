@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.chain.cpu_log import categorical
-from strukt.kernels.jit import kernel
+from strukt.kernels.chain.cpu_log import rebase
+from strukt.kernels.cpu_draws import accumulate, find
+from strukt.kernels.jit import exp, kernel, scratch
 from strukt.kernels.semi_markov.cpu_log import Array
 from strukt.kernels.semi_markov.cpu_probability import EMPTY, LOG, pages
 
@@ -16,16 +17,22 @@ def draw(
     start: int, step: int,
 ) -> None:  # fmt: skip
     """Samples, given what may end and start at each position."""
-    batch, _, _, c = segments.shape
+    batch, _, k, c = segments.shape
+    by_label, by_duration = scratch(c + 1, c), scratch(c, k)
+    ends, following = np.empty(labels.shape[1], np.int64), np.empty(labels.shape[1], np.int64)
     for b in range(start, batch, step):
         n = lengths[b]
         entered, ended, scales = pages(chart[b], n, c)
         if n == 0 or ended[0, 0] == EMPTY:
             continue
         _make_absolute(ended[0, 0] == LOG, entered, ended, scales)
+        ends[:], following[:] = n, c
         pairs = transition[b * transition.shape[0] // batch]
-        for sample in range(uniform.shape[1]):
-            _draw_one(segments[b], pairs, entered, ended, uniform[b, sample], labels[b, sample])
+        for end in range(n, 0, -1):
+            _draw_ending(
+                segments[b], pairs, entered, ended, end, uniform[b, end - 1], by_label, by_duration, ends,
+                following, labels[b],
+            )  # fmt: skip
 
 
 @kernel
@@ -40,22 +47,54 @@ def _make_absolute(in_log_space: bool, entered: Array, ended: Array, scales: Arr
 
 
 @kernel
-def _draw_one(
-    segments: Array, transition: Array, entered: Array, ended: Array, uniform: Array, labels: Array
-) -> None:
-    k, c = segments.shape[1:]
-    last = transition.shape[0] - 1
-    by_label, by_duration = np.empty(c), np.empty(k)
-    end, drawn, following = entered.shape[0] - 1, 0, -1
-    while end > 0:
-        for i in range(c):
-            onward = transition[min(i, last), min(following, last)] if following >= 0 else 0.0
-            by_label[i] = ended[end, i] + onward
-        label = categorical(by_label, uniform[drawn, 0])
-        durations = min(k, end)
-        for d in range(durations):
-            by_duration[d] = entered[end - 1 - d, label] + segments[end - 1 - d, d, label]
-        end -= 1 + categorical(by_duration[:durations], uniform[drawn, 1])
-        labels[end] = label
-        following = label
-        drawn += 1
+def _draw_ending(
+    segments: Array, transition: Array, entered: Array, ended: Array, end: int, uniform: Array, by_label: Array,
+    by_duration: Array, ends: Array, following: Array, labels: Array,
+) -> None:  # fmt: skip
+    """A segment of all samples that are drawn down to ``end``; ``ends`` and ``following`` get its start and label.
+
+    They share the tables of labels, one for each label that follows and one for none, and those of durations.
+    """
+    c = ended.shape[1]
+    labels_made, durations_made = np.zeros(c + 1, np.bool_), np.zeros(c, np.bool_)
+    for q in range(ends.shape[0]):
+        if ends[q] == end:
+            onward = following[q]
+            if not labels_made[onward]:
+                labels_made[onward] = True
+                _weigh_labels(ended[end], transition, onward, by_label[onward])
+            label = find(by_label[onward], uniform[0, q])
+            if not durations_made[label]:
+                durations_made[label] = True
+                _weigh_durations(segments, entered, end, label, by_duration[label])
+            ends[q], following[q] = end - 1 - find(by_duration[label], uniform[1, q]), label
+            labels[q, ends[q]] = label
+
+
+@kernel
+def _weigh_labels(ended: Array, transition: Array, following: int, table: Array) -> None:
+    """The table of the label of a segment, given that of the next."""
+    c, last = table.shape[0], transition.shape[0] - 1
+    for i in range(c):
+        table[i] = ended[i]
+        if following < c:
+            table[i] += transition[min(i, last), min(following, last)]
+    _tabulate(table)
+
+
+@kernel
+def _weigh_durations(segments: Array, entered: Array, end: int, label: int, table: Array) -> None:
+    """The table of the duration of a segment of a label."""
+    table[:] = -np.inf
+    for d in range(min(table.shape[0], end)):
+        table[d] = entered[end - 1 - d, label] + segments[end - 1 - d, d, label]
+    _tabulate(table)
+
+
+@kernel
+def _tabulate(logs: Array) -> None:
+    """Turn log-weights into a table."""
+    rebase(logs)
+    for i in range(logs.shape[0]):
+        logs[i] = exp(logs[i])
+    accumulate(logs)
