@@ -11,6 +11,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
@@ -143,6 +144,22 @@ def test_the_thread_count_follows_torch():
             assert jit.thread_count(batch=100, work=10) == 1
     finally:
         torch.set_num_threads(before)
+
+
+@jit.kernel
+def _own_exponentials(x, out):
+    for i in range(len(x)):
+        out[i] = jit.own_exp(x[i])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "lowest", "tolerance"), [("float32", -86.9, 2.4e-7), ("float64", -700.0, 1e-15)]
+)
+def test_own_exp_is_the_exponential_in_its_own_precision(dtype, lowest, tolerance):
+    x = np.append(np.linspace(lowest, 5.0, 10_001), [0.0, -np.inf]).astype(dtype)
+    found = np.empty_like(x)
+    _own_exponentials(x, found)
+    np.testing.assert_allclose(found, np.exp(x.astype(np.float64)), rtol=tolerance, atol=0)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

