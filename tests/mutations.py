@@ -33,6 +33,14 @@ def chain_kernel(right: str, wrong: str, file: str, count: int = 1) -> Mutation:
     return Mutation(f"kernels/chain/{file}.py", right, wrong, CHAIN, count=count)
 
 
+def candidates(right: str, wrong: str) -> Mutation:
+    return Mutation("kernels/cpu_candidates.py", right, wrong, CHAIN)
+
+
+def draws(right: str, wrong: str) -> Mutation:
+    return Mutation("kernels/cpu_draws.py", right, wrong, CHAIN)
+
+
 def eisner_kernel(right: str, wrong: str, file: str = "eisner/cpu") -> Mutation:
     return Mutation(f"kernels/{file}.py", right, wrong, PLANAR)
 
@@ -121,12 +129,30 @@ MUTATIONS = [
     chain_kernel("alpha = weights[b] * chart[b, t, i]", "alpha = chart[b, t, i]", "cpu_backward"),
     chain_kernel("scores[j] -= top", "scores[j] += top", "cpu_log"),
     chain_kernel("total += shift", "total = shift", "cpu_log"),
-    chain_kernel("entered[i] != top", "entered[i] == top", "cpu_log"),
+    chain_kernel("entered[i] != top", "entered[i] == top", "cpu_best"),
     chain_kernel("range(lengths[b] - 2, -1, -1)", "range(lengths[b] - 2, 0, -1)", "cpu_log"),
     chain_kernel("alpha = chart[b, t, i] - log_mass", "alpha = chart[b, t, i]", "cpu_log"),
-    chain_kernel("scores[s, i, following]", "scores[s, following, i]", "cpu_log"),
-    chain_kernel("s, i, tags[b, k, t + 1]]", "s, tags[b, k, t + 1], i]", "cpu_log"),
-    chain_kernel("remaining -= weight", "remaining -= 0.0", "cpu_log"),
+    chain_kernel(
+        "best[t, i] + transition[s, i, following]", "best[t, i] + transition[s, following, i]", "cpu_best"
+    ),
+    chain_kernel("ways[i] += transition[s, i, following]", "ways[i] += 0.0", "cpu_best"),
+    chain_kernel("tags[parent, place + 1 :]", "tags[rank - 1, place + 1 :]", "cpu_best"),
+    chain_kernel("for t in range(place):", "for t in range(tags.shape[0]):", "cpu_best"),
+    chain_kernel("tags[rank, : place + 1]", "tags[rank, :place]", "cpu_best"),
+    candidates("scores[i - 1] < score", "scores[i - 1] > score"),
+    candidates("i = min(count, room - 1)", "i = min(count, room) - 1"),
+    candidates("ways[choice] - ways[chosen]", "ways[choice]"),
+    candidates("if choice != chosen and", "if"),
+    candidates("found > scores[last]", "found < scores[last]"),
+    candidates("for i in range(1, count):", "for i in range(1, count - 1):"),
+    draws("weights[i] += weights[i - 1]", "weights[i] += 0.0"),
+    draws("weights[i] / whole", "weights[i]"),
+    draws("            first += half", "            first += half - 1"),
+    draws("int(cumulative[i] <= uniform)", "int(cumulative[i] < uniform)"),
+    chain_kernel("pairs[:, following]", "pairs[following]", "cpu_sample"),
+    chain_kernel("table[i] *= alpha[i]", "table[i] *= 1.0", "cpu_sample"),
+    chain_kernel("(alpha[i] if in_log_space else 0.0)", "0.0", "cpu_sample"),
+    chain_kernel("made[:] = False", "pass", "cpu_sample"),
     eisner_kernel("left, j, i, j, 1)\n            open_", "left, j, i, j, 0)\n            open_"),
     eisner_kernel(
         "open_[j, i] = weigh(semiring, joined, weights[i, j",
@@ -215,12 +241,16 @@ MUTATIONS = [
     ),
     semi_markov_kernel("ended[end].max() + transition[0, 0]", "ended[end].max()", "cpu_best"),
     semi_markov_kernel(
-        "found = ended[i] + transition[min(i, last), min(following, last)]",
-        "found = ended[i] + transition[min(following, last), min(i, last)]",
+        "transition[min(i, last), min(labels[end], last)]",
+        "transition[min(labels[end], last), min(i, last)]",
         "cpu_best",
     ),
+    semi_markov_kernel("if 2 * end < place:", "if True:", "cpu_best"),
+    semi_markov_kernel("if 2 * end - 1 < place:", "if 2 * end < place:", "cpu_best"),
+    semi_markov_kernel("labels[start] < 0", "False", "cpu_best"),
     semi_markov_kernel("entered[t, j] += scales[t]", "entered[t, j] += 0.0", "cpu_sample"),
-    semi_markov_kernel("following = label", "following = -1", "cpu_sample"),
+    semi_markov_kernel("onward = following[q]", "onward = c", "cpu_sample"),
+    semi_markov_kernel("min(table.shape[0], end)", "1", "cpu_sample"),
     semi_markov_kernel("matrices *= np.exp(tops - whole)[:, None, None]", "pass", "cpu"),
     distribution("segmentation", "(known & (event >= 0)).cumsum(-1)", "known.cumsum(-1)", SEGMENTS),
     distribution("segmentation", "before = last.cumsum(-1) - last", "before = last.cumsum(-1)", SEGMENTS),
@@ -231,7 +261,6 @@ MUTATIONS = [
     Mutation(
         "kernels/extended.py", "return mantissa * factor, rank + change", "return mantissa, rank", FRAMES
     ),
-    Mutation("kernels/extended.py", "remaining -= parts[index]", "remaining -= 0.0", FRAMES),
     Mutation("kernels/extended.py", "rank if log > -np.inf else -np.inf", "rank", FRAMES),
     reference("alignment/reference", "outside[:1, :1, INSERT:] = True", "pass", GRID),
     reference("alignment/reference", "transition[..., MIRRORED, :][..., MIRRORED]", "transition", GRID),
@@ -245,10 +274,13 @@ MUTATIONS = [
     alignment_kernel("pairs[a, move] += weight * expected", "pairs[a, move] += expected", "cpu_backward"),
     alignment_kernel("0.0 if d == n + m - 2 else -np.inf", "0.0", "cpu_backward"),
     alignment_kernel("entered[move, j] * mantissa,", "entered[move, j],", "cpu_backward"),
-    alignment_kernel(
-        "down, right = int(move != INSERT), int(move != DELETE)", "down, right = 1, 1", "cpu_path", 2
-    ),
-    alignment_kernel("numbers[:, :, move], draw", "equal, draw", "cpu_path"),
+    alignment_kernel("i - int(move != INSERT)", "i - 1", "cpu_best"),
+    alignment_kernel("values[a] + transition[a, move]", "values[a]", "cpu_best"),
+    alignment_kernel("if i + j < place:", "if True:", "cpu_best"),
+    alignment_kernel("place = 0, n + m - 1", "place = 0, n + m - 2", "cpu_best"),
+    alignment_kernel("copy[i, j] = path[i, j]", "pass", "cpu_best"),
+    alignment_kernel("numbers[:, :, onward]", "equal", "cpu_sample"),
+    alignment_kernel("table[a] = at_rank(table[a], ranks[a], top)", "pass", "cpu_sample"),
     alignment_kernel(".view(groups, batch // max(groups, 1), 3, 3)", ".view(-1, groups, 3, 3).mT", "cpu"),
     reference("ctc/reference", "& (place > 1)", "| (place > 1)", FRAMES),
     reference(
@@ -262,9 +294,12 @@ MUTATIONS = [
     ctc_kernel("_retreat(entered, skips[1:], ahead)", "_retreat(entered, skips[:-1], ahead)"),
     ctc_kernel("out[states[0]] += weight *", "out[states[0]] +="),
     ctc_kernel("shares[0].sum()", "shares[0, 0]"),
-    ctc_kernel("2 if skip > max(stay, step) else", "2 if skip > stay else", "cpu_path"),
-    ctc_kernel("return way - 1, k - 1", "return 1, k - 1", "cpu_path"),
-    ctc_kernel("(1, k - 1 if _may_skip(states, k) else 0)", "(1, k - 1)", "cpu_path"),
+    ctc_kernel("and states[s] != states[s - 2]", "", "cpu_best"),
+    ctc_kernel("before[s - 2] + skips[s]", "-np.inf", "cpu_best"),
+    ctc_kernel("for t in range(place):", "for t in range(len(values)):", "cpu_best"),
+    ctc_kernel("paths[rank, place + 1] - way", "paths[parent, place] - way", "cpu_best"),
+    ctc_kernel("(1, k - 1 if may_skip(states, s) else 0)", "(1, k - 1)", "cpu_sample"),
+    ctc_kernel("_weigh_ways(chart[b, t], states", "_weigh_ways(chart[b, t - 1], states", "cpu_sample"),
     distribution("ctc", "(count <= target_lengths.unsqueeze(-1)) & ", "", FRAMES),
     distribution("ctc", "& (event != before)", "", FRAMES),
     distribution("alignment", "(visited & ~last)", "visited", GRID),

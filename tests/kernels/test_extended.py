@@ -69,8 +69,3 @@ def test_thousands_of_products_do_not_underflow():
     for _ in range(5000):
         mantissa, rank = extended.settled(mantissa * factor, rank + factor_rank)
     assert math.isclose(extended.to_log(mantissa, rank), -175000.0, rel_tol=1e-14)
-
-
-@pytest.mark.parametrize(("uniform", "index"), [(0.0, 1), (0.2, 1), (0.3, 3), (0.99, 3), (1.0, 3)])
-def test_parts_of_weight_zero_are_never_drawn(uniform, index):
-    assert extended.drawn(np.array([0.0, 1.0, 0.0, 3.0, 0.0]), uniform) == index

@@ -26,8 +26,9 @@ class LinearChain(PositionalStructure):
         lengths: ``batch``; all n if None.
         validate_args: Whether to check values as well as shapes.
 
-    Events are tags ``batch + (n,)``. All operators take O(n c^2) time an item (`topk` k^2 times that,
-    `sample` O(n c) more a sample); `log_partition` keeps O(n c) memory for its gradient.
+    Events are tags ``batch + (n,)``. All operators take O(n c^2) time an item; `topk` looks at O(k n c)
+    candidates more (the reference takes k^2 times that), `sample` takes O(n c) more a sample. `log_partition`
+    keeps O(n c) memory for its gradient.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

@@ -31,7 +31,8 @@ class CTC(PositionalStructure):
     Events are labels of frames ``batch + (n,)``, blanks included: the mode is the forced alignment. A target that
     does not fit into the frames has no labelling. With logits from ``log_softmax`` the log-partition is the
     log-probability of the target, the negated ``torch.nn.functional.ctc_loss``. All operators take O(n (m + c))
-    time an item (`topk` k^2 times that, `sample` O(n) more a sample).
+    time an item; `topk` looks at O(k n) candidates more (the reference takes k^2 times that), `sample` takes O(n)
+    more a sample.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

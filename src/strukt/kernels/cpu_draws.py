@@ -41,6 +41,12 @@ def find(cumulative: Array, uniform: float) -> int:
 
 
 @kernel
+def find_of_three(cumulative: Array, uniform: float) -> int:
+    """The same for a table of three entries."""
+    return int(cumulative[0] <= uniform) + int(cumulative[1] <= uniform)
+
+
+@kernel
 def _count(cumulative: Array, uniform: float) -> int:
     """How many entries do not exceed a number."""
     count = 0

@@ -59,16 +59,3 @@ def share(mantissa: float, rank: float, total: float, total_rank: float) -> floa
     above = rank - total_rank
     factor = 1.0 if above == 0.0 else (DOWN if above == -1.0 else (UP if above == 1.0 else 0.0))
     return mantissa / total * factor
-
-
-@kernel
-def drawn(parts: Array, uniform: float) -> int:
-    """The index of a part, drawn in proportion to it; never one that is zero."""
-    remaining, chosen = uniform * parts.sum(), 0
-    for index in range(parts.shape[0]):
-        if parts[index] > 0.0:
-            chosen = index
-            if remaining < parts[index]:
-                break
-            remaining -= parts[index]
-    return chosen

@@ -1,6 +1,7 @@
 """The best path through the grid and the k best, by a forward pass over scores.
 
-A path is chosen from the last cell to the first by the move into each of its cells, which says what cell is before.
+A path is chosen from the last cell to the first by the move into each of its cells, which says what cell comes
+before.
 """
 
 from __future__ import annotations
@@ -73,8 +74,8 @@ def best(
 
 @kernel
 def kbest(
-    moves: Array, transition: Array, lengths: Array, target_lengths: Array, paths: Array, scores: Array, start: int,
-    step: int,
+    moves: Array, transition: Array, lengths: Array, target_lengths: Array, paths: Array, scores: Array,
+    start: int, step: int,
 ) -> None:  # fmt: skip
     """The moves of the k best paths of each item ``(batch, k, n, m)`` and their scores ``(batch, k)``."""
     batch = moves.shape[0]

@@ -6,7 +6,7 @@ import numpy as np
 
 from strukt.kernels.alignment.cpu_best import cell_before
 from strukt.kernels.alignment.cpu_forward import Array, diagonal, load_transition, rows_on, total
-from strukt.kernels.cpu_draws import accumulate
+from strukt.kernels.cpu_draws import accumulate, find_of_three
 from strukt.kernels.extended import at_rank, settled
 from strukt.kernels.jit import kernel
 
@@ -29,7 +29,7 @@ def sample(
         _weigh(chart[b], n, m, n - 1, m - 1, equal, last)
         for q in range(uniform.shape[1]):
             i, j = n - 1, m - 1
-            move = _find(last, uniform[b, q, 0])
+            move = find_of_three(last, uniform[b, q, 0])
             paths[b, q, i, j] = move
             while i + j > 0:
                 draw, onward = uniform[b, q, i + j], move
@@ -37,13 +37,8 @@ def sample(
                 if not made[i, j, onward]:
                     made[i, j, onward] = True
                     _weigh(chart[b], n, m, i, j, numbers[:, :, onward], tables[i, j, onward])
-                move = _find(tables[i, j, onward], draw)
+                move = find_of_three(tables[i, j, onward], draw)
                 paths[b, q, i, j] = move
-
-
-@kernel
-def _find(table: Array, uniform: float) -> int:
-    return int(table[0] <= uniform) + int(table[1] <= uniform)
 
 
 @kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.cpu_draws import accumulate
+from strukt.kernels.cpu_draws import accumulate, find_of_three
 from strukt.kernels.ctc.cpu_best import Array, may_skip
 from strukt.kernels.extended import at_rank
 from strukt.kernels.jit import kernel, scratch
@@ -33,7 +33,7 @@ def sample(
                 if not made[s]:
                     made[s] = True
                     _weigh_ways(chart[b, t], states[b], s, tables[s])
-                s -= int(tables[s, 0] <= draw) + int(tables[s, 1] <= draw)
+                s -= find_of_three(tables[s], draw)
                 labels[b, q, t - 1] = states[b, s]
                 reached[q] = s
 

@@ -100,7 +100,13 @@ def kbest(
 
 @kernel
 def _list(
-    segments: Array, transition: Array, entered: Array, ended: Array, room: Array, labels: Array, scores: Array
+    segments: Array,
+    transition: Array,
+    entered: Array,
+    ended: Array,
+    room: Array,
+    labels: Array,
+    scores: Array,
 ) -> None:
     """The best segmentations in order, each a deviation from one before it.
 
