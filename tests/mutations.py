@@ -227,9 +227,7 @@ MUTATIONS = [
     pcfg_kernel("weights[left] = rules[left, right] *", "weights[left] =", "pcfg/cpu_sample"),
     pcfg_kernel("rule_tops[g] + top + np.log(peak)", "rule_tops[g] + np.log(peak)", "pcfg/cpu_inside"),
     pcfg_kernel("left += room.before[i,", "left += room.before[last,", "pcfg/cpu_inside"),
-    pcfg_kernel(
-        "chart[i, width, label] /= peak", "pass", "pcfg/cpu_inside"
-    ),
+    pcfg_kernel("chart[i, width, label] /= peak", "pass", "pcfg/cpu_inside"),
     pcfg_kernel("found *= grammar.rules", "pass", "pcfg/cpu"),
     reference("pcfg/reference", "narrower[..., 1:, None, :]", "narrower[..., :count, None, :]", GRAMMAR),
     distribution("grammar", "& (self.lengths != 1)", "", GRAMMAR),
