@@ -27,6 +27,7 @@ CHAIN, PLANAR, FREE, SPANS = "LinearChain", "ProjectiveTree", "NonProjectiveTree
 SEGMENTS = "SemiMarkov"
 BINARY, MATCHING, SPANNING = "BinaryCRF", "Matching", "SpanningTree"
 GRID, FRAMES = "MonotoneAlignment", "CTC"
+GRAMMAR, SUBSETS = "PCFG", "KSubset"
 
 
 def chain_kernel(right: str, wrong: str, file: str, count: int = 1) -> Mutation:
@@ -49,8 +50,16 @@ def matrix_tree_kernel(right: str, wrong: str, file: str = "cpu") -> Mutation:
     return Mutation(f"kernels/matrix_tree/{file}.py", right, wrong, FREE)
 
 
-def inside_kernel(right: str, wrong: str) -> Mutation:
-    return Mutation("kernels/inside/cpu.py", right, wrong, SPANS)
+def inside_kernel(right: str, wrong: str, file: str = "inside/cpu") -> Mutation:
+    return Mutation(f"kernels/{file}.py", right, wrong, SPANS)
+
+
+def subset_kernel(right: str, wrong: str, file: str = "cpu_kbest") -> Mutation:
+    return Mutation(f"kernels/subset/{file}.py", right, wrong, SUBSETS)
+
+
+def pcfg_kernel(right: str, wrong: str, file: str) -> Mutation:
+    return Mutation(f"kernels/{file}.py", right, wrong, GRAMMAR)
 
 
 def semi_markov_kernel(right: str, wrong: str, file: str) -> Mutation:
@@ -164,15 +173,22 @@ MUTATIONS = [
     eisner_kernel("return top + np.log(mass)", "return top", "eisner/cpu_weights"),
     eisner_kernel("rate = mass / total", "rate = mass", "cpu_semiring"),
     eisner_kernel(
-        "total += exp(left[i, k] + right[j, k + shift] - top)",
-        "total += exp(left[i, k] - top)",
+        "total += exp(left[i, k] + right[j, k + shift] - top)\n    return",
+        "total += exp(left[i, k] - top)\n    return",
         "cpu_semiring",
     ),
-    eisner_kernel("right[j, k + shift] == total", "right[j, k + shift] <= total", "cpu_semiring"),
-    eisner_kernel("remaining -= share", "remaining -= 0.0", "cpu_semiring"),
+    eisner_kernel("right[j, k + shift] > top", "right[j, k + shift] >= -np.inf", "cpu_semiring"),
+    eisner_kernel("remaining -= share", "remaining -= 0.0", "cpu_draw"),
+    eisner_kernel("remaining *= total", "remaining *= 1.0", "cpu_draw"),
     eisner_kernel("below = left[last, 0]", "below = left[last, last]", "eisner/cpu_tree"),
-    eisner_kernel("heads[word] = head + 1", "heads[word] = head", "eisner/cpu_tree"),
-    eisner_kernel("end = first", "end = 0", "eisner/cpu_tree"),
+    eisner_kernel("heads[word] = head + 1", "heads[word] = head", "eisner/cpu_sample"),
+    eisner_kernel("end = first", "end = 0", "eisner/cpu_sample"),
+    eisner_kernel("RIGHT, child, last)", "RIGHT, first, last)", "eisner/cpu_tree"),
+    eisner_kernel("place += 2", "place += 1", "eisner/cpu_kbest"),
+    eisner_kernel("low, high, 1)\n", "low, high, 0)\n", "eisner/cpu_kbest"),
+    eisner_kernel(
+        "rank, given, scores[rank], heads", "rank, given - 1, scores[rank], heads", "eisner/cpu_kbest"
+    ),
     matrix_tree_kernel(
         "for j in range(1, k + 1):\n            pivot", "for j in range(1, k):\n            pivot"
     ),
@@ -202,14 +218,47 @@ MUTATIONS = [
     matrix_tree_kernel("range(count - 1, size - 1, -1)", "range(size, count)", "arborescence"),
     reference("inside/reference", "values = semiring.sum(values, -1)", "values = values[..., 0]", SPANS),
     reference("inside/reference", "part : part + count] for", ": count] for", SPANS),
-    inside_kernel("top + np.log(total)", "top"),
-    inside_kernel("(2 * n - 1) * shift", "2 * n * shift"),
-    inside_kernel("logs[j, i] = without", "logs[j, i] = value"),
+    inside_kernel("top + np.log(total)", "top", "inside/cpu_chart"),
+    inside_kernel("(2 * n - 1) * shift", "2 * n * shift", "inside/cpu_chart"),
+    inside_kernel("logs[j, i] = without", "logs[j, i] = value", "inside/cpu_chart"),
     inside_kernel("weights[b] * (mass[i, j] + mass[j, i])", "mass[i, j] + mass[j, i]"),
-    inside_kernel("if spans[b, i, j, label] == log", "if spans[b, i, j, label] <= log"),
-    inside_kernel("remaining -= share", "remaining -= 0.0"),
     inside_kernel("range(size - 1, 1, -1)", "range(size - 1, 2, -1)"),
-    inside_kernel("stack[depth + 1, 0], stack[depth + 1, 1] = split, j", "stack[depth + 1] = split, j - 1"),
+    inside_kernel("stack[depth + 1, 1] = split, j", "stack[depth + 1, 1] = split, j - 1", "inside/cpu_kbest"),
+    inside_kernel("logs[i, j] += top", "logs[i, j] = top + 1.0", "inside/cpu_kbest"),
+    inside_kernel(
+        "rank, given, scores[rank], labels", "rank, given - 1, scores[rank], labels", "inside/cpu_kbest"
+    ),
+    inside_kernel(
+        "stack[depth + 1, 1] = split, j", "stack[depth + 1, 1] = split, j - 1", "inside/cpu_sample"
+    ),
+    inside_kernel("n + feature * alternatives,", "feature * alternatives,", "inside/cpu_sample"),
+    inside_kernel("i * (n + 1) + j)", "i + j)", "inside/cpu_sample"),
+    inside_kernel("number * sums[first + count - 1]", "number", "cpu_draw"),
+    inside_kernel("scores[wanted - 1]", "scores[0]", "cpu_search"),
+    inside_kernel("- 1 - rank]", "- 2 - rank]", "cpu_search"),
+    inside_kernel("search.choices[rank] = search.choices[search.entries[0, 0]]", "pass", "cpu_search"),
+    inside_kernel("score + (np.float64(values[k]) - values[best])", "score - values[best]", "cpu_search"),
+    subset_kernel("rows[0, 1] = 0.0", "rows[0, 0] = 0.0"),
+    subset_kernel("rows[t - 1, size] + scores", "rows[t - 1, size + 1] + scores"),
+    subset_kernel("size -= event[t - 1]", "size -= 1"),
+    subset_kernel("size = smallest +", "size ="),
+    pcfg_kernel("if choice != search.choices[rank, place]:", "if True:", "pcfg/cpu_kbest"),
+    pcfg_kernel("score - top_below)", "score)", "pcfg/cpu_kbest"),
+    pcfg_kernel("code // labels % labels", "code % labels", "pcfg/cpu_kbest"),
+    pcfg_kernel("column[c] + below[c] > top:", "column[c] > top:", "pcfg/cpu_best"),
+    pcfg_kernel("+ spans[b, i, i + width, label]", "", "pcfg/cpu_best"),
+    pcfg_kernel("range(2, width - 1)", "range(2, width - 2)", "pcfg/cpu_best"),
+    pcfg_kernel("total += shares[part] *", "total +=", "pcfg/cpu_sample"),
+    pcfg_kernel("weights[k] *= below[k - start]", "pass", "pcfg/cpu_sample"),
+    pcfg_kernel("weights[left] = rules[left, right] *", "weights[left] =", "pcfg/cpu_sample"),
+    pcfg_kernel("rule_tops[g] + top + np.log(peak)", "rule_tops[g] + np.log(peak)", "pcfg/cpu_inside"),
+    pcfg_kernel("left += room.before[i,", "left += room.before[last,", "pcfg/cpu_inside"),
+    pcfg_kernel("chart[i, width, label] /= peak", "pass", "pcfg/cpu_inside"),
+    pcfg_kernel("found *= grammar.rules", "pass", "pcfg/cpu"),
+    reference("pcfg/reference", "narrower[..., 1:, None, :]", "narrower[..., :count, None, :]", GRAMMAR),
+    distribution("grammar", "& (self.lengths != 1)", "", GRAMMAR),
+    distribution("grammar", "+ tops + emitted", "+ emitted", GRAMMAR),
+    distribution("grammar", "(parent * self._labels + left)", "(parent * self._labels + right)", GRAMMAR),
     reference("semi_markov/reference", "min(k, end)", "min(k, end - 1) or 1", SEGMENTS),
     reference("semi_markov/reference", "(lengths - 1).clamp(min=0)", "(lengths - 2).clamp(min=0)", SEGMENTS),
     reference(

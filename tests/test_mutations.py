@@ -12,6 +12,7 @@ from tests.mutations import (
     CHAIN,
     FRAMES,
     FREE,
+    GRAMMAR,
     GRID,
     MATCHING,
     MUTATIONS,
@@ -19,6 +20,7 @@ from tests.mutations import (
     SEGMENTS,
     SPANNING,
     SPANS,
+    SUBSETS,
     Mutation,
 )
 
@@ -62,6 +64,8 @@ FILES = (
     "kernels/test_kbest_backends",
     "kernels/test_candidates",
     "kernels/test_draws",
+    "kernels/test_pcfg_backends",
+    "distributions/test_grammar",
 )
 MODULES = {
     CHAIN: "test_chain_edges",
@@ -74,13 +78,19 @@ MODULES = {
     SPANNING: "test_spanning",
     GRID: "test_alignment",
     FRAMES: "test_ctc",
+    GRAMMAR: "test_grammar",
+    SUBSETS: "test_subset and not backends",
 }
 BACKENDS = {
     CHAIN: "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged) or test_candidates or "
     "(test_draws and (impossible or share)) or (more_than_there_are and chain)",
     PLANAR: "test_trees_of_any_length and 9-unchanged",
+    CHAIN: "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged)",
+    PLANAR: "(test_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and root and 5-unchanged)",
     FREE: "test_trees_of_any_length and 9-unchanged",
-    SPANS: "span_trees_of_any_length and 9-unchanged",
+    SPANS: "(span_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and spans and 5-unchanged)",
+    GRAMMAR: "test_pcfg_backends and (5-unchanged or only_items_that_need_it)",
+    SUBSETS: "k_best_of_any_size and subsets and unchanged",
     SEGMENTS: "test_semi_markov_backends and "
     "(33-unchanged or in_groups or lost or left_out or unlikely or passed_over or one_segment) or "
     "(more_than_there_are and segments)",

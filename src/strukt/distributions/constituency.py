@@ -27,7 +27,8 @@ class SpanTree(SpanStructure):
         validate_args: Whether to check values as well as shapes.
 
     Events are ``batch + (n + 1, n + 1)``: the label of each span of the tree (0 without labels), -1 elsewhere.
-    All operators take O(n^3 + n^2 c) time an item (`topk` k^2 times that, `sample` O(n^2 + n c) more a sample).
+    All operators take O(n^3 + n^2 c) time an item (`sample`, and `topk` on CPUs,
+    O(n^2 + n c) more a tree; `topk` k^2 times that in the reference).
 
     Raises:
         ValueError: If shapes, types or values do not fit.

@@ -90,8 +90,9 @@ class ProjectiveTree(_DependencyTree):
         single_root: Whether exactly one word hangs on the root, or any number from one on.
         validate_args: Whether to check values as well as shapes.
 
-    Events are heads ``batch + (n,)``. All operators take O(n^3) time an item (`topk` k^2 times that,
-    `sample` O(n^2) more a sample); `log_partition` keeps O(n^2) memory for its gradient.
+    Events are heads ``batch + (n,)``. All operators take O(n^3) time an item (`sample`, and `topk`
+    on CPUs, O(n^2) more a tree; `topk` k^2 times that in the reference); `log_partition` keeps O(n^2) memory
+    for its gradient.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
