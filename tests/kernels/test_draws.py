@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.kernels.test_backends import unchanged
-from tests.kernels.test_kbest_backends import KINDS
+from tests.kernels.test_kbest_sequences import KINDS
 
 from strukt.kernels import jit
 from strukt.kernels.cpu_draws import VECTORS, accumulate, find
