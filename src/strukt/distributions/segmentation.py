@@ -32,9 +32,9 @@ class SemiMarkov(StructuredDistribution):
 
     Events are ``batch + (n,)``: the label of each segment at its first position, -1 elsewhere. Segments cover
     the sequence without gaps, so that one ends where the next starts. All operators take O(n k c + n c^2) time an
-    item, without transitions O(n k c); for each structure `topk` looks at O(n (k + c)) candidates more (the reference
-    takes the square of their number times that), and `sample` takes O(n (k + c)) more. `log_partition` keeps O(n c)
-    memory for its gradient.
+    item, without transitions O(n k c). For each structure `topk` looks at O(n (k + c)) candidates more (the
+    reference takes the square of their number times that), and `sample` takes O(n (k + c)) more. `log_partition`
+    keeps O(n c) memory for its gradient.
 
     Raises:
         ValueError: If shapes, types or values do not fit.

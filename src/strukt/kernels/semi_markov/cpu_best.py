@@ -75,8 +75,8 @@ def _complete(
 ) -> None:
     """Fill in the best segments up to ``end``, given the labels from there on."""
     while end > 0:
-        label = np.argmax(_by_label(transition, ended, labels, end, room))
-        end -= 1 + np.argmax(_by_duration(segments, entered, end, label, room))
+        label = int(np.argmax(_by_label(transition, ended, labels, end, room)))
+        end -= 1 + int(np.argmax(_by_duration(segments, entered, end, label, room)))
         labels[end] = label
 
 
@@ -131,7 +131,7 @@ def _list(
         labels[rank, end:] = labels[parent, end:]
         if place % 2 == 0:
             label = choice
-            end -= 1 + np.argmax(_by_duration(segments, entered, end, label, room))
+            end -= 1 + int(np.argmax(_by_duration(segments, entered, end, label, room)))
         else:
             label = labels[parent, _start_before(labels[parent], end)]
             end -= 1 + choice
