@@ -39,7 +39,7 @@ def candidates(right: str, wrong: str) -> Mutation:
 
 
 def draws(right: str, wrong: str) -> Mutation:
-    return Mutation("kernels/cpu_draws.py", right, wrong, CHAIN)
+    return Mutation("kernels/cpu_draw.py", right, wrong, CHAIN)
 
 
 def eisner_kernel(right: str, wrong: str, file: str = "eisner/cpu") -> Mutation:
@@ -156,8 +156,8 @@ MUTATIONS = [
     candidates("for i in range(1, count):", "for i in range(1, count - 1):"),
     draws("weights[i] += weights[i - 1]", "weights[i] += 0.0"),
     draws("weights[i] / whole", "weights[i]"),
-    draws("            first += half", "            first += half - 1"),
-    draws("int(cumulative[i] <= uniform)", "int(cumulative[i] < uniform)"),
+    draws("low += half * int", "low += (half - 1) * int"),
+    draws("- 1] <= wanted", "- 1] < wanted"),
     chain_kernel("pairs[:, following]", "pairs[following]", "cpu_sample"),
     chain_kernel("table[i] *= alpha[i]", "table[i] *= 1.0", "cpu_sample"),
     chain_kernel("(alpha[i] if in_log_space else 0.0)", "0.0", "cpu_sample"),

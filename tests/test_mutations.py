@@ -61,9 +61,10 @@ FILES = (
     "distributions/test_ctc",
     "kernels/test_backends",
     "kernels/test_extended",
-    "kernels/test_kbest_backends",
+    "kernels/test_kbest_sequences",
+    "kernels/test_kbest_trees",
     "kernels/test_candidates",
-    "kernels/test_draws",
+    "kernels/test_draw",
     "kernels/test_pcfg_backends",
     "distributions/test_grammar",
 )
@@ -83,9 +84,7 @@ MODULES = {
 }
 BACKENDS = {
     CHAIN: "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged) or test_candidates or "
-    "(test_draws and (impossible or share)) or (more_than_there_are and chain)",
-    PLANAR: "test_trees_of_any_length and 9-unchanged",
-    CHAIN: "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged)",
+    "(test_draw and (impossible or share)) or (more_than_there_are and chain)",
     PLANAR: "(test_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and root and 5-unchanged)",
     FREE: "test_trees_of_any_length and 9-unchanged",
     SPANS: "(span_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and spans and 5-unchanged)",

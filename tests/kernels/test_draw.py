@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from strukt.distributions import PCFG, BitSpanTree, ProjectiveTree, SpanTree
 from strukt.kernels import cpu_draw, jit
@@ -43,6 +45,32 @@ def test_a_number_finds_the_weight_it_falls_on(count):
         chosen = cpu_draw.find(sums, 2, count, number)
         assert chosen == expected
         assert weights[chosen] > 0
+
+
+LAST = float(np.nextafter(1.0, 0.0))
+WEIGHTS = st.lists(st.just(0.0) | st.floats(1e-200, 1e200), min_size=1, max_size=100).filter(any)
+
+
+def table(weights: list[float]) -> np.ndarray:
+    numbers = np.array(weights)
+    cpu_draw.accumulate(numbers)
+    return numbers
+
+
+@given(WEIGHTS, st.just(0.0) | st.just(LAST) | st.floats(0, LAST))
+def test_no_impossible_index_is_found(weights, uniform):
+    assert weights[cpu_draw.find(table(weights), 0, len(weights), uniform)] > 0
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 9, 200])
+def test_every_index_has_its_share(size):
+    weights = np.arange(size) % 3 + (size == 1)
+    bounds = np.cumsum(weights) / weights.sum()
+    cumulative = table(weights.astype(float).tolist())
+    for uniform in np.linspace(0, LAST, 997):
+        index = cpu_draw.find(cumulative, 0, size, uniform)
+        assert uniform <= bounds[index] + 1e-12
+        assert index == 0 or uniform >= bounds[index - 1] - 1e-12
 
 
 def test_rows_are_found_again_and_not_more_kept_than_there_is_room_for():

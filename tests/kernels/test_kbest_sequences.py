@@ -154,3 +154,17 @@ def test_threads_do_not_change_the_k_best(on, four_threads, kind):
     again, same = kbest(on, "cpu", distribution, 5)
     assert torch.equal(events, again)
     assert torch.equal(scores, same)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_seed_of_torch_decides_samples(on, kind):
+    on("cpu")
+    distribution = kind(33, unchanged)
+    arguments = (*distribution._arguments(), 20)
+    torch.manual_seed(3)
+    first, _ = distribution.oracles.sample(*arguments)
+    second, _ = distribution.oracles.sample(*arguments)
+    torch.manual_seed(3)
+    again, _ = distribution.oracles.sample(*arguments)
+    assert torch.equal(first, again)
+    assert not torch.equal(first, second)

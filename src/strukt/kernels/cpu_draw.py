@@ -66,6 +66,22 @@ def row_of(kept: Kept, key: int) -> tuple[int, bool]:
 
 
 @kernel
+def accumulate(weights: Array) -> None:
+    """Replace weights by the probability of an index up to each, 1 from the last on that is possible."""
+    for i in range(1, weights.shape[0]):
+        weights[i] += weights[i - 1]
+    whole = weights[weights.shape[0] - 1]
+    for i in range(weights.shape[0]):
+        weights[i] = weights[i] / whole
+
+
+@kernel
+def find_of_three(cumulative: Array, number: float) -> int:
+    """What a random number draws from three weights that `accumulate` has replaced."""
+    return int(cumulative[0] <= number) + int(cumulative[1] <= number)
+
+
+@kernel
 def find(sums: Array, first: int, count: int, number: float) -> int:
     """Which of some weights, summed up from ``first`` on, a random number draws; never one of weight zero."""
     wanted, low = number * sums[first + count - 1], first

@@ -6,7 +6,7 @@ import numpy as np
 
 from strukt.kernels.alignment.cpu_best import cell_before
 from strukt.kernels.alignment.cpu_forward import Array, diagonal, load_transition, rows_on, total
-from strukt.kernels.cpu_draws import accumulate, find_of_three
+from strukt.kernels.cpu_draw import accumulate, find_of_three
 from strukt.kernels.extended import at_rank, settled
 from strukt.kernels.jit import kernel
 

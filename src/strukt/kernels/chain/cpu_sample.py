@@ -6,7 +6,7 @@ import numpy as np
 
 from strukt.kernels.chain.cpu_log import Array, rebase
 from strukt.kernels.chain.cpu_probability import LOG_SPACE
-from strukt.kernels.cpu_draws import accumulate, find
+from strukt.kernels.cpu_draw import accumulate, find
 from strukt.kernels.jit import exp, kernel, scratch
 
 
@@ -26,7 +26,7 @@ def draw(
         scores = transition[b * transition.shape[0] // batch]
         _weigh_last(chart[b, length - 1, :c], in_log_space, tables[0])
         for q in range(uniform.shape[1]):
-            tags[b, q, length - 1] = find(tables[0], uniform[b, q, length - 1])
+            tags[b, q, length - 1] = find(tables[0], 0, tables.shape[1], uniform[b, q, length - 1])
         for t in range(length - 2, -1, -1):
             made[:] = False
             pairs = scores[min(t, scores.shape[0] - 1)]
@@ -35,7 +35,7 @@ def draw(
                 if not made[following]:
                     made[following] = True
                     _weigh(chart[b, t, :c], in_log_space, pairs[:, following], tables[following])
-                tags[b, q, t] = find(tables[following], uniform[b, q, t])
+                tags[b, q, t] = find(tables[following], 0, tables.shape[1], uniform[b, q, t])
 
 
 @kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.cpu_draws import accumulate, find_of_three
+from strukt.kernels.cpu_draw import accumulate, find_of_three
 from strukt.kernels.ctc.cpu_best import Array, may_skip
 from strukt.kernels.extended import at_rank
 from strukt.kernels.jit import kernel, scratch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.chain.cpu_log import rebase
-from strukt.kernels.cpu_draws import accumulate, find
+from strukt.kernels.cpu_draw import accumulate, find
 from strukt.kernels.jit import exp, kernel, scratch
 from strukt.kernels.semi_markov.cpu_log import Array
 from strukt.kernels.semi_markov.cpu_probability import EMPTY, LOG, pages
@@ -63,11 +63,14 @@ def _draw_ending(
             if not labels_made[onward]:
                 labels_made[onward] = True
                 _weigh_labels(ended[end], transition, onward, by_label[onward])
-            label = find(by_label[onward], uniform[0, q])
+            label = find(by_label[onward], 0, by_label.shape[1], uniform[0, q])
             if not durations_made[label]:
                 durations_made[label] = True
                 _weigh_durations(segments, entered, end, label, by_duration[label])
-            ends[q], following[q] = end - 1 - find(by_duration[label], uniform[1, q]), label
+            ends[q], following[q] = (
+                end - 1 - find(by_duration[label], 0, by_duration.shape[1], uniform[1, q]),
+                label,
+            )
             labels[q, ends[q]] = label
 
 
