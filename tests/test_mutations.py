@@ -77,7 +77,7 @@ MODULES = {
 }
 BACKENDS = {
     CHAIN: "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged) or test_candidates or "
-    "(test_draws and (impossible or share)) or (more_than_there_are and chain)",
+    "(test_draws and (impossible or share or log_space)) or (more_than_there_are and chain)",
     PLANAR: "test_trees_of_any_length and 9-unchanged",
     FREE: "test_trees_of_any_length and 9-unchanged",
     SPANS: "span_trees_of_any_length and 9-unchanged",

@@ -5,10 +5,13 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.kernels.test_backends import unchanged
+from tests.kernels.test_backends import normal, unchanged
 from tests.kernels.test_kbest_backends import KINDS
 
+from strukt.distributions import LinearChain
 from strukt.kernels import jit
+from strukt.kernels.chain import cpu
+from strukt.kernels.chain.cpu_probability import LOG_SPACE
 from strukt.kernels.cpu_draws import VECTORS, accumulate, find
 
 pytestmark = pytest.mark.skipif(
@@ -52,3 +55,16 @@ def test_the_seed_of_torch_decides(on, kind):
     again, _ = distribution.oracles.sample(*arguments)
     assert torch.equal(first, again)
     assert not torch.equal(first, second)
+
+
+def test_chains_in_log_space_have_the_right_frequencies(on):
+    """A tag that is finite and next to impossible takes an item out of probability space."""
+    on("cpu")
+    unary = normal(1, 5, 4)
+    unary[..., 0] = -400.0
+    distribution = LinearChain(unary, normal(4, 4, seed=1))
+    _, chart = cpu.inside(*distribution._arguments())
+    assert chart[0, 0, -1] == LOG_SPACE
+    torch.manual_seed(0)
+    frequencies = distribution.to_parts(distribution.sample((4000,))).mean(0)
+    assert (frequencies - distribution.marginals).abs().max() < 5 * 0.5 / 4000**0.5
