@@ -84,10 +84,8 @@ MODULES = {
 }
 BACKENDS = {
     CHAIN: "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged) or test_candidates or "
-    "(test_draw and (impossible or share)) or (more_than_there_are and chain)",
+    "(test_draw and (impossible or share or log_space)) or (more_than_there_are and chain)",
     PLANAR: "(test_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and root and 5-unchanged)",
-    "(test_draws and (impossible or share or log_space)) or (more_than_there_are and chain)",
-    PLANAR: "test_trees_of_any_length and 9-unchanged",
     FREE: "test_trees_of_any_length and 9-unchanged",
     SPANS: "(span_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and spans and 5-unchanged)",
     GRAMMAR: "test_pcfg_backends and (5-unchanged or only_items_that_need_it)",

@@ -6,8 +6,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strukt.distributions import PCFG, BitSpanTree, ProjectiveTree, SpanTree
+from strukt.distributions import PCFG, BitSpanTree, LinearChain, ProjectiveTree, SpanTree
 from strukt.kernels import cpu_draw, jit
+from strukt.kernels.chain import cpu
+from strukt.kernels.chain.cpu_probability import LOG_SPACE
 from strukt.kernels.cpu_semiring import LOG, PROBABILITY, sum_terms
 
 pytestmark = pytest.mark.skipif(
@@ -135,3 +137,16 @@ def test_samples_have_the_right_frequencies(on, kind, monkeypatch):
     assert structures.is_structure(events).all()
     drawn = structures.to_parts(events).mean(0)
     assert (drawn - structures.marginals).abs().max() < 5 * 0.5 / 4000**0.5
+
+
+def test_chains_in_log_space_have_the_right_frequencies(on):
+    """A tag that is finite and next to impossible takes an item out of probability space."""
+    on("cpu")
+    unary = normal(1, 5, 4)
+    unary[..., 0] = -400.0
+    chains = LinearChain(unary, normal(4, 4, seed=1))
+    _, chart = cpu.inside(*chains._arguments())
+    assert chart[0, 0, -1] == LOG_SPACE
+    torch.manual_seed(0)
+    frequencies = chains.to_parts(chains.sample((4000,))).mean(0)
+    assert (frequencies - chains.marginals).abs().max() < 5 * 0.5 / 4000**0.5
