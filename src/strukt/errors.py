@@ -25,7 +25,7 @@ class DataError(StruktError):
         path: The file, if there is one.
         line: The line in it, counted from 1.
 
-    Example:
+    Examples:
         >>> print(DataError("expected 10 columns, found 9", path="train.conllu", line=12))
         train.conllu:12: expected 10 columns, found 9
     """
@@ -50,7 +50,7 @@ class MissingExtraError(StruktError, ImportError):
         package: The package that could not be imported.
         extra: The extra that installs it.
 
-    Example:
+    Examples:
         >>> print(MissingExtraError("lightning", "train"))
         'lightning' is not installed; get it with: pip install "strukt[train]"
     """

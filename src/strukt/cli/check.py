@@ -33,7 +33,7 @@ def run(arguments: list[str]) -> int:
 def contents(report: Report) -> str:
     """What is in a corpus: counts, and the labels of each column.
 
-    Example:
+    Examples:
         >>> labels = {"upos": Counter(NOUN=1, VERB=1)}
         >>> print(contents(Report("a.conllu", sentences=1, words=2, labels=labels)))
         problems          0

@@ -40,7 +40,7 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
     Raises:
         UsageError: An option is unknown or has a wrong value, here or in the file.
 
-    Example:
+    Examples:
         >>> parse("tag", ["--train", "a.conllu", "--encoder.layers", "1"]).config.encoder.layers
         1
     """

@@ -35,7 +35,7 @@ def choose(given: str, known: Iterable[str], kind: str) -> str:
     Raises:
         UsageError: It is not known; the message names the nearest that is.
 
-    Example:
+    Examples:
         >>> choose("tag", ["tag", "dependency"], "task")
         'tag'
         >>> choose("tga", ["tag", "dependency"], "task")
@@ -51,7 +51,7 @@ def choose(given: str, known: Iterable[str], kind: str) -> str:
 def suggestion(given: str, known: list[str]) -> str:
     """The nearest of the known names as a question; all of them if none is near.
 
-    Example:
+    Examples:
         >>> suggestion("--jsno", ["--json", "--format"])
         "did you mean '--json'?"
     """

@@ -15,7 +15,7 @@ def diagram_of(sentence: Sentence) -> Diagram:
     Args:
         sentence: A predicted sentence with the columns of CoNLL-U; XPOS tags are drawn before UPOS tags.
 
-    Example:
+    Examples:
         >>> from strukt.data import conllu
         >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(upos=["NOUN", "VERB"])
         >>> diagram_of(sentence).tags

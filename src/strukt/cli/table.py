@@ -13,7 +13,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     Args:
         rows: Cells, the same number in each row.
 
-    Example:
+    Examples:
         >>> print(table([("", "UAS"), ("strukt", "91.20"), ("baseline", "9.1")]))
                     UAS
         strukt    91.20
@@ -35,7 +35,7 @@ def _line(row: Sequence[str], widths: Sequence[int]) -> str:
 def percentages(results: Mapping[str, float]) -> str:
     """Metrics, one a line, with two digits as papers give them.
 
-    Example:
+    Examples:
         >>> print(percentages({"UAS": 91.2, "LAS": 89.0}))
         UAS  91.20
         LAS  89.00

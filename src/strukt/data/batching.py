@@ -34,7 +34,7 @@ def batches(
 
     Complexity: O(n log n).
 
-    Example:
+    Examples:
         >>> batches([3, 9, 4, 20], max_tokens=12)
         [[0, 2], [1], [3]]
     """
@@ -59,7 +59,7 @@ def split_long(sentences: Iterable[SentenceT], limit: int) -> tuple[list[Sentenc
     Raises:
         ValueError: The limit is below 1.
 
-    Example:
+    Examples:
         >>> from strukt.data import conllu
         >>> import warnings
         >>> with warnings.catch_warnings():

@@ -19,7 +19,7 @@ class Block:
         path: The file, or None for text that was made rather than read.
         line: Number of the first line, counted from 1.
 
-    Example:
+    Examples:
         >>> str(Block(["1 It", "2 works"]))
         '1 It\n2 works\n\n'
     """
@@ -46,7 +46,7 @@ def blocks(source: Source, report: Report = stop) -> Iterator[Block]:
     Raises:
         DataError: The file is empty, or as `files.lines`.
 
-    Example:
+    Examples:
         >>> import io
         >>> [(block.line, block.lines) for block in blocks(io.BytesIO(b"a\nb\n\nc\n\n"))]
         [(1, ['a', 'b']), (4, ['c'])]

@@ -86,7 +86,7 @@ def check(task: str, source: Source, format: str | None = None, kept: int = 1000
         DataError: The file cannot be opened, or its format does not fit the task.
         ValueError: There is no such task.
 
-    Example:
+    Examples:
         >>> import io
         >>> report = check("tag", io.BytesIO(b"Ada\tI-PER\nis\n\n"), "columns")
         >>> for problem in report.problems:

@@ -16,7 +16,7 @@ COLUMNS = ("form", "tag", "misc")
 class Sentence(sentence.Sentence):
     r"""A sentence of a column file: 1 to 3 columns, the form, the tag, and notes such as probabilities.
 
-    Example:
+    Examples:
         >>> import io
         >>> [sentence] = read(io.BytesIO(b"Ada\tB-PER\nLovelace\tI-PER\n\n"))
         >>> sentence.forms, sentence.column("tag")
@@ -53,7 +53,7 @@ class Sentence(sentence.Sentence):
             ValueError: There is no such column, it has not one value for each word, a value cannot stand in a
                 file, or notes are to stand beside words without a tag.
 
-        Example:
+        Examples:
             >>> import io
             >>> [sentence] = read(io.BytesIO(b"Ada\n\n"))
             >>> str(sentence.annotated(tag=["B-PER"]))

@@ -24,7 +24,7 @@ class Sentence(sentence.Sentence):
     Attributes:
         words: The syntactic words: the lines with a whole-number ID.
 
-    Example:
+    Examples:
         >>> sentence = from_forms(["It", "works"]).annotated(upos=["PRON", "VERB"], head=[2, 0])
         >>> sentence.forms, sentence.column("upos"), sentence.heads
         (['It', 'works'], ['PRON', 'VERB'], [2, 0])
@@ -104,7 +104,7 @@ class Sentence(sentence.Sentence):
                 value cannot stand in a file.
             DataError: A head is no number from 0 to n.
 
-        Example:
+        Examples:
             >>> str(from_forms(["Stop"]).annotated(upos=["VERB"]))
             '1\tStop\t_\tVERB\t_\t_\t_\t_\t_\t_\n\n'
         """
@@ -125,7 +125,7 @@ class Sentence(sentence.Sentence):
         Raises:
             ValueError: As for `annotated`.
 
-        Example:
+        Examples:
             >>> from_forms(["Stop"]).with_misc(TagProbability=["0.93"]).column("misc")
             ['TagProbability=0.93']
         """
@@ -152,7 +152,7 @@ def read(source: Source) -> Iterator[Sentence]:
     Raises:
         DataError: The file cannot be read or is not well-formed; with its name and the line.
 
-    Example:
+    Examples:
         >>> import io
         >>> text = b"# text = Stop\n1\tStop\tstop\tVERB\tVB\t_\t0\troot\t_\t_\n\n"
         >>> [sentence] = read(io.BytesIO(text))
@@ -192,7 +192,7 @@ def require_tree(sentence: Sentence) -> Sentence:
     Raises:
         DataError: They do not; with the line of the first word at fault.
 
-    Example:
+    Examples:
         >>> require_tree(from_forms(["It", "works"]).annotated(head=[2, 1], deprel=["nsubj", "root"]))
         Traceback (most recent call last):
         strukt.errors.DataError: 1: no word has head 0; give one word HEAD 0

@@ -36,7 +36,7 @@ def format_of(source: Source) -> str:
     Raises:
         DataError: The name says nothing about the format.
 
-    Example:
+    Examples:
         >>> format_of("en_ewt-ud-train.conllu.gz"), format_of("emerging.dev.tsv")
         ('conllu', 'columns')
     """

@@ -44,7 +44,7 @@ def treebank(split: Split = "train", limit: int | None = None, longest: int = 60
         DataError: This Python comes without the source of its library.
         ValueError: There is no such split.
 
-    Example:
+    Examples:
         >>> sentences = treebank("dev", limit=100)
         >>> len(sentences), all(conllu.require_tree(sentence) for sentence in sentences)
         (100, True)
@@ -73,7 +73,7 @@ def prose(split: Split = "train", limit: int | None = None) -> list[conllu.Sente
         DataError: This Python comes without the texts of its `help()`.
         ValueError: There is no such split.
 
-    Example:
+    Examples:
         >>> len(prose("dev", limit=10))
         10
     """

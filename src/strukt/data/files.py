@@ -25,7 +25,7 @@ LONGEST_LINE = 100_000
 def name_of(source: Source) -> str:
     """The name of a source in messages.
 
-    Example:
+    Examples:
         >>> name_of("-"), name_of("train.conllu")
         ('<stdin>', 'train.conllu')
     """
@@ -49,7 +49,7 @@ def lines(source: Source, report: Report = stop) -> Iterator[str]:
         DataError: The source cannot be opened. With the default report also where compressed data is
             cut short, a line has more than `LONGEST_LINE` bytes, or bytes are not UTF-8 text.
 
-    Example:
+    Examples:
         >>> list(lines(io.BytesIO(b"1\tIt\n2\tworks\n")))
         ['1\tIt', '2\tworks']
     """
@@ -70,7 +70,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     Raises:
         DataError: The folder does not exist, may not be written to, or is full.
 
-    Example:
+    Examples:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     with atomic_write(folder + "/heads.txt") as stream:

@@ -25,7 +25,7 @@ class Problem:
         line: The line in it, counted from 1; None if the problem is the file itself.
         repaired: Whether reading goes on with a repaired text.
 
-    Example:
+    Examples:
         >>> print(Problem("head", "HEAD is 9 in a sentence of 3 words", "use 0 to 3", "a.conllu", 7))
         a.conllu:7: HEAD is 9 in a sentence of 3 words; use 0 to 3
     """

@@ -100,7 +100,7 @@ def statements(source: str, path: str | None = None, longest: int = 60) -> Itera
     Raises:
         SyntaxError: The text is no module of the running version of Python.
 
-    Example:
+    Examples:
         >>> [sentence] = statements("total = sum(values)")
         >>> [(word.form, word.head, word.deprel) for word in sentence.words[:3]]
         [('total', 2, 'targets'), ('=', 0, 'root'), ('sum', 2, 'value')]

@@ -93,7 +93,7 @@ def cells(name: str, values: Sequence[Cell], count: int) -> list[str]:
     Raises:
         ValueError: As for `Sentence.annotated`.
 
-    Example:
+    Examples:
         >>> cells("head", [2, 0], 2)
         ['2', '0']
     """
@@ -109,7 +109,7 @@ def cells(name: str, values: Sequence[Cell], count: int) -> list[str]:
 def add_note(misc: str, key: str, value: str) -> str:
     """Adds `key=value` to a MISC cell, replacing an earlier value of the same key.
 
-    Example:
+    Examples:
         >>> add_note("SpaceAfter=No", "p", "0.9"), add_note("_", "p", "0.9")
         ('SpaceAfter=No|p=0.9', 'p=0.9')
     """

@@ -18,7 +18,7 @@ def read(source: Source) -> Iterator[conllu.Sentence]:
     Raises:
         DataError: The file cannot be read, is not UTF-8 text, or holds no sentence.
 
-    Example:
+    Examples:
         >>> import io
         >>> [sentence.forms for sentence in read(io.BytesIO(b"It works .\n"))]
         [['It', 'works', '.']]
@@ -39,7 +39,7 @@ def tokenize(text: str) -> list[str]:
     Letters and digits form words, also across a hyphen, apostrophe or full stop inside; every other mark
     stands alone.
 
-    Example:
+    Examples:
         >>> tokenize("It isn't over, she said (at 3.15).")
         ['It', "isn't", 'over', ',', 'she', 'said', '(', 'at', '3.15', ')', '.']
     """

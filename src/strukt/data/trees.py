@@ -10,7 +10,7 @@ def find_cycle(heads: Sequence[int]) -> list[int]:
 
     Complexity: O(n).
 
-    Example:
+    Examples:
         >>> find_cycle([2, 3, 1, 0]), find_cycle([2, 0])
         ([1, 2, 3], [])
     """
@@ -36,7 +36,7 @@ def is_projective(heads: Sequence[int]) -> bool:
 
     Complexity: O(n log n).
 
-    Example:
+    Examples:
         >>> is_projective([2, 0, 2]), is_projective([3, 0, 2, 1])
         (True, False)
     """

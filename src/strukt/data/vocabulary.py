@@ -23,7 +23,7 @@ class Vocabulary:
     Attributes:
         symbols: The symbol of each number.
 
-    Example:
+    Examples:
         >>> words = Vocabulary.count(["the", "cat", "the", "dog"], minimum=2)
         >>> words.symbols, words.indices(["the", "cat"])
         (('<pad>', '<unk>', 'the'), [2, 1])

@@ -49,7 +49,7 @@ class MonotoneAlignment(StructuredDistribution):
     Raises:
         ValueError: If shapes, types or values do not fit.
 
-    Example:
+    Examples:
         >>> same = torch.tensor([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
         >>> alignment = MonotoneAlignment(same, torch.tensor(-0.5), torch.tensor(-0.5))
         >>> alignment.mode

@@ -35,7 +35,7 @@ class BinaryCRF(AbsenceStructure):
     Raises:
         ValueError: If shapes, types or values do not fit.
 
-    Example:
+    Examples:
         >>> pairwise = torch.tensor([[0.0, 2.0, 0.0], [2.0, 0.0, -1.0], [0.0, -1.0, 0.0]])
         >>> crf = BinaryCRF(torch.tensor([-1.0, -0.5, 0.2]), pairwise)
         >>> crf.mode, crf.max_score

@@ -36,7 +36,7 @@ class BitSpanTree(BinaryTree):
     Raises:
         ValueError: If shapes, types or values do not fit.
 
-    Example:
+    Examples:
         >>> trees = BitSpanTree(torch.zeros(3, 3, 4))
         >>> trees.log_count.exp().round()  # one tree of 3 spans, 2^4 codes each
         tensor(4096.)

@@ -33,7 +33,7 @@ class LinearChain(PositionalStructure):
     Raises:
         ValueError: If shapes, types or values do not fit.
 
-    Example:
+    Examples:
         >>> unary = torch.tensor([[1.0, 0.0], [0.0, 0.5], [0.0, 0.0]])
         >>> chain = LinearChain(unary, torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
         >>> chain.mode
@@ -103,7 +103,7 @@ class CheckpointedChain(LinearChain):
     The fused kernels keep the state of about sqrt(n) positions and compute the others again, which costs one more
     forward pass; the reference in PyTorch keeps all. Everything else is as in `LinearChain`.
 
-    Example:
+    Examples:
         >>> unary = torch.zeros(100_000, 3)
         >>> CheckpointedChain(unary, torch.zeros(3, 3)).log_partition
         tensor(109861.2266)

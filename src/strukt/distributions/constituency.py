@@ -33,7 +33,7 @@ class SpanTree(SpanStructure):
     Raises:
         ValueError: If shapes, types or values do not fit.
 
-    Example:
+    Examples:
         >>> trees = SpanTree(torch.zeros(5, 5))
         >>> trees.log_count.exp().round()
         tensor(5.)

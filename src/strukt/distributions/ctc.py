@@ -37,7 +37,7 @@ class CTC(PositionalStructure):
     Raises:
         ValueError: If shapes, types or values do not fit.
 
-    Example:
+    Examples:
         >>> ctc = CTC(torch.zeros(3, 4), torch.tensor([1, 2]))
         >>> ctc.log_count.exp().round()
         tensor(5.)

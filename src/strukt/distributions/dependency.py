@@ -66,7 +66,7 @@ class NonProjectiveTree(_DependencyTree):
     Raises:
         ValueError: If shapes, types or values do not fit.
 
-    Example:
+    Examples:
         >>> trees = NonProjectiveTree(torch.zeros(4, 5))
         >>> trees.log_count.exp().round()
         tensor(64.)
@@ -97,7 +97,7 @@ class ProjectiveTree(_DependencyTree):
     Raises:
         ValueError: If shapes, types or values do not fit.
 
-    Example:
+    Examples:
         >>> trees = ProjectiveTree(torch.zeros(4, 5))
         >>> trees.log_count.exp().round()
         tensor(30.)

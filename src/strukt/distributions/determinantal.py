@@ -48,7 +48,7 @@ class KDPP(SubsetStructure):
     Raises:
         ValueError: If shapes, types or values do not fit.
 
-    Example:
+    Examples:
         >>> features = torch.tensor([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
         >>> pairs = KDPP(features @ features.mT, 2)
         >>> pairs.marginals

@@ -42,7 +42,7 @@ class PCFG(SpanStructure):
     Raises:
         ValueError: If shapes, types or values do not fit.
 
-    Example:
+    Examples:
         >>> grammar = PCFG(torch.zeros(1), torch.zeros(1, 3, 3), torch.zeros(3, 2))
         >>> grammar.log_count.exp().round()  # two trees, and two preterminals for each word
         tensor(16.)

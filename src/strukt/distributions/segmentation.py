@@ -39,7 +39,7 @@ class SemiMarkov(StructuredDistribution):
     Raises:
         ValueError: If shapes, types or values do not fit.
 
-    Example:
+    Examples:
         >>> segments = torch.zeros(3, 2, 2)
         >>> segments[1, 1, 0] = 2.0
         >>> segmentation = SemiMarkov(segments, torch.tensor([[0.0, 0.0], [1.0, 0.0]]))

@@ -31,7 +31,7 @@ class SpanningTree(AbsenceStructure):
     Raises:
         ValueError: If shapes, types or values do not fit.
 
-    Example:
+    Examples:
         >>> trees = SpanningTree(torch.zeros(4, 4))
         >>> trees.log_count.exp().round()
         tensor(16.)

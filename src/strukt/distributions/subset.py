@@ -66,7 +66,7 @@ class KSubset(SubsetStructure):
     Raises:
         ValueError: If shapes, types or values do not fit.
 
-    Example:
+    Examples:
         >>> scores = torch.tensor([2.0, 0.0, 1.0, -1.0])
         >>> pairs = KSubset(scores, 2)
         >>> pairs.mode

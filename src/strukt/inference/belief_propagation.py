@@ -46,7 +46,7 @@ def belief_propagation(unary: Tensor, pairwise: Tensor, iterations: int, damping
     Raises:
         ValueError: If there are no iterations, or the damping is out of range.
 
-    Example:
+    Examples:
         >>> pair = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
         >>> found = belief_propagation(torch.zeros(2), pair, 20, 0.0)
         >>> found.log_partition, torch.tensor(3 + 2.71828).log()

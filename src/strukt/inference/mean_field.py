@@ -43,7 +43,7 @@ def mean_field(unary: Tensor, pairwise: Tensor, iterations: int) -> MeanField:
     Raises:
         ValueError: If there are no iterations.
 
-    Example:
+    Examples:
         >>> ones = mean_field(torch.tensor([1.0, -1.0]), torch.zeros(2, 2), 1)
         >>> ones.marginals
         tensor([0.7311, 0.2689])

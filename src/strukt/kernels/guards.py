@@ -192,7 +192,7 @@ def within(lengths: Tensor, shape: torch.Size, extents: list[int]) -> Tensor:
     Returns:
         Booleans that broadcast to ``(batch, *shape)``.
 
-    Example:
+    Examples:
         >>> within(torch.tensor([2, 1]), torch.Size([2, 3]), [0, UNBOUNDED])[..., 0]
         tensor([[ True,  True],
                 [ True, False]])

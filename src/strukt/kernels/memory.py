@@ -31,7 +31,7 @@ _total = 0
 def empty(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
     """An uninitialised array; its memory comes back when the array and all its views are gone.
 
-    Example:
+    Examples:
         >>> empty((3, 2)).shape
         (3, 2)
     """
@@ -53,7 +53,7 @@ def zeros(like: Tensor, dtype: torch.dtype | None = None) -> Tensor:
 def filled(shape: tuple[int, ...], value: float, dtype: torch.dtype) -> Tensor:
     """A tensor of one value, made without PyTorch's threads.
 
-    Example:
+    Examples:
         >>> filled((1, 3), -1, torch.int64)
         tensor([[-1, -1, -1]])
     """

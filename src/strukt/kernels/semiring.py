@@ -25,7 +25,7 @@ def logsumexp(x: Tensor, dim: int) -> Tensor:
     ``torch.logsumexp`` has NaN gradients when every entry is -inf, and ``torch.logaddexp`` has NaN second
     derivatives. Here the maximum is a constant, so that every derivative is one of a sum of exponentials.
 
-    Example:
+    Examples:
         >>> x = torch.full((2, 3), NEG_INF, requires_grad=True)
         >>> logsumexp(x, -1)
         tensor([-inf, -inf], grad_fn=<SqueezeBackward1>)

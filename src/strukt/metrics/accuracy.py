@@ -8,7 +8,7 @@ from collections.abc import Sequence
 class Accuracy:
     """Counts right tags.
 
-    Example:
+    Examples:
         >>> accuracy = Accuracy()
         >>> accuracy.update(gold=["DET", "NOUN"], predicted=["DET", "VERB"])
         >>> accuracy.result()

@@ -19,7 +19,7 @@ def spans(tags: Sequence[str]) -> list[Span]:
     Complexity: O(n).
     Source: `conlleval` of CoNLL 2000, as `seqeval.metrics.sequence_labeling.get_entities`.
 
-    Example:
+    Examples:
         >>> spans(["B-PER", "I-PER", "O", "I-LOC"])
         [('PER', 0, 1), ('LOC', 3, 3)]
     """
@@ -39,7 +39,7 @@ def spans(tags: Sequence[str]) -> list[Span]:
 class SpanF1:
     """Counts spans with the right label and both borders right.
 
-    Example:
+    Examples:
         >>> score = SpanF1()
         >>> score.update(gold=["B-PER", "I-PER", "O"], predicted=["B-PER", "O", "B-LOC"])
         >>> score.result()

@@ -24,7 +24,7 @@ class AttachmentScore:
 
     Source: Zeman et al. (2018), CoNLL 2018 Shared Task, section 5; `conll18_ud_eval.py`.
 
-    Example:
+    Examples:
         >>> score = AttachmentScore()
         >>> score.update(gold=[(2, "nsubj"), (0, "root")], predicted=[(2, "nsubj:pass"), (1, "root")])
         >>> score.result()

@@ -17,7 +17,7 @@ class Biaffine(nn.Module):
         right: Size of the second vector.
         outputs: Number of scores per pair.
 
-    Example:
+    Examples:
         >>> arcs = Biaffine(16, 16, 1)
         >>> arcs(torch.randn(2, 5, 16), torch.randn(2, 6, 16)).shape
         torch.Size([2, 5, 6, 1])
@@ -51,7 +51,7 @@ class Biaffine(nn.Module):
         Returns:
             `(*batch, n, outputs)`.
 
-        Example:
+        Examples:
             >>> labels = Biaffine(4, 4, 3)
             >>> x, y = torch.randn(5, 4), torch.randn(5, 4)
             >>> torch.equal(labels.aligned(x, y), labels(x, y).diagonal(dim1=0, dim2=1).T)

@@ -31,7 +31,7 @@ def bio_constraints(tags: Sequence[str]) -> Constraints:
     Args:
         tags: The tags in the order of their indices; those that do not start with `I-` are free.
 
-    Example:
+    Examples:
         >>> bio_constraints(["O", "B-LOC", "I-LOC"]).transition.int()
         tensor([[1, 1, 0],
                 [1, 1, 1],
@@ -56,7 +56,7 @@ class CRF(nn.Module):
         tags: Number of tags `c`.
         constraints: Sequences that break them have probability 0.
 
-    Example:
+    Examples:
         >>> crf = CRF(3)
         >>> chain = crf(torch.randn(2, 4, 3), lengths=torch.tensor([4, 2]))
         >>> chain.log_prob(torch.tensor([[0, 1, 2, 0], [1, 1, -1, -1]])).shape

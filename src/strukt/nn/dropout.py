@@ -15,7 +15,7 @@ class SharedDropout(nn.Module):
     Args:
         p: Probability that a feature is dropped.
 
-    Example:
+    Examples:
         >>> dropped = SharedDropout(0.5)(torch.ones(1, 4, 8))
         >>> bool((dropped == dropped[:, :1]).all())
         True

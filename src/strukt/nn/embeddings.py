@@ -19,7 +19,7 @@ class CharacterCNN(nn.Module):
         embedding: Size of the character vectors.
         widths: Odd widths of the convolutions.
 
-    Example:
+    Examples:
         >>> CharacterCNN(30, 12)(torch.tensor([[4, 5, 0], [7, 8, 9]])).shape
         torch.Size([2, 12])
     """
@@ -57,7 +57,7 @@ class CharacterLSTM(nn.Module):
         size: Size of the vectors that come out; even.
         embedding: Size of the character vectors.
 
-    Example:
+    Examples:
         >>> CharacterLSTM(30, 12)(torch.tensor([[4, 5, 0], [7, 8, 9]])).shape
         torch.Size([2, 12])
     """
@@ -97,7 +97,7 @@ class WordEmbeddings(nn.Module):
     Attributes:
         size: Size of the vectors that come out.
 
-    Example:
+    Examples:
         >>> embeddings = WordEmbeddings(50, 8, CharacterCNN(30, 12), affixes=[20, 20], affix_size=4)
         >>> words, form = torch.tensor([[3, 1, 3]]), torch.tensor([[0, 1, 0]])
         >>> characters, affixes = torch.tensor([[4, 5], [7, 8]]), torch.tensor([[2, 3], [1, 1]])

@@ -21,7 +21,7 @@ def mask_of(lengths: Tensor, n: int) -> Tensor:
     Returns:
         `(*batch, n)` booleans.
 
-    Example:
+    Examples:
         >>> mask_of(torch.tensor([1, 3]), 3).int()
         tensor([[1, 0, 0],
                 [1, 1, 1]], dtype=torch.int32)
@@ -41,7 +41,7 @@ class BiLSTM(nn.Module):
     Attributes:
         size: Size of the vectors that come out.
 
-    Example:
+    Examples:
         >>> encoder = BiLSTM(8, 16, layers=2)
         >>> encoder(torch.randn(2, 5, 8), torch.tensor([5, 3])).shape
         torch.Size([2, 5, 32])
@@ -106,7 +106,7 @@ class Transformer(nn.Module):
         heads: Attention heads; `size` is a multiple of it.
         dropout: Dropout in every block.
 
-    Example:
+    Examples:
         >>> encoder = Transformer(8, 16, layers=2, heads=4)
         >>> encoder(torch.randn(2, 5, 8), torch.tensor([5, 3])).shape
         torch.Size([2, 5, 16])
@@ -159,7 +159,7 @@ def sinusoids(n: int, size: int, like: Tensor) -> Tensor:
         size: Number of features; an odd size leaves out the last cosine.
         like: A tensor whose dtype and device are taken.
 
-    Example:
+    Examples:
         >>> sinusoids(2, 4, torch.zeros(()))[0]
         tensor([0., 0., 1., 1.])
     """

@@ -27,7 +27,7 @@ def windows(pieces: int, width: int) -> list[tuple[int, int, int, int]]:
     Returns:
         `(start, stop, first, last)`: each reads start to stop and gives the vectors of first to last.
 
-    Example:
+    Examples:
         >>> windows(10, 8)
         [(0, 8, 0, 6), (4, 10, 6, 10)]
         >>> windows(5, 8)

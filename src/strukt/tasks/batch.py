@@ -48,7 +48,7 @@ def in_fitting_pieces(run: Callable[[list[list[Sentence]]], Result], sentences: 
     Returns:
         What `run` returned in the end.
 
-    Example:
+    Examples:
         >>> in_fitting_pieces(lambda pieces: [len(piece) for piece in pieces], ["a", "b", "c"])
         [3]
     """

@@ -124,7 +124,7 @@ def from_dict(kind: type[ConfigT], values: dict[str, Any]) -> ConfigT:
     Raises:
         ValueError: A field is not known.
 
-    Example:
+    Examples:
         >>> from_dict(TaskConfig, {"train": "a.conllu", "trainer": {"epochs": 3}}).trainer.epochs
         3
     """

@@ -89,7 +89,7 @@ def count_vocabularies(config: EncoderConfig, sentences: Iterable[Sentence]) -> 
 def normalised(form: str) -> str:
     """The entry of a form among the word vectors; its characters tell upper case and digits.
 
-    Example:
+    Examples:
         >>> normalised("B-52s")
         'b-00s'
     """
@@ -123,7 +123,7 @@ class FromWords(Encoder):
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
         """Indices of words, and of the characters and affixes of each different form.
 
-        Example:
+        Examples:
             >>> from strukt.tasks.config import EncoderConfig
             >>> vocabularies = {"words": Vocabulary.count("ab"), "characters": Vocabulary.count("aB")}
             >>> inputs = FromWords(EncoderConfig(), vocabularies).inputs([["a", "B", "a"], ["B"]])

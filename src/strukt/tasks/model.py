@@ -239,7 +239,7 @@ def _annotated(sentence: Sentence, prediction: Prediction) -> Sentence:
 def probability_notes(probabilities: Tensor) -> list[str]:
     """Probabilities as they are written to a file.
 
-    Example:
+    Examples:
         >>> probability_notes(torch.tensor([0.5, 0.99999]))
         ['0.5000', '1.0000']
     """

@@ -195,7 +195,7 @@ def is_projective(heads: Sequence[int]) -> bool:
     Args:
         heads: Head of each word, 0 for the root.
 
-    Example:
+    Examples:
         >>> is_projective([2, 0, 2]), is_projective([3, 4, 0, 3])
         (True, False)
     """

@@ -59,7 +59,7 @@ def require_valid(config: Any) -> None:
     Raises:
         SettingError: An option has a value that cannot be; the message names it, and what is expected.
 
-    Example:
+    Examples:
         >>> from strukt.tasks.config import TaskConfig, TrainerConfig
         >>> require_valid(TaskConfig(trainer=TrainerConfig(epochs=0)))
         Traceback (most recent call last):

@@ -14,7 +14,7 @@ PACKAGES = ("strukt", "torch", "numpy", "numba", "lightning", "safetensors", "tr
 def environment() -> dict[str, str | int]:
     """Versions, machine and threads.
 
-    Example:
+    Examples:
         >>> environment()["torch"] == torch.__version__
         True
     """

@@ -17,7 +17,7 @@ def rate(done: float, warmup: float) -> float:
         done: The part of the training that is done, in [0, 1].
         warmup: The part in which the rate rises.
 
-    Example:
+    Examples:
         >>> [rate(done, warmup=0.5) for done in (0.25, 0.5, 0.75, 1.0)]
         [0.5, 1.0, 0.5, 0.0]
     """

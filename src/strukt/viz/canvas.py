@@ -21,7 +21,7 @@ COLOURED: Palette = {"line": "2", "label": "36", "form": "1", "tag": "33", "prob
 class Canvas:
     """Cells that hold box-drawing lines or text; rows and columns count from 0 and grow as needed.
 
-    Example:
+    Examples:
         >>> canvas = Canvas()
         >>> canvas.path([(1, 0), (0, 0), (0, 6), (1, 6)])
         >>> canvas.write(0, 2, "det", "label")
@@ -99,7 +99,7 @@ class Canvas:
 def paint(text: str, code: str) -> str:
     r"""Text in the given terminal code; unchanged where the code is empty.
 
-    Example:
+    Examples:
         >>> paint("tag", "33")
         '\x1b[33mtag\x1b[0m'
     """

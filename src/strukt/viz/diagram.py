@@ -50,7 +50,7 @@ class Diagram:
     Raises:
         ValueError: If a column has another length than `forms`, or a head is out of range or its own head.
 
-    Example:
+    Examples:
         >>> diagram = Diagram(["Dogs", "bark"], heads=[2, 0], relations=["nsubj", "root"])
         >>> diagram.arcs()
         [Arc(head=1, dependent=0, label='nsubj', level=1, probability=None)]

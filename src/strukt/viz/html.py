@@ -20,7 +20,7 @@ def page(diagrams: Iterable[Diagram], title: str) -> str:
         diagrams: The sentences, one picture each.
         title: The heading and the name of the window; escaped, as all text is.
 
-    Example:
+    Examples:
         >>> text = page([Diagram(["a < b"], ["NOUN"])], "one & two")
         >>> "<h1>one &amp; two</h1>" in text, "a &lt; b" in text
         (True, True)

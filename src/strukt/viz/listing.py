@@ -15,7 +15,7 @@ Row = tuple[Sequence[str], str]
 def with_probability(text: str, probability: float | None) -> str:
     """A label, followed by its probability where that is known.
 
-    Example:
+    Examples:
         >>> with_probability("det", 0.984), with_probability("det", None), with_probability("", 1.0)
         ('det .98', 'det', '1.0')
     """
@@ -27,7 +27,7 @@ def with_probability(text: str, probability: float | None) -> str:
 def shorten(probability: float) -> str:
     """Two digits, as tables in papers have them.
 
-    Example:
+    Examples:
         >>> shorten(0.984), shorten(0.997), shorten(0.0)
         ('.98', '1.0', '.00')
     """
@@ -53,7 +53,7 @@ def rows_below(diagram: Diagram) -> list[Row]:
 def fold(diagram: Diagram, width: int, palette: Palette) -> str:
     """Words with their tags below them, in as many lines as they need.
 
-    Example:
+    Examples:
         >>> print(fold(Diagram(["The", "dog", "barks"], ["DET", "NOUN", "VERB"]), 10, {}))
         The  dog
         DET  NOUN
@@ -92,7 +92,7 @@ def _cell(text: str, columns: int, code: str) -> str:
 def draw(diagram: Diagram, width: int, palette: Palette) -> str:
     """A tree with one word a line, its arcs on the left as far as they fit, and a table of words and heads.
 
-    Example:
+    Examples:
         >>> print(draw(Diagram(["Dogs", "bark"], ["NOUN", "VERB"], [2, 0], ["nsubj", "root"]), 40, {}))
         ╭─▶ 1  Dogs  NOUN  nsubj ← 2 bark
         ╰─▶ 2  bark  VERB  root

@@ -23,7 +23,7 @@ _NARROW, _WIDE = set("iIjlftr.,:;'!|()[]- "), set("mwMW%@—")
 def text_width(text: str, size: float) -> float:
     """About how wide a text is in a proportional font, in pixels; there is nothing here to measure it with.
 
-    Example:
+    Examples:
         >>> text_width("mm", 10.0) > text_width("ii", 10.0)
         True
     """
@@ -46,7 +46,7 @@ def draw(diagram: Diagram) -> str:
     Args:
         diagram: The sentence and what is known about it.
 
-    Example:
+    Examples:
         >>> picture = draw(Diagram(["Dogs", "bark"], heads=[2, 0], relations=["nsubj", "root"]))
         >>> picture.startswith('<svg class="strukt"'), picture.count('class="arc"')
         (True, 2)

@@ -23,7 +23,7 @@ def draw(diagram: Diagram, width: int = 80, palette: Palette = PLAIN) -> str:
     Returns:
         Lines without a newline at the end; empty for a sentence without words.
 
-    Example:
+    Examples:
         >>> print(draw(Diagram(["Dogs", "bark"], ["NOUN", "VERB"], [2, 0], ["nsubj", "root"])))
                root
          ╭nsubj╮│

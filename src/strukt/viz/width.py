@@ -12,7 +12,7 @@ _CONTROL = {"Cc", "Cs", "Zl", "Zp"}
 def printable(text: str) -> str:
     r"""Text that cannot steer a terminal: control characters (an escape, a newline) become `�`.
 
-    Example:
+    Examples:
         >>> printable("red\x1b[31m")
         'red�[31m'
     """
@@ -22,7 +22,7 @@ def printable(text: str) -> str:
 def clusters(text: str) -> Iterator[tuple[str, int]]:
     """The characters of a text with the marks that stand on them, and the columns that each takes.
 
-    Example:
+    Examples:
         >>> list(clusters("a国"))
         [('a', 1), ('国', 2)]
     """
@@ -41,7 +41,7 @@ def clusters(text: str) -> Iterator[tuple[str, int]]:
 def display_width(text: str) -> int:
     r"""The columns that a text takes: two for East Asian wide characters, none for combining marks.
 
-    Example:
+    Examples:
         >>> display_width("国境"), display_width("cafe\u0301"), display_width("")
         (4, 4, 0)
     """
@@ -51,7 +51,7 @@ def display_width(text: str) -> int:
 def pad(text: str, columns: int) -> str:
     """The text, made printable, followed by spaces up to a number of columns.
 
-    Example:
+    Examples:
         >>> pad("国", 4) + "|"
         '国  |'
     """

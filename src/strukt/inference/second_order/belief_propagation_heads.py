@@ -72,7 +72,7 @@ def belief_propagation(
     Raises:
         ValueError: If shapes or values do not fit, there are no iterations, or the damping is out of range.
 
-    Example:
+    Examples:
         >>> from strukt import NonProjectiveTree
         >>> arcs = torch.tensor([[1.0, 0.0, 0.0], [1.1, 1.0, 0.0]])
         >>> rivals = torch.zeros(2, 2, 3)

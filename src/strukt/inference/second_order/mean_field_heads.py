@@ -71,7 +71,7 @@ def mean_field(
     Raises:
         ValueError: If shapes or values do not fit, or there are no iterations.
 
-    Example:
+    Examples:
         >>> from strukt import NonProjectiveTree
         >>> arcs = torch.tensor([[1.0, 0.0, 0.0], [1.1, 1.0, 0.0]])
         >>> rivals = torch.zeros(2, 2, 3)

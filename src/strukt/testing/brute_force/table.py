@@ -19,7 +19,7 @@ class Table:
         parts: The same structures as 0/1 vectors of parts, `(rows, *parts)`.
         scores: The score of each, `(rows,)`; -inf if it uses a forbidden part.
 
-    Example:
+    Examples:
         >>> from strukt.testing.brute_force import chain
         >>> table = chain(2, torch.zeros(2, 3), torch.zeros(3, 3))
         >>> len(table.events), round(table.log_count.exp().item())
