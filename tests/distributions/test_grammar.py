@@ -342,3 +342,9 @@ def test_other_sets_of_trees_are_not_compared():
 def test_too_many_trees_are_not_enumerated():
     with pytest.raises(ValueError, match="too many to enumerate"):
         PCFG(*grammar(n=12)).enumerate_support()
+
+
+def test_support_knows_structures_of_one_word_are_none():
+    sentence = PCFG(torch.zeros(1), torch.zeros(1, 3, 3), torch.zeros(1, 2))
+    for label in (-1, 0, 1, 2):
+        assert not sentence.is_structure(torch.tensor([[-1, label], [-1, -1]]))
