@@ -2,7 +2,7 @@
 
 Names are loaded on first use, so that ``import strukt`` costs nothing beyond Python itself.
 
-Example:
+Examples:
     >>> import torch, strukt
     >>> strukt.LinearChain(torch.zeros(3, 2), torch.zeros(2, 2)).log_count.exp()
     tensor(8.)
