@@ -157,7 +157,7 @@ MUTATIONS = [
     draws("weights[i] += weights[i - 1]", "weights[i] += 0.0"),
     draws("weights[i] / whole", "weights[i]"),
     draws("low += half * int", "low += (half - 1) * int"),
-    draws("- 1] <= wanted", "- 1] < wanted"),
+    draws("int(sums[k] <= wanted)", "int(sums[k] < wanted)"),
     chain_kernel("pairs[:, following]", "pairs[following]", "cpu_sample"),
     chain_kernel("table[i] *= alpha[i]", "table[i] *= 1.0", "cpu_sample"),
     chain_kernel("(alpha[i] if in_log_space else 0.0)", "0.0", "cpu_sample"),

@@ -15,6 +15,9 @@ Array = npt.NDArray[Any]
 MOST_KEPT = 1 << 22
 """How many weights are kept at most."""
 
+VECTORS = 64
+"""How many sums are as fast to go through as to halve."""
+
 STEP = np.uint64(0x9E3779B97F4A7C15)
 MIX, MIX_MORE = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
@@ -83,13 +86,26 @@ def find_of_three(cumulative: Array, number: float) -> int:
 
 @kernel
 def find(sums: Array, first: int, count: int, number: float) -> int:
-    """Which of some weights, summed up from ``first`` on, a random number draws; never one of weight zero."""
+    """Which of some weights, summed up from ``first`` on, a random number draws; never one of weight zero.
+
+    It halves down to `VECTORS` sums and counts in these: that takes vector instructions, while each half waits for
+    the one before.
+    """
     wanted, low = number * sums[first + count - 1], first
-    while count > 1:
+    while count > VECTORS:
         half = count // 2
         low += half * int(sums[low + half - 1] <= wanted)
         count -= half
-    return low - first
+    return low - first + _count(sums[low : low + count - 1], wanted)
+
+
+@kernel
+def _count(sums: Array, wanted: float) -> int:
+    """How many do not exceed a number."""
+    count = 0
+    for k in range(sums.shape[0]):
+        count += int(sums[k] <= wanted)
+    return count
 
 
 @kernel

@@ -75,7 +75,7 @@ def choice_of_term(
         top = left[i, best] + right[j, best + shift]
         search.choices[rank, place] = best
         least = least_wanted(search, rank)
-        for k in range(first, last):
+        for k in range(first, last if least < np.inf else first):
             other = score + (left[i, k] + right[j, k + shift] - top)
             if other > least and k != best:
                 consider(search, rank, place, k, other)
@@ -93,7 +93,7 @@ def choice_of_value(search: Search, rank: int, place: int, given: int, score: fl
                 best = k
         search.choices[rank, place] = best
         least = least_wanted(search, rank)
-        for k in range(len(values)):
+        for k in range(len(values) if least < np.inf else 0):
             other = score + (np.float64(values[k]) - values[best])
             if other > least and k != best:
                 consider(search, rank, place, k, other)

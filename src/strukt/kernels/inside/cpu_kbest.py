@@ -45,10 +45,10 @@ def _load(values: Array, logs: Array) -> None:
         for j in range(i + 1, n + 1):
             logs[i, j] = 0.0
             for feature in range(values.shape[2]):
-                top = -np.inf
-                for value in range(values.shape[3]):
-                    top = max(top, np.float64(values[i, j, feature, value]))
-                logs[i, j] += top
+                top = values[i, j, feature, 0]
+                for value in range(1, values.shape[3]):
+                    top = max(top, values[i, j, feature, value])
+                logs[i, j] += np.float64(top)
 
 
 @kernel
