@@ -224,7 +224,7 @@ MUTATIONS = [
     inside_kernel("weights[b] * (mass[i, j] + mass[j, i])", "mass[i, j] + mass[j, i]"),
     inside_kernel("range(size - 1, 1, -1)", "range(size - 1, 2, -1)"),
     inside_kernel("stack[depth + 1, 1] = split, j", "stack[depth + 1, 1] = split, j - 1", "inside/cpu_kbest"),
-    inside_kernel("logs[i, j] += top", "logs[i, j] = top + 1.0", "inside/cpu_kbest"),
+    inside_kernel("logs[i, j] += np.float64(top)", "logs[i, j] = top + 1.0", "inside/cpu_kbest"),
     inside_kernel(
         "rank, given, scores[rank], labels", "rank, given - 1, scores[rank], labels", "inside/cpu_kbest"
     ),
