@@ -1,6 +1,7 @@
 """Options and settings shared by all tests."""
 
 import os
+import signal
 
 import hypothesis
 import pytest
@@ -8,6 +9,9 @@ import pytest
 # The first call of a kernel compiles it, and machines are shared: an example has no deadline.
 hypothesis.settings.register_profile("strukt", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("strukt")
+
+# A shell starts what runs in the background with Control-C ignored, and processes inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores: one thread each, before torch is imported
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):

@@ -5,6 +5,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.kernels.test_backends import normal
 
 from strukt.distributions import PCFG, BitSpanTree, LinearChain, ProjectiveTree, SpanTree
 from strukt.kernels import cpu_draw, jit
@@ -98,10 +99,6 @@ def test_terms_are_drawn_in_proportion(semiring):
     drawn = [cpu_draw.draw_term(semiring, total, left, 0, right, 0, 1, 4, 1, numbers) for _ in range(4000)]
     assert set(drawn) == {1, 2}
     assert abs(np.mean(np.array(drawn) == 1) - 0.6) < 4 * (0.24 / 4000) ** 0.5
-
-
-def normal(*shape: int, seed: int = 0) -> torch.Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 STRUCTURES = {

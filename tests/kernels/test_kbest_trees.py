@@ -5,17 +5,18 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from tests.kernels.test_backends import normal, single, unchanged
 from torch import Tensor
 
 from strukt.distributions import BitSpanTree, KSubset, ProjectiveTree, SpanTree
 from strukt.distributions.distribution import StructuredDistribution
 from strukt.kernels import dispatch
+from strukt.kernels.cpu_candidates import offer
 from strukt.kernels.cpu_search import (
     choice_of_term,
     choice_of_value,
-    consider,
-    least_wanted,
     make_search,
+    start,
     take,
 )
 
@@ -25,10 +26,6 @@ pytestmark = pytest.mark.skipif(
 
 K = 40
 Change = Callable[[Tensor], Tensor]
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def lengths(n: int) -> Tensor:
@@ -58,14 +55,6 @@ def any_root(n: int, change: Change) -> ProjectiveTree:
 
 def subsets(n: int, change: Change) -> KSubset:
     return KSubset(change(normal(6, n)), torch.tensor([2, 0, 1, 0, 1, 3]).minimum(lengths(n)), lengths(n))
-
-
-def unchanged(scores: Tensor) -> Tensor:
-    return scores
-
-
-def single(scores: Tensor) -> Tensor:
-    return scores.float()
 
 
 def steep(scores: Tensor) -> Tensor:
@@ -144,17 +133,16 @@ def test_every_way_to_choose(on):
     assert (events[:10].sum(-1) == 2).all()
 
 
-def test_a_search_keeps_what_is_still_wanted():
+def test_a_search_takes_over_the_choices_of_the_parent():
     search = make_search(3, 2)
-    assert least_wanted(search, 0) == -np.inf
     for choice, score in enumerate([1.0, 3.0, 2.0]):
-        consider(search, 0, 1, choice, score)
-    assert least_wanted(search, 0) == 2.0
-    assert least_wanted(search, 2) == np.inf
+        offer(search.candidates, 0, 1, choice, score)
     search.choices[0] = [5, 6]
     assert take(search, 1) == (3.0, 1)
     assert search.choices[1].tolist() == [5, 1]
-    assert search.waiting[0] == 1
+    assert search.candidates.waiting[0] == 1
+    start(search)
+    assert take(search, 1)[0] == -np.inf
 
 
 def test_given_choices_are_followed_and_others_made():
@@ -162,15 +150,15 @@ def test_given_choices_are_followed_and_others_made():
     values = np.array([1.0, 4.0, -np.inf, 3.0])
     search.choices[0] = [3, 0]
     assert choice_of_value(search, 0, 0, 0, 10.0, values) == 3
-    assert search.waiting[0] == 0
+    assert search.candidates.waiting[0] == 0
     assert choice_of_value(search, 0, 1, 0, 10.0, values) == 1
-    assert search.waiting[0] == 2
-    assert search.scores[:2].tolist() == [9.0, 7.0]
+    assert search.candidates.waiting[0] == 2
+    assert search.candidates.scores[:2].tolist() == [9.0, 7.0]
 
 
 def test_terms_are_chosen_by_their_sum():
     search = make_search(4, 1)
     left, right = np.array([[0.0, 1.0, 2.0, 3.0]]), np.array([[9.0, 9.0, 1.0, 5.0, 0.0]])
     assert choice_of_term(search, 0, 0, -1, 0.0, left, 0, right, 0, 1, 4, 1) == 2
-    assert search.scores[:2].tolist() == [-4.0, -5.0]
-    assert search.entries[:2, 2].tolist() == [3, 1]
+    assert search.candidates.scores[:2].tolist() == [-4.0, -5.0]
+    assert search.candidates.entries[:2, 2].tolist() == [3, 1]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from tests.kernels.test_backends import normal, single, steep, unchanged
 from torch import Tensor
 
 from strukt.distributions import PCFG
@@ -23,10 +24,6 @@ MEMBERS: dict[str, Callable[[PCFG], Tensor]] = {
     "max_score": lambda d: d.max_score,
     "log_count": lambda d: d.log_count,
 }
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
 def lengths(n: int) -> Tensor:
@@ -71,19 +68,6 @@ def assert_backends_agree(on, build: Callable[[], tuple[PCFG, tuple[Tensor, ...]
     actual = answers(*build())
     for name, value in expected.items():
         assert torch.allclose(actual[name], value, rtol=tolerance, atol=tolerance), name
-
-
-def unchanged(scores: Tensor) -> Tensor:
-    return scores
-
-
-def single(scores: Tensor) -> Tensor:
-    return scores.float()
-
-
-def steep(scores: Tensor) -> Tensor:
-    """Differences of hundreds of nats, which probabilities in double precision cannot hold."""
-    return 300 * scores
 
 
 def sparse(scores: Tensor) -> Tensor:

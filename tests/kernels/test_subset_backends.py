@@ -5,9 +5,10 @@ import itertools
 import pytest
 import torch
 from scipy.stats import chisquare
+from tests.kernels.test_backends import normal, single, steep, unchanged
 
 from strukt import KSubset
-from strukt.kernels import dispatch, memory
+from strukt.kernels import dispatch
 from strukt.kernels.subset import cpu
 
 pytestmark = pytest.mark.skipif(
@@ -15,42 +16,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def normal(*shape, seed=0):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-@pytest.fixture
-def on(monkeypatch):
-    """Switch the backend."""
-    return lambda name: monkeypatch.setenv("STRUKT_BACKEND", name)
-
-
 @pytest.fixture(autouse=True)
-def poisoned_memory(monkeypatch):
-    """Fill memory that PyTorch and we hand out uninitialised with NaN."""
-    aligned = memory._aligned
-
-    def poisoned(whole, dtype, count):
-        whole[:] = 255
-        return aligned(whole, dtype, count)
-
-    monkeypatch.setattr(memory, "_aligned", poisoned)
-    torch.use_deterministic_algorithms(True, warn_only=True)
-    torch.utils.deterministic.fill_uninitialized_memory = True
-    yield
-    torch.use_deterministic_algorithms(False)
-
-
-def unchanged(scores):
-    return scores
-
-
-def single(scores):
-    return scores.float()
-
-
-def steep(scores):
-    return 300 * scores
+def always_poisoned(poisoned_memory):
+    """Every test here reads memory that holds NaN until it is written."""
 
 
 def shifted(scores):

@@ -5,13 +5,12 @@ follows can be completed in a best way. Every structure but the best is then fou
 a better one's choices up to a place, with another choice there. The next best structure is the first candidate,
 and only the places after its own offer new ones.
 
-A list of candidates is sorted by descending score: ``scores (k,)``, and ``entries (k, 3)`` with the rank of the
-structure that each deviates from, the place, and the choice there.
+A list of candidates is sorted by descending score and never longer than there are ranks left to fill.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,51 +20,84 @@ from strukt.kernels.jit import kernel
 Array = npt.NDArray[Any]
 
 
+class Candidates(NamedTuple):
+    """The candidates for the ranks that follow, of k in all.
+
+    Attributes:
+        scores: ``(k,)``, in descending order.
+        entries: ``(k, 3)``: the rank of the structure that each deviates from, the place, and the choice there.
+        waiting: ``(1,)``, their number.
+    """
+
+    scores: Array
+    entries: Array
+    waiting: Array
+
+
 @kernel
-def offer(scores: Array, entries: Array, count: int, score: float, rank: int, place: int, choice: int) -> int:
-    """Enter a candidate unless it is impossible, or the list is full of better ones; gives the new count."""
-    room = len(scores)
-    if score == -np.inf or room == 0 or (count == room and score <= scores[room - 1]):
-        return count
-    i = min(count, room - 1)
+def make_candidates(k: int) -> Candidates:
+    """None yet."""
+    return Candidates(np.empty(k), np.empty((k, 3), np.int64), np.zeros(1, np.int64))
+
+
+@kernel
+def least_wanted(candidates: Candidates, rank: int) -> float:
+    """The score that further candidates, from the structure of a rank, must exceed."""
+    wanted = len(candidates.scores) - 1 - rank
+    if candidates.waiting[0] < wanted:
+        return -np.inf
+    return candidates.scores[wanted - 1] if wanted > 0 else np.inf
+
+
+@kernel
+def offer(candidates: Candidates, rank: int, place: int, choice: int, score: float) -> None:
+    """Enter a candidate that deviates from the structure of a rank, unless there are enough better ones."""
+    if not score > least_wanted(candidates, rank):
+        return
+    scores, entries = candidates.scores, candidates.entries
+    count = min(candidates.waiting[0] + 1, len(scores) - 1 - rank)
+    i = count - 1
     while i > 0 and scores[i - 1] < score:
         scores[i] = scores[i - 1]
         entries[i] = entries[i - 1]
         i -= 1
     scores[i] = score
     entries[i, 0], entries[i, 1], entries[i, 2] = rank, place, choice
-    return min(count + 1, room)
+    candidates.waiting[0] = count
 
 
 @kernel
 def offer_others(
-    scores: Array, entries: Array, count: int, ways: Array, chosen: int, score: float, rank: int, place: int
-) -> int:
-    """Enter all other choices of a place of a structure; gives the new count.
+    candidates: Candidates, rank: int, place: int, ways: Array, chosen: int, score: float
+) -> None:
+    """Enter all other choices of a place.
 
     Args:
-        scores: The list's scores.
-        entries: The list's entries.
-        count: How many candidates it holds.
-        ways: For each choice the best score of what it completes, up to the same constant.
+        candidates: The list.
+        rank: The rank of the structure that they deviate from.
+        place: The place.
+        ways: For each choice there the best score of what it completes, up to the same constant.
         chosen: The structure's own choice.
         score: The structure's own score.
-        rank: The structure's rank.
-        place: The place.
     """
-    last = scores.shape[0] - 1
-    for choice in range(ways.shape[0]):
-        found = score + (ways[choice] - ways[chosen])
+    least = least_wanted(candidates, rank)
+    for choice in range(len(ways)):
+        other = score + (np.float64(ways[choice]) - ways[chosen])
         # Most choices are worse than a full list, and a call for each would take most of the time.
-        if choice != chosen and (count <= last or found > scores[last]):
-            count = offer(scores, entries, count, found, rank, place, choice)
-    return count
+        if other > least and choice != chosen:
+            offer(candidates, rank, place, choice, other)
+            least = least_wanted(candidates, rank)
 
 
 @kernel
-def drop_first(scores: Array, entries: Array, count: int) -> int:
-    """Take the best candidate off the list; gives the new count."""
+def take(candidates: Candidates) -> tuple[float, int, int, int]:
+    """The best candidate, off the list: its score, -inf if there is none, and its entry."""
+    count, scores, entries = candidates.waiting[0], candidates.scores, candidates.entries
+    if count == 0:
+        return -np.inf, 0, 0, 0
+    score, rank, place, choice = scores[0], entries[0, 0], entries[0, 1], entries[0, 2]
     for i in range(1, count):
         scores[i - 1] = scores[i]
         entries[i - 1] = entries[i]
-    return count - 1
+    candidates.waiting[0] = count - 1
+    return score, rank, place, choice

@@ -64,9 +64,7 @@ def filled(shape: tuple[int, ...], value: float, dtype: torch.dtype) -> Tensor:
 
 def no_events(*shape: int) -> Tensor:
     """Events of which every entry is -1, made without PyTorch's threads."""
-    array = empty(shape, np.int64)
-    array.fill(-1)
-    return torch.from_numpy(array)
+    return filled(shape, -1, torch.int64)
 
 
 def _aligned(whole: npt.NDArray[np.uint8], dtype: npt.DTypeLike, count: int) -> npt.NDArray[Any]:

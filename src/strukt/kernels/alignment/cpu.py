@@ -17,7 +17,7 @@ from torch import Tensor
 from strukt.kernels.alignment import cpu_backward, cpu_best, cpu_forward, cpu_sample
 from strukt.kernels.alignment.cpu_forward import Array
 from strukt.kernels.jit import over_batch, thread_count
-from strukt.kernels.memory import empty, filled, zeros
+from strukt.kernels.memory import empty, filled, no_events, zeros
 
 
 def chart_shape(
@@ -54,7 +54,7 @@ def outside(
 
 def best(moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
     """The moves of the best path ``(batch, n, m)`` and its score; time O(n m)."""
-    path = filled(moves.shape[:3], -1, torch.int64)
+    path = no_events(*moves.shape[:3])
     score = zeros(lengths, torch.float64)
     _run(cpu_best.best, (moves, transition, lengths, target_lengths), path.numpy(), score.numpy())
     return path, score.to(moves.dtype)
@@ -68,7 +68,7 @@ def kbest(
     Time O(n m + k (n + m)), and O(k n m) to fill the events with -1.
     """
     batch, n, m, _ = moves.shape
-    paths = filled((batch, k, n, m), -1, torch.int64)
+    paths = no_events(batch, k, n, m)
     scores = filled((batch, k), -torch.inf, torch.float64)
     _run(cpu_best.kbest, (moves, transition, lengths, target_lengths), paths.numpy(), scores.numpy())
     return paths, scores.to(moves.dtype)
@@ -82,7 +82,7 @@ def sample(
     log_partition, chart = inside(*arguments)
     batch, n, m, _ = moves.shape
     uniform = torch.rand(batch, count, n + m, dtype=torch.float64)
-    paths = filled((batch, count, n, m), -1, torch.int64)
+    paths = no_events(batch, count, n, m)
     _run(cpu_sample.sample, arguments, chart.numpy(), uniform.numpy(), paths.numpy())
     return paths, log_partition
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.alignment.cpu_forward import DELETE, INSERT, Array
-from strukt.kernels.cpu_candidates import drop_first, offer_others
+from strukt.kernels.cpu_candidates import Candidates, make_candidates, offer_others, take
 from strukt.kernels.jit import kernel
 
 
@@ -97,20 +97,15 @@ def kbest(
 def _list(values: Array, transition: Array, paths: Array, scores: Array) -> None:
     """The best paths in order, each a deviation from one before it; the place of a cell is its diagonal."""
     k, n, m = len(paths), values.shape[0], values.shape[1]
-    ways, found, entries = np.empty(3), np.empty(k), np.empty((k, 3), np.int64)
-    count, place = 0, n + m - 1
+    ways, candidates, place = np.empty(3), make_candidates(k), n + m - 1
     _complete(values, transition, ways, paths[0], n - 1, m - 1)
     for rank in range(1, k):
-        room = k - rank
-        count = _offer_deviations(
-            values, transition, ways, paths[rank - 1], scores[rank - 1], rank - 1, place, found[:room],
-            entries[:room], min(count, room),
-        )  # fmt: skip
-        if count == 0:
+        _offer_deviations(
+            values, transition, ways, paths[rank - 1], scores[rank - 1], rank - 1, place, candidates
+        )
+        scores[rank], parent, place, move = take(candidates)
+        if scores[rank] == -np.inf:
             return
-        scores[rank] = found[0]
-        parent, place, move = entries[0]
-        count = drop_first(found, entries, count)
         i, j = _copy_until(paths[parent], paths[rank], n - 1, m - 1, place)
         paths[rank, i, j] = move
         _complete(values, transition, ways, paths[rank], i, j)
@@ -127,16 +122,15 @@ def _copy_until(path: Array, copy: Array, i: int, j: int, place: int) -> tuple[i
 
 @kernel
 def _offer_deviations(
-    values: Array, transition: Array, ways: Array, path: Array, score: float, rank: int, place: int, found: Array,
-    entries: Array, count: int,
-) -> int:  # fmt: skip
-    """Offer the other moves into the cells before diagonal ``place``; gives the new count of candidates."""
+    values: Array, transition: Array, ways: Array, path: Array, score: float, rank: int, place: int,
+    candidates: Candidates,
+) -> None:  # fmt: skip
+    """Offer the other moves into the cells before diagonal ``place``."""
     i, j = values.shape[0] - 1, values.shape[1] - 1
     ways[:] = values[i, j]
     while i + j > 0:
         move = path[i, j]
         if i + j < place:
-            count = offer_others(found, entries, count, ways, move, score, rank, i + j)
+            offer_others(candidates, rank, i + j, ways, move, score)
         i, j = cell_before(i, j, move)
         _load_ways(values[i, j], transition, move, ways)
-    return count

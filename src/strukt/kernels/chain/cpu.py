@@ -30,7 +30,7 @@ from strukt.kernels.chain import (
 )
 from strukt.kernels.chain.cpu_log import Array
 from strukt.kernels.jit import over_batch, thread_count
-from strukt.kernels.memory import empty, filled, zeros
+from strukt.kernels.memory import empty, filled, no_events, zeros
 
 
 def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int, int]:
@@ -84,7 +84,7 @@ def outside(
 
 def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """The best tags ``(batch, n)`` and their score (Viterbi 1967); time O(n c^2)."""
-    tags = filled(unary.shape[:2], -1, torch.int64)
+    tags = no_events(*unary.shape[:2])
     score = unary.new_zeros(len(unary), dtype=torch.float64)
     _run(cpu_best.viterbi, _threads(unary), *_arrays(unary, transition, lengths), tags.numpy(), score.numpy())
     return tags, score.to(unary.dtype)
@@ -93,7 +93,7 @@ def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Te
 def kbest(unary: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """The k best tags ``(batch, k, n)`` and their scores; time O(n c^2 + k n c)."""
     batch, n, _ = unary.shape
-    tags = filled((batch, k, n), -1, torch.int64)
+    tags = no_events(batch, k, n)
     scores = filled((batch, k), -torch.inf, torch.float64)
     scores[:, 0] = 0.0
     _run(cpu_best.kbest, _threads(unary), *_arrays(unary, transition, lengths), tags.numpy(), scores.numpy())
@@ -105,7 +105,7 @@ def sample(unary: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tu
     log_partition, chart = inside(unary, transition, lengths)
     batch, n, _ = unary.shape
     uniform = torch.rand(batch, count, n, dtype=torch.float64)
-    tags = filled((batch, count, n), -1, torch.int64)
+    tags = no_events(batch, count, n)
     _run(
         cpu_sample.draw,
         _threads(unary),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.chain.cpu_log import Array, enter_max, rebase
-from strukt.kernels.cpu_candidates import drop_first, offer_others
+from strukt.kernels.cpu_candidates import Candidates, make_candidates, offer_others, take
 from strukt.kernels.jit import kernel, scratch
 
 
@@ -76,21 +76,14 @@ def kbest(
 def _list(best: Array, transition: Array, entered: Array, tags: Array, scores: Array) -> None:
     """The best sequences in order, each a deviation from one before it; tags are chosen from the last on."""
     k, length = tags.shape
-    values, entries = np.empty(k), np.empty((k, 3), np.int64)
-    count, place = 0, length
+    candidates, place = make_candidates(k), length
     tags[0, length - 1] = np.argmax(best[length - 1])
     _complete(best, transition, entered, tags[0])
     for rank in range(1, k):
-        room = k - rank
-        count = _offer_deviations(
-            best, transition, entered, tags[rank - 1], scores[rank - 1], rank - 1, place, values[:room],
-            entries[:room], min(count, room),
-        )  # fmt: skip
-        if count == 0:
+        _offer_deviations(best, transition, entered, tags, scores, rank - 1, place, candidates)
+        scores[rank], parent, place, choice = take(candidates)
+        if scores[rank] == -np.inf:
             return
-        scores[rank] = values[0]
-        parent, place, choice = entries[0]
-        count = drop_first(values, entries, count)
         tags[rank, place + 1 :] = tags[parent, place + 1 :]
         tags[rank, place] = choice
         _complete(best, transition, entered, tags[rank, : place + 1])
@@ -98,15 +91,14 @@ def _list(best: Array, transition: Array, entered: Array, tags: Array, scores: A
 
 @kernel
 def _offer_deviations(
-    best: Array, transition: Array, ways: Array, tags: Array, score: float, rank: int, place: int, values: Array,
-    entries: Array, count: int,
-) -> int:  # fmt: skip
-    """Offer every other tag at the positions before ``place``; gives the new count of candidates."""
+    best: Array, transition: Array, ways: Array, tags: Array, scores: Array, rank: int, place: int,
+    candidates: Candidates,
+) -> None:  # fmt: skip
+    """Offer every other tag at the positions before ``place`` of the sequence of a rank."""
     for t in range(place):
         ways[:] = best[t]
-        if t < tags.shape[0] - 1:
-            s, following = min(t, transition.shape[0] - 1), tags[t + 1]
+        if t < tags.shape[1] - 1:
+            s, following = min(t, transition.shape[0] - 1), tags[rank, t + 1]
             for i in range(ways.shape[0]):
                 ways[i] += transition[s, i, following]
-        count = offer_others(values, entries, count, ways, tags[t], score, rank, t)
-    return count
+        offer_others(candidates, rank, t, ways, tags[rank, t], scores[rank])

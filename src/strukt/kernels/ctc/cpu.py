@@ -27,7 +27,7 @@ from torch import Tensor
 from strukt.kernels.ctc import cpu_best, cpu_sample
 from strukt.kernels.extended import at_rank, from_log, settled, share, to_log
 from strukt.kernels.jit import kernel, over_batch, scratch, thread_count
-from strukt.kernels.memory import empty, filled, zeros
+from strukt.kernels.memory import empty, filled, no_events, zeros
 
 Array = npt.NDArray[Any]
 
@@ -60,7 +60,7 @@ def outside(
 
 def best(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
     """The best labels ``(batch, n)`` and their score; time O(n m)."""
-    labels = filled(logits.shape[:2], -1, torch.int64)
+    labels = no_events(*logits.shape[:2])
     score = zeros(lengths, torch.float64)
     _run(cpu_best.best, (logits, lengths, states, target_lengths), labels.numpy(), score.numpy())
     return labels, score.to(logits.dtype)
@@ -71,7 +71,7 @@ def kbest(
 ) -> tuple[Tensor, Tensor]:
     """The k best labels ``(batch, k, n)`` and their scores; time O(n m + k n)."""
     batch, n, _ = logits.shape
-    labels = filled((batch, k, n), -1, torch.int64)
+    labels = no_events(batch, k, n)
     scores = filled((batch, k), -torch.inf, torch.float64)
     _run(cpu_best.kbest, (logits, lengths, states, target_lengths), labels.numpy(), scores.numpy())
     return labels, scores.to(logits.dtype)
@@ -85,7 +85,7 @@ def sample(
     log_partition, chart = inside(*arguments)
     batch, n, _ = logits.shape
     uniform = torch.rand(batch, n, count, dtype=torch.float64)
-    labels = filled((batch, count, n), -1, torch.int64)
+    labels = no_events(batch, count, n)
     _run(cpu_sample.sample, arguments, chart.numpy(), uniform.numpy(), labels.numpy())
     return labels, log_partition
 

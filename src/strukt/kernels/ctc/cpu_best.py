@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.cpu_candidates import drop_first, offer_others
+from strukt.kernels.cpu_candidates import make_candidates, offer_others, take
 from strukt.kernels.jit import kernel, scratch
 
 Array = npt.NDArray[Any]
@@ -107,24 +107,16 @@ def kbest(
 def _list(values: Array, states: Array, ways: Array, paths: Array, scores: Array) -> int:
     """The best paths through the states in order, each a deviation from one before it; gives their number."""
     k = len(paths)
-    found, entries = np.empty(k), np.empty((k, 3), np.int64)
-    count, place = 0, values.shape[0]
+    candidates, place = make_candidates(k), values.shape[0]
     _complete(values, states, ways, paths[0])
     for rank in range(1, k):
-        room = k - rank
-        count = min(count, room)
         for t in range(place):
             following = paths[rank - 1, t + 1]
             _ways_into(values[t], states, following, ways)
-            count = offer_others(
-                found[:room], entries[:room], count, ways, following - paths[rank - 1, t], scores[rank - 1],
-                rank - 1, t,
-            )  # fmt: skip
-        if count == 0:
+            offer_others(candidates, rank - 1, t, ways, following - paths[rank - 1, t], scores[rank - 1])
+        scores[rank], parent, place, way = take(candidates)
+        if scores[rank] == -np.inf:
             return rank
-        scores[rank] = found[0]
-        parent, place, way = entries[0]
-        count = drop_first(found, entries, count)
         paths[rank, place + 1 :] = paths[parent, place + 1 :]
         paths[rank, place] = paths[rank, place + 1] - way
         _complete(values, states, ways, paths[rank, : place + 1])

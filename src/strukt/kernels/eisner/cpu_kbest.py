@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.cpu_search import Search, choice_of_term, take
+from strukt.kernels.cpu_search import Search, choice_of_term, start, take
 from strukt.kernels.cpu_semiring import MAX, Array
 from strukt.kernels.eisner import cpu_tree
 from strukt.kernels.jit import kernel
@@ -20,12 +20,12 @@ def find_trees(
     """The heads and the scores of the k best trees, where there are so many; ``best`` is the best score."""
     totals, attached = cpu_tree.attach_to_root(MAX, weights, chart, single_root)
     scores[0] = best
-    search.waiting[0] = 0
+    start(search)
     _complete(chart, totals, attached, single_root, search, 0, -1, best, heads[0])
     for rank in range(1, len(scores)):
-        if search.waiting[0] == 0:
-            return
         scores[rank], given = take(search, rank)
+        if scores[rank] == -np.inf:
+            return
         _complete(chart, totals, attached, single_root, search, rank, given, scores[rank], heads[rank])
 
 

@@ -1,6 +1,6 @@
 """Fused Numba kernels of binary trees over spans: inside, outside, best tree, samples.
 
-One set of loops serves three semirings, named by the constants of `strukt.kernels.cpu_semiring`. Labels are
+Semirings are named by the constants of `strukt.kernels.cpu_semiring`. Labels are
 summed first: ``own[i, j]`` is what a span itself contributes. Sums are taken in probability space, with a
 constant subtracted from each ``own``, which all trees use equally often, and so chosen that spans of all widths
 stay near 1. An item with a value so far from 1 that a product of three could underflow runs in log space.

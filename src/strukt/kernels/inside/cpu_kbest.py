@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.cpu_search import Search, choice_of_term, choice_of_value, make_search, take
+from strukt.kernels.cpu_search import Search, choice_of_term, choice_of_value, make_search, start, take
 from strukt.kernels.cpu_semiring import MAX, Array
 from strukt.kernels.inside.cpu_chart import fill, log_total
 from strukt.kernels.jit import kernel, leading
@@ -54,12 +54,12 @@ def _load(values: Array, logs: Array) -> None:
 @kernel
 def _search(values: Array, chart: Array, search: Search, labels: Array, scores: Array) -> None:
     scores[0] = log_total(chart)
-    search.waiting[0] = 0
+    start(search)
     _complete(values, chart[0], search, 0, -1, scores[0], labels[0])
     for rank in range(1, len(scores)):
-        if search.waiting[0] == 0:
-            return
         scores[rank], given = take(search, rank)
+        if scores[rank] == -np.inf:
+            return
         _complete(values, chart[0], search, rank, given, scores[rank], labels[rank])
 
 

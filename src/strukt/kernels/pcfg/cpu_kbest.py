@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.cpu_search import Search, choice_of_value, consider, least_wanted, make_search, take
+from strukt.kernels.cpu_candidates import least_wanted, offer
+from strukt.kernels.cpu_search import Search, choice_of_value, make_search, start, take
 from strukt.kernels.jit import kernel
 from strukt.kernels.pcfg.cpu_best import Room, Scores, best_children, fill, labels_of, make_room, values
 from strukt.kernels.pcfg.cpu_products import Array
@@ -42,11 +43,9 @@ def _search(
     for label in range(len(root)):
         tops[label] = root[label] + room.chart[0, n, label]
     score, given = tops.max(), -1
-    search.waiting[0] = 0
+    start(search)
     for rank in range(len(scores)):
         if rank > 0:
-            if search.waiting[0] == 0:
-                return
             score, given = take(search, rank)
         if score == -np.inf:
             return
@@ -92,12 +91,12 @@ def _offer_others(
         (first, after), (start, _) = labels_of(room, part), labels_of(room, width - part)
         for left in range(first, after):
             high = around + above[left - first]
-            if not _any_above(rules[left], start, below, high, least_wanted(search, rank)):
+            if not _any_above(rules[left], start, below, high, least_wanted(search.candidates, rank)):
                 continue
             for c in range(len(below)):
                 choice = _code(rules, part, left, start + c)
                 if choice != search.choices[rank, place]:
-                    consider(search, rank, place, choice, high + rules[left, start + c] + below[c])
+                    offer(search.candidates, rank, place, choice, high + rules[left, start + c] + below[c])
 
 
 @kernel

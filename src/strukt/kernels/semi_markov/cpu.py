@@ -24,7 +24,7 @@ from torch import Tensor
 
 from strukt.kernels.chain.cpu import shared_weights
 from strukt.kernels.jit import over_batch, thread_count
-from strukt.kernels.memory import empty, filled, zeros
+from strukt.kernels.memory import empty, filled, no_events, zeros
 from strukt.kernels.semi_markov import cpu_best, cpu_probability, cpu_sample
 from strukt.kernels.semi_markov.cpu_log import Array
 
@@ -63,7 +63,7 @@ def outside(
 
 def best(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """The labels of the best segmentation ``(batch, n)`` and its score; time O(n k c + n c^2)."""
-    labels = filled(segments.shape[:2], -1, torch.int64)
+    labels = no_events(*segments.shape[:2])
     score = zeros(lengths, torch.float64)
     _run(cpu_best.viterbi, *_arrays(segments, transition, lengths), labels.numpy(), score.numpy())
     return labels, score.to(segments.dtype)
@@ -75,7 +75,7 @@ def kbest(segments: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tupl
     Time O(n d c + n c^2 + k n (d + c)) with durations up to d.
     """
     batch, n = segments.shape[:2]
-    labels = filled((batch, k, n), -1, torch.int64)
+    labels = no_events(batch, k, n)
     scores = filled((batch, k), -torch.inf, torch.float64)
     scores[:, 0] = 0.0
     _run(cpu_best.kbest, *_arrays(segments, transition, lengths), labels.numpy(), scores.numpy())
@@ -87,7 +87,7 @@ def sample(segments: Tensor, transition: Tensor, lengths: Tensor, count: int) ->
     log_partition, chart = inside(segments, transition, lengths)
     batch, n = segments.shape[:2]
     uniform = torch.rand(batch, n, 2, count, dtype=torch.float64)
-    labels = filled((batch, count, n), -1, torch.int64)
+    labels = no_events(batch, count, n)
     _run(
         cpu_sample.draw,
         *_arrays(segments, transition, lengths),

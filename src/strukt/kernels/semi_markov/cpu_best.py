@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.chain.cpu_log import enter_max
-from strukt.kernels.cpu_candidates import drop_first, offer_others
+from strukt.kernels.cpu_candidates import Candidates, make_candidates, offer_others, take
 from strukt.kernels.jit import kernel, scratch
 from strukt.kernels.semi_markov.cpu_log import Array
 
@@ -113,20 +113,16 @@ def _list(
     The place of the choice of a label is twice the end of its segment, that of its duration one less.
     """
     k, length = labels.shape
-    values, entries = np.empty(k), np.empty((k, 3), np.int64)
-    count, place = 0, 2 * length + 1
+    candidates, place = make_candidates(k), 2 * length + 1
     _complete(segments, transition, entered, ended, room, labels[0], length)
     for rank in range(1, k):
-        left = k - rank
-        count = _offer_deviations(
+        _offer_deviations(
             segments, transition, entered, ended, room, labels[rank - 1], scores[rank - 1], rank - 1, place,
-            values[:left], entries[:left], min(count, left),
+            candidates,
         )  # fmt: skip
-        if count == 0:
+        scores[rank], parent, place, choice = take(candidates)
+        if scores[rank] == -np.inf:
             return
-        scores[rank] = values[0]
-        parent, place, choice = entries[0]
-        count = drop_first(values, entries, count)
         end = (place + 1) // 2
         labels[rank, end:] = labels[parent, end:]
         if place % 2 == 0:
@@ -151,17 +147,16 @@ def _start_before(labels: Array, end: int) -> int:
 @kernel
 def _offer_deviations(
     segments: Array, transition: Array, entered: Array, ended: Array, room: Array, labels: Array, score: float,
-    rank: int, place: int, values: Array, entries: Array, count: int,
-) -> int:  # fmt: skip
-    """Offer every other label and duration at the places before ``place``; gives the new count of candidates."""
+    rank: int, place: int, candidates: Candidates,
+) -> None:  # fmt: skip
+    """Offer every other label and duration at the places before ``place``."""
     end = labels.shape[0]
     while end > 0:
         start = _start_before(labels, end)
         if 2 * end < place:
             ways = _by_label(transition, ended, labels, end, room)
-            count = offer_others(values, entries, count, ways, labels[start], score, rank, 2 * end)
+            offer_others(candidates, rank, 2 * end, ways, labels[start], score)
         if 2 * end - 1 < place:
             ways = _by_duration(segments, entered, end, labels[start], room)
-            count = offer_others(values, entries, count, ways, end - 1 - start, score, rank, 2 * end - 1)
+            offer_others(candidates, rank, 2 * end - 1, ways, end - 1 - start, score)
         end = start
-    return count

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.cpu_candidates import Array
-from strukt.kernels.cpu_search import Search, choice_of_value, make_search, take
+from strukt.kernels.cpu_search import Search, choice_of_value, make_search, start, take
 from strukt.kernels.jit import kernel
 
 
@@ -50,11 +50,9 @@ def _search(
     events: Array, found: Array,
 ) -> None:  # fmt: skip
     score, given = sizes.max(), -1
-    search.waiting[0] = 0
+    start(search)
     for rank in range(len(found)):
         if rank > 0:
-            if search.waiting[0] == 0:
-                return
             score, given = take(search, rank)
         if score == -np.inf:
             return
