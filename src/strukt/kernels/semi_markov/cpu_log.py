@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from strukt.kernels.chain import cpu_log
-from strukt.kernels.jit import exp, kernel, scratch
+from strukt.kernels.jit import difference, exp, kernel, scratch
 
 Array = npt.NDArray[Any]
 
@@ -48,7 +48,7 @@ def _weigh_ends(
     for d in range(through.shape[0]):
         start = end - 1 - d
         for j in range(tops.shape[0]):
-            through[d, j] = entered[start, j] + (segments[start, d, j] + (scales[start] - base))
+            through[d, j] = entered[start, j] + (segments[start, d, j] + difference(scales[start], base))
             tops[j] = max(tops[j], through[d, j])
 
 
@@ -120,7 +120,7 @@ def _weigh_starts(
     """The scores of all ways onward from a position, ``(durations, c)``, and the best for each label."""
     tops[:] = -np.inf
     for d in range(through.shape[0]):
-        scale = scales[start] - scales[start + d + 1]
+        scale = difference(scales[start], scales[start + d + 1])
         for j in range(tops.shape[0]):
             through[d, j] = (segments[start, d, j] + scale) + onward[start + d + 1, j]
             tops[j] = max(tops[j], through[d, j])

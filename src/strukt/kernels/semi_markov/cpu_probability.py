@@ -10,7 +10,7 @@ import numpy as np
 
 from strukt.kernels.chain.cpu_backward import add_products
 from strukt.kernels.chain.cpu_probability import TINY, multiply
-from strukt.kernels.jit import exp, kernel, scratch
+from strukt.kernels.jit import difference, exp, kernel, scratch
 from strukt.kernels.semi_markov import cpu_log
 from strukt.kernels.semi_markov.cpu_log import Array
 
@@ -35,7 +35,7 @@ def _weigh_ends(
     tops[:] = -np.inf
     for d in range(durations):
         start = end - 1 - d
-        scale = scales[start] - base
+        scale = difference(scales[start], base)
         for j in range(c):
             log = segments[start, d, j] + scale
             log = log if entered[start, j] > 0.0 else -np.inf
@@ -158,7 +158,7 @@ def _weigh_starts(
     """Log-weights of the segments that start at a position, relative to the scales of both ends."""
     c = segments.shape[2]
     for d in range(durations):
-        change = scales[start] + shift - scales[start + d + 1]
+        change = difference(scales[start] + shift, scales[start + d + 1])
         for j in range(c):
             log = segments[start, d, j] + change
             logs[d * c + j] = log if entered[start, j] > 0.0 else -np.inf
