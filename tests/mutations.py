@@ -205,17 +205,17 @@ MUTATIONS = [
     matrix_tree_kernel("in_tree[first + 1] = True", "in_tree[first] = True", "cpu_sample"),
     matrix_tree_kernel("top[h] = joined", "top[h] = head", "cpu_sample"),
     matrix_tree_kernel(
-        "graph[node, other] -= lost_score[i]", "graph[node, other] += lost_score[i]", "arborescence"
+        "scores[h] = nodes.scores[node, h] - lost if", "scores[h] = nodes.scores[node, h] if", "edmonds"
     ),
-    matrix_tree_kernel(
-        "roots[m, h] < roots[best_m, best_h]", "roots[m, h] > roots[best_m, best_h]", "arborescence"
-    ),
-    matrix_tree_kernel(
-        "if roots == 1 or not single_root", "if roots >= 1 or not single_root", "arborescence"
-    ),
-    matrix_tree_kernel("closed[waiting] = closed[top]", "pass", "arborescence"),
-    matrix_tree_kernel("for m in range(word):", "for m in range(word - 1):", "arborescence"),
-    matrix_tree_kernel("range(count - 1, size - 1, -1)", "range(size, count)", "arborescence"),
+    matrix_tree_kernel("range(int(single_root), scores", "range(0, scores", "edmonds"),
+    matrix_tree_kernel("if roots == 1 or not single_root", "if roots >= 1 or not single_root", "edmonds"),
+    matrix_tree_kernel("range(count - 1, heads.shape[0], -1)", "range(heads.shape[0] + 1, count)", "edmonds"),
+    matrix_tree_kernel("allowed[new] = allowed[part]", "pass", "arborescence"),
+    matrix_tree_kernel("allowed[part, word] = False", "pass", "arborescence"),
+    matrix_tree_kernel("if h != head and not below[word, h]", "if h != head", "arborescence"),
+    matrix_tree_kernel("if owner[entered] == node and entered != word", "if False", "arborescence"),
+    matrix_tree_kernel("displaced[word] += ", "displaced[word] = ", "arborescence"),
+    matrix_tree_kernel("    if word < 0:\n        word = _cheapest", "    word = _cheapest", "arborescence"),
     reference("inside/reference", "values = semiring.sum(values, -1)", "values = values[..., 0]", SPANS),
     reference("inside/reference", "part : part + count] for", ": count] for", SPANS),
     inside_kernel("tops[j] + np.log(totals[j])", "tops[j]", "inside/cpu_chart"),

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import over_batch, thread_count
-from strukt.kernels.memory import empty, zeros
+from strukt.kernels.jit import over_batch, sample_threads, thread_count
+from strukt.kernels.memory import empty, no_events, zeros
 
 Kernel = Callable[..., None]
 
@@ -41,3 +41,18 @@ def outside(
     marginals = zeros(arcs)
     run(kernel, arcs, lengths, single_root, weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
     return marginals
+
+
+def sample(
+    kernel: Kernel, arcs: Tensor, lengths: Tensor, single_root: bool, count: int, *arrays: npt.NDArray[Any]
+) -> Tensor:
+    """Heads ``(batch, count, n)``, filled by the kernel from a seed for each tree."""
+    batch, n, _ = arcs.shape
+    heads = no_events(batch, count, n)
+    seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count))
+    if n:
+        threads, chunks = sample_threads(batch, count, batch * count * n * n)
+        scores = arcs.detach().contiguous().numpy()
+        given = (scores, lengths.detach().contiguous().numpy(), single_root, *arrays)
+        over_batch(kernel, threads, *given, seeds.numpy(), chunks, heads.numpy())
+    return heads

@@ -28,7 +28,7 @@ from strukt.kernels.cpu_search import make_search
 from strukt.kernels.cpu_semiring import LOG, MAX, PROBABILITY, dot, one, push, weigh, zero
 from strukt.kernels.eisner import cpu_kbest, cpu_sample, cpu_tree
 from strukt.kernels.eisner.cpu_weights import all_kept, in_range, load
-from strukt.kernels.jit import kernel, leading, over_batch, sample_threads
+from strukt.kernels.jit import kernel, leading
 from strukt.kernels.memory import no_events
 
 Array = npt.NDArray[Any]
@@ -75,13 +75,7 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
     A sample takes O(n^2).
     """
     log_partition, chart = inside(arcs, lengths, single_root)
-    batch, n, _ = arcs.shape
-    heads = no_events(batch, count, n)
-    seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count))
-    if n:
-        threads, chunks = sample_threads(batch, count, batch * count * n * n)
-        arrays = (arcs.detach().contiguous().numpy(), lengths.detach().contiguous().numpy(), single_root)
-        over_batch(_sample, threads, *arrays, chart.numpy(), seeds.numpy(), chunks, heads.numpy())
+    heads = on_arcs.sample(_sample, arcs, lengths, single_root, count, chart.numpy())
     return heads, log_partition
 
 

@@ -56,12 +56,9 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
     log_partition, chart = inside(arcs, lengths, single_root)
     ones = torch.ones_like(log_partition)
     roots = outside(arcs, lengths, single_root, ones, chart)[..., 0] if single_root else zeros(arcs[..., 0])
-    batch, n, _ = arcs.shape
-    uniform = torch.rand(batch, count, cpu_sample.numbers_needed(n), dtype=torch.float64)
-    heads = torch.full((batch, count, n), -1, dtype=torch.int64)
     feasible = (log_partition > -torch.inf).numpy()
-    arrays = (roots.double().contiguous().numpy(), feasible, uniform.numpy(), heads.numpy())
-    on_arcs.run(cpu_sample.draw, arcs, lengths, single_root, *arrays)
+    arrays = (roots.double().contiguous().numpy(), feasible)
+    heads = on_arcs.sample(cpu_sample.draw, arcs, lengths, single_root, count, *arrays)
     return heads, log_partition
 
 

@@ -15,40 +15,40 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from strukt.kernels.cpu_draw import find, uniform
 from strukt.kernels.jit import exp, kernel
 from strukt.kernels.matrix_tree.cpu_log import eliminate
 
 Array = npt.NDArray[Any]
 
-
-def numbers_needed(n: int) -> int:
-    """Random numbers for one tree: n for the way without walks, one for the root, the rest for the walks.
-
-    The first n are kept apart, because those of a walk that was given up are no longer uniform.
-    """
-    return 17 * n + 65
+MOST_STEPS = 32
+"""How many steps for each word the walks of a tree may take."""
 
 
 @kernel
 def draw(
-    arcs: Array, lengths: Array, single_root: bool, roots: Array, feasible: Array, uniform: Array, heads: Array,
-    start: int, step: int,
+    arcs: Array, lengths: Array, single_root: bool, roots: Array, feasible: Array, seeds: Array, chunks: int,
+    heads: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """All samples of an item; ``roots`` holds the probability that each word is the only root."""
-    for b in range(start, arcs.shape[0], step):
+    """Trees from seeds ``(batch, count)``; ``roots`` holds the probability that each word is the only root."""
+    batch, count = seeds.shape
+    state = np.empty(1, np.uint64)
+    for unit in range(start, batch * chunks, step):
+        b = unit // chunks
         n = lengths[b]
         if n == 0 or not feasible[b]:
             continue
-        cumulative = np.empty((n, n + 1))
+        scores, sums = arcs[b, :n, : n + 1], np.empty((n, n + 1))
         for m in range(n):
-            _head_weights(arcs[b, m, : n + 1], m, single_root, cumulative[m])
-            cumulative[m] = np.cumsum(cumulative[m])
+            _head_weights(scores[m], m, single_root, sums[m])
+            sums[m] = np.cumsum(sums[m])
         root = np.cumsum(roots[b, :n])
-        for k in range(uniform.shape[1]):
-            numbers, tree = uniform[b, k], heads[b, k, :n]
-            first = _pick(root, numbers[n]) if single_root else -1
-            if not _walk(cumulative, first, numbers[n + 1 :], tree):
-                _escape(arcs[b, :n, : n + 1], single_root, first, numbers[:n], tree)
+        for k in range(unit % chunks, count, chunks):
+            state[0] = seeds[b, k]
+            tree = heads[b, k, :n]
+            first = find(root, 0, n, uniform(state)) if single_root else -1
+            if not _walk(sums, first, state, tree):
+                _escape(scores, single_root, first, state, tree)
 
 
 @kernel
@@ -66,36 +66,22 @@ def _head_weights(scores: Array, m: int, single_root: bool, out: Array) -> None:
 
 
 @kernel
-def _pick(cumulative: Array, uniform: float) -> int:
-    """The first index whose cumulative weight exceeds the share ``uniform`` of the whole."""
-    low, high = 0, cumulative.shape[0] - 1
-    target = uniform * cumulative[high]
-    while low < high:
-        middle = (low + high) // 2
-        if cumulative[middle] > target:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-@kernel
-def _walk(cumulative: Array, first: int, uniform: Array, heads: Array) -> bool:
-    """Loop-erased random walks to the tree grown so far; whether the random numbers sufficed."""
+def _walk(sums: Array, first: int, state: Array, heads: Array) -> bool:
+    """Loop-erased random walks to the tree grown so far; whether they reached it in time."""
     n = heads.shape[0]
     in_tree = np.zeros(n + 1, np.bool_)
     in_tree[0] = True
     if first >= 0:
         heads[first] = 0
         in_tree[first + 1] = True
-    used = 0
+    steps = 0
     for begin in range(1, n + 1):
         node = begin
         while not in_tree[node]:
-            if used == uniform.shape[0]:
+            if steps == MOST_STEPS * n:
                 return False
-            heads[node - 1] = _pick(cumulative[node - 1], uniform[used])
-            used += 1
+            heads[node - 1] = find(sums[node - 1], 0, n + 1, uniform(state))
+            steps += 1
             node = heads[node - 1]
         node = begin
         while not in_tree[node]:
@@ -105,7 +91,7 @@ def _walk(cumulative: Array, first: int, uniform: Array, heads: Array) -> bool:
 
 
 @kernel
-def _escape(arcs: Array, single_root: bool, first: int, uniform: Array, heads: Array) -> None:
+def _escape(arcs: Array, single_root: bool, first: int, state: Array, heads: Array) -> None:
     """One head after another, O(n^4) in all.
 
     Words whose heads are drawn belong to the tree of their topmost word, ``top``; 0 is the tree of the root.
@@ -132,7 +118,7 @@ def _escape(arcs: Array, single_root: bool, first: int, uniform: Array, heads: A
         for h in range(n + 1):
             total += exp(scores[m, h] + escape[top[h]] - best)
             share[h] = total
-        head = _pick(share, uniform[m])
+        head = find(share, 0, n + 1, uniform(state))
         heads[m] = head
         joined = top[head]
         for h in range(n + 1):
