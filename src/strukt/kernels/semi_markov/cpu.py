@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.chain.cpu import shared_weights
-from strukt.kernels.jit import over_batch, thread_count
+from strukt.kernels.jit import over_batch, sample_threads, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
 from strukt.kernels.semi_markov import cpu_best, cpu_probability, cpu_sample
 from strukt.kernels.semi_markov.cpu_log import Array
@@ -86,15 +86,12 @@ def sample(segments: Tensor, transition: Tensor, lengths: Tensor, count: int) ->
     """Labels ``(batch, count, n)``, drawn from the end backwards in O(n (k + c)) each; the log-partition."""
     log_partition, chart = inside(segments, transition, lengths)
     batch, n = segments.shape[:2]
-    uniform = torch.rand(batch, n, 2, count, dtype=torch.float64)
     labels = no_events(batch, count, n)
-    _run(
-        cpu_sample.draw,
-        *_arrays(segments, transition, lengths),
-        chart.numpy(),
-        uniform.numpy(),
-        labels.numpy(),
-    )
+    seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count))
+    if segments.numel():
+        threads, chunks = sample_threads(batch, count, batch * count * n)
+        arrays = _arrays(segments, transition, lengths)
+        over_batch(cpu_sample.draw, threads, *arrays, chart.numpy(), seeds.numpy(), chunks, labels.numpy())
     return labels, log_partition
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.chain.cpu_log import rebase
-from strukt.kernels.cpu_draw import accumulate, find
+from strukt.kernels.cpu_draw import accumulate, find, uniform
 from strukt.kernels.jit import exp, kernel, scratch
 from strukt.kernels.semi_markov.cpu_log import Array
 from strukt.kernels.semi_markov.cpu_probability import EMPTY, LOG, pages
@@ -13,26 +13,37 @@ from strukt.kernels.semi_markov.cpu_probability import EMPTY, LOG, pages
 
 @kernel
 def draw(
-    segments: Array, transition: Array, lengths: Array, chart: Array, uniform: Array, labels: Array,
+    segments: Array, transition: Array, lengths: Array, chart: Array, seeds: Array, chunks: int, labels: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Samples, given what may end and start at each position."""
+    """Samples from seeds ``(batch, count)``; those of an item are drawn in so many chunks."""
     batch, _, k, c = segments.shape
     by_label, by_duration = scratch(c + 1, c), scratch(c, k)
-    ends, following = np.empty(labels.shape[1], np.int64), np.empty(labels.shape[1], np.int64)
-    for b in range(start, batch, step):
+    for unit in range(start, batch * chunks, step):
+        b, first = unit // chunks, unit % chunks
         n = lengths[b]
-        entered, ended, scales = pages(chart[b], n, c)
-        if n == 0 or ended[0, 0] == EMPTY:
+        starts, ends, scales = pages(chart[b], n, c)
+        if n == 0 or ends[0, 0] == EMPTY:
             continue
-        _make_absolute(ended[0, 0] == LOG, entered, ended, scales)
-        ends[:], following[:] = n, c
+        entered, ended = starts.copy(), ends.copy()
+        _make_absolute(ends[0, 0] == LOG, entered, ended, scales)
+        states, drawn = seeds[b, first::chunks].astype(np.uint64), labels[b, first::chunks]
+        reached, following = np.full(len(states), n), np.full(len(states), c)
         pairs = transition[b * transition.shape[0] // batch]
         for end in range(n, 0, -1):
             _draw_ending(
-                segments[b], pairs, entered, ended, end, uniform[b, end - 1], by_label, by_duration, ends,
-                following, labels[b],
-            )  # fmt: skip
+                segments[b],
+                pairs,
+                entered,
+                ended,
+                end,
+                states,
+                by_label,
+                by_duration,
+                reached,
+                following,
+                drawn,
+            )
 
 
 @kernel
@@ -48,30 +59,28 @@ def _make_absolute(in_log_space: bool, entered: Array, ended: Array, scales: Arr
 
 @kernel
 def _draw_ending(
-    segments: Array, transition: Array, entered: Array, ended: Array, end: int, uniform: Array, by_label: Array,
-    by_duration: Array, ends: Array, following: Array, labels: Array,
+    segments: Array, transition: Array, entered: Array, ended: Array, end: int, states: Array, by_label: Array,
+    by_duration: Array, reached: Array, following: Array, labels: Array,
 ) -> None:  # fmt: skip
-    """A segment of all samples that are drawn down to ``end``; ``ends`` and ``following`` get its start and label.
+    """A segment of all samples drawn down to ``end``; ``reached`` and ``following`` get its start and label.
 
     They share the tables of labels, one for each label that follows and one for none, and those of durations.
     """
-    c = ended.shape[1]
+    c, durations = ended.shape[1], by_duration.shape[1]
     labels_made, durations_made = np.zeros(c + 1, np.bool_), np.zeros(c, np.bool_)
-    for q in range(ends.shape[0]):
-        if ends[q] == end:
-            onward = following[q]
+    for q in range(reached.shape[0]):
+        if reached[q] == end:
+            onward, state = following[q], states[q : q + 1]
             if not labels_made[onward]:
                 labels_made[onward] = True
                 _weigh_labels(ended[end], transition, onward, by_label[onward])
-            label = find(by_label[onward], 0, by_label.shape[1], uniform[0, q])
+            label = find(by_label[onward], 0, c, uniform(state))
             if not durations_made[label]:
                 durations_made[label] = True
                 _weigh_durations(segments, entered, end, label, by_duration[label])
-            ends[q], following[q] = (
-                end - 1 - find(by_duration[label], 0, by_duration.shape[1], uniform[1, q]),
-                label,
-            )
-            labels[q, ends[q]] = label
+            reached[q] = end - 1 - find(by_duration[label], 0, durations, uniform(state))
+            following[q] = label
+            labels[q, reached[q]] = label
 
 
 @kernel
