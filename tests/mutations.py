@@ -54,8 +54,8 @@ def inside_kernel(right: str, wrong: str, file: str = "inside/cpu") -> Mutation:
     return Mutation(f"kernels/{file}.py", right, wrong, SPANS)
 
 
-def subset_kernel(right: str, wrong: str, file: str = "cpu_kbest") -> Mutation:
-    return Mutation(f"kernels/subset/{file}.py", right, wrong, SUBSETS)
+def subset_kernel(right: str, wrong: str, file: str = "cpu_kbest", count: int = 1) -> Mutation:
+    return Mutation(f"kernels/subset/{file}.py", right, wrong, SUBSETS, count=count)
 
 
 def pcfg_kernel(right: str, wrong: str, file: str) -> Mutation:
@@ -238,6 +238,17 @@ MUTATIONS = [
     candidates("min(candidates.waiting[0] + 1, len(scores) - 1 - rank)", "candidates.waiting[0] + 1"),
     inside_kernel("search.choices[rank] = search.choices[parent]", "pass", "cpu_search"),
     inside_kernel("values, best, score)", "values, 0, score)", "cpu_search"),
+    subset_kernel(
+        "gain[i] - tilt\n        e = exp(-abs(z))\n        many",
+        "gain[i]\n        e = exp(-abs(z))\n        many",
+        "cpu_coins",
+    ),
+    subset_kernel("required += int(left", "required += int(taken", "cpu_coins"),
+    subset_kernel("tilt * (anchor(tilt, bounds) - heads)", "tilt * anchor(tilt, bounds)", "cpu_coins"),
+    subset_kernel("taken * rows[source, c]", "taken * rows[source, c + 1]", "cpu_coins"),
+    subset_kernel("taken * back[source, c + 2]", "taken * back[source, c + 1]", "cpu"),
+    subset_kernel("exp(tilt * (c - anchor(tilt, bounds)))", "1.0", "cpu", count=2),
+    subset_kernel("size -= event[t - 1]", "size -= 1", "cpu"),
     subset_kernel("rows[0, 1] = 0.0", "rows[0, 0] = 0.0"),
     subset_kernel("rows[t - 1, size] + scores", "rows[t - 1, size + 1] + scores"),
     subset_kernel("size -= event[t - 1]", "size -= 1"),
@@ -298,7 +309,7 @@ MUTATIONS = [
     semi_markov_kernel("if 2 * end - 1 < place:", "if 2 * end < place:", "cpu_best"),
     semi_markov_kernel("labels[start] < 0", "False", "cpu_best"),
     semi_markov_kernel("entered[t, j] += scales[t]", "entered[t, j] += 0.0", "cpu_sample"),
-    semi_markov_kernel("onward = following[q]", "onward = c", "cpu_sample"),
+    semi_markov_kernel("onward, state = following[q]", "onward, state = c", "cpu_sample"),
     semi_markov_kernel("min(table.shape[0], end)", "1", "cpu_sample"),
     semi_markov_kernel("matrices *= np.exp(tops - whole)[:, None, None]", "pass", "cpu"),
     distribution("segmentation", "(known & (event >= 0)).cumsum(-1)", "known.cumsum(-1)", SEGMENTS),
@@ -355,7 +366,7 @@ MUTATIONS = [
     distribution("alignment", "inside & begun & complete", "inside & complete", GRID),
     distribution("alignment", "visited & ~first, following", "visited, following", GRID),
     distribution("alignment", "others | passing", "others", GRID),
-    distribution("alignment", "_shifted(below_left, 1, -1)", "_shifted(below_left, 0, -1)", GRID),
+    distribution("alignment", "shifted(below_left, 1, -1)", "shifted(below_left, 0, -1)", GRID),
     distribution("distribution", "numerator - torch.where(", "numerator + torch.where("),
     distribution("distribution", "marginals * values", "values"),
     distribution("distribution", "main.masked_fill(forbidden, NEG_INF)", "main.masked_fill(forbidden, 0.0)"),

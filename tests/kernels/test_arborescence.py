@@ -3,7 +3,7 @@
 import pytest
 import torch
 from tests.kernels.test_backends import normal, steep, unchanged
-from tests.kernels.test_kbest_trees import Change, sparse, tied
+from tests.kernels.test_kbest_trees import sparse, tied
 from torch import Tensor
 
 from strukt.distributions import NonProjectiveTree

@@ -10,6 +10,7 @@ from tests.kernels.test_backends import normal, single, steep, unchanged
 from strukt import KSubset
 from strukt.kernels import dispatch
 from strukt.kernels.subset import cpu
+from strukt.kernels.subset.cpu_coins import expected, find_tilt
 
 pytestmark = pytest.mark.skipif(
     dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"
@@ -133,8 +134,8 @@ def test_every_size_keeps_its_probability():
         scores = 10 ** (seed % 5) * normal(1, 60, seed=seed)
         gain = scores[0].numpy()
         bounds = torch.tensor([k, k]).numpy()
-        tilt = cpu._find_tilt(gain, 60, bounds)
-        mean, variance = cpu._expected(gain, 60, tilt)
+        tilt = find_tilt(gain, 60, bounds)
+        mean, variance = expected(gain, 60, tilt)
         assert abs(mean - k) < 0.1
         assert variance >= 0
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from functools import cache
 from typing import ClassVar
 
 import torch
@@ -13,6 +11,7 @@ from typing_extensions import Self
 from strukt.distributions import arguments
 from strukt.distributions.arguments import broadcast_shapes
 from strukt.distributions.distribution import StructuredDistribution
+from strukt.distributions.grid import any_before, number_of_paths, paths_to, rows_and_columns, shifted
 from strukt.kernels import alignment, guards
 from strukt.kernels.alignment.reference import DELETE, INSERT, MATCH
 from strukt.kernels.guards import UNBOUNDED
@@ -164,11 +163,11 @@ class MonotoneAlignment(StructuredDistribution):
         first, last = self._corners
         entered = torch.where(visited & ~first, event, -1)
         left = (
-            _shifted(entered == MATCH, 1, 1)
-            | _shifted(entered == INSERT, 0, 1)
-            | _shifted(entered == DELETE, 1, 0)
+            shifted(entered == MATCH, 1, 1)
+            | shifted(entered == INSERT, 0, 1)
+            | shifted(entered == DELETE, 1, 0)
         )
-        rows, columns = _grid(self.event_shape, event.device)
+        rows, columns = rows_and_columns(self.event_shape, event.device)
         comes_from_outside = ((entered != INSERT) & (rows == 0)) | ((entered != DELETE) & (columns == 0))
         inside = ~(comes_from_outside & (entered >= 0))
         begun = ~first | (event == MATCH)
@@ -179,13 +178,13 @@ class MonotoneAlignment(StructuredDistribution):
     @property
     def _within(self) -> Tensor:
         """Which cells lie within the lengths: ``batch + (n, m)``."""
-        rows, columns = _grid(self.event_shape, self.lengths.device)
+        rows, columns = rows_and_columns(self.event_shape, self.lengths.device)
         return (rows < self.lengths[..., None, None]) & (columns < self.target_lengths[..., None, None])
 
     @property
     def _corners(self) -> tuple[Tensor, Tensor]:
         """Masks of the first and of the last cell, if there is any: ``batch + (n, m)``."""
-        rows, columns = _grid(self.event_shape, self.lengths.device)
+        rows, columns = rows_and_columns(self.event_shape, self.lengths.device)
         row, column = self.lengths[..., None, None] - 1, self.target_lengths[..., None, None] - 1
         return self._within & (rows == 0) & (columns == 0), (rows == row) & (columns == column)
 
@@ -208,8 +207,8 @@ class MonotoneAlignment(StructuredDistribution):
         entering = moves.expand(*shape, 3).gather(-1, move.expand(shape).unsqueeze(-1)).squeeze(-1)
         before = torch.where(
             move == MATCH,
-            _shifted(move, -1, -1),
-            torch.where(move == INSERT, _shifted(move, 0, -1), _shifted(move, -1, 0)),
+            shifted(move, -1, -1),
+            torch.where(move == INSERT, shifted(move, 0, -1), shifted(move, -1, 0)),
         )
         pairs = (3 * before + move).expand(shape).flatten(-2)
         following = transition.flatten(-2).expand(*pairs.shape[:-1], 9).gather(-1, pairs).reshape(shape)
@@ -232,13 +231,13 @@ class MonotoneAlignment(StructuredDistribution):
         required = required & self._within.unsqueeze(-1)
         cells = required.any(-1)
         others = cells.unsqueeze(-1) & (~required | (required.sum(-1, keepdim=True) > 1))
-        above_right = _any_before(cells, rows=True, columns=False)
-        below_left = _any_before(cells, rows=False, columns=True)
+        above_right = any_before(cells, rows=True, columns=False)
+        below_left = any_before(cells, rows=False, columns=True)
         passing = torch.stack(
             [
-                _shifted(above_right, -1, 0) | _shifted(below_left, 0, -1),
-                _shifted(above_right, -1, 0) | _shifted(below_left, 1, -1),
-                _shifted(above_right, -1, 1) | _shifted(below_left, 0, -1),
+                shifted(above_right, -1, 0) | shifted(below_left, 0, -1),
+                shifted(above_right, -1, 0) | shifted(below_left, 1, -1),
+                shifted(above_right, -1, 1) | shifted(below_left, 0, -1),
             ],
             -1,
         )
@@ -253,9 +252,9 @@ class MonotoneAlignment(StructuredDistribution):
     def _candidates(self) -> Tensor:
         n, m = self.event_shape
         columns = int(self.target_lengths.flatten()[0])
-        if _number_of_paths(n, columns) > MOST_CANDIDATES:
+        if number_of_paths(n, columns) > MOST_CANDIDATES:
             raise ValueError(f"the paths through {n} x {columns} cells are too many to enumerate")
-        paths = _paths_to(n - 1, columns - 1) if n and columns else [()]
+        paths = paths_to(n - 1, columns - 1) if n and columns else [()]
         rows = torch.full((len(paths), n, m), -1, dtype=torch.int64)
         for row, path in zip(rows, paths, strict=True):
             for i, j, move in path:
@@ -279,42 +278,3 @@ def _fitting(transition: Tensor, batch_shape: torch.Size) -> Tensor:
     raise ValueError(
         f"transition has shape {tuple(given)}; expected (3, 3), from move to move, or {(*batch_shape, 3, 3)}"
     )
-
-
-def _grid(shape: torch.Size, device: torch.device) -> tuple[Tensor, Tensor]:
-    """The row ``(n, 1)`` and the column ``(m,)`` of each cell."""
-    return torch.arange(shape[0], device=device)[:, None], torch.arange(shape[1], device=device)
-
-
-def _shifted(cells: Tensor, rows: int, columns: int) -> Tensor:
-    """At each cell what stands so many rows and columns further on; 0 beyond the grid."""
-    if not cells.shape[-1] or not cells.shape[-2]:
-        return cells
-    return torch.nn.functional.pad(cells, (-columns, columns, -rows, rows))
-
-
-def _any_before(cells: Tensor, rows: bool, columns: bool) -> Tensor:
-    """At each cell whether one is marked among it and those before it, or after it, on both axes."""
-    counts = cells.long()
-    for axis, forward in ((-2, rows), (-1, columns)):
-        counts = counts.cumsum(axis) if forward else counts.flip(axis).cumsum(axis).flip(axis)
-    return counts > 0
-
-
-def _number_of_paths(n: int, m: int) -> int:
-    """The Delannoy number D(n - 1, m - 1)."""
-    return sum(math.comb(n - 1, k) * math.comb(m - 1, k) << k for k in range(min(n, m))) if n and m else 1
-
-
-@cache
-def _paths_to(i: int, j: int) -> list[tuple[tuple[int, int, int], ...]]:
-    """All paths from the first cell to this one, each a row of cells with the moves into them."""
-    if i == j == 0:
-        return [((0, 0, MATCH),)]
-    steps = ((MATCH, 1, 1), (INSERT, 0, 1), (DELETE, 1, 0))
-    return [
-        (*path, (i, j, move))
-        for move, down, right in steps
-        if i >= down and j >= right
-        for path in _paths_to(i - down, j - right)
-    ]

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from torch.distributions import constraints
 from torch.distributions.kl import register_kl
 from typing_extensions import Self
 
@@ -24,43 +23,11 @@ from strukt.kernels import guards
 from strukt.kernels.semiring import NEG_INF
 
 
-class StructuredDistribution(ScoredStructures, abc.ABC):
+class StructuredDistribution(ScoredStructures):
     """A distribution over structures whose score is the sum of the scores of their parts.
 
     A structure supplies the abstract methods and its oracles; see `ScoredStructures` for its constructor.
     """
-
-    has_enumerate_support = True
-
-    # What a structure says of itself.
-
-    @abc.abstractmethod
-    def _score(self, event: Tensor) -> Tensor:
-        """The sum of the scores of an event's parts: ``sample_shape + batch``, differentiable."""
-
-    @abc.abstractmethod
-    def to_parts(self, event: Tensor) -> Tensor:
-        """Events as 0/1 vectors of parts, in the shape of the main scores and of their type."""
-
-    @abc.abstractmethod
-    def from_parts(self, parts: Tensor) -> Tensor:
-        """The inverse of `to_parts`."""
-
-    @abc.abstractmethod
-    def is_structure(self, event: Tensor) -> Tensor:
-        """Which events are structures of this kind, forbidden or not: ``sample_shape + batch``, Boolean."""
-
-    @abc.abstractmethod
-    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
-        """The scores with all structures forbidden that lack a required part."""
-
-    @abc.abstractmethod
-    def _agreeing(self, event: Tensor, known: Tensor) -> Self:
-        """The same distribution with all structures forbidden that disagree with an event where it is known."""
-
-    @abc.abstractmethod
-    def _candidates(self) -> Tensor:
-        """A superset of all events of one full-length item, ``(candidates, *event_shape)``."""
 
     def score(self, event: Tensor) -> Tensor:
         """The sum of the scores of an event's parts.
@@ -346,55 +313,11 @@ class StructuredDistribution(ScoredStructures, abc.ABC):
         )
         return SparseMAP(*(self._to_batch(value) for value in (found.marginals, found.weights, found.events)))
 
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All events, forbidden ones included: ``(count,) + batch + event_shape``; small sizes only.
-
-        Raises:
-            NotImplementedError: If lengths or constants differ, because then so do the supports.
-            ValueError: If there are too many.
-        """
-        longest = self.event_shape[0] - self.extents[0][0]
-        if self.lengths.numel() and bool((self.lengths != longest).any()):
-            raise NotImplementedError(
-                "items of different lengths have different supports; enumerate each item on its own"
-            )
-        for name, constant in zip(self.constant_names, self._integers()[1:], strict=True):
-            if bool((constant != constant[:1]).any()):
-                raise NotImplementedError(
-                    f"items of different {name} have different supports; enumerate each item on its own"
-                )
-        candidates = self._candidates()
-        one = candidates.reshape(len(candidates), *(1,) * len(self.batch_shape), *self.event_shape)
-        everywhere = one.expand(len(candidates), *self.batch_shape, *self.event_shape)
-        valid = self.is_structure(everywhere).reshape(len(candidates), -1)[:, :1].squeeze(1)
-        return everywhere[valid] if expand else one[valid]
-
     # Shapes, checks, helpers.
-
-    @constraints.dependent_property(is_discrete=True, event_dim=1)
-    def support(self) -> constraints.Constraint:
-        """The structures of this kind, as a constraint whose ``check`` is `is_structure`."""
-        return _Structures(self)
 
     def _exact_scores(self, events: Tensor, found: Tensor) -> Tensor:
         """The scores of events, differentiable; -inf where none was found."""
         return torch.where(found == NEG_INF, NEG_INF, self._score(events))
-
-    def _validate_sample(self, value: Tensor) -> None:
-        arguments.event(value, self.batch_shape, self.event_shape)
-        guards.require_structures(value, self.is_structure(value), f"a structure of {self}")
-
-
-class _Structures(constraints.Constraint):
-    is_discrete = True
-
-    def __init__(self, distribution: StructuredDistribution) -> None:
-        self._distribution = distribution
-        self.event_dim = len(distribution.event_shape)
-        super().__init__()
-
-    def check(self, value: Tensor) -> Tensor:
-        return self._distribution.is_structure(value)
 
 
 def _log_ratio(numerator: Tensor, denominator: Tensor) -> Tensor:

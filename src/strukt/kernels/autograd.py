@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, ClassVar
@@ -103,15 +104,23 @@ def _filled(tangents: Sequence[Any], primals: Sequence[Tensor]) -> Scores:
     )
 
 
+def _forward(operator: Any) -> Callable[..., Any]:
+    """The operator, with the signature that PyTorch would otherwise work out at every call."""
+
+    def forward(*arguments: Any) -> Any:
+        return operator(*arguments)
+
+    forward.__signature__ = inspect.signature(forward)  # type: ignore[attr-defined]
+    return forward
+
+
 def outside_function(operator: Any, derivative: Callable[..., Scores]) -> Any:
     """The weighted marginals; ``derivative`` gives the gradients in the scores and in the weights."""
 
     class Outside(torch.autograd.Function):
         Eager: ClassVar[Any]
 
-        @staticmethod
-        def forward(*arguments: Any) -> Any:
-            return operator(*arguments)
+        forward = staticmethod(_forward(operator))
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -152,9 +161,7 @@ def inside_function(
     class Inside(torch.autograd.Function):
         Eager: ClassVar[Any]
 
-        @staticmethod
-        def forward(*arguments: Any) -> Any:
-            return operator(*arguments)
+        forward = staticmethod(_forward(operator))
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -194,9 +201,7 @@ def constant_function(operator: Any) -> Any:
     class Constant(torch.autograd.Function):
         Eager: ClassVar[Any]
 
-        @staticmethod
-        def forward(*arguments: Any) -> Any:
-            return operator(*arguments)
+        forward = staticmethod(_forward(operator))
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:

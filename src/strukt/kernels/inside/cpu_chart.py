@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.cpu_semiring import MAX, PROBABILITY, Array, dot
+from strukt.kernels.cpu_semiring import LOG, MAX, PROBABILITY, Array, dot, one, weigh, zero
 from strukt.kernels.jit import exp, kernel, own_exp
 
 LOW, HIGH = 1e-100, 1e100
@@ -67,16 +67,16 @@ def fill(semiring: int, shift: float, chart: Array) -> bool:
     else:
         values[:, :] = logs
     values[0, 0], logs[0, 0] = float(semiring), shift
-    if semiring == PROBABILITY:
-        lost += _fill_by_row(chart)
+    if semiring == LOG:
+        _fill_by_width(chart)
     else:
-        _fill_by_width(semiring, chart)
+        lost += _fill_by_row(semiring, chart)
     return lost == 0 or semiring != PROBABILITY
 
 
 @kernel
-def _fill_by_row(chart: Array) -> int:
-    """In probability space, from the last start on; gives the number of spans that could underflow.
+def _fill_by_row(semiring: int, chart: Array) -> int:
+    """In probability space, or of best scores, from the last start on; gives the number that could underflow.
 
     A finished span adds to all longer ones that start with it, in vectors.
     """
@@ -85,27 +85,31 @@ def _fill_by_row(chart: Array) -> int:
     sums = np.empty(size)
     lost = 0
     for i in range(size - 2, -1, -1):
-        sums[:] = 0.0
-        sums[i + 1] = 1.0
+        sums[:] = zero(semiring)
+        sums[i + 1] = one(semiring)
         for j in range(i + 1, size):
-            value = sums[j] * values[i, j]
+            value = weigh(semiring, sums[j], values[i, j])
             logs[j, i] = sums[j]
             values[i, j] = values[j, i] = value
             lost += int((value > HIGH) | ((value < LOW) & (value > 0.0)))
-            for k in range(j + 1, size):
-                sums[k] += value * values[j, k]
+            if semiring == PROBABILITY:
+                for k in range(j + 1, size):
+                    sums[k] += value * values[j, k]
+            else:
+                for k in range(j + 1, size):
+                    sums[k] = max(sums[k], value + values[j, k])
     return lost
 
 
 @kernel
-def _fill_by_width(semiring: int, chart: Array) -> None:
-    """Of logs and of best scores, from narrow to wide."""
+def _fill_by_width(chart: Array) -> None:
+    """Of logs, from narrow to wide."""
     values, logs = chart[0], chart[1]
     size = values.shape[0]
     for width in range(1, size):
         for i in range(size - width):
             j = i + width
-            logs[j, i] = 0.0 if width == 1 else dot(semiring, values, i, values, j, i + 1, j, 0)
+            logs[j, i] = 0.0 if width == 1 else dot(LOG, values, i, values, j, i + 1, j, 0)
             values[i, j] = values[j, i] = logs[j, i] + values[i, j]
 
 

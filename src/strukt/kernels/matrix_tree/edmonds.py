@@ -77,7 +77,7 @@ def _load(arcs: Array, allowed: Array, nodes: Nodes) -> None:
 def _contract(single_root: bool, nodes: Nodes) -> int:
     """Choose a head for each node, one more for each cycle; gives their number, 0 if a node has no head."""
     size = nodes.scores.shape[1]
-    count = size
+    count = int(size)
     owner, path = np.arange(size), np.empty(size, np.int64)
     state = np.full(nodes.parent.shape[0], UNSEEN)
     state[0] = ROOTED

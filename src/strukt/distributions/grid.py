@@ -1,0 +1,50 @@
+"""Grids of cells, and the monotone paths through them."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.alignment.reference import DELETE, INSERT, MATCH
+
+
+def rows_and_columns(shape: torch.Size, device: torch.device) -> tuple[Tensor, Tensor]:
+    """The row ``(n, 1)`` and the column ``(m,)`` of each cell."""
+    return torch.arange(shape[0], device=device)[:, None], torch.arange(shape[1], device=device)
+
+
+def shifted(cells: Tensor, rows: int, columns: int) -> Tensor:
+    """At each cell what stands so many rows and columns further on; 0 beyond the grid."""
+    if not cells.shape[-1] or not cells.shape[-2]:
+        return cells
+    return torch.nn.functional.pad(cells, (-columns, columns, -rows, rows))
+
+
+def any_before(cells: Tensor, rows: bool, columns: bool) -> Tensor:
+    """At each cell whether one is marked among it and those before it, or after it, on both axes."""
+    counts = cells.long()
+    for axis, forward in ((-2, rows), (-1, columns)):
+        counts = counts.cumsum(axis) if forward else counts.flip(axis).cumsum(axis).flip(axis)
+    return counts > 0
+
+
+def number_of_paths(n: int, m: int) -> int:
+    """The Delannoy number D(n - 1, m - 1)."""
+    return sum(math.comb(n - 1, k) * math.comb(m - 1, k) << k for k in range(min(n, m))) if n and m else 1
+
+
+@cache
+def paths_to(i: int, j: int) -> list[tuple[tuple[int, int, int], ...]]:
+    """All paths from the first cell to this one, each a row of cells with the moves into them."""
+    if i == j == 0:
+        return [((0, 0, MATCH),)]
+    steps = ((MATCH, 1, 1), (INSERT, 0, 1), (DELETE, 1, 0))
+    return [
+        (*path, (i, j, move))
+        for move, down, right in steps
+        if i >= down and j >= right
+        for path in paths_to(i - down, j - right)
+    ]
