@@ -215,7 +215,6 @@ MUTATIONS = [
     matrix_tree_kernel("if h != head and not below[word, h]", "if h != head", "arborescence"),
     matrix_tree_kernel("if owner[entered] == node and entered != word", "if False", "arborescence"),
     matrix_tree_kernel("displaced[word] += ", "displaced[word] = ", "arborescence"),
-    matrix_tree_kernel("    if word < 0:\n        word = _cheapest", "    word = _cheapest", "arborescence"),
     reference("inside/reference", "values = semiring.sum(values, -1)", "values = values[..., 0]", SPANS),
     reference("inside/reference", "part : part + count] for", ": count] for", SPANS),
     inside_kernel("tops[j] + np.log(totals[j])", "tops[j]", "inside/cpu_chart"),

@@ -63,6 +63,7 @@ FILES = (
     "kernels/test_extended",
     "kernels/test_kbest_sequences",
     "kernels/test_kbest_trees",
+    "kernels/test_arborescence",
     "kernels/test_candidates",
     "kernels/test_draw",
     "kernels/test_pcfg_backends",
@@ -86,7 +87,7 @@ BACKENDS = {
     CHAIN: "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged) or test_candidates or "
     "(test_draw and (impossible or share or log_space)) or (more_than_there_are and chain)",
     PLANAR: "(test_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and root and 5-unchanged)",
-    FREE: "test_trees_of_any_length and 9-unchanged",
+    FREE: "(test_trees_of_any_length and 9-unchanged) or (test_arborescence and k_best and (3 or 4))",
     SPANS: "(span_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and spans and 5-unchanged)",
     GRAMMAR: "test_pcfg_backends and (5-unchanged or only_items_that_need_it)",
     SUBSETS: "k_best_of_any_size and subsets and unchanged",

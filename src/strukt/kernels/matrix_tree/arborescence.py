@@ -84,18 +84,9 @@ def _divide(allowed: Array, heads: Array, word: int, part: int, new: int) -> Non
 def _second_best(
     arcs: Array, allowed: Array, single_root: bool, nodes: Nodes, heads: Array, second: Array
 ) -> tuple[float, int]:
-    """The score of the second best tree of a part, -inf if there is none, and a word of which it changes the head.
-
-    If the search for the best tree ends with another one, of the same score, any word serves that tells the two
-    apart.
-    """
+    """The score of the second best tree of a part, -inf if there is none, and a word of which it changes the head."""
     _, count = best_tree(arcs, allowed, single_root, nodes, second)
-    word = -1
-    for m in range(heads.shape[0]):
-        if second[m] != heads[m]:
-            word = m
-    if word < 0:
-        word = _cheapest_change(single_root, nodes, count, heads)
+    word = _cheapest_change(single_root, nodes, count, heads)
     if word < 0:
         return -np.inf, word
     allowed[word, heads[word]] = False
