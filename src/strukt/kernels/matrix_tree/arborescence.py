@@ -84,7 +84,7 @@ def _divide(allowed: Array, heads: Array, word: int, part: int, new: int) -> Non
 def _second_best(
     arcs: Array, allowed: Array, single_root: bool, nodes: Nodes, heads: Array, second: Array
 ) -> tuple[float, int]:
-    """The score of the second best tree of a part, -inf if there is none, and a word of which it changes the head."""
+    """The score of the second best tree of a part, -inf if there is none, and a word whose head it changes."""
     _, count = best_tree(arcs, allowed, single_root, nodes, second)
     word = _cheapest_change(single_root, nodes, count, heads)
     if word < 0:
