@@ -60,8 +60,8 @@ class NonProjectiveTree(_DependencyTree):
         single_root: Whether exactly one word hangs on the root, or any number from one on.
         validate_args: Whether to check values as well as shapes.
 
-    Events are heads ``batch + (n,)``. `log_partition`, `marginals` and `mode` take O(n^3) time an item;
-    `topk` solves at most n k modes; a sample takes the cover time of the word graph, at most O(n^4).
+    Events are heads ``batch + (n,)``. `log_partition` and `marginals` take O(n^3) time an item, `mode` O(n^2) and
+    `topk` O(k n^2); a sample takes the cover time of the word graph, at most O(n^4).
 
     Raises:
         ValueError: If shapes, types or values do not fit.

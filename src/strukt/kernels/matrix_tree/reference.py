@@ -108,7 +108,7 @@ class MatrixTree(Elimination):
         return arborescence.best(arcs, lengths, single_root)
 
     def kbest(self, arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Tensor, Tensor]:
-        """Heads of the k best trees ``(batch, k, n)`` and their scores ``(batch, k)``; time O(k n^3)."""
+        """Heads of the k best trees ``(batch, k, n)`` and their scores ``(batch, k)``; time O(k n^2)."""
         return arborescence.kbest(arcs, lengths, single_root, k)
 
 
