@@ -73,7 +73,7 @@ def _keep(context: Any, inputs: tuple[Any, ...], *more: Tensor) -> None:
     context.save_for_forward(*tensors, *more)
 
 
-def _over_batch(
+def over_batch(
     function: Any, info: Any, in_dims: tuple[Any, ...], arguments: tuple[Any, ...]
 ) -> tuple[Any, Any]:
     """The vmap rule of every operator: the mapped axis joins the batch axis."""
@@ -135,7 +135,7 @@ def outside_function(operator: Any, derivative: Callable[..., Scores]) -> Any:
 
         @staticmethod
         def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
-            return _over_batch(Outside, info, in_dims, arguments)
+            return over_batch(Outside, info, in_dims, arguments)
 
     class Eager(Outside):
         @staticmethod
@@ -181,7 +181,7 @@ def inside_function(
 
         @staticmethod
         def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
-            return _over_batch(Inside, info, in_dims, arguments)
+            return over_batch(Inside, info, in_dims, arguments)
 
     class Eager(Inside):
         @staticmethod
@@ -214,7 +214,7 @@ def constant_function(operator: Any) -> Any:
 
         @staticmethod
         def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
-            return _over_batch(Constant, info, in_dims, arguments)
+            return over_batch(Constant, info, in_dims, arguments)
 
     class Eager(Constant):
         @staticmethod
@@ -223,3 +223,78 @@ def constant_function(operator: Any) -> Any:
 
     Constant.Eager = Eager
     return Constant
+
+
+def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callable[..., Tensor]) -> Any:
+    """A map of rows of scores ``(rows, d)`` with one parameter for each row, ``(rows,)``.
+
+    Its derivatives are read off its value, as those of softmax are, and so can be taken any number of times.
+
+    Args:
+        operator: ``operator(scores, parameter)`` gives ``(rows, d)``.
+        pull: ``pull(direction, value, parameter)``: the symmetric Jacobian in the scores, times a direction.
+        sensitivity: ``sensitivity(value, parameter)``: the derivative in the parameter, ``(rows, d)``.
+    """
+
+    class Map(torch.autograd.Function):
+        Eager: ClassVar[Any]
+
+        forward = staticmethod(_forward(operator))
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            _keep(ctx, inputs[1:], output)
+
+        @staticmethod
+        def backward(ctx: Any, direction: Tensor) -> Any:
+            parameter, value = ctx.saved_tensors
+            wanted, wanted_too = ctx.needs_input_grad
+            grad = pull(direction, value, parameter) if wanted else None
+            return grad, (direction * sensitivity(value, parameter)).sum(-1) if wanted_too else None
+
+        @staticmethod
+        def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
+            return over_batch(Map, info, in_dims, arguments)
+
+    class Eager(Map):
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            parameter, value = ctx.saved_tensors
+            change, change_too = tangents
+            found = torch.zeros_like(value) if change is None else pull(change, value, parameter)
+            if change_too is None:
+                return found
+            return found + change_too.unsqueeze(-1) * sensitivity(value, parameter)
+
+    Map.Eager = Eager
+    return Map
+
+
+def formula_function(operator: Any, formula: Callable[..., Tensor]) -> Any:
+    """An operator with the derivatives of a formula in PyTorch that gives the same value."""
+
+    class Formula(torch.autograd.Function):
+        Eager: ClassVar[Any]
+
+        forward = staticmethod(_forward(operator))
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            _keep(ctx, inputs)
+
+        @staticmethod
+        def backward(ctx: Any, direction: Tensor) -> Any:
+            return torch.func.vjp(formula, *ctx.saved_tensors)[1](direction)
+
+        @staticmethod
+        def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
+            return over_batch(Formula, info, in_dims, arguments)
+
+    class Eager(Formula):
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            primals = ctx.saved_tensors
+            return torch.func.jvp(formula, primals, _filled(tangents, primals))[1]
+
+    Formula.Eager = Eager
+    return Formula

@@ -108,6 +108,48 @@ if UNAVAILABLE is None:
         scaled = p * _power_of_two(half) * _power_of_two(np.int64(k) - half)  # type: ignore[call-arg]
         return scaled if x > -745.2 else 0.0
 
+    @intrinsic
+    def _bits(typing_context: Any, number: Any) -> Any:
+        """The bits of a double as an int64."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.bitcast(arguments[0], ir.IntType(64))
+
+        return numba.types.int64(numba.types.float64), generate
+
+    @intrinsic
+    def _double(typing_context: Any, bits: Any) -> Any:
+        """The double of these bits."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.bitcast(arguments[0], ir.DoubleType())
+
+        return numba.types.float64(numba.types.int64), generate
+
+    @numba.njit(fastmath={"contract"}, error_model="numpy", inline="never")
+    def log1p(x: float) -> float:
+        """The logarithm of 1 + x, to 2 ulp for x above -1, in a form that LLVM turns into vector instructions.
+
+        What 1 + x rounds away is added back. The mantissa m is brought between sqrt(1/2) and sqrt(2), and log m is
+        a series in (m - 1) / (m + 1).
+        """
+        whole = 1.0 + x
+        lost = (x - (whole - 1.0)) / whole
+        bits: Any = _bits(whole)  # type: ignore[call-arg]
+        exponent = _double((bits >> 52) | 0x4330000000000000) - 4503599627371519.0
+        m = _double((bits & 0x000FFFFFFFFFFFFF) | 0x3FF0000000000000)
+        high = m > 1.4142135623730951
+        m = 0.5 * m if high else m
+        exponent = exponent + 1.0 if high else exponent
+        f = (m - 1.0) / (m + 1.0)
+        g = f * f
+        p = 1 / 17 + g * (1 / 19 + g * (1 / 21 + g * (1 / 23)))
+        p = 1 / 9 + g * (1 / 11 + g * (1 / 13 + g * (1 / 15 + g * p)))
+        p = 2.0 * f * g * (1 / 3 + g * (1 / 5 + g * (1 / 7 + g * p)))
+        return exponent * 0.693147180369123816490 + (
+            2.0 * f + (p + (exponent * 1.90821492927058770002e-10 + lost))
+        )
+
     @numba.njit(error_model="numpy", inline="never")
     def difference(a: float, b: float) -> float:
         """``a - b``, rounded before anything is added to it, where `kernel` leaves the order of sums open.
@@ -152,6 +194,10 @@ else:
     def exp(x: float) -> float:  # type: ignore[misc]
         """The exponential."""
         return float(np.exp(x))
+
+    def log1p(x: float) -> float:  # type: ignore[misc]
+        """The logarithm of 1 + x."""
+        return float(np.log1p(x))
 
     def difference(a: float, b: float) -> float:  # type: ignore[misc]
         """``a - b``."""

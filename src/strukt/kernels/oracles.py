@@ -28,6 +28,7 @@ from strukt.kernels.autograd import (
     outside_function,
     pull_backs,
 )
+from strukt.kernels.operator import operator
 
 
 class Reference(Protocol):
@@ -129,17 +130,11 @@ class Oracles:
         """Exact samples ``(batch, count, *event)`` and the log-partition; the last argument is their number."""
         return call(self._sample, *arguments)  # type: ignore[no-any-return]
 
-    # The operators' bodies: the backend's kernel if it has one, else the reference.
+    # The operators and their bodies in the reference.
 
     def _operator(self, question: str, schema: str, fake: Callable[..., Any]) -> Any:
-        def body(*arguments: Any) -> Any:
-            backend = dispatch.select(self.name, arguments[0])
-            compute = getattr(backend, question, None) or getattr(self, f"_reference_{question}")
-            return compute(*arguments)
-
-        name = f"{self.name}_{question}"
-        torch.library.custom_op(f"strukt::{name}", body, mutates_args=(), schema=schema).register_fake(fake)
-        return getattr(torch.ops.strukt, name).default
+        """The backend's kernel if it has one, else the method of this name."""
+        return operator(self.name, question, schema, getattr(self, f"_reference_{question}"), fake)
 
     def _reference_inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         with torch.no_grad():

@@ -1,0 +1,46 @@
+"""The projection of rows of scores onto the cube cut at a sum: relaxed subsets of k items."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import call, map_function
+from strukt.kernels.box import reference
+from strukt.kernels.operator import operator
+
+
+def _pull(direction: Tensor, taken: Tensor, size: Tensor) -> Tensor:
+    """Scores strictly between the bounds move together with their threshold, which keeps their sum."""
+    free = ((taken > 0) & (taken < 1)).to(taken.dtype)
+    mean = (free * direction).sum(-1, keepdim=True) / free.sum(-1, keepdim=True).clamp(min=1.0)
+    return free * (direction - mean)
+
+
+def _sensitivity(taken: Tensor, size: Tensor) -> Tensor:
+    free = ((taken > 0) & (taken < 1)).to(taken.dtype)
+    return free / free.sum(-1, keepdim=True).clamp(min=1.0)
+
+
+_SUBSET = map_function(
+    operator(
+        "box",
+        "subset",
+        "(Tensor scores, Tensor size) -> Tensor",
+        reference.subset,
+        lambda scores, size: torch.empty_like(scores),
+    ),
+    _pull,
+    _sensitivity,
+)
+
+
+def subset(scores: Tensor, size: Tensor) -> Tensor:
+    """The nearest ``(rows, d)`` with entries from 0 to 1 that sum to a size ``(rows,)``.
+
+    Entries of -inf give 0; all others give 1 where there are no more than the size.
+    """
+    return call(_SUBSET, scores, size)  # type: ignore[no-any-return]
+
+
+__all__ = ["subset"]

@@ -1,0 +1,81 @@
+"""Fused Numba kernels of the projection onto the cube cut at a sum.
+
+The sum of ``clip(x - t, 0, 1)`` falls piecewise linearly in the threshold t. Newton's step from a piece ends where
+its line meets the sum that is wanted; where that lies outside the bracket, it is halved instead. The last step is
+exact, because it starts on the piece of the solution.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from strukt.kernels.jit import kernel, over_batch, thread_count
+from strukt.kernels.memory import empty
+
+Array = npt.NDArray[Any]
+
+MOST_STEPS = 200
+"""Newton's steps need about ten."""
+
+
+def subset(scores: Tensor, size: Tensor) -> Tensor:
+    """``clip(x - t, 0, 1)`` with the sum of ``size`` in each row; -inf gives 0."""
+    given = scores.detach().contiguous().numpy()
+    found = empty(given.shape, given.dtype)
+    if given.size:
+        sizes = size.detach().double().contiguous().numpy()
+        over_batch(_subset, thread_count(len(given), 8 * given.size), given, sizes, found)
+    return torch.from_numpy(found)
+
+
+@kernel
+def _subset(scores: Array, sizes: Array, found: Array, start: int, step: int) -> None:
+    d = scores.shape[1]
+    values = np.empty(d)
+    for row in range(start, scores.shape[0], step):
+        count, wrong = 0, 0
+        low, high = np.inf, -np.inf
+        for j in range(d):
+            value = np.float64(scores[row, j])
+            values[count] = value
+            wrong += int(not value < np.inf)
+            if value > -np.inf:
+                count += 1
+                low, high = min(low, value), max(high, value)
+        if wrong > 0:
+            found[row] = np.nan
+        elif count <= sizes[row]:
+            for j in range(d):
+                found[row, j] = 1.0 if scores[row, j] > -np.inf else 0.0
+        else:
+            threshold = _threshold(values[:count], sizes[row], low - 1.0, high)
+            for j in range(d):
+                found[row, j] = min(max(np.float64(scores[row, j]) - threshold, 0.0), 1.0)
+
+
+@kernel
+def _threshold(values: Array, size: float, low: float, high: float) -> float:
+    t = 0.5 * (low + high)
+    for _ in range(MOST_STEPS):
+        total, free = 0.0, 0
+        for j in range(values.shape[0]):
+            above = values[j] - t
+            total += min(max(above, 0.0), 1.0)
+            free += int((above > 0.0) & (above < 1.0))
+        if total == size:
+            break
+        if total > size:
+            low = t
+        else:
+            high = t
+        following = t + (total - size) / free if free > 0 else 0.5 * (low + high)
+        following = following if low < following < high else 0.5 * (low + high)
+        if following == t or not low < following < high:
+            break
+        t = following
+    return t

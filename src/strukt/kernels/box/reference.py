@@ -1,0 +1,29 @@
+"""The projection onto the cube cut at a sum, in PyTorch: the threshold by bisection."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+STEPS = 100
+"""Bisections: more than a double has digits."""
+
+
+def subset(scores: Tensor, size: Tensor) -> Tensor:
+    """``clip(x - t, 0, 1)`` with the sum of ``size`` in each row."""
+    heights = scores.double()
+    possible = heights > -torch.inf
+    if not scores.shape[-1]:
+        return scores.clone()
+    wanted = size.double().unsqueeze(-1)
+    finite = torch.where(possible, heights, 0.0)
+    high = torch.where(possible, heights, -torch.inf).amax(-1, keepdim=True)
+    low = torch.where(possible, heights, torch.inf).amin(-1, keepdim=True) - 1.0
+    high, low = torch.where(high > -torch.inf, high, 0.0), torch.where(low < torch.inf, low, 0.0)
+    for _ in range(STEPS):
+        middle = 0.5 * (low + high)
+        above = torch.where(possible, (finite - middle).clamp(0.0, 1.0), 0.0).sum(-1, keepdim=True) >= wanted
+        low, high = torch.where(above, middle, low), torch.where(above, high, middle)
+    full = possible.sum(-1, keepdim=True) <= wanted
+    found = torch.where(full, 1.0, (finite - low).clamp(0.0, 1.0))
+    return torch.where(possible, found, 0.0).to(scores.dtype)

@@ -1,0 +1,44 @@
+"""Proximal maps that fuse scores: neighbours by total variation, any two by OSCAR."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import call, map_function
+from strukt.kernels.fused import derivatives, prox
+from strukt.kernels.operator import operator
+
+_SCHEMA = "(Tensor scores, Tensor weight) -> Tensor"
+
+
+def _fake(scores: Tensor, weight: Tensor) -> Tensor:
+    return torch.empty_like(scores)
+
+
+_VARIATION = map_function(
+    operator("fused", "variation", _SCHEMA, prox.variation, _fake),
+    derivatives.variation_pull,
+    derivatives.variation_sensitivity,
+)
+_OSCAR = map_function(
+    operator("fused", "oscar", _SCHEMA, prox.oscar, _fake),
+    derivatives.oscar_pull,
+    derivatives.oscar_sensitivity,
+)
+
+
+def variation(scores: Tensor, weight: Tensor) -> Tensor:
+    """The minimum of ``|z - x|^2 / 2 + weight sum_j |z_j - z_{j-1}|`` for rows ``(rows, d)`` and ``(rows,)``.
+
+    A score of -inf stays, and parts the scores before it from those after it.
+    """
+    return call(_VARIATION, scores, weight)  # type: ignore[no-any-return]
+
+
+def oscar(scores: Tensor, weight: Tensor) -> Tensor:
+    """The minimum of ``|z - x|^2 / 2 + weight sum_{i<j} max(z_i, z_j)``; scores of -inf stay and do not count."""
+    return call(_OSCAR, scores, weight)  # type: ignore[no-any-return]
+
+
+__all__ = ["oscar", "variation"]

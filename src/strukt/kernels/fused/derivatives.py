@@ -1,0 +1,66 @@
+"""Derivatives of the proximal maps, read off their values: fused entries move together, by their mean.
+
+The entries of a group all get the mean of a direction in the group (Niculae and Blondel 2017, section 3). Groups
+are runs of equal values for total variation, and all entries of a value for OSCAR.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def _group_means(values: Tensor, groups: Tensor) -> Tensor:
+    """For each entry the mean of the values in its group; groups are numbered from 0 in each row."""
+    sums = torch.zeros_like(values).scatter_add(-1, groups, values)
+    counts = torch.zeros_like(values).scatter_add(-1, groups, torch.ones_like(values))
+    return (sums / counts.clamp(min=1.0)).gather(-1, groups)
+
+
+def _numbered(starts: Tensor) -> Tensor:
+    """Numbers of groups from where each starts."""
+    return starts.long().cumsum(-1) - 1
+
+
+def _starts(values: Tensor) -> Tensor:
+    """Where a value differs from the one before it."""
+    first = torch.ones_like(values[..., :1], dtype=torch.bool)
+    return torch.cat([first, values[..., 1:] != values[..., :-1]], -1)
+
+
+def variation_pull(direction: Tensor, fused: Tensor, weight: Tensor) -> Tensor:
+    """The Jacobian times a direction ``(rows, d)``."""
+    found = _group_means(direction, _numbered(_starts(fused)))
+    return torch.where(fused > -torch.inf, found, 0.0)
+
+
+def variation_sensitivity(fused: Tensor, weight: Tensor) -> Tensor:
+    """The derivative in the weight: a group is drawn to the neighbours on its two sides."""
+    if not fused.shape[-1]:
+        return torch.zeros_like(fused)
+    apart = (fused[..., :-1] > -torch.inf) & (fused[..., 1:] > -torch.inf)
+    upwards = torch.where(apart, torch.sign(fused[..., 1:] - fused[..., :-1]).nan_to_num(), 0.0)
+    side = torch.zeros_like(fused[..., :1])
+    drawn = torch.cat([upwards, side], -1) - torch.cat([side, upwards], -1)
+    return torch.where(fused > -torch.inf, _group_means(drawn, _numbered(_starts(fused))), 0.0)
+
+
+def _in_order(fused: Tensor) -> tuple[Tensor, Tensor]:
+    """The order of descending values, and the groups of equal values in this order; -inf comes last."""
+    ranked, order = fused.sort(dim=-1, descending=True, stable=True)
+    return order, _numbered(_starts(ranked))
+
+
+def oscar_pull(direction: Tensor, fused: Tensor, weight: Tensor) -> Tensor:
+    """The Jacobian times a direction ``(rows, d)``."""
+    order, groups = _in_order(fused)
+    means = _group_means(direction.gather(-1, order), groups)
+    return torch.where(fused > -torch.inf, torch.zeros_like(means).scatter(-1, order, means), 0.0)
+
+
+def oscar_sensitivity(fused: Tensor, weight: Tensor) -> Tensor:
+    """The derivative in the weight: each value falls by the number of those below it, on average in its group."""
+    order, _ = _in_order(fused)
+    ranks = torch.arange(fused.shape[-1], device=fused.device, dtype=fused.dtype).expand_as(fused)
+    above = ranks + 1 - (fused > -torch.inf).sum(-1, keepdim=True)
+    return oscar_pull(torch.zeros_like(fused).scatter(-1, order, above), fused, weight)

@@ -1,0 +1,123 @@
+"""Proximal maps in compiled loops; without Numba they are plain Python over NumPy, and so run on any machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from strukt.kernels.jit import kernel, over_batch, thread_count
+
+Array = npt.NDArray[Any]
+
+
+def variation(scores: Tensor, weight: Tensor) -> Tensor:
+    """The proximal map of total variation in O(d) a row (Johnson 2013)."""
+    return _run(_variation, scores, weight)
+
+
+def oscar(scores: Tensor, weight: Tensor) -> Tensor:
+    """The proximal map of OSCAR in O(d log d) a row: isotonic regression in order (Zhong and Kwok 2012)."""
+    return _run(_oscar, scores, weight)
+
+
+def _run(function: Callable[..., None], scores: Tensor, weight: Tensor) -> Tensor:
+    given = scores.detach().double().cpu().contiguous().numpy()
+    found = np.empty_like(given)
+    if given.size:
+        weights = weight.detach().double().cpu().contiguous().numpy()
+        over_batch(function, thread_count(len(given), 30 * given.size), given, weights, found)
+    return torch.from_numpy(found).to(scores.device, scores.dtype)
+
+
+@kernel
+def _variation(scores: Array, weights: Array, found: Array, start: int, step: int) -> None:
+    d = scores.shape[1]
+    knots, changes, bounds = np.empty(2 * d), np.empty((2 * d, 2)), np.empty((d, 2))
+    for row in range(start, scores.shape[0], step):
+        first = 0
+        while first < d:
+            last = first
+            while last < d and scores[row, last] != -np.inf:
+                last += 1
+            if last > first:
+                _fuse(scores[row, first:last], weights[row], knots, changes, bounds, found[row, first:last])
+            else:
+                found[row, first] = -np.inf
+                last += 1
+            first = last
+
+
+@kernel
+def _fuse(scores: Array, weight: float, knots: Array, changes: Array, bounds: Array, found: Array) -> None:
+    """One run without gaps, by dynamic programming over the last entry.
+
+    The derivative of the least cost in the last entry is piecewise linear: at each knot from ``low`` to ``high``
+    the slope and the intercept of the line go up by a row of ``changes``. To go on by one entry it is cut at the
+    weight on both sides, at ``bounds``, within which the entry before equals the next.
+    """
+    n = scores.shape[0]
+    low, high = n, n - 1
+    for k in range(n):
+        slope, intercept = 1.0, -scores[k] - (weight if k > 0 else 0.0)
+        end_slope, end_intercept = 1.0, -scores[k] + (weight if k > 0 else 0.0)
+        if k == n - 1:
+            found[k] = _zero_of(knots, changes, low, high, slope, intercept)
+            break
+        while low <= high and slope * knots[low] + intercept <= -weight:
+            slope, intercept = slope + changes[low, 0], intercept + changes[low, 1]
+            low += 1
+        while high >= low and end_slope * knots[high] + end_intercept >= weight:
+            end_slope, end_intercept = end_slope - changes[high, 0], end_intercept - changes[high, 1]
+            high -= 1
+        bounds[k, 0], bounds[k, 1] = (-weight - intercept) / slope, (weight - end_intercept) / end_slope
+        low, high = low - 1, high + 1
+        knots[low], knots[high] = bounds[k, 0], bounds[k, 1]
+        changes[low, 0], changes[low, 1] = slope, intercept + weight
+        changes[high, 0], changes[high, 1] = -end_slope, weight - end_intercept
+    for k in range(n - 2, -1, -1):
+        found[k] = min(max(found[k + 1], bounds[k, 0]), bounds[k, 1])
+
+
+@kernel
+def _zero_of(knots: Array, changes: Array, low: int, high: int, slope: float, intercept: float) -> float:
+    while low <= high and slope * knots[low] + intercept <= 0.0:
+        slope, intercept = slope + changes[low, 0], intercept + changes[low, 1]
+        low += 1
+    return -intercept / slope
+
+
+@kernel
+def _oscar(scores: Array, weights: Array, found: Array, start: int, step: int) -> None:
+    d = scores.shape[1]
+    means, sizes = np.empty(d), np.empty(d, np.int64)
+    for row in range(start, scores.shape[0], step):
+        order = np.argsort(-scores[row])
+        count = 0
+        for j in range(d):
+            count += int(scores[row, j] != -np.inf)
+        found[row] = -np.inf
+        _isotonic(scores[row], order[:count], weights[row], means, sizes, found[row])
+
+
+@kernel
+def _isotonic(scores: Array, order: Array, weight: float, means: Array, sizes: Array, found: Array) -> None:
+    """Scores less the weight for each one below, made to fall along the order by averaging neighbours."""
+    count, blocks = order.shape[0], 0
+    for k in range(count):
+        means[blocks], sizes[blocks] = scores[order[k]] - weight * (count - 1 - k), 1
+        blocks += 1
+        while blocks > 1 and means[blocks - 1] >= means[blocks - 2]:
+            total = sizes[blocks - 2] + sizes[blocks - 1]
+            means[blocks - 2] += (means[blocks - 1] - means[blocks - 2]) * sizes[blocks - 1] / total
+            sizes[blocks - 2] = total
+            blocks -= 1
+    k = 0
+    for block in range(blocks):
+        for _ in range(sizes[block]):
+            found[order[k]] = means[block]
+            k += 1

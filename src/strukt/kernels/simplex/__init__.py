@@ -1,0 +1,33 @@
+"""Maps of rows of scores to the simplex: entmax, with softmax and sparsemax among it, and normmax."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import call, map_function
+from strukt.kernels.operator import operator
+from strukt.kernels.simplex import derivatives, reference
+
+
+def _map(
+    name: str,
+    compute: Callable[[Tensor, Tensor], Tensor],
+    pull: Callable[..., Tensor],
+    sensitivity: Callable[..., Tensor],
+) -> Callable[[Tensor, Tensor], Tensor]:
+    schema = "(Tensor scores, Tensor alpha) -> Tensor"
+    found = operator("simplex", name, schema, compute, lambda scores, alpha: torch.empty_like(scores))
+    function = map_function(found, pull, sensitivity)
+    return lambda scores, alpha: call(function, scores, alpha)
+
+
+entmax = _map("entmax", reference.entmax, derivatives.entmax_pull, derivatives.entmax_sensitivity)
+"""``(scores, alpha)``: probabilities ``(rows, d)`` for an alpha ``(rows,)`` from 1 on; rows of -inf give zeros."""
+
+normmax = _map("normmax", reference.normmax, derivatives.normmax_pull, derivatives.normmax_sensitivity)
+"""The same for an alpha above 1."""
+
+__all__ = ["entmax", "normmax"]

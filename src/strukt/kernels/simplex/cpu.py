@@ -1,0 +1,235 @@
+"""Fused Numba kernels of maps to the simplex: the threshold by Newton's method on the scores that may exceed it.
+
+The largest score has the weight 1 at the threshold 0, which is therefore too low, and scores that have no weight
+there never have one: only the others are looked at, and fewer after each step. Up to alpha = 2 the sum of the
+weights is convex in the threshold, so that Newton's steps never pass the solution, and for sparsemax they end
+exactly there (Michelot 1986). Beyond 2 they are kept within a bracket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from strukt.kernels.jit import exp, kernel, log1p, over_batch, own_exp, thread_count
+from strukt.kernels.memory import empty
+
+Array = npt.NDArray[Any]
+
+MOST_STEPS = 200
+"""Newton's steps need about ten; those within a bracket halve it every second time."""
+
+BLOCK = 32
+"""Scores of which one vector comparison says whether any may have a weight."""
+
+
+def entmax(scores: Tensor, alpha: Tensor) -> Tensor:
+    """Probabilities ``(rows, d)`` for an alpha of at least 1 for each row; rows of -inf become zeros."""
+    b = alpha.detach().double() - 1.0
+    return _run(_map, scores, b, 1.0 / b, 1.0 / b)
+
+
+def normmax(scores: Tensor, alpha: Tensor) -> Tensor:
+    """Probabilities ``(rows, d)`` for an alpha above 1 for each row; rows of -inf become zeros."""
+    b = alpha.detach().double() - 1.0
+    return _run(_map, scores, torch.ones_like(b), 1.0 / b + 1.0, 1.0 / b)
+
+
+def pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
+    """The Jacobian of entmax times a direction, ``(rows, d)``; looks at the support only."""
+    return _run(_pull, probabilities, direction, 2.0 - alpha.double())
+
+
+def _run(function: Callable[..., None], main: Tensor, *others: Tensor) -> Tensor:
+    given, *more = (value.detach().contiguous().numpy() for value in (main, *others))
+    found = empty(given.shape, given.dtype)
+    if given.size:
+        over_batch(function, thread_count(len(given), 4 * given.size), given, *more, found)
+    return torch.from_numpy(found)
+
+
+@kernel
+def _map(
+    scores: Array, scales: Array, powers: Array, roots: Array, found: Array, start: int, step: int
+) -> None:
+    """Rows of weights ``t ** root`` whose ``t ** power`` sum to one, for t = 1 + scale (score - largest - s)."""
+    d = scores.shape[1]
+    values, places = np.empty(d), np.empty(d, np.int32)
+    for row in range(start, scores.shape[0], step):
+        top, scale = _largest(scores[row]), scales[row]
+        if not abs(top) < np.inf:
+            found[row] = 0.0 if top == -np.inf else np.nan
+        elif scale == 0.0:
+            _softmax(scores[row], top, found[row])
+        else:
+            count = _collect(scores[row], top, scale, values, places)
+            if powers[row] >= 1.0:
+                s, count = _newton(values, places, count, scale, powers[row])
+            else:
+                s = _bracketed(values[:count], d, scale, powers[row])
+            _scatter(values, places, count, s, scale, roots[row], found[row])
+
+
+@kernel
+def _largest(scores: Array) -> float:
+    """The largest score; NaN if one is NaN."""
+    top, wrong = scores[0], 0
+    for j in range(scores.shape[0]):
+        top = max(top, scores[j])
+        wrong += int(scores[j] != scores[j])
+    return np.float64(top) if wrong == 0 else np.nan
+
+
+@kernel
+def _softmax(scores: Array, top: float, found: Array) -> None:
+    most, total = scores.dtype.type(top), 0.0
+    for j in range(scores.shape[0]):
+        found[j] = own_exp(scores[j] - most)
+    for j in range(scores.shape[0]):
+        total += found[j]
+    share = scores.dtype.type(1.0 / total)
+    for j in range(scores.shape[0]):
+        found[j] *= share
+
+
+@kernel
+def _collect(scores: Array, top: float, scale: float, values: Array, places: Array) -> int:
+    """What scores that may have a weight lie above the largest, and where they stand; gives their number."""
+    d, count = scores.shape[0], 0
+    bound = scores.dtype.type(top - 1.0 / scale)
+    for first in range(0, d, BLOCK):
+        last, some = min(first + BLOCK, d), 0
+        for j in range(first, last):
+            some += int(scores[j] >= bound)
+        if some > 0:
+            for j in range(first, last):
+                value = np.float64(scores[j]) - top
+                values[count], places[count] = value, j
+                count += int(1.0 + scale * value > 0.0)
+    return count
+
+
+@kernel
+def _sums(values: Array, s: float, scale: float, power: float) -> tuple[float, float]:
+    """The sum of t ** power over positive t, and how fast it falls in s."""
+    total, slope = 0.0, 0.0
+    if power == 1.0:
+        for j in range(values.shape[0]):
+            total += 1.0 + scale * (values[j] - s)
+        return total, scale * values.shape[0]
+    if power == 2.0:
+        for j in range(values.shape[0]):
+            t = 1.0 + scale * (values[j] - s)
+            total += t * t
+            slope += t
+        return total, 2.0 * scale * slope
+    for j in range(values.shape[0]):
+        t = scale * (values[j] - s)
+        weight = exp(power * log1p(t))
+        total += weight
+        slope += weight / (1.0 + t)
+    return total, power * scale * slope
+
+
+@kernel
+def _newton(values: Array, places: Array, count: int, scale: float, power: float) -> tuple[float, int]:
+    """The threshold, from below; the scores without a weight leave the list, which gets shorter at each step."""
+    s = 0.0
+    for _ in range(MOST_STEPS):
+        total, slope = _sums(values[:count], s, scale, power)
+        following = s + (total - 1.0) / slope
+        if not following > s:
+            break
+        s, kept = following, 0
+        for j in range(count):
+            value, place = values[j], places[j]
+            values[kept], places[kept] = value, place
+            kept += int(1.0 + scale * (value - s) > 0.0)
+        count = kept
+    return s, count
+
+
+@kernel
+def _bracketed(values: Array, d: int, scale: float, power: float) -> float:
+    """The threshold where the sum is not convex in it: halving, and Newton's step where it stays within."""
+    low, high = 0.0, (1.0 - np.float64(d) ** -scale) / scale
+    s, positive = np.float64(0.0), np.empty(values.shape[0])
+    for turn in range(MOST_STEPS):
+        count = 0
+        for j in range(values.shape[0]):
+            positive[count] = values[j]
+            count += int(1.0 + scale * (values[j] - s) > 0.0)
+        total, slope = _sums(positive[:count], s, scale, power)
+        if total >= 1.0:
+            low = s
+        else:
+            high = s
+        s = s + (total - 1.0) / slope
+        if turn % 2 == 1 or not low < s < high:
+            s = 0.5 * (low + high)
+        if not low < s < high:
+            break
+    return low
+
+
+@kernel
+def _scatter(
+    values: Array, places: Array, count: int, s: float, scale: float, root: float, found: Array
+) -> None:
+    """Weights, divided by their sum, in their places among zeros."""
+    total = 0.0
+    for j in range(count):
+        t = scale * (values[j] - s)
+        if root == 1.0:
+            values[j] = max(1.0 + t, 0.0)
+        elif root == 2.0:
+            values[j] = max(1.0 + t, 0.0) ** 2
+        else:
+            values[j] = exp(root * log1p(t)) if t > -1.0 else 0.0
+        total += values[j]
+    found[:] = 0.0
+    for j in range(count):
+        found[places[j]] = values[j] / total
+
+
+@kernel
+def _pull(probabilities: Array, direction: Array, powers: Array, found: Array, start: int, step: int) -> None:
+    """For each row ``s (v - <s, v> / sum s)`` with s = p ** power where p is not 0."""
+    d = probabilities.shape[1]
+    weights, places = np.empty(d), np.empty(d, np.int32)
+    for row in range(start, probabilities.shape[0], step):
+        count = _support(probabilities[row], weights, places)
+        total, mean = 0.0, 0.0
+        for k in range(count):
+            if powers[row] == 0.0:
+                weights[k] = 1.0
+            elif powers[row] == 0.5:
+                weights[k] = np.sqrt(weights[k])
+            elif powers[row] != 1.0:
+                weights[k] = weights[k] ** powers[row]
+            total += weights[k]
+            mean += weights[k] * direction[row, places[k]]
+        mean = mean / total if total > 0.0 else 0.0
+        found[row] = 0.0
+        for k in range(count):
+            found[row, places[k]] = weights[k] * (direction[row, places[k]] - mean)
+
+
+@kernel
+def _support(probabilities: Array, weights: Array, places: Array) -> int:
+    """The entries that are not 0, and where they stand; gives their number. NaN counts."""
+    d, count = probabilities.shape[0], 0
+    for first in range(0, d, BLOCK):
+        last, some = min(first + BLOCK, d), 0
+        for j in range(first, last):
+            some += int(probabilities[j] != 0.0)
+        if some > 0:
+            for j in range(first, last):
+                weights[count], places[count] = probabilities[j], j
+                count += int(probabilities[j] != 0.0)
+    return count

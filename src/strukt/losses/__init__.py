@@ -1,0 +1,30 @@
+"""Losses by convex duality, one for each mapping: Fenchel-Young losses.
+
+Examples:
+    >>> import torch
+    >>> from strukt.losses import sparsemax_loss
+    >>> sparsemax_loss(torch.tensor([[3.0, 1.0]]), torch.tensor([0]))
+    tensor(0.)
+"""
+
+from strukt.losses.vectors import (
+    budget_loss,
+    entmax15_loss,
+    entmax_loss,
+    fusedmax_loss,
+    ksubset_loss,
+    normmax_loss,
+    oscarmax_loss,
+    sparsemax_loss,
+)
+
+__all__ = [
+    "budget_loss",
+    "entmax15_loss",
+    "entmax_loss",
+    "fusedmax_loss",
+    "ksubset_loss",
+    "normmax_loss",
+    "oscarmax_loss",
+    "sparsemax_loss",
+]

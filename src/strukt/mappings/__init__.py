@@ -1,0 +1,26 @@
+"""Sparse alternatives to softmax, for scores along any axis: regularised argmaxes over vectors.
+
+Examples:
+    >>> import torch
+    >>> from strukt.mappings import entmax, sparsemax
+    >>> x = torch.tensor([1.0, 0.8, -1.0])
+    >>> torch.equal(sparsemax(x), entmax(x, 2.0))
+    True
+"""
+
+from strukt.mappings.attention import scaled_dot_product_attention
+from strukt.mappings.fused import fusedmax, oscarmax
+from strukt.mappings.simplex import entmax, entmax15, normmax, sparsemax
+from strukt.mappings.subsets import budget, ksubset
+
+__all__ = [
+    "budget",
+    "entmax",
+    "entmax15",
+    "fusedmax",
+    "ksubset",
+    "normmax",
+    "oscarmax",
+    "scaled_dot_product_attention",
+    "sparsemax",
+]

@@ -1,0 +1,62 @@
+"""Sparse probabilities of which some are equal: of neighbours, or of any."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels import fused, simplex
+from strukt.mappings.rows import of_rows, on_rows
+
+
+def fusedmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tensor | None = None) -> Tensor:
+    """Sparsemax that gives neighbours equal probabilities: contiguous segments.
+
+        argmax over p in the simplex of  <p, x> - sum p ** 2 / 2 - weight sum_j |p_j - p_{j-1}|
+
+    Args:
+        x: Scores, of any shape; half types are computed in float32.
+        weight: Not negative; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``.
+            Differentiable.
+        dim: The axis of the probabilities.
+        mask: Boolean, broadcast to ``x``; scores where it is False have probability 0 and part their neighbours,
+            as scores of -inf do. Where all are masked, all probabilities are 0.
+
+    Returns:
+        Probabilities in the shape and type of ``x``, differentiable any number of times. Time O(d) a row.
+
+    Raises:
+        ValueError: If a shape, type or value does not fit.
+
+    Source: Niculae and Blondel (2017).
+
+    Examples:
+        >>> import torch
+        >>> fusedmax(torch.tensor([1.0, 0.8, 0.2, 0.5]), 0.1)
+        tensor([0.5250, 0.4250, 0.0250, 0.0250])
+    """
+    rows = of_rows("weight", weight, x, dim, 0.0, "0 or more")
+    return on_rows(x, dim, mask, lambda scores, each: _sparsemax(fused.variation(scores, each)), rows)
+
+
+def oscarmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tensor | None = None) -> Tensor:
+    """Sparsemax that gives equal probabilities to scores that are close, wherever they stand.
+
+        argmax over p in the simplex of  <p, x> - sum p ** 2 / 2 - weight sum_{i<j} max(p_i, p_j)
+
+    Arguments, result and errors are those of `fusedmax`; time O(d log d) a row. The published algorithm compares
+    the sizes of scores, negative ones included, and finds this only where all are positive.
+
+    Examples:
+        >>> import torch
+        >>> oscarmax(torch.tensor([1.0, -1.0, 0.8]), 0.1)
+        tensor([0.5500, 0.0000, 0.4500])
+        >>> oscarmax(torch.tensor([1.0, -1.0, 0.8]), 0.3)
+        tensor([0.5000, 0.0000, 0.5000])
+    """
+    rows = of_rows("weight", weight, x, dim, 0.0, "0 or more")
+    return on_rows(x, dim, mask, lambda scores, each: _sparsemax(fused.oscar(scores, each)), rows)
+
+
+def _sparsemax(rows: Tensor) -> Tensor:
+    return simplex.entmax(rows, torch.full((len(rows),), 2.0, dtype=torch.float64, device=rows.device))

@@ -1,0 +1,97 @@
+"""What all mappings share: rows of scores out of tensors of any shape, masks, parameters of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from strukt.distributions import arguments
+from strukt.kernels import guards
+
+
+def on_rows(
+    x: Tensor, dim: int, mask: Tensor | None, compute: Callable[..., Tensor], *parameters: Tensor
+) -> Tensor:
+    """Apply ``compute(rows, *parameters)`` along an axis, half types in float32.
+
+    Args:
+        x: Scores.
+        dim: The axis.
+        mask: Boolean, broadcast to ``x``; where it is False the score counts as -inf.
+        compute: ``(rows, d)`` and parameters ``(rows,)`` to ``(rows, d)``.
+        parameters: What `of_rows` gave.
+
+    Raises:
+        ValueError: If the scores are not floating-point, there is no such axis, or the mask does not fit.
+    """
+    axis = check(x, dim)
+    scores = x if x.dtype in (torch.float32, torch.float64) else x.float()
+    if mask is not None:
+        arguments.fitting("mask", mask, x.shape)
+        arguments.mask("mask", mask, mask.shape)
+        scores = scores.masked_fill(~mask, -torch.inf)
+    last = scores.movedim(axis, -1)
+    found = compute(last.reshape(last.shape[:-1].numel(), last.shape[-1]), *parameters)
+    return found.reshape(last.shape).movedim(-1, axis).to(x.dtype)
+
+
+def check(x: Tensor, dim: int) -> int:
+    """The axis from 0 on.
+
+    Raises:
+        ValueError: If the scores are not floating-point, or there is no such axis.
+    """
+    arguments.scores("x", x, "at least one axis", 1)
+    if not -x.dim() <= dim < x.dim():
+        raise ValueError(
+            f"dim is {dim}; expected {-x.dim()} to {x.dim() - 1} for x of shape {tuple(x.shape)}"
+        )
+    return dim % x.dim()
+
+
+def of_rows(
+    name: str, value: float | Tensor, x: Tensor, dim: int, least: float, expected: str, strict: bool = False
+) -> Tensor:
+    """A parameter for each row, in the order of the rows of `on_rows`.
+
+    Args:
+        name: Of the parameter, for messages.
+        value: A number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``.
+        x: Scores.
+        dim: The axis.
+        least: The smallest value allowed, or with ``strict`` the bound that it must exceed.
+        expected: What to say of other values.
+        strict: Whether the bound itself is excluded.
+
+    Raises:
+        ValueError: If it does not broadcast, or a value is out of range.
+    """
+    axis = check(x, dim)
+    shape = torch.Size([*x.shape[:axis], 1, *x.shape[axis + 1 :]])
+    given = (
+        value
+        if isinstance(value, Tensor)
+        else torch.tensor(float(value), dtype=torch.float64, device=x.device)
+    )
+    arguments.fitting(name, given, shape)
+    rows = given.expand(shape).reshape(-1)
+    each = rows.detach()
+    valid = each > least if strict else each >= least
+    guards.require_values(each, valid, name, expected)
+    return rows
+
+
+def capped(x: Tensor, most: int | None) -> Tensor:
+    """Rows of which only the ``most`` largest scores are left, the others -inf."""
+    if most is None or most >= x.shape[-1]:
+        return x
+    kept = x.topk(most, dim=-1).indices
+    return x.masked_fill(torch.ones_like(x, dtype=torch.bool).scatter(-1, kept, False), -torch.inf)
+
+
+def check_cap(most: int | None) -> None:
+    """Raise ValueError unless the bound on the support is None or an integer from 1 on."""
+    if most is not None and (not isinstance(most, int) or most < 1):
+        raise ValueError(f"max_support is {most!r}; expected an integer from 1 on, or None")

@@ -1,0 +1,109 @@
+"""Scores to probabilities, of which few may be positive: sparsemax, entmax, normmax."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from strukt.kernels import simplex
+from strukt.mappings.rows import capped, check_cap, of_rows, on_rows
+
+
+def entmax(
+    x: Tensor,
+    alpha: float | Tensor = 1.5,
+    dim: int = -1,
+    mask: Tensor | None = None,
+    max_support: int | None = None,
+) -> Tensor:
+    """Softmax (alpha = 1), sparsemax (alpha = 2) and all between and beyond; sparse for alpha above 1.
+
+        argmax over p in the simplex of  <p, x> - (sum p ** alpha - 1) / (alpha (alpha - 1))
+
+    Args:
+        x: Scores, of any shape; half types are computed in float32.
+        alpha: From 1 on; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``, for instance
+            ``(heads, 1, 1)``. Differentiable.
+        dim: The axis of the probabilities.
+        mask: Boolean, broadcast to ``x``; scores where it is False have probability 0, as scores of -inf have.
+            Where all are masked, all probabilities are 0.
+        max_support: At most so many positive probabilities, those of the largest scores.
+
+    Returns:
+        Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
+        times; the derivatives are those of the support. Time O(d) a row in general.
+
+    Raises:
+        ValueError: If a shape, type or value does not fit.
+
+    Sources: Peters, Niculae and Martins (2019); Correia, Niculae and Martins (2019) for the gradient in alpha.
+
+    Examples:
+        >>> import torch
+        >>> x = torch.tensor([1.0, 0.8, -1.0])
+        >>> entmax(x, 1.5)
+        tensor([0.5705, 0.4295, 0.0000])
+        >>> entmax(x, 2.0, mask=torch.tensor([True, False, True]))
+        tensor([1., 0., 0.])
+    """
+    check_cap(max_support)
+    rows = of_rows("alpha", alpha, x, dim, 1.0, "1 (softmax) or more")
+    return on_rows(x, dim, mask, lambda scores, each: simplex.entmax(capped(scores, max_support), each), rows)
+
+
+def sparsemax(x: Tensor, dim: int = -1, mask: Tensor | None = None, max_support: int | None = None) -> Tensor:
+    """The point of the simplex nearest to the scores (Martins and Astudillo 2016): `entmax` with alpha = 2.
+
+    Examples:
+        >>> import torch
+        >>> sparsemax(torch.tensor([1.0, 0.8, -1.0]))
+        tensor([0.6000, 0.4000, 0.0000])
+    """
+    return entmax(x, 2.0, dim, mask, max_support)
+
+
+def entmax15(x: Tensor, dim: int = -1, mask: Tensor | None = None, max_support: int | None = None) -> Tensor:
+    """`entmax` with alpha = 1.5, half way from softmax to sparsemax.
+
+    Examples:
+        >>> import torch
+        >>> entmax15(torch.tensor([[1.0, 0.0], [0.0, 0.0]]), dim=0)
+        tensor([[0.8307, 0.5000],
+                [0.1693, 0.5000]])
+    """
+    return entmax(x, 1.5, dim, mask, max_support)
+
+
+def normmax(
+    x: Tensor,
+    alpha: float | Tensor = 2.0,
+    dim: int = -1,
+    mask: Tensor | None = None,
+    max_support: int | None = None,
+) -> Tensor:
+    """Regularised by a norm: ``argmax over p in the simplex of <p, x> - (sum p ** alpha) ** (1 / alpha)``.
+
+    Args:
+        x: Scores, as for `entmax`.
+        alpha: Above 1; towards infinity the probabilities of the support become equal. Differentiable.
+        dim: The axis of the probabilities.
+        mask: As for `entmax`.
+        max_support: As for `entmax`.
+
+    Returns:
+        Probabilities in the shape and type of ``x``, differentiable any number of times.
+
+    Raises:
+        ValueError: If a shape, type or value does not fit.
+
+    Source: Blondel, Martins and Niculae (2020).
+
+    Examples:
+        >>> import torch
+        >>> normmax(torch.tensor([1.0, 0.8, -1.0]), 2.0)
+        tensor([0.5714, 0.4286, 0.0000])
+    """
+    check_cap(max_support)
+    rows = of_rows("alpha", alpha, x, dim, 1.0, "more than 1", strict=True)
+    return on_rows(
+        x, dim, mask, lambda scores, each: simplex.normmax(capped(scores, max_support), each), rows
+    )

@@ -1,0 +1,56 @@
+"""Scores to relaxed subsets: each entry between 0 and 1, with a bound on their sum."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels import box
+from strukt.mappings.rows import of_rows, on_rows
+
+
+def ksubset(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = None) -> Tensor:
+    """The nearest point with entries from 0 to 1 that sum to k: a subset of exactly k items, relaxed.
+
+    Args:
+        x: Scores, of any shape; half types are computed in float32.
+        k: Not negative; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``. Differentiable.
+        dim: The axis of the items.
+        mask: Boolean, broadcast to ``x``; items where it is False are left out, as those of score -inf are.
+
+    Returns:
+        Entries in the shape and type of ``x``, differentiable any number of times; all 1 where no more than k
+        items are left. Time O(d) a row in general.
+
+    Raises:
+        ValueError: If a shape, type or value does not fit.
+
+    Examples:
+        >>> import torch
+        >>> ksubset(torch.tensor([2.0, 0.5, 0.3, -1.0]), 2)
+        tensor([1.0000, 0.6000, 0.4000, 0.0000])
+    """
+    rows = of_rows("k", k, x, dim, 0.0, "0 or more")
+    return on_rows(x, dim, mask, box.subset, rows)
+
+
+def budget(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = None) -> Tensor:
+    """The nearest point with entries from 0 to 1 whose sum is at most k: a subset of at most k items, relaxed.
+
+    Arguments, result and errors are those of `ksubset`.
+
+    Examples:
+        >>> import torch
+        >>> budget(torch.tensor([0.6, 0.5, 0.3, -1.0]), 2)
+        tensor([0.6000, 0.5000, 0.3000, 0.0000])
+        >>> budget(torch.tensor([0.6, 0.5, 0.3, -1.0]), 1)
+        tensor([0.4667, 0.3667, 0.1667, 0.0000])
+    """
+    rows = of_rows("k", k, x, dim, 0.0, "0 or more")
+
+    def compute(scores: Tensor, size: Tensor) -> Tensor:
+        free = scores.clamp(0.0, 1.0)
+        fits = free.sum(-1, keepdim=True) <= size.unsqueeze(-1)
+        return torch.where(fits, free, box.subset(scores, size))
+
+    return on_rows(x, dim, mask, compute, rows)
