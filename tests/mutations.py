@@ -38,8 +38,8 @@ def candidates(right: str, wrong: str) -> Mutation:
     return Mutation("kernels/cpu_candidates.py", right, wrong, CHAIN)
 
 
-def draws(right: str, wrong: str) -> Mutation:
-    return Mutation("kernels/cpu_draw.py", right, wrong, CHAIN)
+def draws(right: str, wrong: str, structure: str = CHAIN) -> Mutation:
+    return Mutation("kernels/cpu_draw.py", right, wrong, structure)
 
 
 def eisner_kernel(right: str, wrong: str, file: str = "eisner/cpu") -> Mutation:
@@ -155,7 +155,7 @@ MUTATIONS = [
     candidates("if other > least", "if other < least"),
     candidates("for i in range(1, count):", "for i in range(1, count - 1):"),
     draws("weights[i] += weights[i - 1]", "weights[i] += 0.0"),
-    draws("weights[i] / whole", "weights[i]"),
+    draws("weights[i] / whole", "weights[i]", FRAMES),
     draws("low += half * int", "low += (half - 1) * int"),
     draws("int(sums[k] <= wanted)", "int(sums[k] < wanted)"),
     chain_kernel("pairs[:, following]", "pairs[following]", "cpu_sample"),
@@ -321,7 +321,6 @@ MUTATIONS = [
         "kernels/extended.py", "return mantissa * factor, rank + change", "return mantissa, rank", FRAMES
     ),
     Mutation("kernels/extended.py", "rank if log > -np.inf else -np.inf", "rank", FRAMES),
-    reference("alignment/reference", "outside[:1, :1, INSERT:] = True", "pass", GRID),
     reference("alignment/reference", "transition[..., MIRRORED, :][..., MIRRORED]", "transition", GRID),
     reference("alignment/reference", "transition + torch.stack(onward, -1)", "torch.stack(onward, -1)", GRID),
     reference("alignment/reference", "rows[:, :, None] | columns[:, None, :]", "rows[:, :, None]", GRID),
@@ -345,8 +344,6 @@ MUTATIONS = [
     reference(
         "ctc/reference", "[2 * target_lengths, 2 * target_lengths + 1]", "[2 * target_lengths] * 2", FRAMES
     ),
-    reference("ctc/reference", "onward, ending)", "onward, beta)", FRAMES),
-    reference("ctc/reference", "masked_fill(beyond[..., None], 0.0)", "clone()", FRAMES),
     ctc_kernel("0.0 if differs else -np.inf", "0.0"),
     ctc_kernel("label_rank[k - 1] + skips[k]", "label_rank[k - 1]"),
     ctc_kernel("ahead[1, places - 1] = ahead[3, places - 1] = 0.0", "ahead[1, places - 1] = 0.0"),
@@ -359,7 +356,6 @@ MUTATIONS = [
     ctc_kernel("paths[rank, place + 1] - way", "paths[parent, place] - way", "cpu_best"),
     ctc_kernel("(1, k - 1 if may_skip(states, s) else 0)", "(1, k - 1)", "cpu_sample"),
     ctc_kernel("_weigh_ways(chart[b, t], states", "_weigh_ways(chart[b, t - 1], states", "cpu_sample"),
-    distribution("ctc", "(count <= target_lengths.unsqueeze(-1)) & ", "", FRAMES),
     distribution("ctc", "& (event != before)", "", FRAMES),
     distribution("alignment", "(visited & ~last)", "visited", GRID),
     distribution("alignment", "inside & begun & complete", "inside & complete", GRID),

@@ -101,9 +101,8 @@ class CTC(PositionalStructure):
         count = starts.cumsum(-1)
         state = (2 * count - 1).clamp(0, states.shape[-1] - 1)
         wanted = states.expand(*event.shape[:-1], states.shape[-1]).gather(-1, state)
-        right = (count <= target_lengths.unsqueeze(-1)) & (event == wanted)
         complete = starts.sum(-1) == target_lengths
-        return complete & (right | ~starts).all(-1) & self._in_range(event)
+        return complete & ((event == wanted) | ~starts).all(-1) & self._in_range(event)
 
     def _score(self, event: Tensor) -> Tensor:
         return self._chosen(event).sum(-1)

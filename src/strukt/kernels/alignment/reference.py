@@ -95,8 +95,7 @@ def _skewed(moves: Tensor) -> Tensor:
     n, m = moves.shape[-3:-1]
     rows = torch.arange(n, device=moves.device)[:, None]
     columns = torch.arange(max(n + m - 1, 0), device=moves.device) - rows
-    outside = ((columns < 0) | (columns >= m)).unsqueeze(-1).repeat(1, 1, 3)
-    outside[:1, :1, INSERT:] = True  # the first cell is entered by a match
+    outside = ((columns < 0) | (columns >= m)).unsqueeze(-1).expand(-1, -1, 3)
     if not n or not m:
         return moves.new_zeros(*moves.shape[:-3], *outside.shape)
     index = columns.clamp(0, m - 1).unsqueeze(-1).expand(*moves.shape[:-3], *outside.shape)
@@ -104,7 +103,7 @@ def _skewed(moves: Tensor) -> Tensor:
 
 
 def _start(semiring: Semiring, moves: Tensor) -> Tensor:
-    """Before the first cell: weight one, as after a match; ``(..., batch, 3)``."""
+    """Before the first cell, which only a match enters: weight one for it; ``(..., batch, 3)``."""
     score = moves.new_zeros(*moves.shape[:-3], 3)
     return semiring.weigh(
         semiring.one(score), score.masked_fill(torch.arange(3, device=moves.device) > 0, NEG_INF)

@@ -28,7 +28,7 @@ def recursion(
 
     Time O(n m), n steps one after another (Graves et al. 2006, equations 5 to 8).
     """
-    emissions = _emissions(logits, lengths, states)
+    emissions = _emissions(logits, states)
     last = _forward(semiring, emissions, lengths, states)[-1]
     padded = torch.cat([_nothing(semiring, emissions), last], -1)
     ends = torch.stack([2 * target_lengths, 2 * target_lengths + 1], -1)
@@ -37,12 +37,11 @@ def recursion(
 
 def max_marginals(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> Tensor:
     """For each label at each frame the best score of a labelling with it: ``(batch, n, c)``; O(n (m + c))."""
-    emissions = _emissions(logits, lengths, states)
+    emissions = _emissions(logits, states)
     forward = _forward(Max(), emissions, lengths, states)
     found = torch.full_like(logits, NEG_INF)
     ends = 2 * target_lengths[:, None] - torch.arange(states.shape[-1], device=states.device)
-    ending = emissions.new_zeros(states.shape).masked_fill((ends != 0) & (ends != 1), NEG_INF)
-    beta = ending
+    beta = emissions.new_zeros(states.shape).masked_fill((ends != 0) & (ends != 1), NEG_INF)
     for t in range(emissions.shape[1] - 1, -1, -1):
         found[:, t].scatter_reduce_(-1, states, forward[t + 1] + beta, "amax")
         entered = emissions[:, t] + beta
@@ -50,15 +49,12 @@ def max_marginals(logits: Tensor, lengths: Tensor, states: Tensor, target_length
         onward = torch.maximum(
             torch.maximum(entered, _from_the_right(entered, 1)), _from_the_right(skipped, 2)
         )
-        beta = torch.where((t < lengths)[:, None], onward, ending)
+        beta = torch.where((t < lengths)[:, None], onward, beta)
     return found
 
 
-def _emissions(logits: Tensor, lengths: Tensor, states: Tensor) -> Tensor:
-    """The score of each state at each frame, ``(..., batch, n, 2 m + 1)``; 0 beyond the lengths."""
-    n = logits.shape[-2]
-    beyond = torch.arange(n, device=logits.device) >= lengths[:, None]
-    logits = logits.masked_fill(beyond[..., None], 0.0)
+def _emissions(logits: Tensor, states: Tensor) -> Tensor:
+    """The score of each state at each frame, ``(..., batch, n, 2 m + 1)``."""
     return logits.gather(-1, states.unsqueeze(-2).expand(*logits.shape[:-1], states.shape[-1]))
 
 
