@@ -34,6 +34,17 @@ if TYPE_CHECKING:
         StructuredDistribution,
     )
     from strukt.errors import DataError, InfeasibleError, MissingExtraError, StruktError
+    from strukt.losses import (
+        budget_loss,
+        entmax15_loss,
+        entmax_loss,
+        fusedmax_loss,
+        ksubset_loss,
+        normmax_loss,
+        oscarmax_loss,
+        sparsemax_loss,
+    )
+    from strukt.mappings import budget, entmax, entmax15, fusedmax, ksubset, normmax, oscarmax, sparsemax
     from strukt.train.bundle import load
 
 _HOMES = {
@@ -57,6 +68,22 @@ _HOMES = {
     "InfeasibleError": "strukt.errors",
     "MissingExtraError": "strukt.errors",
     "StruktError": "strukt.errors",
+    "budget_loss": "strukt.losses",
+    "entmax15_loss": "strukt.losses",
+    "entmax_loss": "strukt.losses",
+    "fusedmax_loss": "strukt.losses",
+    "ksubset_loss": "strukt.losses",
+    "normmax_loss": "strukt.losses",
+    "oscarmax_loss": "strukt.losses",
+    "sparsemax_loss": "strukt.losses",
+    "budget": "strukt.mappings",
+    "entmax": "strukt.mappings",
+    "entmax15": "strukt.mappings",
+    "fusedmax": "strukt.mappings",
+    "ksubset": "strukt.mappings",
+    "normmax": "strukt.mappings",
+    "oscarmax": "strukt.mappings",
+    "sparsemax": "strukt.mappings",
     "load": "strukt.train.bundle",
 }
 
@@ -81,7 +108,23 @@ __all__ = [
     "SpanningTree",
     "StructuredDistribution",
     "StruktError",
+    "budget",
+    "budget_loss",
+    "entmax",
+    "entmax15",
+    "entmax15_loss",
+    "entmax_loss",
+    "fusedmax",
+    "fusedmax_loss",
+    "ksubset",
+    "ksubset_loss",
     "load",
+    "normmax",
+    "normmax_loss",
+    "oscarmax",
+    "oscarmax_loss",
+    "sparsemax",
+    "sparsemax_loss",
 ]
 
 

@@ -24,7 +24,7 @@ MOST = 1 << 28
 LINE = 64
 """Bytes of a cache line, to which arrays are aligned: vectors that straddle two lines take twice as long."""
 
-_kept: dict[int, list[bytearray]] = {}
+_kept: dict[int, list[npt.NDArray[np.uint8]]] = {}
 _total = 0
 
 
@@ -40,7 +40,8 @@ def empty(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDAr
     if size < SMALLEST:
         return _aligned(np.empty(size + LINE, np.uint8), dtype, count).reshape(shape)
     block = _take(_size_class(size))
-    whole = np.frombuffer(block, np.uint8)
+    # NumPy's views skip arrays on the way to the owner of their memory, but not this one, which ends when they do.
+    whole = np.frombuffer(block.data, np.uint8)
     weakref.finalize(whole, _give_back, block).atexit = False
     return _aligned(whole, dtype, count).reshape(shape)
 
@@ -77,17 +78,17 @@ def _size_class(size: int) -> int:
     return -(-size // step) * step + LINE
 
 
-def _take(size: int) -> bytearray:
+def _take(size: int) -> npt.NDArray[np.uint8]:
     global _total
     try:
         block = _kept[size].pop()
     except (KeyError, IndexError):
-        return bytearray(size)
+        return np.empty(size, np.uint8)  # a bytearray would be filled with zeros
     _total -= size
     return block
 
 
-def _give_back(block: bytearray) -> None:
+def _give_back(block: npt.NDArray[np.uint8]) -> None:
     global _total
     if _total + len(block) <= MOST:
         _total += len(block)

@@ -8,6 +8,7 @@ Examples:
 """
 
 from strukt.losses.vectors import (
+    Options,
     budget_loss,
     entmax15_loss,
     entmax_loss,
@@ -19,6 +20,7 @@ from strukt.losses.vectors import (
 )
 
 __all__ = [
+    "Options",
     "budget_loss",
     "entmax15_loss",
     "entmax_loss",

@@ -115,15 +115,15 @@ def oscarmax_loss(
 
 
 def ksubset_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[Options]) -> Tensor:
-    """The loss of `strukt.mappings.ksubset`; the target has entries from 0 to 1 that sum to k."""
+    """The loss of `strukt.mappings.ksubset`; the target has entries from 0 to 1 that sum to k, a constant."""
     each = of_rows("k", k, x, options.get("dim", -1), 0.0, "0 or more")
-    return _loss(x, target, mappings.ksubset, _half_square, each, options)
+    return _loss(x, target, mappings.ksubset, _half_square, each.detach(), options)
 
 
 def budget_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[Options]) -> Tensor:
-    """The loss of `strukt.mappings.budget`; the target has entries from 0 to 1 that sum to k at most."""
+    """The loss of `strukt.mappings.budget`; the target has entries from 0 to 1 that sum to at most k."""
     each = of_rows("k", k, x, options.get("dim", -1), 0.0, "0 or more")
-    return _loss(x, target, mappings.budget, _half_square, each, options)
+    return _loss(x, target, mappings.budget, _half_square, each.detach(), options)
 
 
 def _half_square(p: Tensor, _: Tensor) -> Tensor:

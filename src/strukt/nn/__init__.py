@@ -5,6 +5,19 @@ from strukt.nn.crf import CRF, Constraints, bio_constraints
 from strukt.nn.dropout import SharedDropout
 from strukt.nn.embeddings import CharacterCNN, CharacterLSTM, WordEmbeddings
 from strukt.nn.encoders import BiLSTM, Transformer
+from strukt.nn.mappings import (
+    Entmax,
+    Entmax15,
+    Entmax15Loss,
+    EntmaxLoss,
+    Fusedmax,
+    Normmax,
+    Oscarmax,
+    RelaxedBudget,
+    RelaxedSubset,
+    Sparsemax,
+    SparsemaxLoss,
+)
 
 __all__ = [
     "CRF",
@@ -13,7 +26,18 @@ __all__ = [
     "CharacterCNN",
     "CharacterLSTM",
     "Constraints",
+    "Entmax",
+    "Entmax15",
+    "Entmax15Loss",
+    "EntmaxLoss",
+    "Fusedmax",
+    "Normmax",
+    "Oscarmax",
+    "RelaxedBudget",
+    "RelaxedSubset",
     "SharedDropout",
+    "Sparsemax",
+    "SparsemaxLoss",
     "Transformer",
     "WordEmbeddings",
     "bio_constraints",

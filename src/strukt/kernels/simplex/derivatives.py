@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import call, formula_function
+from strukt.kernels.autograd import formula_function
 from strukt.kernels.operator import operator
 
 
@@ -36,21 +36,21 @@ def _pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
     return weights * (direction - _mean(direction, weights))
 
 
-_PULL = formula_function(
-    operator(
-        "simplex",
-        "pull",
-        "(Tensor direction, Tensor probabilities, Tensor alpha) -> Tensor",
-        _pull,
-        lambda direction, probabilities, alpha: torch.empty_like(direction),
-    ),
+_OPERATOR = operator(
+    "simplex",
+    "pull",
+    "(Tensor direction, Tensor probabilities, Tensor alpha) -> Tensor",
     _pull,
+    lambda direction, probabilities, alpha: torch.empty_like(direction),
 )
+_FUNCTION = formula_function(_OPERATOR, _pull)
 
 
 def entmax_pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
     """The Jacobian in the scores times a direction ``(rows, d)``."""
-    return call(_PULL, direction, probabilities, alpha)  # type: ignore[no-any-return]
+    # A compiled backward pass is never differentiated again, so that the bare operator will do.
+    compute = _OPERATOR if torch.compiler.is_compiling() else _FUNCTION.Eager.apply
+    return compute(direction, probabilities, alpha)  # type: ignore[no-any-return]
 
 
 def entmax_sensitivity(probabilities: Tensor, alpha: Tensor) -> Tensor:

@@ -1,0 +1,152 @@
+"""Mappings and their losses as modules, in the place of `torch.nn.Softmax` and `torch.nn.CrossEntropyLoss`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from typing_extensions import Unpack
+
+from strukt import losses, mappings
+
+
+class Entmax(nn.Module):
+    """`strukt.mappings.entmax` with an alpha of its own, which may be learned and never falls to 1.
+
+    Args:
+        alpha: Above 1; where it starts from, if it is learned.
+        dim: The axis of the probabilities.
+        learn: Whether alpha is a parameter.
+        shape: Of a learned alpha, broadcast to the scores with size 1 along ``dim``: ``(heads, 1, 1)`` gives each
+            head of an attention its own (Correia, Niculae and Martins 2019).
+
+    Raises:
+        ValueError: If alpha is not above 1.
+
+    Examples:
+        >>> heads = Entmax(1.5, learn=True, shape=(2, 1, 1))
+        >>> heads(torch.zeros(3, 2, 4, 4)).sum(-1).shape, heads.alpha.flatten()
+        (torch.Size([3, 2, 4]), tensor([1.5000, 1.5000], grad_fn=<ViewBackward0>))
+    """
+
+    def __init__(
+        self, alpha: float = 1.5, dim: int = -1, learn: bool = False, shape: tuple[int, ...] = ()
+    ) -> None:
+        super().__init__()
+        if not alpha > 1.0:
+            raise ValueError(f"alpha is {alpha}; expected more than 1")
+        self.dim = dim
+        raw = torch.full(shape, math.log(math.expm1(alpha - 1.0)))
+        if learn:
+            self.raw = nn.Parameter(raw)
+        else:
+            self.register_buffer("raw", raw, persistent=False)
+
+    @property
+    def alpha(self) -> Tensor:
+        """1 + softplus of what is learned."""
+        return 1.0 + nn.functional.softplus(self.raw)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Probabilities in the shape of ``x``; see `strukt.mappings.entmax`."""
+        return mappings.entmax(x, self.alpha, self.dim, mask)
+
+
+class _Mapping(nn.Module):
+    """A mapping along an axis, with fixed settings."""
+
+    def __init__(self, mapping: Callable[..., Tensor], dim: int, **settings: float) -> None:
+        super().__init__()
+        self._mapping = mapping
+        self.dim = dim
+        self.settings = settings
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """The mapped scores, in the shape of ``x``; where ``mask`` is False a score counts as -inf."""
+        return self._mapping(x, dim=self.dim, mask=mask, **self.settings)
+
+    def extra_repr(self) -> str:
+        return ", ".join(f"{name}={value}" for name, value in {**self.settings, "dim": self.dim}.items())
+
+
+class Sparsemax(_Mapping):
+    """`strukt.mappings.sparsemax`."""
+
+    def __init__(self, dim: int = -1) -> None:
+        super().__init__(mappings.sparsemax, dim)
+
+
+class Entmax15(_Mapping):
+    """`strukt.mappings.entmax15`."""
+
+    def __init__(self, dim: int = -1) -> None:
+        super().__init__(mappings.entmax15, dim)
+
+
+class Normmax(_Mapping):
+    """`strukt.mappings.normmax`."""
+
+    def __init__(self, alpha: float = 2.0, dim: int = -1) -> None:
+        super().__init__(mappings.normmax, dim, alpha=alpha)
+
+
+class Fusedmax(_Mapping):
+    """`strukt.mappings.fusedmax`."""
+
+    def __init__(self, weight: float = 1.0, dim: int = -1) -> None:
+        super().__init__(mappings.fusedmax, dim, weight=weight)
+
+
+class Oscarmax(_Mapping):
+    """`strukt.mappings.oscarmax`."""
+
+    def __init__(self, weight: float = 1.0, dim: int = -1) -> None:
+        super().__init__(mappings.oscarmax, dim, weight=weight)
+
+
+class RelaxedSubset(_Mapping):
+    """`strukt.mappings.ksubset`: exactly k items."""
+
+    def __init__(self, k: float, dim: int = -1) -> None:
+        super().__init__(mappings.ksubset, dim, k=k)
+
+
+class RelaxedBudget(_Mapping):
+    """`strukt.mappings.budget`: at most k items."""
+
+    def __init__(self, k: float, dim: int = -1) -> None:
+        super().__init__(mappings.budget, dim, k=k)
+
+
+class EntmaxLoss(nn.Module):
+    """`strukt.losses.entmax_loss` with an alpha; its options are those of `strukt.losses.vectors.Options`.
+
+    Examples:
+        >>> EntmaxLoss(2.0, reduction="sum")(torch.tensor([[0.0, 0.0]]), torch.tensor([1]))
+        tensor(0.2500)
+    """
+
+    def __init__(self, alpha: float = 1.5, **options: Unpack[losses.Options]) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.options = options
+
+    def forward(self, x: Tensor, target: Tensor) -> Tensor:
+        """See `strukt.losses.entmax_loss`."""
+        return losses.entmax_loss(x, target, self.alpha, **self.options)
+
+
+class SparsemaxLoss(EntmaxLoss):
+    """`EntmaxLoss` with alpha = 2."""
+
+    def __init__(self, **options: Unpack[losses.Options]) -> None:
+        super().__init__(2.0, **options)
+
+
+class Entmax15Loss(EntmaxLoss):
+    """`EntmaxLoss` with alpha = 1.5."""
+
+    def __init__(self, **options: Unpack[losses.Options]) -> None:
+        super().__init__(1.5, **options)

@@ -1,0 +1,165 @@
+"""Losses of mappings: convex, zero at their target, with the prediction less the target as their gradient."""
+
+import math
+
+import pytest
+import torch
+from tests.mappings.test_simplex import normal, pytestmark  # noqa: F401 -- marks this file, too
+from torch.autograd import gradcheck, gradgradcheck
+
+from strukt import losses, mappings
+
+SUBSETS = (mappings.ksubset, mappings.budget)
+BY_ALPHA = [1.0, 1.3, 1.5, 2.0, 3.0]
+
+
+def probabilities(rows: int, d: int) -> torch.Tensor:
+    return mappings.sparsemax(normal(rows, d, seed=9))
+
+
+KINDS = pytest.mark.parametrize(
+    ("loss", "mapping", "parameter"),
+    [
+        *((losses.entmax_loss, mappings.entmax, alpha) for alpha in BY_ALPHA),
+        (losses.normmax_loss, mappings.normmax, 1.5),
+        (losses.normmax_loss, mappings.normmax, 3.0),
+        (losses.fusedmax_loss, mappings.fusedmax, 0.1),
+        (losses.oscarmax_loss, mappings.oscarmax, 0.1),
+        (losses.ksubset_loss, mappings.ksubset, 2.0),
+        (losses.budget_loss, mappings.budget, 2.0),
+    ],
+)
+
+
+def target_for(mapping: object, rows: int, d: int) -> torch.Tensor:
+    share = probabilities(rows, d)
+    return mappings.ksubset(normal(rows, d, seed=8), 2.0) if mapping in SUBSETS else share
+
+
+@KINDS
+def test_the_gradient_is_the_prediction_less_the_target(loss, mapping, parameter):
+    x = normal(5, 6).requires_grad_()
+    target = target_for(mapping, 5, 6)
+    (grad,) = torch.autograd.grad(loss(x, target, parameter, reduction="sum"), x)
+    assert torch.equal(grad, mapping(x, parameter) - target)
+
+
+@KINDS
+def test_losses_are_positive_except_at_their_target(loss, mapping, parameter):
+    x = normal(20, 6)
+    assert (loss(x, target_for(mapping, 20, 6), parameter, reduction="none") > 0).all()
+    assert loss(x, mapping(x, parameter), parameter, reduction="none").abs().max() < 1e-13
+
+
+@KINDS
+def test_the_value_is_the_conjugate(loss, mapping, parameter):
+    """By integration of the gradient: the difference of the losses of two targets is linear in the scores."""
+    x, steps = normal(3, 6), torch.linspace(0, 1, 2001, dtype=torch.float64)
+    start = normal(3, 6, seed=1)
+    target = target_for(mapping, 3, 6)
+    middles = 0.5 * (steps[1:] + steps[:-1])
+    path = start + middles[:, None, None] * (x - start)
+    slopes = ((mapping(path, parameter) - target) * (x - start)).sum(-1).mean(0)
+    difference = loss(x, target, parameter, reduction="none") - loss(
+        start, target, parameter, reduction="none"
+    )
+    assert torch.allclose(difference, slopes, atol=1e-5)
+
+
+@KINDS
+def test_all_derivatives(loss, mapping, parameter):
+    x, target = normal(3, 6, seed=5).requires_grad_(), target_for(mapping, 3, 6)
+    each = torch.full(
+        (3, 1), parameter, dtype=torch.float64, requires_grad=parameter != 1.0 and mapping not in SUBSETS
+    )
+
+    def value(x: torch.Tensor, each: torch.Tensor) -> torch.Tensor:
+        return loss(x, target, each)
+
+    assert gradcheck(value, (x, each))
+    assert gradgradcheck(value, (x, each))
+    assert gradcheck(value, (x, each), check_forward_ad=True, check_backward_ad=False)
+
+
+def test_alpha_of_one_is_cross_entropy():
+    x, classes = normal(4, 5), torch.tensor([0, 4, -100, 2])
+    for options in (
+        {},
+        {"reduction": "sum"},
+        {"reduction": "none"},
+        {"label_smoothing": 0.2},
+        {"ignore_index": 4},
+    ):
+        given = classes.clamp(min=0) if "ignore_index" in options else classes
+        expected = torch.nn.functional.cross_entropy(x, given, **options)
+        found = losses.entmax_loss(x, given, 1.0, **options)
+        if (
+            "label_smoothing" in options
+        ):  # the loss of a smoothed target is 0 at the target: its entropy is left out
+            share = torch.tensor([0.84, 0.04, 0.04, 0.04, 0.04], dtype=torch.float64)
+            expected = expected + (share * share.log()).sum()
+        assert torch.allclose(found, expected, atol=1e-14)
+
+
+def test_a_margin_makes_the_loss_zero():
+    x = torch.tensor([[3.0, 1.9, 0.0]], dtype=torch.float64)
+    target = torch.tensor([0])
+    assert losses.sparsemax_loss(x, target) == 0
+    assert losses.sparsemax_loss(x - torch.tensor([0.2, 0.0, 0.0]), target) > 0
+    assert losses.entmax15_loss(x, target) > 0
+    assert losses.entmax15_loss(x + torch.tensor([1.0, 0.0, 0.0]), target) == 0
+
+
+def test_masked_scores_take_no_part():
+    x = normal(3, 6).requires_grad_()
+    mask = torch.tensor([True, True, False, True, False, True])
+    classes = torch.tensor([0, 3, 5])
+    for loss in (losses.sparsemax_loss, losses.normmax_loss, losses.fusedmax_loss, losses.oscarmax_loss):
+        found = loss(x, classes, mask=mask, reduction="none", label_smoothing=0.1)
+        (grad,) = torch.autograd.grad(found.sum(), x, create_graph=True)
+        assert (grad[:, ~mask] == 0).all()
+        (second,) = torch.autograd.grad(grad.square().sum(), x)
+        assert second.isfinite().all()
+        if loss is not losses.fusedmax_loss:  # its neighbours are parted by what is masked
+            short = loss(x[:, mask], torch.tensor([0, 2, 3]), reduction="none", label_smoothing=0.1)
+            assert torch.allclose(found, short, atol=1e-14)
+
+
+def test_a_forbidden_target_costs_infinitely_much():
+    x = torch.tensor([[0.0, -math.inf], [0.0, -math.inf]], dtype=torch.float64)
+    assert losses.sparsemax_loss(x, torch.tensor([1, 0]), reduction="none").tolist() == [math.inf, 0.0]
+
+
+def test_any_axis_and_half_types():
+    x, classes = normal(2, 5, 3), torch.tensor([[0, 4, 1], [2, 2, 3]])
+    found = losses.entmax15_loss(x, classes, dim=1, reduction="none")
+    assert torch.equal(found, losses.entmax15_loss(x.mT, classes, reduction="none"))
+    assert losses.entmax15_loss(x.bfloat16(), classes, dim=1).dtype == torch.bfloat16
+
+
+def test_nothing_counts_where_all_are_ignored():
+    x = normal(2, 3).requires_grad_()
+    loss = losses.sparsemax_loss(x, torch.tensor([-100, -100]))
+    loss.backward()
+    assert loss == 0
+    assert (x.grad == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "message"),
+    [
+        (torch.tensor([0, 3]), {}, "target holds 3 .* expected classes from 0 to 2"),
+        (torch.tensor([0]), {}, "target has shape"),
+        (torch.zeros(3), {}, "target has shape"),
+        (torch.tensor([0, 0]), {"reduction": "median"}, "reduction is 'median'"),
+        (torch.tensor([0, 0]), {"label_smoothing": 2.0}, "label_smoothing is 2.0"),
+    ],
+)
+def test_messages_name_the_misfit(target, options, message):
+    with pytest.raises(ValueError, match=message):
+        losses.sparsemax_loss(torch.zeros(2, 3), target, **options)
+
+
+def test_unknown_options_are_named():
+    with pytest.raises(TypeError, match=r"unknown options \['smoothing'\]"):
+        losses.sparsemax_loss(torch.zeros(2, 3), torch.tensor([0, 0]), smoothing=0.1)

@@ -1,0 +1,83 @@
+"""Relaxed subsets: the nearest points of a cube cut at a sum."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from tests.mappings.optimum import never_better
+from tests.mappings.test_simplex import normal, pytestmark  # noqa: F401 -- marks this file, too
+from torch.autograd import gradcheck, gradgradcheck
+
+from strukt.mappings import budget, ksubset, sparsemax
+
+
+def onto(k: float, at_most: bool):
+    """A feasible point near another one: clipped, then moved towards a constant until the sum fits."""
+
+    def feasible(p: np.ndarray) -> np.ndarray:
+        p = np.clip(p, 0.0, 1.0)
+        if at_most and p.sum() <= k:
+            return p
+        target = 1.0 if p.sum() < k else 0.0
+        room = np.abs(target - p).sum()
+        return p + (target - p) * (abs(p.sum() - k) / room if room > 0 else 0.0)
+
+    return feasible
+
+
+@pytest.mark.parametrize("k", [0.0, 0.5, 1.0, 2.0, 4.7, 6.0])
+@pytest.mark.parametrize("scale", [0.2, 1.0, 5.0])
+def test_subsets_are_optimal(k, scale):
+    x = scale * normal(4, 6)
+    for row, exactly, at_most in zip(x.numpy(), ksubset(x, k).numpy(), budget(x, k).numpy(), strict=True):
+        assert abs(exactly.sum() - k) < 1e-12
+        assert at_most.sum() <= k + 1e-12
+        for p, bound in ((exactly, False), (at_most, True)):
+            assert ((p >= 0) & (p <= 1)).all()
+            assert never_better(p, row, lambda q: 0.5 * float(q @ q), onto(k, bound))
+
+
+def test_one_item_is_sparsemax():
+    x = normal(5, 9)
+    assert torch.allclose(ksubset(x, 1.0), sparsemax(x), atol=1e-14)
+
+
+def test_more_than_there_are_takes_all():
+    assert torch.equal(ksubset(normal(2, 3), 4), torch.ones(2, 3, dtype=torch.float64))
+    x = torch.tensor([[5.0, 2.0, 1.5]])
+    assert torch.equal(budget(x, 4), torch.ones(1, 3))
+
+
+@pytest.mark.parametrize("mapping", [ksubset, budget])
+def test_derivatives(mapping):
+    x = normal(4, 7).requires_grad_()
+    k = torch.tensor([[0.7], [1.0], [2.0], [3.4]], dtype=torch.float64, requires_grad=True)
+    assert gradcheck(mapping, (x, k))
+    assert gradgradcheck(mapping, (x, k))
+    assert gradcheck(mapping, (x, k), check_forward_ad=True, check_backward_ad=False)
+
+
+@pytest.mark.parametrize("mapping", [ksubset, budget])
+def test_masks_axes_and_types(mapping):
+    x = normal(3, 6).requires_grad_()
+    mask = normal(3, 6, seed=1) > 0
+    mask[2] = False
+    found = mapping(x, 2, mask=mask)
+    assert (found[~mask] == 0).all()
+    assert torch.allclose(found[0][mask[0]], mapping(x[0][mask[0]], 2), atol=1e-15)
+    assert torch.equal(mapping(x.detach().masked_fill(~mask, -math.inf), 2), found)
+    (grad,) = torch.autograd.grad(found.square().sum(), x)
+    assert grad.isfinite().all()
+    assert (grad[~mask] == 0).all()
+    assert torch.equal(mapping(x, 2, dim=0), mapping(x.T, 2).T)
+    assert mapping(x.half(), 2).dtype == torch.float16
+    assert mapping(torch.zeros(0, 4), 2).shape == (0, 4)
+    assert torch.allclose(torch.func.vmap(lambda row: mapping(row, 2))(x), mapping(x, 2))
+    with pytest.raises(ValueError, match=r"k holds -1.0 .* expected 0 or more"):
+        mapping(x, -1)
+
+
+def test_ties_share():
+    assert torch.allclose(ksubset(torch.zeros(4), 3), torch.full((4,), 0.75))
+    assert torch.allclose(ksubset(torch.tensor([1e6, 0.0, 0.0, -1e6]), 2), torch.tensor([1.0, 0.5, 0.5, 0.0]))

@@ -1,0 +1,73 @@
+"""Mappings as modules: those of PyTorch's functional form, with an alpha that may be learned."""
+
+import pytest
+import torch
+from torch import nn
+
+from strukt import losses, mappings
+from strukt.nn import (
+    Entmax,
+    Entmax15,
+    Entmax15Loss,
+    EntmaxLoss,
+    Fusedmax,
+    Normmax,
+    Oscarmax,
+    RelaxedBudget,
+    RelaxedSubset,
+    Sparsemax,
+    SparsemaxLoss,
+)
+
+
+@pytest.mark.parametrize(
+    ("module", "function"),
+    [
+        (Sparsemax(0), lambda x: mappings.sparsemax(x, 0)),
+        (Entmax15(), mappings.entmax15),
+        (Entmax(1.3, dim=1), lambda x: mappings.entmax(x, 1.3, 1)),
+        (Normmax(3.0), lambda x: mappings.normmax(x, 3.0)),
+        (Fusedmax(0.1), lambda x: mappings.fusedmax(x, 0.1)),
+        (Oscarmax(0.1), lambda x: mappings.oscarmax(x, 0.1)),
+        (RelaxedSubset(2), lambda x: mappings.ksubset(x, 2)),
+        (RelaxedBudget(2), lambda x: mappings.budget(x, 2)),
+    ],
+)
+def test_modules_are_their_functions(module, function):
+    x = torch.randn(3, 4, 5, generator=torch.Generator().manual_seed(0))
+    assert torch.allclose(module(x), function(x), atol=1e-6)
+    mask = torch.ones_like(x, dtype=torch.bool)
+    mask[..., 0] = False
+    assert torch.allclose(module(x, mask), function(x.masked_fill(~mask, -torch.inf)), atol=1e-6)
+    assert not module.state_dict()
+    assert "dim" in repr(module) or isinstance(module, Entmax)
+
+
+def test_an_alpha_for_each_head_is_learned_and_stays_above_one():
+    torch.manual_seed(0)
+    module = Entmax(1.5, learn=True, shape=(2, 1, 1))
+    optimiser = torch.optim.SGD(module.parameters(), lr=50.0)
+    x = torch.randn(4, 2, 3, 6)
+    before = module(x).square().sum()
+    for _ in range(5):
+        optimiser.zero_grad()
+        module(x).square().mean().backward()  # the flatter the better: towards softmax
+        optimiser.step()
+        assert (module.alpha > 1).all()
+    assert module(x).square().sum() < before
+    assert list(module.state_dict()) == ["raw"]
+
+
+def test_losses_take_the_place_of_cross_entropy():
+    x, target = (
+        torch.randn(5, 3, generator=torch.Generator().manual_seed(1)),
+        torch.tensor([0, 1, 2, -100, 1]),
+    )
+    assert torch.allclose(EntmaxLoss(1.0)(x, target), nn.CrossEntropyLoss()(x, target))
+    assert SparsemaxLoss()(x, target) == losses.sparsemax_loss(x, target)
+    assert Entmax15Loss(reduction="sum")(x, target) == losses.entmax15_loss(x, target, reduction="sum")
+
+
+def test_messages_name_the_misfit():
+    with pytest.raises(ValueError, match=r"alpha is 1.0; expected more than 1"):
+        Entmax(1.0)
