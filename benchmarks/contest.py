@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -39,13 +39,59 @@ class Contestant:
 
     Attributes:
         name: Name of its distribution on the package index.
-        log_partition: Returns a tensor of shape `(batch,)`.
+        compute: Returns the log-partition `(batch,)`, or for a mapping its value in the shape of the input.
         mode: Returns the best structures as compact events; None if the library has no decoder.
+        yardstick: What it computes instead, for scale: its answers are not judged, and it is no peer.
     """
 
     name: str
-    log_partition: Callable[..., Tensor]
+    compute: Callable[..., Tensor]
     mode: Callable[..., Tensor] | None = None
+    yardstick: str = ""
+
+
+def _aliases(inputs: tuple[Tensor, ...]) -> list[Tensor]:
+    """Fresh leaves: some peers switch `requires_grad` of the tensors they are given."""
+    return [score.detach() for score in inputs]
+
+
+def log_partition(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
+    """The log-partition, without gradients."""
+    with torch.no_grad():
+        return (contestant.compute(*_aliases(inputs)).detach(),)
+
+
+def gradient(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
+    """The log-partition and its gradient in every raw input."""
+    leaves = [score.requires_grad_() for score in _aliases(inputs)]
+    value = contestant.compute(*leaves)
+    return (value.detach(), *torch.autograd.grad(value.sum(), leaves))
+
+
+def mode(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
+    """The best structure of each item."""
+    if contestant.mode is None:
+        raise NotImplementedError("no decoder")
+    with torch.no_grad():
+        return (contestant.mode(*_aliases(inputs)),)
+
+
+def forward(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
+    """The value of a mapping, without gradients."""
+    return log_partition(contestant, inputs)
+
+
+def pull(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
+    """The value of a mapping, and its Jacobian times the scores."""
+    (leaf,) = (score.requires_grad_() for score in _aliases(inputs))
+    value = contestant.compute(leaf)
+    return (value.detach(), *torch.autograd.grad(value, leaf, leaf.detach()))
+
+
+Operation = Callable[[Contestant, tuple[Tensor, ...]], Answer]
+OPERATIONS: Mapping[str, Operation] = {"log-partition": log_partition, "gradient": gradient, "mode": mode}
+
+MAPPINGS: Mapping[str, Operation] = {"forward": forward, "gradient": pull}
 
 
 @dataclass(frozen=True)
@@ -61,6 +107,7 @@ class Family:
         score: Score of events under the raw inputs, in float64.
         accuracy: Cases that are only checked, against `exact`, and not timed.
         exact: Log-partition and gradients of the raw inputs in arbitrary precision.
+        operations: What is timed.
     """
 
     name: str
@@ -68,36 +115,7 @@ class Family:
     cases: tuple[Case, ...]
     warm_up: Case
     contestants: tuple[Contestant, ...]
-    score: Callable[..., Tensor]
+    score: Callable[..., Tensor] | None = None
     accuracy: tuple[Case, ...] = ()
     exact: Callable[..., Answer] | None = None
-
-
-def _aliases(inputs: tuple[Tensor, ...]) -> list[Tensor]:
-    """Fresh leaves: some peers switch `requires_grad` of the tensors they are given."""
-    return [score.detach() for score in inputs]
-
-
-def log_partition(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
-    """The log-partition, without gradients."""
-    with torch.no_grad():
-        return (contestant.log_partition(*_aliases(inputs)).detach(),)
-
-
-def gradient(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
-    """The log-partition and its gradient in every raw input."""
-    leaves = [score.requires_grad_() for score in _aliases(inputs)]
-    value = contestant.log_partition(*leaves)
-    return (value.detach(), *torch.autograd.grad(value.sum(), leaves))
-
-
-def mode(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
-    """The best structure of each item."""
-    if contestant.mode is None:
-        raise NotImplementedError("no decoder")
-    with torch.no_grad():
-        return (contestant.mode(*_aliases(inputs)),)
-
-
-Operation = Callable[[Contestant, tuple[Tensor, ...]], Answer]
-OPERATIONS: Mapping[str, Operation] = {"log-partition": log_partition, "gradient": gradient, "mode": mode}
+    operations: Mapping[str, Operation] = field(default_factory=lambda: OPERATIONS)

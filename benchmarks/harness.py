@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 from torch import Tensor
 
-from benchmarks.contest import OPERATIONS, Case, Contestant, Family, gradient, mode
+from benchmarks.contest import Case, Contestant, Family
 from benchmarks.measure import Measurement, as_tensors, distance, require_right
 from benchmarks.worker import Failure, Trial, serve
 
@@ -21,7 +22,7 @@ def player(contestant: Contestant, family: Family, case: Case, threads: int) -> 
     """A process with one library in it, as a function from requests to answers."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    arguments = (theirs, contestant, family.warm_up, case, threads)
+    arguments = (theirs, contestant, family.operations, family.warm_up, case, threads)
     process = context.Process(target=serve, args=arguments, daemon=True)
     process.start()
     theirs.close()
@@ -44,12 +45,13 @@ def truth(family: Family, case: Case) -> Errors:
     """How far an answer is from strukt's reference in float64; the best score judges a mode."""
     inputs = case.inputs()
     exactly = tuple(score.double() for score in inputs)
-    reference = gradient(family.contestants[0], exactly)
-    best = family.score(*exactly, *mode(family.contestants[0], exactly))
+    own, score = family.contestants[0], family.score
+    reference = family.operations["gradient"](own, exactly)
+    best = score(*exactly, *family.operations["mode"](own, exactly)) if score else None
 
     def errors(operation: str, answer: tuple[Tensor, ...]) -> float:
-        if operation == "mode":
-            return distance([family.score(*inputs, *answer)], [best])
+        if operation == "mode" and score and best is not None:
+            return distance([score(*inputs, *answer)], [best])
         return distance(answer, reference[: len(answer)])
 
     return errors
@@ -68,12 +70,14 @@ def exact_truth(family: Family, case: Case) -> Errors:
     return errors
 
 
-def judge(contestant: str, operation: str, reply: object, errors: Errors) -> Measurement:
+def judge(contestant: Contestant, operation: str, reply: object, errors: Errors) -> Measurement:
     """The first answer of a library, compared with the truth."""
     if not isinstance(reply, Trial):
-        return Measurement(contestant, operation, failure=getattr(reply, "message", "no answer"))
-    error = errors(operation, as_tensors(reply.answer))
-    return Measurement(contestant, operation, error=error, extra=reply.extra)
+        return Measurement(contestant.name, operation, failure=getattr(reply, "message", "no answer"))
+    error = math.nan if contestant.yardstick else errors(operation, as_tensors(reply.answer))
+    return Measurement(
+        contestant.name, operation, error=error, extra=reply.extra, yardstick=bool(contestant.yardstick)
+    )
 
 
 def compare(family: Family, case: Case, errors: Errors, rounds: int, threads: int) -> list[Measurement]:
@@ -98,13 +102,14 @@ def compare(family: Family, case: Case, errors: Errors, rounds: int, threads: in
             for contestant in family.contestants
         }
         measurements = [
-            judge(name, operation, ask("try", operation), errors)
-            for name, ask in players.items()
-            for operation in OPERATIONS
+            judge(contestant, operation, players[contestant.name]("try", operation), errors)
+            for contestant in family.contestants
+            for operation in family.operations
         ]
         require_right(measurements, family.contestants[0].name, f"{family.name} {case.name}")
-        for operation in OPERATIONS:
-            take_turns([m for m in measurements if m.operation == operation and m.right], players, rounds)
+        for operation in family.operations:
+            timed = [m for m in measurements if m.operation == operation and (m.right or m.yardstick)]
+            take_turns(timed, players, rounds)
     return measurements
 
 

@@ -29,6 +29,7 @@ class Measurement:
         extra: Peak bytes over inputs and imports.
         seconds: Time of every run.
         failure: Why there is no answer; empty if there is one.
+        yardstick: Whether something else was computed, for scale.
     """
 
     contestant: str
@@ -37,6 +38,7 @@ class Measurement:
     extra: float = math.nan
     seconds: list[float] = field(default_factory=list)
     failure: str = ""
+    yardstick: bool = False
 
     @property
     def right(self) -> bool:
@@ -95,7 +97,11 @@ def require_confirmed(measurements: Iterable[Measurement], own: str, case: str) 
     Raises:
         WrongResultError: Of the peers that answered an operation, none is right.
     """
-    answered = [measured for measured in measurements if measured.contestant != own and not measured.failure]
+    answered = [
+        measured
+        for measured in measurements
+        if measured.contestant != own and not measured.failure and not measured.yardstick
+    ]
     unconfirmed = {measured.operation for measured in answered}
     unconfirmed -= {measured.operation for measured in answered if measured.right}
     if unconfirmed or not answered:

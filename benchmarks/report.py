@@ -6,10 +6,15 @@ import math
 from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
-from benchmarks.contest import OPERATIONS, Case, Family
+from benchmarks.contest import Case, Family
 from benchmarks.measure import Measurement, ratio
 
-HEADINGS = {"log-partition": "log-partition", "gradient": "with its gradient", "mode": "mode"}
+HEADINGS = {
+    "log-partition": "log-partition",
+    "forward": "forward",
+    "gradient": "with its gradient",
+    "mode": "mode",
+}
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -31,7 +36,11 @@ def time_cell(measured: Measurement) -> str:
     """The median; or what is wrong."""
     if measured.failure:
         return "none" if measured.failure.startswith("NotImplementedError") else "failed"
-    return duration(measured.median) if measured.right else f"wrong (error {measured.error:.1e})"
+    return (
+        duration(measured.median)
+        if measured.right or measured.yardstick
+        else f"wrong (error {measured.error:.1e})"
+    )
 
 
 def label(library: str) -> str:
@@ -45,18 +54,20 @@ def label(library: str) -> str:
 def speed_table(family: Family, case: Case, measurements: Sequence[Measurement]) -> str:
     """Medians, memory and errors of every library on one case, and how far strukt is ahead."""
     own = family.contestants[0].name
-    header = ["", *HEADINGS.values(), "extra memory, MB", "error"]
+    header = ["", *(HEADINGS[operation] for operation in family.operations), "extra memory, MB", "error"]
     rows = []
     for contestant in family.contestants:
         mine = {m.operation: m for m in measurements if m.contestant == contestant.name}
-        ordered = [mine[operation] for operation in OPERATIONS]
+        ordered = [mine[operation] for operation in family.operations]
         memory = " / ".join("-" if math.isnan(m.extra) else f"{m.extra / 1e6:.1f}" for m in ordered)
-        errors = " / ".join("-" if m.failure else f"{m.error:.0e}" for m in ordered)
-        rows.append([label(contestant.name), *map(time_cell, ordered), memory, errors])
-    ahead = [ratio(measurements, own, operation) for operation in OPERATIONS]
+        errors = " / ".join("-" if m.failure or m.yardstick else f"{m.error:.0e}" for m in ordered)
+        name = contestant.yardstick or label(contestant.name)
+        rows.append([name, *map(time_cell, ordered), memory, errors])
+    ahead = [ratio(measurements, own, operation) for operation in family.operations]
     times = ["-" if math.isnan(factor) else f"**{factor:.1f} x**" for factor in ahead]
     rows.append([f"{own} faster than the best peer", *times, "", ""])
-    title = f"### {family.title}: {case.name}\n\nChart: {4 * case.chart / 1e6:.2f} MB.\n\n"
+    chart = f"Chart: {4 * case.chart / 1e6:.2f} MB.\n\n" if case.chart else ""
+    title = f"### {family.title}: {case.name}\n\n{chart}"
     return title + table(header, rows) + failures(measurements)
 
 
@@ -79,7 +90,7 @@ def accuracy_table(family: Family, results: Sequence[tuple[Case, Sequence[Measur
         for name in [contestant.name for contestant in family.contestants]
     ]
     title = f"### {family.title}: errors in float32\n\n"
-    return title + table(["", "", *HEADINGS.values()], rows)
+    return title + table(["", "", *(HEADINGS[operation] for operation in family.operations)], rows)
 
 
 def error_cell(measured: Measurement) -> str:

@@ -8,16 +8,15 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from benchmarks import chain, constituency, ctc, dependency, grammar, segmentation
+from benchmarks import chain, constituency, ctc, dependency, grammar, mappings, segmentation
 from benchmarks.contest import Family
 from benchmarks.harness import compare, exact_truth, truth
 from benchmarks.measure import WrongResultError, require_confirmed
 from benchmarks.page import PageError, machine, publish, require_section
 from benchmarks.report import accuracy_table, speed_table
 
-FAMILIES = {
-    family.name: family
-    for family in (
+GROUPS = {
+    "exact": (
         chain.FAMILY,
         segmentation.FAMILY,
         dependency.NON_PROJECTIVE,
@@ -25,8 +24,25 @@ FAMILIES = {
         constituency.FAMILY,
         grammar.FAMILY,
         ctc.FAMILY,
-    )
+    ),
+    "sparse": mappings.FAMILIES,
 }
+FAMILIES = {family.name: family for group in GROUPS.values() for family in group}
+
+
+def chosen(names: Sequence[str]) -> list[str]:
+    """The families that names of families and groups stand for; all if there are none.
+
+    Raises:
+        ValueError: There is no such family or group.
+    """
+    if unknown := set(names) - set(FAMILIES) - set(GROUPS):
+        known = ", ".join((*GROUPS, *FAMILIES))
+        raise ValueError(f"unknown family {', '.join(sorted(unknown))}; expected some of {known}")
+    groups = [
+        [family.name for family in GROUPS[name]] if name in GROUPS else [name] for name in names or GROUPS
+    ]
+    return [name for group in groups for name in group]
 
 
 def tables(family: Family, rounds: int, threads: int) -> Iterator[str]:
@@ -48,18 +64,24 @@ def report(families: Sequence[str], rounds: int, threads: int | None, output: st
     """Measures and prints; exit code 1 if a result is wrong.
 
     Args:
-        families: Names out of `FAMILIES`.
+        families: Names out of `FAMILIES`, see `chosen`.
         rounds: Turns of each library at each operation.
         threads: Of each library; all cores if None.
-        output: A page whose section 'peers' is replaced.
+        output: A page in which the sections of the groups that they belong to are replaced.
     """
     threads = threads or torch.get_num_threads()
     torch.set_num_threads(threads)
+    sections = {
+        section: [family for family in group if family.name in families] for section, group in GROUPS.items()
+    }
+    wanted = {section: group for section, group in sections.items() if group}
     try:
-        require_section("peers", output)
-        heading = machine(threads)
-        measured = [text for name in families for text in tables(FAMILIES[name], rounds, threads)]
-        publish("\n\n".join([heading, *measured]), "peers", output)
+        for section in wanted:
+            require_section(section, output)
+        for section, group in wanted.items():
+            heading = machine(threads)
+            measured = [text for family in group for text in tables(family, rounds, threads)]
+            publish("\n\n".join([heading, *measured]), section, output)
     except (WrongResultError, PageError) as error:
         print(f"nothing reported: {error}", file=sys.stderr)
         return 1
@@ -69,18 +91,20 @@ def report(families: Sequence[str], rounds: int, threads: int | None, output: st
 def main() -> None:
     """Parses the command line and reports."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
-    parser.add_argument("families", nargs="*", metavar="FAMILY", help=f"{', '.join(FAMILIES)}; default all")
+    parser.add_argument(
+        "families", nargs="*", metavar="FAMILY", help=f"{', '.join((*GROUPS, *FAMILIES))}; default all"
+    )
     parser.add_argument("--rounds", type=int, default=5, help="turns of each library at each operation")
     parser.add_argument("--threads", type=int, help="of each library; all cores if not given")
-    parser.add_argument("--output", help="page whose section 'peers' is replaced")
+    parser.add_argument("--output", help="page whose sections are replaced")
     arguments = parser.parse_args()
-    if unknown := set(arguments.families) - set(FAMILIES):
-        parser.error(f"unknown family {', '.join(sorted(unknown))}; there are {', '.join(FAMILIES)}")
+    try:
+        families = chosen(arguments.families)
+    except ValueError as error:
+        parser.error(str(error))
     if arguments.rounds < 1:
         parser.error("--rounds must be at least 1")
-    sys.exit(
-        report(arguments.families or list(FAMILIES), arguments.rounds, arguments.threads, arguments.output)
-    )
+    sys.exit(report(families, arguments.rounds, arguments.threads, arguments.output))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ PEERS = (
     "torchlatent==0.4.3",
     "torchrua==0.5.0",
     "flash-semicrf==0.2.0",
+    "entmax==1.3",
 )
 
 

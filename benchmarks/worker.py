@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from benchmarks import memory
-from benchmarks.contest import OPERATIONS, Case, Contestant
+from benchmarks.contest import Case, Contestant, Operation
 
 MEMORY_LIMIT = 8 * 2**30
 SLICE = 0.1  # seconds of repetition in one turn; at least one run
@@ -39,23 +39,30 @@ class Failure:
     message: str
 
 
-def serve(connection: Connection, contestant: Contestant, warm_up: Case, case: Case, threads: int) -> None:
+def serve(
+    connection: Connection,
+    contestant: Contestant,
+    operations: Mapping[str, Operation],
+    warm_up: Case,
+    case: Case,
+    threads: int,
+) -> None:
     """Answers requests `("try" | "time", operation)` until the pipe closes."""
     warnings.simplefilter("ignore")  # the peers use deprecated functions
     memory.limit(MEMORY_LIMIT)
     torch.set_num_threads(threads)
-    for operation in OPERATIONS.values():
+    for operation in operations.values():
         with contextlib.suppress(Exception):  # raised again, and reported, on the real inputs
             operation(contestant, warm_up.inputs())
     inputs = case.inputs()
     baseline = memory.resident()
 
     def attempt(name: str) -> Trial:
-        answer, peak = memory.peak(lambda: OPERATIONS[name](contestant, inputs))
+        answer, peak = memory.peak(lambda: operations[name](contestant, inputs))
         return Trial(tuple(tensor.detach().numpy() for tensor in answer), peak - baseline)
 
     def repeat(name: str) -> list[float]:
-        return timed(lambda: OPERATIONS[name](contestant, inputs))
+        return timed(lambda: operations[name](contestant, inputs))
 
     requests = {"try": attempt, "time": repeat}
     with contextlib.suppress(EOFError):

@@ -68,3 +68,20 @@ def test_accuracy_table_has_a_row_per_case_and_library() -> None:
     rows = cells(text)
     assert rows[2] == ["2x3", "own", "1e-07", "1e-07", "1e-07"]
     assert rows[4] == ["2x3", "broken", "failed", "wrong (2e-01)", "failed"]
+
+
+def test_a_yardstick_has_a_time_and_is_no_peer() -> None:
+    own, scale = (
+        Contestant("own", lambda scores: scores),
+        Contestant("scale", lambda scores: scores, yardstick="Softmax"),
+    )
+    family = Family("map", "Map", (CASE,), CASE, (own, scale), operations={"forward": lambda *_: ()})
+    timed = [
+        Measurement("own", "forward", error=0.0, extra=0.0, seconds=[0.002]),
+        Measurement("scale", "forward", extra=0.0, seconds=[0.001], yardstick=True),
+    ]
+    rows = cells(speed_table(family, CASE, timed))
+    assert rows[0][1:2] == ["forward"]
+    assert rows[3][:2] == ["Softmax", "1.00 ms"]
+    assert rows[3][3] == "-"
+    assert rows[4][1] == "-"

@@ -19,11 +19,12 @@ def measured(monkeypatch):
     return asked
 
 
-def test_exact_means_every_family(measured):
-    from benchmarks.run import FAMILIES
+@pytest.mark.parametrize("group", ["exact", "sparse"])
+def test_a_group_means_its_families(measured, group):
+    from benchmarks.run import GROUPS
 
-    assert main(["benchmark", "exact", "--rounds", "2", "--threads", "1"]) == 0
-    assert measured == [(list(FAMILIES), 2, 1, None)]
+    assert main(["benchmark", group, "--rounds", "2", "--threads", "1"]) == 0
+    assert measured == [([family.name for family in GROUPS[group]], 2, 1, None)]
 
 
 def test_one_family(measured):
@@ -33,7 +34,7 @@ def test_one_family(measured):
 
 def test_an_unknown_family_is_refused(capsys, measured):
     assert main(["benchmark", "cahin"]) == 2
-    assert "unknown family cahin; expected one of exact, chain, " in capsys.readouterr().err
+    assert "unknown family cahin; expected some of exact, sparse, chain, " in capsys.readouterr().err
     assert not measured
 
 

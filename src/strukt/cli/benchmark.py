@@ -11,7 +11,6 @@ from strukt.cli.console import UsageError
 from strukt.cli.options import Parser
 
 CHECKOUT = Path(strukt.__file__).resolve().parents[2]
-GROUPS = ("exact",)
 
 
 def run(arguments: list[str]) -> int:
@@ -30,17 +29,21 @@ def run(arguments: list[str]) -> int:
         )
     sys.path.insert(0, str(CHECKOUT))
     benchmarks = import_module("benchmarks.run")
-    chosen = list(benchmarks.FAMILIES) if options.family in GROUPS else [options.family]
-    if unknown := set(chosen) - set(benchmarks.FAMILIES):
-        known = ", ".join((*GROUPS, *benchmarks.FAMILIES))
-        raise UsageError(f"unknown family {', '.join(unknown)}; expected one of {known}")
+    try:
+        chosen = benchmarks.chosen([options.family])
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     return int(benchmarks.report(chosen, options.rounds, options.threads, options.output))
 
 
 def _parser() -> Parser:
     parser = Parser("benchmark", "Runs strukt and each peer that is installed on the same inputs, in turn.")
-    parser.add_argument("family", metavar="FAMILY", help="exact for all structures, or one: chain, ctc, ...")
+    parser.add_argument(
+        "family",
+        metavar="FAMILY",
+        help="exact for all structures, sparse for all mappings, or one of them: chain, sparsemax, ...",
+    )
     parser.add_argument("--rounds", type=int, default=5, help="turns of each library at each operation")
     parser.add_argument("--threads", type=int, help="of each library; all cores if not given")
-    parser.add_argument("--output", help="page whose section 'peers' is replaced")
+    parser.add_argument("--output", help="page whose sections are replaced")
     return parser
