@@ -68,6 +68,15 @@ def leading(room: Any, shape: tuple[int, ...]) -> Any:
     return room.reshape(-1)[:count].reshape(shape)
 
 
+@kernel
+def rows_of(count: int, start: int, step: int) -> tuple[int, int]:
+    """The rows from the first to before the last that a thread takes, if each takes its own piece of an array.
+
+    Threads that take turns at rows would wait for each other wherever these share a page that is new.
+    """
+    return count * start // step, count * (start + 1) // step
+
+
 if UNAVAILABLE is None:
 
     @intrinsic

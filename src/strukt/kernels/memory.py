@@ -83,7 +83,8 @@ def _take(size: int) -> npt.NDArray[np.uint8]:
     try:
         block = _kept[size].pop()
     except (KeyError, IndexError):
-        return np.empty(size, np.uint8)  # a bytearray would be filled with zeros
+        # A bytearray would be filled with zeros, and NumPy asks for huge pages, which may have to be made first.
+        return torch.empty(size, dtype=torch.uint8).numpy()
     _total -= size
     return block
 

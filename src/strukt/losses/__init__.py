@@ -1,4 +1,4 @@
-"""Losses by convex duality, one for each mapping: Fenchel-Young losses.
+"""Losses by convex duality, one for each mapping and for every structure: Fenchel-Young losses.
 
 Examples:
     >>> import torch
@@ -7,6 +7,7 @@ Examples:
     tensor(0.)
 """
 
+from strukt.losses.structures import fenchel_young_loss
 from strukt.losses.vectors import (
     Options,
     budget_loss,
@@ -24,6 +25,7 @@ __all__ = [
     "budget_loss",
     "entmax15_loss",
     "entmax_loss",
+    "fenchel_young_loss",
     "fusedmax_loss",
     "ksubset_loss",
     "normmax_loss",

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import kernel, over_batch, thread_count
+from strukt.kernels.jit import kernel, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
 
 Array = npt.NDArray[Any]
@@ -37,7 +37,7 @@ def subset(scores: Tensor, size: Tensor) -> Tensor:
 def _subset(scores: Array, sizes: Array, found: Array, start: int, step: int) -> None:
     d = scores.shape[1]
     values = np.empty(d)
-    for row in range(start, scores.shape[0], step):
+    for row in range(*rows_of(scores.shape[0], start, step)):
         count, wrong = 0, 0
         low, high = np.inf, -np.inf
         for j in range(d):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import kernel, over_batch, thread_count
+from strukt.kernels.jit import kernel, over_batch, rows_of, thread_count
 
 Array = npt.NDArray[Any]
 
@@ -38,7 +38,7 @@ def _run(function: Callable[..., None], scores: Tensor, weight: Tensor) -> Tenso
 def _variation(scores: Array, weights: Array, found: Array, start: int, step: int) -> None:
     d = scores.shape[1]
     knots, changes, bounds = np.empty(2 * d), np.empty((2 * d, 2)), np.empty((d, 2))
-    for row in range(start, scores.shape[0], step):
+    for row in range(*rows_of(scores.shape[0], start, step)):
         first = 0
         while first < d:
             last = first
@@ -95,7 +95,7 @@ def _zero_of(knots: Array, changes: Array, low: int, high: int, slope: float, in
 def _oscar(scores: Array, weights: Array, found: Array, start: int, step: int) -> None:
     d = scores.shape[1]
     means, sizes = np.empty(d), np.empty(d, np.int64)
-    for row in range(start, scores.shape[0], step):
+    for row in range(*rows_of(scores.shape[0], start, step)):
         order = np.argsort(-scores[row])
         count = 0
         for j in range(d):

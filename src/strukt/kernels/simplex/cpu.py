@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import exp, kernel, log1p, over_batch, own_exp, thread_count
+from strukt.kernels.jit import exp, kernel, log1p, over_batch, own_exp, rows_of, thread_count
 from strukt.kernels.memory import empty
 
 Array = npt.NDArray[Any]
@@ -60,7 +60,7 @@ def _map(
     """Rows of weights ``t ** root`` whose ``t ** power`` sum to one, for t = 1 + scale (score - largest - s)."""
     d = scores.shape[1]
     values, places = np.empty(d), np.empty(d, np.int32)
-    for row in range(start, scores.shape[0], step):
+    for row in range(*rows_of(scores.shape[0], start, step)):
         top, scale = _largest(scores[row]), scales[row]
         if not abs(top) < np.inf:
             found[row] = 0.0 if top == -np.inf else np.nan
@@ -202,7 +202,7 @@ def _pull(probabilities: Array, direction: Array, powers: Array, found: Array, s
     """For each row ``s (v - <s, v> / sum s)`` with s = p ** power where p is not 0."""
     d = probabilities.shape[1]
     weights, places = np.empty(d), np.empty(d, np.int32)
-    for row in range(start, probabilities.shape[0], step):
+    for row in range(*rows_of(probabilities.shape[0], start, step)):
         count = _support(probabilities[row], weights, places)
         total, mean = 0.0, 0.0
         for k in range(count):

@@ -1,0 +1,125 @@
+"""Losses of structures: the CRF's, the SparseMAP's, and those with a margin, from one formula."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.distributions import arguments
+from strukt.distributions.distribution import StructuredDistribution
+
+REGULARIZERS = ("entropy", "sparsemap", None)
+
+
+def fenchel_young_loss(
+    distribution: StructuredDistribution,
+    target: Tensor,
+    regularizer: str | None = "entropy",
+    cost: str | Tensor | None = None,
+) -> Tensor:
+    """How far a distribution is from a structure y.
+
+        max over mu of (<scores, mu> - Omega(mu)) + Omega(y) - <scores, y>
+
+    | regularizer | loss | gradient in the scores |
+    |---|---|---|
+    | ``"entropy"`` | of a CRF: ``-log_prob(target)`` | marginals less target |
+    | ``"sparsemap"`` | SparseMAP (Niculae et al. 2018, equation 11) | sparse marginals less target |
+    | None | the structured perceptron's; with a cost the structured hinge (SVM) | mode less target |
+
+    Args:
+        distribution: The scores, in any structure that has what the loss needs.
+        target: Events ``batch + event_shape``; or their parts, also in part, as marginals in the shape of the main
+            scores: then all others must be 0, and the constant Omega(y) of the entropy is left out.
+        regularizer: Omega.
+        cost: What a structure costs beyond its score, for each part used, so that a margin is asked for: a tensor
+            that broadcasts to the main scores, or ``"hamming"``: 1 for each part that the target lacks.
+
+    Returns:
+        ``batch``, not negative, differentiable any number of times where the answer of the regularizer is.
+        Infinite where the target is forbidden.
+
+    Raises:
+        ValueError: If the target or the cost does not fit, or there is no such regularizer.
+        NotImplementedError: If the structure cannot answer.
+
+    Examples:
+        >>> from strukt.distributions import LinearChain
+        >>> unary = torch.tensor([[2.0, 0.0], [0.0, 1.5]], requires_grad=True)
+        >>> chain = LinearChain(unary, torch.zeros(2, 2))
+        >>> tags = torch.tensor([0, 1])
+        >>> fenchel_young_loss(chain, tags), -chain.log_prob(tags)
+        (tensor(0.3283, grad_fn=<NegBackward0>), tensor(0.3283, grad_fn=<NegBackward0>))
+        >>> fenchel_young_loss(chain, tags, "sparsemap"), fenchel_young_loss(chain, tags, None, cost="hamming")
+        (tensor(0., grad_fn=<ClampBackward1>), tensor(0., grad_fn=<ClampBackward1>))
+    """
+    if regularizer not in REGULARIZERS:
+        raise ValueError(f"regularizer is {regularizer!r}; expected 'entropy', 'sparsemap' or None")
+    soft = target.is_floating_point()
+    parts = _marginals(distribution, target) if soft else distribution.to_parts(_event(distribution, target))
+    raised = distribution if cost is None else _raised(distribution, parts, cost)
+    if regularizer == "entropy" and not soft:
+        return -raised.log_prob(target)
+    wanted = _linear(raised, parts) if soft else raised.score(target)
+    if regularizer == "entropy":
+        return raised.log_partition - wanted
+    if regularizer is None:
+        return (raised.max_score - wanted).clamp(min=0.0)
+    return (_sparse_value(raised) - (wanted - _half_square(raised, parts))).clamp(min=0.0)
+
+
+def _event(distribution: StructuredDistribution, target: Tensor) -> Tensor:
+    return arguments.event(target, distribution.batch_shape, distribution.event_shape)
+
+
+def _marginals(distribution: StructuredDistribution, target: Tensor) -> Tensor:
+    _, *others = distribution.scores
+    if any(bool((other != 0).any()) for other in others):
+        raise ValueError(
+            f"target holds marginals of {distribution.score_names[0]}, but {distribution} has other scores, too; "
+            "give events"
+        )
+    if target.shape != distribution.scores[0].shape:
+        raise ValueError(
+            f"target has shape {tuple(target.shape)}; expected events, or marginals in the shape of the scores, "
+            f"{tuple(distribution.scores[0].shape)}"
+        )
+    return target
+
+
+def _raised(
+    distribution: StructuredDistribution, parts: Tensor, cost: str | Tensor
+) -> StructuredDistribution:
+    """The distribution with the cost of each part added to its score."""
+    main, *others = distribution.scores
+    if isinstance(cost, str):
+        if cost != "hamming":
+            raise ValueError(
+                f"cost is {cost!r}; expected 'hamming', a tensor of the cost of each part, or None"
+            )
+        cost = 1.0 - parts.to(main.dtype)
+    arguments.fitting("cost", cost, main.shape)
+    return distribution._with_scores(main + cost, *others)
+
+
+def _linear(distribution: StructuredDistribution, parts: Tensor) -> Tensor:
+    """The expected score under marginals, -inf if they use a forbidden part."""
+    main = distribution.scores[0]
+    terms = torch.where(parts == 0, 0.0, main * parts)
+    return terms.flatten(len(distribution.batch_shape)).sum(-1)
+
+
+def _half_square(distribution: StructuredDistribution, parts: Tensor) -> Tensor:
+    return 0.5 * parts.square().flatten(len(distribution.batch_shape)).sum(-1)
+
+
+def _sparse_value(distribution: StructuredDistribution) -> Tensor:
+    """The largest expected score less half the squared norm of the marginals, attained by few structures."""
+    found = distribution.sparsemap()
+    axis = len(distribution.batch_shape)
+    used = found.weights > 0
+    shape = (*used.shape, *(1,) * len(distribution.event_shape))
+    events = torch.where(used.reshape(shape), found.events, found.events.narrow(axis, 0, 1))
+    scores = distribution._score(events.movedim(axis, 0)).movedim(0, -1)
+    expected = torch.where(used, found.weights * torch.where(used, scores, 0.0), 0.0).sum(-1)
+    return expected - _half_square(distribution, found.marginals)
