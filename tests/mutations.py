@@ -28,6 +28,7 @@ SEGMENTS = "SemiMarkov"
 BINARY, MATCHING, SPANNING = "BinaryCRF", "Matching", "SpanningTree"
 GRID, FRAMES = "MonotoneAlignment", "CTC"
 GRAMMAR, SUBSETS = "PCFG", "KSubset"
+VECTORS = "mappings"
 
 
 def chain_kernel(right: str, wrong: str, file: str, count: int = 1) -> Mutation:
@@ -52,6 +53,10 @@ def matrix_tree_kernel(right: str, wrong: str, file: str = "cpu") -> Mutation:
 
 def inside_kernel(right: str, wrong: str, file: str = "inside/cpu") -> Mutation:
     return Mutation(f"kernels/{file}.py", right, wrong, SPANS)
+
+
+def mapping(file: str, right: str, wrong: str) -> Mutation:
+    return Mutation(f"{file}.py", right, wrong, VECTORS)
 
 
 def subset_kernel(right: str, wrong: str, file: str = "cpu_kbest", count: int = 1) -> Mutation:
@@ -402,4 +407,19 @@ MUTATIONS = [
     Mutation("distributions/matching.py", "& alone", "", MATCHING, "reference"),
     Mutation("inference/sparsemap.py", "best(main - point)", "best(main + point)", CHAIN),
     Mutation("inference/sparsemap.py", "right = torch.cat([scores", "right = torch.cat([-scores", CHAIN),
+    mapping("kernels/simplex/cpu", "following = s + (total - 1.0) / slope", "following = s + total / slope"),
+    mapping("kernels/simplex/cpu", "values[kept], places[kept] = value, place", "values[kept] = value"),
+    mapping("kernels/simplex/cpu", "if powers[row] >= 1.0:", "if powers[row] >= 0.0:"),
+    mapping("kernels/simplex/cpu", "(direction[row, places[k]] - mean)", "direction[row, places[k]]"),
+    mapping("kernels/simplex/derivatives", "-_phi(u) * logs**2", "-(logs**2)"),
+    mapping("kernels/simplex/derivatives", "threshold = -(", "threshold = ("),
+    mapping("kernels/simplex/derivatives", "(probabilities * direction).sum(", "direction.sum("),
+    mapping("kernels/box/cpu", "total += min(max(above, 0.0), 1.0)", "total += max(above, 0.0)"),
+    mapping("kernels/box/__init__", "return free * (direction - mean)", "return free * direction"),
+    mapping("kernels/fused/prox", "slope, intercept + weight\n", "slope, intercept\n"),
+    mapping("kernels/fused/prox", "* sizes[blocks - 1] / total", "/ 2"),
+    mapping("kernels/fused/derivatives", "ranks + 1 -", "0 * ranks + 1 -"),
+    mapping("mappings/subsets", "torch.where(fits, free,", "torch.where(~fits, free,"),
+    mapping("losses/fenchel_young", "None, grad * slope, None", "None, None, None"),
+    mapping("losses/fenchel_young", "- regulariser(fixed, constant) +", "+"),
 ]

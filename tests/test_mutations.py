@@ -21,6 +21,7 @@ from tests.mutations import (
     SPANNING,
     SPANS,
     SUBSETS,
+    VECTORS,
     Mutation,
 )
 
@@ -68,6 +69,10 @@ FILES = (
     "kernels/test_draw",
     "kernels/test_pcfg_backends",
     "distributions/test_grammar",
+    "mappings/test_simplex",
+    "mappings/test_fused",
+    "mappings/test_subsets",
+    "losses/test_vectors",
 )
 MODULES = {
     CHAIN: "test_chain_edges",
@@ -82,6 +87,7 @@ MODULES = {
     FRAMES: "test_ctc",
     GRAMMAR: "test_grammar",
     SUBSETS: "test_subset and not backends",
+    VECTORS: "mappings",
 }
 BACKENDS = {
     CHAIN: "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged) or test_candidates or "
@@ -96,6 +102,8 @@ BACKENDS = {
     "(more_than_there_are and segments)",
     SPANNING: "test_spanning_trees_of_any_size and 9-unchanged",
     GRID: "(test_alignment or test_extended) and not float32 or (more_than_there_are and grid)",
+    VECTORS: "((test_simplex or test_fused or test_subsets) and (optimal or derivatives)) or "
+    "(test_vectors and (gradient_is or all_derivatives or conjugate))",
     FRAMES: "(test_ctc or test_extended) and not float32 or (more_than_there_are and frames)",
 }
 
