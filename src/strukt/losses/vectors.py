@@ -10,10 +10,9 @@ from torch import Tensor
 from typing_extensions import Unpack
 
 from strukt import mappings
-from strukt.distributions import arguments
 from strukt.kernels import guards
 from strukt.losses.fenchel_young import loss
-from strukt.mappings.rows import check, of_rows
+from strukt.mappings.rows import check, of_rows, to_rows
 
 Regulariser = Callable[[Tensor, Tensor], Tensor]
 
@@ -148,15 +147,7 @@ def _norm(p: Tensor, alpha: Tensor) -> Tensor:
 
 
 def _scores(x: Tensor, options: Options) -> Tensor:
-    """Rows ``(rows, d)`` of scores, -inf where they are masked."""
-    axis, mask = check(x, options.get("dim", -1)), options.get("mask")
-    scores = x if x.dtype in (torch.float32, torch.float64) else x.float()
-    if mask is not None:
-        arguments.fitting("mask", mask, x.shape)
-        arguments.mask("mask", mask, mask.shape)
-        scores = scores.masked_fill(~mask, -torch.inf)
-    last = scores.movedim(axis, -1)
-    return last.reshape(last.shape[:-1].numel(), last.shape[-1])
+    return to_rows(x, options.get("dim", -1), options.get("mask"))
 
 
 def _within(x: Tensor, options: Options) -> Tensor:

@@ -27,14 +27,24 @@ def on_rows(
         ValueError: If the scores are not floating-point, there is no such axis, or the mask does not fit.
     """
     axis = check(x, dim)
+    found = compute(to_rows(x, dim, mask), *parameters)
+    return found.reshape(x.movedim(axis, -1).shape).movedim(-1, axis).to(x.dtype)
+
+
+def to_rows(x: Tensor, dim: int, mask: Tensor | None) -> Tensor:
+    """Scores along an axis as rows ``(rows, d)``, -inf where they are masked, half types in float32.
+
+    Raises:
+        ValueError: If the scores are not floating-point, there is no such axis, or the mask does not fit.
+    """
+    axis = check(x, dim)
     scores = x if x.dtype in (torch.float32, torch.float64) else x.float()
     if mask is not None:
         arguments.fitting("mask", mask, x.shape)
         arguments.mask("mask", mask, mask.shape)
         scores = scores.masked_fill(~mask, -torch.inf)
     last = scores.movedim(axis, -1)
-    found = compute(last.reshape(last.shape[:-1].numel(), last.shape[-1]), *parameters)
-    return found.reshape(last.shape).movedim(-1, axis).to(x.dtype)
+    return last.reshape(last.shape[:-1].numel(), last.shape[-1])
 
 
 def check(x: Tensor, dim: int) -> int:
