@@ -204,3 +204,11 @@ def test_samples_have_the_right_means():
 def test_a_swap_of_rows_and_columns_swaps_the_marginals():
     scores = normal(7, 7)
     assert torch.allclose(Matching(scores.mT).marginals, Matching(scores).marginals.mT)
+
+
+def test_the_default_device_plays_no_part():
+    matching = Matching(torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(0)))
+    expected = matching.entropy()
+    with torch.device("meta"):
+        assert torch.equal(matching.entropy(), expected)
+        assert matching.mode.device.type == "cpu"

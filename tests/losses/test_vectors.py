@@ -163,3 +163,12 @@ def test_messages_name_the_misfit(target, options, message):
 def test_unknown_options_are_named():
     with pytest.raises(TypeError, match=r"unknown options \['smoothing'\]"):
         losses.sparsemax_loss(torch.zeros(2, 3), torch.tensor([0, 0]), smoothing=0.1)
+
+
+@KINDS
+def test_the_default_device_plays_no_part(loss, mapping, parameter):
+    x, target = normal(3, 6), target_for(mapping, 3, 6)
+    expected = loss(x, target, parameter)
+    with torch.device("meta"):
+        assert torch.equal(mapping(x, parameter), mapping(x, parameter))
+        assert torch.equal(loss(x, target, parameter), expected)

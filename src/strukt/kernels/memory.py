@@ -84,7 +84,7 @@ def _take(size: int) -> npt.NDArray[np.uint8]:
         block = _kept[size].pop()
     except (KeyError, IndexError):
         # A bytearray would be filled with zeros, and NumPy asks for huge pages, which may have to be made first.
-        return torch.empty(size, dtype=torch.uint8).numpy()
+        return torch.empty(size, dtype=torch.uint8, device="cpu").numpy()
     _total -= size
     return block
 

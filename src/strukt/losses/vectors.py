@@ -104,7 +104,8 @@ def oscarmax_loss(
 ) -> Tensor:
     """The loss of `strukt.mappings.oscarmax`; arguments, result and errors are those of `entmax_loss`."""
     each = of_rows("weight", weight, x, options.get("dim", -1), 0.0, "0 or more")
-    below = _within(x, options).sum(-1, keepdim=True) - 1 - torch.arange(x.shape[options.get("dim", -1)])
+    ranks = torch.arange(x.shape[options.get("dim", -1)], device=x.device)
+    below = _within(x, options).sum(-1, keepdim=True) - 1 - ranks
 
     def regulariser(p: Tensor, weight: Tensor) -> Tensor:
         largest = p.sort(dim=-1, descending=True).values
