@@ -180,4 +180,6 @@ def _draw_row(before: Tensor, column: Tensor, matched: Tensor) -> Tensor:
 def _log_repetitions(scores: Tensor, lengths: Tensor) -> Tensor:
     """Log of the number of ways to match the rows beyond the length: (m - length)! / (m - n)!."""
     n, m = scores.shape[-2:]
-    return torch.lgamma((m - lengths + 1).double()) - math.lgamma(m - n + 1.0)
+    return torch.lgamma((m - lengths + 1).double()) - torch.lgamma(
+        torch.tensor(m - n + 1.0, dtype=torch.float64, device=scores.device)
+    )
