@@ -8,8 +8,8 @@ import itertools
 import torch
 from torch import Tensor
 
-from strukt.distributions import arguments
 from strukt.distributions.positional import PositionalStructure
+from strukt.kernels import arguments
 from strukt.kernels.dynamic_program import DynamicProgram
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.oracles import Oracles

@@ -8,12 +8,11 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.distributions import arguments
-from strukt.distributions.arguments import broadcast_shapes
 from strukt.distributions.distribution import StructuredDistribution
 from strukt.distributions.grid import any_before, number_of_paths, paths_to, rows_and_columns, shifted
-from strukt.kernels import alignment, guards
+from strukt.kernels import alignment, arguments, guards
 from strukt.kernels.alignment.reference import DELETE, INSERT, MATCH
+from strukt.kernels.arguments import broadcast_shapes
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF

@@ -12,8 +12,7 @@ from torch import Tensor
 from torch.distributions import Distribution, constraints
 from typing_extensions import Self
 
-from strukt.distributions import arguments
-from strukt.kernels import guards
+from strukt.kernels import arguments, guards
 from strukt.kernels.oracles import Oracles
 
 

@@ -7,11 +7,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from strukt.distributions import arguments
 from strukt.distributions.indicator import AbsenceStructure
 from strukt.inference.belief_propagation import BeliefPropagation, belief_propagation
 from strukt.inference.mean_field import MeanField, mean_field
-from strukt.kernels import binary
+from strukt.kernels import arguments, binary
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF
 

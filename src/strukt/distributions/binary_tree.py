@@ -9,9 +9,8 @@ import math
 import torch
 from torch import Tensor
 
-from strukt.distributions import arguments
 from strukt.distributions.distribution import StructuredDistribution
-from strukt.kernels import guards
+from strukt.kernels import arguments, guards
 
 MOST_CANDIDATES = 1 << 20
 

@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.distributions import arguments
 from strukt.distributions.binary_tree import BinaryTree, crossed
-from strukt.kernels import inside
+from strukt.kernels import arguments, inside
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.semiring import NEG_INF
 

@@ -7,10 +7,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from strukt.distributions import arguments
-from strukt.distributions.arguments import broadcast_shapes
 from strukt.distributions.positional import PositionalStructure
-from strukt.kernels import chain, checkpointed_chain
+from strukt.kernels import arguments, chain, checkpointed_chain
+from strukt.kernels.arguments import broadcast_shapes
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF

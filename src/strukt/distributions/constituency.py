@@ -7,9 +7,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from strukt.distributions import arguments
 from strukt.distributions.spans import SpanStructure
-from strukt.kernels import inside
+from strukt.kernels import arguments, inside
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF

@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.distributions import arguments
 from strukt.distributions.positional import PositionalStructure
-from strukt.kernels import ctc, guards
+from strukt.kernels import arguments, ctc, guards
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF

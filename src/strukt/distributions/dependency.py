@@ -8,9 +8,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from strukt.distributions import arguments
 from strukt.distributions.positional import PositionalStructure
-from strukt.kernels import eisner, matrix_tree
+from strukt.kernels import arguments, eisner, matrix_tree
 from strukt.kernels.oracles import Oracles
 
 

@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.distributions import arguments
 from strukt.distributions.subset import Size, SubsetStructure, omissions, sizes_of
-from strukt.kernels import determinantal, guards
+from strukt.kernels import arguments, determinantal, guards
 from strukt.kernels.determinantal import enumeration, selection
 from strukt.kernels.determinantal.items import Items, rank_tolerance
 from strukt.kernels.oracles import Oracles

@@ -14,12 +14,11 @@ from torch import Tensor
 from torch.distributions.kl import register_kl
 from typing_extensions import Self
 
-from strukt.distributions import arguments
 from strukt.distributions.base import ScoredStructures
 from strukt.inference import perturbation
 from strukt.inference.sparsemap import SparseMAP, sparsemap
 from strukt.inference.without_replacement import sample_without_replacement
-from strukt.kernels import guards
+from strukt.kernels import arguments, guards
 from strukt.kernels.semiring import NEG_INF
 
 

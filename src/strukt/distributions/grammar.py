@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.distributions import arguments
 from strukt.distributions.spans import SpanStructure, chosen
-from strukt.kernels import pcfg
+from strukt.kernels import arguments, pcfg
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF

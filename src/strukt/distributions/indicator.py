@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.distributions import arguments
 from strukt.distributions.distribution import StructuredDistribution
-from strukt.kernels import guards
+from strukt.kernels import arguments, guards
 from strukt.kernels.semiring import NEG_INF
 
 MOST_PARTS = 20

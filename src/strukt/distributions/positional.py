@@ -8,10 +8,9 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.distributions import arguments
-from strukt.distributions.arguments import broadcast_shapes
 from strukt.distributions.distribution import StructuredDistribution
-from strukt.kernels import guards
+from strukt.kernels import arguments, guards
+from strukt.kernels.arguments import broadcast_shapes
 from strukt.kernels.semiring import NEG_INF
 
 MOST_CANDIDATES = 1 << 22

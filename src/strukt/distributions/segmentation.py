@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.distributions import arguments
 from strukt.distributions.distribution import StructuredDistribution
-from strukt.kernels import guards, semi_markov
+from strukt.kernels import arguments, guards, semi_markov
 from strukt.kernels.guards import ONWARD, UNBOUNDED
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF

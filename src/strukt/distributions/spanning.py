@@ -7,9 +7,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from strukt.distributions import arguments
 from strukt.distributions.indicator import AbsenceStructure
-from strukt.kernels import spanning
+from strukt.kernels import arguments, spanning
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF
 

@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.distributions import arguments
 from strukt.distributions.indicator import IndicatorStructure
-from strukt.kernels import guards, subset
+from strukt.kernels import arguments, guards, subset
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.distributions import arguments
 from strukt.distributions.distribution import StructuredDistribution
+from strukt.kernels import arguments
 
 REGULARIZERS = ("entropy", "sparsemap", None)
 

@@ -45,7 +45,7 @@ def oscarmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
         argmax over p in the simplex of  <p, x> - sum p ** 2 / 2 - weight sum_{i<j} max(p_i, p_j)
 
     Arguments, result and errors are those of `fusedmax`; time O(d log d) a row. The published algorithm compares
-    the sizes of scores, negative ones included, and finds this only where all are positive.
+    the sizes of scores and cuts them at 0, and so finds this only where they are well above 0.
 
     Examples:
         >>> import torch

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from strukt.distributions import arguments
-from strukt.kernels import guards
+from strukt.kernels import arguments, guards
 
 
 def on_rows(

@@ -1,4 +1,4 @@
-"""Checks of what a structure is given: shapes, types and devices, with errors that say how to mend them."""
+"""Checks of what users give: shapes, types and devices, with errors that say how to mend them."""
 
 from __future__ import annotations
 
