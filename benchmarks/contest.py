@@ -55,8 +55,8 @@ def _aliases(inputs: tuple[Tensor, ...]) -> list[Tensor]:
     return [score.detach() for score in inputs]
 
 
-def log_partition(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
-    """The log-partition, without gradients."""
+def forward(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
+    """The log-partition, or the value of a mapping, without gradients."""
     with torch.no_grad():
         return (contestant.compute(*_aliases(inputs)).detach(),)
 
@@ -76,11 +76,6 @@ def mode(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
         return (contestant.mode(*_aliases(inputs)),)
 
 
-def forward(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
-    """The value of a mapping, without gradients."""
-    return log_partition(contestant, inputs)
-
-
 def pull(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
     """The value of a mapping, and its Jacobian times the scores."""
     (leaf,) = (score.requires_grad_() for score in _aliases(inputs))
@@ -89,14 +84,14 @@ def pull(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
 
 
 Operation = Callable[[Contestant, tuple[Tensor, ...]], Answer]
-OPERATIONS: Mapping[str, Operation] = {"log-partition": log_partition, "gradient": gradient, "mode": mode}
+OPERATIONS: Mapping[str, Operation] = {"log-partition": forward, "gradient": gradient, "mode": mode}
 
 MAPPINGS: Mapping[str, Operation] = {"forward": forward, "gradient": pull}
 
 
 @dataclass(frozen=True)
 class Family:
-    """A structure, its cases and the libraries that have it.
+    """A structure or a mapping, its cases and the libraries that have it.
 
     Attributes:
         name: Name on the command line.
@@ -104,7 +99,7 @@ class Family:
         cases: What is timed.
         warm_up: A tiny case that makes every library load, compile and allocate what it keeps.
         contestants: strukt first.
-        score: Score of events under the raw inputs, in float64.
+        score: Score of events under the raw inputs, in float64; None for a mapping.
         accuracy: Cases that are only checked, against `exact`, and not timed.
         exact: Log-partition and gradients of the raw inputs in arbitrary precision.
         operations: What is timed.
