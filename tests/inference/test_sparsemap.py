@@ -1,13 +1,15 @@
 """SparseMAP against closed forms and against the projection onto the enumerated structures."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
 import torch
 from scipy.optimize import nnls
 
-from strukt import LinearChain, NonProjectiveTree, ProjectiveTree
+from strukt import KSubset, LinearChain, Matching, NonProjectiveTree, ProjectiveTree, SpanTree
+from strukt.errors import InfeasibleError
 
 
 def sparsemax(x: torch.Tensor) -> torch.Tensor:
@@ -98,8 +100,11 @@ def test_forbidden_parts_stay_out():
 
 def test_too_few_steps_are_said():
     trees = NonProjectiveTree(0.1 * torch.randn(5, 6, dtype=torch.float64))
-    with pytest.warns(UserWarning, match="stopped after 2 steps with a duality gap of"):
-        trees.sparsemap(max_iterations=2)
+    with pytest.warns(UserWarning, match="stopped after 2 steps with a duality gap of .* in 1 of 1 items"):
+        found = trees.sparsemap(max_iterations=2)
+    assert not found.status
+    assert found.gap > 0
+    assert found.iterations == 2
 
 
 def test_items_do_not_touch_each_other():
@@ -108,3 +113,179 @@ def test_items_do_not_touch_each_other():
     together = ProjectiveTree(arcs).sparsemap().marginals
     for item, marginals in itertools.zip_longest(arcs, together):
         torch.testing.assert_close(ProjectiveTree(item).sparsemap().marginals, marginals)
+
+
+def random_structures(seed=0):
+    """A batch of each kind that has a kernel of its own, of lengths 5, 3 and 1."""
+    torch.manual_seed(seed)
+    lengths = torch.tensor([5, 3, 1])
+    arcs = torch.randn(3, 5, 6, dtype=torch.float64)
+    unary, transition = torch.randn(3, 5, 4, dtype=torch.float64), torch.randn(3, 4, 4, 4, dtype=torch.float64)
+    return {
+        "chain": LinearChain(unary, transition, lengths),
+        "tree": NonProjectiveTree(arcs, lengths),
+        "several roots": NonProjectiveTree(arcs, lengths, single_root=False),
+        "projective": ProjectiveTree(arcs, lengths),
+        "matching": Matching(torch.randn(3, 5, 7, dtype=torch.float64), lengths),
+        "subset": KSubset(torch.randn(3, 5, dtype=torch.float64), (1, 3), lengths),
+        "spans": SpanTree(torch.randn(3, 6, 6, 2, dtype=torch.float64), lengths),
+    }
+
+
+KINDS = list(random_structures())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kernels_equal_the_mode_oracle_asked_in_rounds(kind, monkeypatch):
+    structure = random_structures()[kind]
+    fast = structure.sparsemap()
+    monkeypatch.setenv("STRUKT_BACKEND", "reference")
+    slow = structure.sparsemap()
+    torch.testing.assert_close(fast.marginals, slow.marginals, atol=1e-11, rtol=0)
+    assert fast.status.all()
+    assert slow.status.all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["conditional_gradient", "away_step", "pairwise"])
+def test_conditional_gradients_come_to_the_same_point(kind, method):
+    structure = random_structures()[kind]
+    exact = structure.sparsemap().marginals
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = structure.sparsemap(method=method, max_iterations=300)
+    error = (found.marginals - exact).flatten(1).square().sum(-1)
+    assert (0.5 * error <= found.gap + 1e-12).all()  # the objective is strongly concave
+    assert bool(found.status.all()) == (not said)
+    assert error.max() < (1e-2 if method == "conditional_gradient" else 1e-10)
+    torch.testing.assert_close(found.weights.sum(-1), torch.ones(3, dtype=torch.float64))
+
+
+def test_steps_away_and_pairwise_take_fewer_calls_than_vanilla():
+    torch.manual_seed(5)
+    trees = NonProjectiveTree(torch.randn(8, 9, dtype=torch.float64))
+    calls = {}
+    for method in ("conditional_gradient", "away_step", "pairwise", "active_set"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            calls[method] = int(trees.sparsemap(method=method, tol=1e-3).iterations)
+    assert calls["active_set"] <= calls["pairwise"] < calls["conditional_gradient"]
+    assert calls["away_step"] < calls["conditional_gradient"]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "subset"])
+def test_a_warm_start_leads_to_the_same_point_in_fewer_calls(kind):
+    structure = random_structures()[kind]
+    cold = structure.sparsemap()
+    main, *others = structure.scores
+    moved = structure._with_scores(main + 1e-3 * torch.randn_like(main), *others)
+    warm = moved.sparsemap(start=cold)
+    again = moved.sparsemap()
+    torch.testing.assert_close(warm.marginals, again.marginals, atol=1e-11, rtol=0)
+    assert warm.iterations.sum() < again.iterations.sum()
+
+
+def test_a_warm_start_from_structures_that_are_forbidden_now():
+    torch.manual_seed(6)
+    arcs = torch.randn(4, 5, dtype=torch.float64)
+    cold = NonProjectiveTree(arcs).sparsemap()
+    forbidden = arcs.masked_fill(cold.marginals == cold.marginals[0].max(), -torch.inf)
+    warm = NonProjectiveTree(forbidden).sparsemap(start=cold)
+    torch.testing.assert_close(warm.marginals, NonProjectiveTree(forbidden).sparsemap().marginals)
+
+
+@pytest.mark.parametrize("method", ["active_set", "pairwise"])
+def test_every_method_can_start_from_another_ones_result(method):
+    torch.manual_seed(7)
+    trees = NonProjectiveTree(torch.randn(2, 5, 6, dtype=torch.float64))
+    start = trees.sparsemap(method="away_step")
+    found = trees.sparsemap(method=method, start=start)
+    torch.testing.assert_close(found.marginals, trees.sparsemap().marginals, atol=1e-8, rtol=0)
+
+
+@pytest.mark.parametrize(
+    "structure",
+    [
+        lambda scores: NonProjectiveTree(scores.reshape(3, 4)),
+        lambda scores: SpanTree(scores.repeat(5)[:25].reshape(5, 5)),
+        lambda scores: Matching(scores.reshape(3, 4)),
+        lambda scores: LinearChain(scores.reshape(4, 3), torch.zeros(3, 3, dtype=torch.float64)),
+    ],
+)
+def test_where_all_scores_tie_the_derivative_is_that_of_the_whole_face(structure):
+    """At equal scores few structures carry the optimum, which yet moves in every direction of the polytope."""
+    scores = torch.zeros(12, dtype=torch.float64, requires_grad=True)
+
+    def marginals(scores):
+        return structure(scores).sparsemap().marginals
+
+    assert torch.autograd.gradcheck(marginals, (scores,), eps=1e-4, atol=1e-8)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e-6, 1e-12])
+def test_gradients_scale_with_the_cotangent(scale):
+    torch.manual_seed(8)
+    arcs = torch.randn(6, 7, dtype=torch.float64, requires_grad=True)
+    cotangent = torch.randn(6, 7, dtype=torch.float64)
+    (unit,) = torch.autograd.grad(NonProjectiveTree(arcs).sparsemap().marginals, arcs, cotangent)
+    (scaled,) = torch.autograd.grad(NonProjectiveTree(arcs).sparsemap().marginals, arcs, scale * cotangent)
+    torch.testing.assert_close(scaled, scale * unit, rtol=1e-9, atol=0)
+
+
+def test_weights_are_differentiable_and_second_derivatives_vanish():
+    torch.manual_seed(9)
+    unary = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
+    transition = torch.randn(3, 3, dtype=torch.float64, requires_grad=True)
+
+    def weights(unary, transition):
+        return LinearChain(unary, transition).sparsemap().weights
+
+    assert torch.autograd.gradcheck(weights, (unary, transition))
+    assert torch.autograd.gradgradcheck(weights, (unary, transition))
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e8])
+def test_integer_scores_with_many_ties_end_within_the_bound(scale):
+    torch.manual_seed(10)
+    for _ in range(20):
+        scores = scale * torch.randint(-1, 2, (5, 6)).double()
+        for structure in (NonProjectiveTree(scores), ProjectiveTree(scores), Matching(scores)):
+            found = structure.sparsemap(max_iterations=400)
+            assert found.status
+            assert found.iterations < 400
+
+
+def test_infeasible_items_are_named():
+    arcs = torch.zeros(3, 2, 3)
+    arcs[1] = -torch.inf
+    with pytest.raises(InfeasibleError, match="batch item 1"):
+        NonProjectiveTree(arcs).sparsemap()
+    with pytest.raises(InfeasibleError, match="batch item 0"):
+        KSubset(torch.zeros(2), 3).sparsemap()
+
+
+def test_a_batch_of_nothing():
+    found = NonProjectiveTree(torch.zeros(0, 2, 3)).sparsemap()
+    assert found.marginals.shape == (0, 2, 3)
+    assert found.events.shape == (0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"tol": -1.0}, "tol is -1.0; expected a number from 0 on"),
+        ({"tol": float("nan")}, "tol is nan"),
+        ({"method": "newton"}, "method is 'newton'; expected one of active_set"),
+        ({"start": NonProjectiveTree(torch.zeros(3, 4)).sparsemap()}, "start has marginals of shape"),
+    ],
+)
+def test_wrong_arguments_are_said(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        NonProjectiveTree(torch.zeros(2, 3)).sparsemap(**arguments)
+
+
+def test_omitted_items_of_subsets_are_required_where_leaving_them_out_is_forbidden():
+    omitted = torch.tensor([-torch.inf, 0.0, 0.0])
+    found = KSubset(torch.tensor([-5.0, 0.2, 0.1]), 2, omitted=omitted).sparsemap()
+    torch.testing.assert_close(found.marginals, torch.tensor([1.0, 0.55, 0.45]))
+    torch.testing.assert_close(found.weights.sort().values, torch.tensor([0.45, 0.55]))

@@ -307,8 +307,8 @@ class StructuredDistribution(ScoredStructures):
         Args:
             max_iterations: Bound on the calls of the mode oracle for one item.
             tol: The error in the marginals at which to stop. All is computed in double precision.
-            method: ``"active_set"``; or, to compare, ``"conditional_gradient"``, ``"away_step"`` or
-            ``"pairwise"``.
+            method: ``"active_set"``, or a formula where there is one; to compare, ``"conditional_gradient"``,
+                ``"away_step"`` or ``"pairwise"``.
             start: An earlier result to begin with, for scores that have changed little.
 
         Raises:
@@ -319,6 +319,10 @@ class StructuredDistribution(ScoredStructures):
             UserWarning: If some item did not converge, with its duality gap.
         """
         return sparse.sparsemap(self, max_iterations, tol, method, start)
+
+    def _sparsemap_in_closed_form(self) -> SparseMAP | None:
+        """The result of `sparsemap` along one batch axis, if a formula gives it."""
+        return None
 
     @property
     def _most_parts(self) -> int:

@@ -49,11 +49,19 @@ def sparsemap(
             f"start has marginals of shape {tuple(start.marginals.shape)}; expected those of scores of shape "
             f"{tuple(shape)}"
         )
+    closed = distribution._sparsemap_in_closed_form() if method == ACTIVE_SET else None
+    if closed is not None:
+        return _in_batch(distribution, closed)
     axis = len(distribution.batch_shape)
     given = None if start is None else (_flat(start.events, axis), _flat(start.weights, axis))
     flat, settings = distribution._flatten(), Settings(max_iterations, float(tol))
     result = _solve(flat, settings, method, given) if len(flat.lengths) else _nothing(flat)
-    return SparseMAP(*(distribution._to_batch(getattr(result, field.name)) for field in fields(result)))
+    return _in_batch(distribution, result)
+
+
+def _in_batch(distribution: StructuredDistribution, flat: SparseMAP) -> SparseMAP:
+    """With the batch axes of the distribution."""
+    return SparseMAP(*(distribution._to_batch(getattr(flat, field.name)) for field in fields(flat)))
 
 
 def _flat(value: Tensor, axis: int) -> Tensor:

@@ -10,7 +10,10 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt.distributions.indicator import IndicatorStructure
-from strukt.kernels import arguments, guards, subset
+from strukt.inference.sparsemap import SparseMAP
+from strukt.inference.systematic import systematic_mixture
+from strukt.kernels import arguments, box, guards, subset
+from strukt.kernels.arguments import precise
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF
 
@@ -110,6 +113,24 @@ class KSubset(SubsetStructure):
     def max_marginals(self) -> Tensor:
         return self._to_batch(subset.max_marginals(*self._arguments()))
 
+    def _sparsemap_in_closed_form(self) -> SparseMAP:
+        """The projection onto the cube cut at the sizes, as a mixture of few subsets."""
+        taken, omitted, lengths, low, high = (precise(value) for value in self._arguments())
+        within = torch.arange(taken.shape[-1], device=taken.device) < lengths.unsqueeze(-1)
+        possible = within & (taken > NEG_INF)
+        required = possible & (omitted == NEG_INF)
+        stuck = within & ~possible & (omitted == NEG_INF)
+        low, high = low - required.sum(-1), high - required.sum(-1)
+        infeasible = stuck.any(-1) | (high < 0) | (low > (possible & ~required).sum(-1))
+        guards.require_feasible(taken, torch.where(infeasible, NEG_INF, 0.0))
+        gains = torch.where(possible & ~required, taken - torch.where(required, 0.0, omitted), NEG_INF)
+        chosen = torch.where(required, 1.0, _cut_cube(gains, low.clamp(min=0.0), high))
+        weights, subsets = systematic_mixture(chosen)
+        events = torch.where(within.unsqueeze(1), subsets.long(), -1)
+        dtype, done = self.scores[0].dtype, torch.ones_like(infeasible)
+        none = torch.zeros_like(lengths)
+        return SparseMAP(chosen.to(dtype), weights.to(dtype), events, done, none.to(dtype), none.long())
+
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
         taken, omitted = scores
         return type(self)(taken, (constants[0], constants[1]), lengths, omitted, validate_args=False)
@@ -118,6 +139,14 @@ class KSubset(SubsetStructure):
         super()._check_values()
         low, high = (constant.reshape(-1) for constant in self.constants)
         guards.require_sizes(low, high)
+
+
+def _cut_cube(gains: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """The nearest point ``(batch, n)`` of the unit cube whose sum lies between two sizes."""
+    free = gains.clamp(0.0, 1.0)
+    total = free.detach().sum(-1, keepdim=True)
+    raised = torch.where(total < low.unsqueeze(-1), box.subset(gains, low), free)
+    return torch.where(total > high.unsqueeze(-1), box.subset(gains, high), raised)
 
 
 def sizes_of(k: Size, scores: Tensor) -> Tensor:

@@ -80,8 +80,9 @@ class _Mixture:
             self.phase = INFEASIBLE
             return
         score = float(self.scores[parts].sum() + extra)
+        first = not self.structures
         new = self.structures.setdefault(parts.tobytes(), _Structure(parts, score, 0.0, call))
-        if len(self.structures) == 1:
+        if first:
             new.weight = 1.0
         else:
             mean = sum(each.weight * each.score for each in self.structures.values())

@@ -163,5 +163,5 @@ def warn_unless_converged(result: SparseMAP) -> None:
         warnings.warn(
             f"sparsemap stopped after {calls} steps with a duality gap of {gap:.2g} in {int(wrong.sum())} of "
             f"{len(wrong)} items; give a larger max_iterations",
-            stacklevel=4,
+            stacklevel=5,
         )

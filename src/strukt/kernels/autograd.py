@@ -83,7 +83,7 @@ def over_batch(
         if not isinstance(value, Tensor):
             return value
         value = value.expand(size, *value.shape) if axis is None else value.movedim(axis, 0)
-        return value.reshape(size * value.shape[1], *value.shape[2:])
+        return value.reshape(size * value.shape[1], *value.shape[2:]).contiguous()
 
     result = call(function, *(join(value, axis) for value, axis in zip(arguments, in_dims, strict=True)))
     if isinstance(result, Tensor):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import difference, kernel
 from strukt.kernels.sparsemap import completion
 from strukt.kernels.sparsemap.factor import append, new_row, remove, solve_back
 from strukt.kernels.sparsemap.state import (
@@ -35,6 +35,9 @@ ROUNDING = 4e-15
 STALLED = 1e-10
 """The share of the scores up to which the gap may be where the best structure is one of the set."""
 
+TIED = 1e-10
+"""The share of the scores up to which structures count as tied."""
+
 
 @kernel
 def begin(state: ActiveSet) -> None:
@@ -53,10 +56,12 @@ def resume(state: ActiveSet, parts: Array, counts: Array, extra: Array, weights:
     sum_of_weights = 0.0
     for j in range(weights.shape[0]):
         score = extra[j] + total(state.main, parts[j], counts[j])
+        if state.counters[SIZE] == 0:
+            state.base[0] = score
         if weights[j] > 0.0 and score > -np.inf and state.counters[SIZE] < state.slots.shape[0] - 1:
             pivot = new_row(state, parts[j], counts[j])
             if pivot > 0.0:
-                append(state, parts[j], counts[j], -1 - j, score, weights[j], pivot)
+                append(state, parts[j], counts[j], -1 - j, score - state.base[0], weights[j], pivot)
                 sum_of_weights += weights[j]
     if sum_of_weights > 0.0:
         state.weights[: state.counters[SIZE]] /= sum_of_weights
@@ -69,13 +74,17 @@ def advance(state: ActiveSet, parts: Array, count: int, extra: float, max_calls:
     """Take in the oracle's answer, a structure with what it earns beyond its parts, and pose the next question."""
     state.counters[CALLS] += 1
     score = extra + total(state.main, parts, count)
+    if state.counters[SIZE] == 0:
+        state.base[0] = score
+    scale = 1.0 + abs(state.base[0]) + count
+    score = difference(score, state.base[0])
     if state.counters[PHASE] != OPTIMISING:
-        completion.advance(state, parts, count, score, max_calls)
+        completion.advance(state, parts, count, score, TIED * scale, max_calls)
         return
     if not score > -np.inf:
         state.counters[PHASE] = INFEASIBLE
         return
-    scale = _take_gap(state, parts, count, score)
+    _take_gap(state, parts, count, score)
     if state.gap[0] <= max(0.5 * tol * tol, ROUNDING * scale):
         completion.begin(state, max_calls)
     elif not _include(state, parts, count, score, ROUNDING * scale):
@@ -96,17 +105,16 @@ def fail(state: ActiveSet) -> None:
 
 
 @kernel
-def _take_gap(state: ActiveSet, parts: Array, count: int, score: float) -> float:
-    """Set the duality gap from the structure that gains most; gives the size of the numbers that it comes from."""
+def _take_gap(state: ActiveSet, parts: Array, count: int, score: float) -> None:
+    """Set the duality gap from the structure that gains most."""
     if state.counters[SIZE] == 0:
-        return 1.0
+        return
     square, mean = 0.0, 0.0
     for i in range(state.point.shape[0]):
         square += state.point[i] * state.point[i]
     for j in range(state.counters[SIZE]):
         mean += state.weights[j] * state.scores[j]
     state.gap[0] = max((score - mean) - (total(state.point, parts, count) - square), 0.0)
-    return 1.0 + abs(score) + abs(mean) + count
 
 
 @kernel

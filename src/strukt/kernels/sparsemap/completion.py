@@ -26,9 +26,6 @@ from strukt.kernels.sparsemap.state import (
 SLIGHT = 1e-6
 """How far the direction moves the scores: less than structures of other faces fall short."""
 
-TIED = 1e-10
-"""The share of the scores up to which structures count as tied."""
-
 CERTAIN = 1e-12
 """Marginals so close to 0 or 1 are there."""
 
@@ -40,9 +37,9 @@ def begin(state: ActiveSet, max_calls: int) -> None:
 
 
 @kernel
-def advance(state: ActiveSet, parts: Array, count: int, score: float, max_calls: int) -> None:
-    """Take in the oracle's answer, if it is another structure of the face."""
-    pivot = new_row(state, parts, count) if _is_of_face(state, parts, count, score) else 0.0
+def advance(state: ActiveSet, parts: Array, count: int, score: float, tied: float, max_calls: int) -> None:
+    """Take in the oracle's answer, if it is another structure of the face: ``tied`` says how close gains are then."""
+    pivot = new_row(state, parts, count) if _is_of_face(state, parts, count, score, tied) else 0.0
     if pivot > 0.0:
         append(state, parts, count, state.counters[CALLS] - 1, score, 0.0, pivot)
         _ask(state, ABOVE, max_calls)
@@ -53,7 +50,7 @@ def advance(state: ActiveSet, parts: Array, count: int, score: float, max_calls:
 
 
 @kernel
-def _is_of_face(state: ActiveSet, parts: Array, count: int, score: float) -> bool:
+def _is_of_face(state: ActiveSet, parts: Array, count: int, score: float, tied: float) -> bool:
     """Whether a structure gains as much as the others, and uses all parts that are certain."""
     if not score > -np.inf:
         return False
@@ -65,7 +62,7 @@ def _is_of_face(state: ActiveSet, parts: Array, count: int, score: float) -> boo
         certain += int(state.point[i] >= 1.0 - CERTAIN)
     for i in range(count):
         used += int(state.point[parts[i]] >= 1.0 - CERTAIN)
-    return bool(abs(gain - level) <= TIED * (1.0 + abs(score) + count) and used == certain)
+    return bool(abs(gain - level) <= tied and used == certain)
 
 
 @kernel
@@ -98,7 +95,7 @@ def _set_direction(state: ActiveSet) -> int:
     for i in range(state.query.shape[0]):
         if CERTAIN < state.point[i] < 1.0 - CERTAIN:
             free += 1
-            state.query[i] = (0.6180339887498949 * (i + 1) * (1.0 + 0.1 * size)) % 1.0 - 0.5
+            state.query[i] = 43758.5453 * np.sin(12.9898 * (i + 1) + 78.233 * size) % 1.0 - 0.5
     shares, ones = state.room[0], state.room[1]
     for j in range(size):
         state.room[2, j] = total(state.query, state.parts[state.slots[j]], state.counts[j])

@@ -30,7 +30,8 @@ class ActiveSet(NamedTuple):
         slots: ``(k,)``, the row of each structure in use; the first rows that are free follow.
         counts: ``(k,)``, the number of parts of each structure.
         origins: ``(k,)``, the call that found it, from 0 on; -1 - j for structure j of those to begin with.
-        scores: ``(k,)``, the score of each structure, with what it earns beyond its parts.
+        scores: ``(k,)``, the score of each structure, with what it earns beyond its parts, less that of the first.
+        base: ``(1,)``, the score of the first: only differences matter, and huge scores leave them few digits.
         weights: ``(k,)``.
         factor: ``(k, k)``, lower triangle L with L L' = G + 1, where G counts the parts in common.
         solved: ``(2, k)``, L solved for the scores and for ones.
@@ -48,6 +49,7 @@ class ActiveSet(NamedTuple):
     counts: Array
     origins: Array
     scores: Array
+    base: Array
     weights: Array
     factor: Array
     solved: Array
@@ -62,7 +64,7 @@ def make(items: int, d: int, p: int, k: int) -> ActiveSet:
     return ActiveSet(
         np.empty((items, d)), np.empty((items, d)), np.empty((items, d)), np.zeros((items, d), np.bool_),
         np.empty((items, k, p), np.int32), np.empty((items, k), np.int64), np.empty((items, k), np.int64),
-        np.empty((items, k), np.int64), np.empty((items, k)), np.empty((items, k)),
+        np.empty((items, k), np.int64), np.empty((items, k)), np.empty((items, 1)), np.empty((items, k)),
         np.empty((items, k, k)), np.empty((items, 2, k)), np.empty((items, 3, k)),
         np.zeros((items, 3), np.int64), np.empty((items, 1)),
     )  # fmt: skip
@@ -73,7 +75,7 @@ def of_item(sets: ActiveSet, b: int, d: int) -> ActiveSet:
     """The active set of one item with d parts."""
     return ActiveSet(
         sets.main[b, :d], sets.point[b, :d], sets.query[b, :d], sets.marks[b, :d], sets.parts[b],
-        sets.slots[b], sets.counts[b], sets.origins[b], sets.scores[b], sets.weights[b],
+        sets.slots[b], sets.counts[b], sets.origins[b], sets.scores[b], sets.base[b], sets.weights[b],
         sets.factor[b], sets.solved[b], sets.room[b], sets.counters[b], sets.gap[b],
     )  # fmt: skip
 

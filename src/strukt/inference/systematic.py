@@ -1,0 +1,48 @@
+"""Marginals of a subset as a mixture of few subsets: systematic sampling (Madow 1949) carried out for all starts."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+NEGLIGIBLE = 1e-13
+"""Weights so small come from rounding."""
+
+
+def systematic_mixture(marginals: Tensor) -> tuple[Tensor, Tensor]:
+    """At most n + 1 subsets whose mean the marginals are, in sizes that differ by at most one.
+
+    The items lie in a row, each as long as its marginal. A grid of step 1 falls on a subset of them; which one changes
+    with the start of the grid only where a boundary of items passes.
+
+    Args:
+        marginals: ``(batch, n)`` in [0, 1]; differentiable.
+
+    Returns:
+        Weights ``(batch, k)``, 0 beyond the last; and subsets ``(batch, k, n)``, Boolean. Time O(n^2).
+
+    Examples:
+        >>> systematic_mixture(torch.tensor([[1.0, 0.5, 0.5, 0.0]]))
+        (tensor([[0.5000, 0.5000]]), tensor([[[ True,  True, False, False],
+                 [ True, False,  True, False]]]))
+    """
+    zero = marginals.new_zeros(len(marginals), 1)
+    ends = torch.cat([zero, marginals.cumsum(-1)], -1)
+    places = (ends - ends.detach().floor()).clamp(0.0, 1.0)
+    bounds = torch.cat([places.sort(-1).values, zero + 1.0], -1)
+    weights = bounds.diff(dim=-1)
+    grid = (bounds[:, 1:] + bounds[:, :-1]).detach().unsqueeze(-1) / 2
+    passed = (ends.detach().unsqueeze(-2) - grid).ceil()
+    return _without_empty(weights, passed[..., 1:] > passed[..., :-1])
+
+
+def _without_empty(weights: Tensor, subsets: Tensor) -> tuple[Tensor, Tensor]:
+    """The subsets of positive weight in front, in their order, and no more columns than some item needs."""
+    used = weights.detach() > NEGLIGIBLE
+    size = max(int(used.sum(-1).max()), 1) if len(used) else 1
+    order = used.int().sort(dim=-1, descending=True, stable=True).indices[:, :size]
+    kept = used.gather(-1, order)
+    chosen = torch.where(kept, weights.gather(-1, order), 0.0)
+    return chosen, subsets.gather(1, order.unsqueeze(-1).expand(-1, -1, subsets.shape[-1])) & kept.unsqueeze(
+        -1
+    )
