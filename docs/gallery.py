@@ -208,7 +208,7 @@ def supports() -> str:
     for name, mapping in MAPPINGS.items():
         counts = [str(_support(mapping(SCORES / temperature))) for temperature in TEMPERATURES]
         found = mapping(SCORES)
-        rows.append(" | ".join([name, *counts, number(found.max().item(), 3), number(found.sum().item(), 3)]))
+        rows.append(" | ".join([name, *counts, number(found.max().item(), 2), number(found.sum().item(), 2)]))
     return "\n".join(f"| {row} |" for row in rows)
 
 
