@@ -7,7 +7,7 @@ VENV ?= .venv
 WORKERS ?= 2
 BIN = $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt
-SOURCES = src tests examples docs/pictures.py $(wildcard benchmarks)
+SOURCES = src tests examples $(wildcard docs/*.py benchmarks)
 
 .PHONY: demo test lint types docs pytest clean
 

@@ -12,7 +12,9 @@ import torch
 from strukt.viz.svg import text_width
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "concepts" / "one-idea.md").read_text(encoding="utf-8")
+PAGE, GALLERY = (
+    (DOCS / "concepts" / name).read_text(encoding="utf-8") for name in ("one-idea.md", "gallery.md")
+)
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -20,29 +22,52 @@ def _load():
     spec = importlib.util.spec_from_file_location("pictures", DOCS / "pictures.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules["pictures"] = module
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(DOCS))  # what the script imports stands beside it
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(DOCS))
     return module
 
 
 pictures = _load()
+gallery, shapes = pictures.gallery, sys.modules["shapes"]
+ALL = pictures.PICTURES | gallery.PICTURES
 
 
-@pytest.mark.parametrize("name", pictures.PICTURES)
+@pytest.mark.parametrize("name", ALL)
 def test_committed_pictures_are_what_the_script_writes(name):
-    assert (pictures.FOLDER / name).read_text(encoding="utf-8") == pictures.PICTURES[name](), (
+    assert (pictures.FOLDER / name).read_text(encoding="utf-8") == ALL[name](), (
         "write them anew: python docs/pictures.py"
     )
 
 
 def test_the_page_shows_every_picture_and_its_numbers():
     assert set(re.findall(r"images/(\S+\.svg)", PAGE)) == set(pictures.PICTURES)
-    assert {path.name for path in pictures.FOLDER.iterdir()} == set(pictures.PICTURES)
     assert pictures.table() in PAGE
+    assert set(re.findall(r"images/(\S+\.svg)", GALLERY)) == set(gallery.PICTURES)
+    assert gallery.supports() in GALLERY
+    assert gallery.structures() in GALLERY
+    assert {path.name for path in pictures.FOLDER.iterdir()} == set(ALL)
 
 
-@pytest.mark.parametrize("name", pictures.PICTURES)
+def test_the_gallery_draws_the_scores_that_its_page_shows():
+    blocks = re.findall(r"^```python\n(.*?)^```", GALLERY, re.MULTILINE | re.DOTALL)
+    shown = {}
+    exec("\n".join(blocks), shown)
+    for name, drawn in {
+        "scores": gallery.SCORES,
+        "tags": gallery.TAG_SCORES,
+        "follows": gallery.FOLLOWS,
+        "arcs": gallery.ARCS,
+        "pairs": gallery.PAIRS,
+    }.items():
+        assert torch.equal(shown[name], drawn)
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_texts_lie_within_the_picture(name):
-    root = ElementTree.fromstring(pictures.PICTURES[name]())
+    root = ElementTree.fromstring(ALL[name]())
     width, height = float(root.get("width")), float(root.get("height"))
     for text in root.iter(f"{SVG}text"):
         half = text_width(text.text, 15.0) / 2
@@ -59,12 +84,21 @@ def _luminance(colour):
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_colours_of_texts_stand_out_from_the_paper(scheme):
     """By the contrast of the Web Content Accessibility Guidelines, 4.5 for small text."""
-    rules = re.findall(r"svg \{(.*?)\}", pictures.STYLE, re.DOTALL)
+    rules = re.findall(r"svg \{(.*?)\}", shapes.STYLE, re.DOTALL)
     colours = dict(re.findall(r"--(\w+): (#\w+)", rules[scheme]))
     paper = _luminance(colours["paper"])
     for role in ("ink", "quiet", "map", "marginals", "sparsemap", "field"):
         bright, dark = sorted((paper, _luminance(colours[role])), reverse=True)
         assert (bright + 0.05) / (dark + 0.05) > 4.5, role
+    for role in gallery.ANSWERS:  # the numbers in the cells of heat maps
+        cell = _blend(colours[role], colours["paper"], gallery.SHADE)
+        bright, dark = sorted((_luminance(cell), _luminance(colours["ink"])), reverse=True)
+        assert (bright + 0.05) / (dark + 0.05) > 4.5, role
+
+
+def _blend(colour, paper, share):
+    pairs = [(int(colour[i : i + 2], 16), int(paper[i : i + 2], 16)) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(share * over + (1 - share) * under):02x}" for over, under in pairs)
 
 
 def test_answers_are_where_the_page_says():
