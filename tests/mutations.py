@@ -29,6 +29,7 @@ BINARY, MATCHING, SPANNING = "BinaryCRF", "Matching", "SpanningTree"
 GRID, FRAMES = "MonotoneAlignment", "CTC"
 GRAMMAR, SUBSETS = "PCFG", "KSubset"
 VECTORS = "mappings"
+SPARSE = "SparseMAP"
 
 
 def chain_kernel(right: str, wrong: str, file: str, count: int = 1) -> Mutation:
@@ -167,10 +168,11 @@ MUTATIONS = [
     chain_kernel("table[i] *= alpha[i]", "table[i] *= 1.0", "cpu_sample"),
     chain_kernel("(alpha[i] if in_log_space else 0.0)", "0.0", "cpu_sample"),
     chain_kernel("made[:] = False", "pass", "cpu_sample"),
-    eisner_kernel("left, j, i, j, 1)\n            open_", "left, j, i, j, 0)\n            open_"),
+    eisner_kernel("left, j, i, j, 1)\n            open_", "left, j, i, j, 0)\n            open_", "eisner/cpu_inside"),
     eisner_kernel(
         "open_[j, i] = weigh(semiring, joined, weights[i, j",
         "open_[j, i] = weigh(semiring, joined, weights[j, i",
+        "eisner/cpu_inside",
     ),
     eisner_kernel("range(n - 1, 0, -1)", "range(n - 1, 1, -1)"),
     eisner_kernel("weights[b] * mass[2, h, m]", "weights[b] * mass[2, m, h]"),
@@ -405,11 +407,35 @@ MUTATIONS = [
     ),
     Mutation("distributions/spanning.py", "& complete & self", "& self", SPANNING, "reference"),
     Mutation("distributions/matching.py", "& alone", "", MATCHING, "reference"),
-    Mutation("kernels/sparsemap/active_set.py", "state.main[i] - state.point[i]", "state.main[i] + state.point[i]", CHAIN),
-    Mutation("kernels/sparsemap/active_set.py", "shift = (1.0 - best", "shift = (0.9 - best", CHAIN),
-    Mutation("kernels/sparsemap/factor.py", "row[j] = common + 1.0", "row[j] = common + 1.1", CHAIN),
-    Mutation("kernels/sparsemap/factor.py", "factor[row, i + 1] = cosine * y - sine * x", "factor[row, i + 1] = cosine * y", CHAIN),
-    Mutation("kernels/sparsemap/products.py", "inverse - ones.unsqueeze(-1)", "inverse + ones.unsqueeze(-1)", CHAIN),
+    Mutation(
+        "kernels/sparsemap/active_set.py",
+        "state.main[i] - state.point[i]",
+        "state.main[i] + state.point[i]",
+        SPARSE,
+    ),
+    Mutation("kernels/sparsemap/active_set.py", "shift = (1.0 - best", "shift = (0.9 - best", SPARSE),
+    Mutation("kernels/sparsemap/factor.py", "row[j] = common + 1.0", "row[j] = common + 1.1", SPARSE),
+    Mutation(
+        "kernels/sparsemap/factor.py",
+        "factor[row, i + 1] = cosine * y - sine * x",
+        "factor[row, i + 1] = cosine * y",
+        SPARSE,
+    ),
+    Mutation(
+        "kernels/sparsemap/products.py",
+        "inverse - ones.unsqueeze(-1)",
+        "inverse + ones.unsqueeze(-1)",
+        SPARSE,
+    ),
+    Mutation(
+        "kernels/sparsemap/completion.py",
+        "    _ask(state, ABOVE, max_calls)\n\n\n",
+        "    state.counters[PHASE] = CONVERGED\n\n\n",
+        SPARSE,
+    ),
+    Mutation("kernels/matching/cpu.py", "- prices.rows[owner]", "", SPARSE),
+    Mutation("inference/systematic.py", "bounds[:, :-1]).detach()", "bounds[:, 1:]).detach()", SUBSETS),
+    Mutation("distributions/subset.py", "box.subset(gains, low)", "box.subset(gains, high)", SUBSETS),
     mapping("kernels/simplex/cpu", "following = s + (total - 1.0) / slope", "following = s + total / slope"),
     mapping("kernels/simplex/cpu", "values[kept], places[kept] = value, place", "values[kept] = value"),
     mapping("kernels/simplex/cpu", "if powers[row] >= 1.0:", "if powers[row] >= 0.0:"),

@@ -20,6 +20,7 @@ from tests.mutations import (
     SEGMENTS,
     SPANNING,
     SPANS,
+    SPARSE,
     SUBSETS,
     VECTORS,
     Mutation,
@@ -73,6 +74,7 @@ FILES = (
     "mappings/test_fused",
     "mappings/test_subsets",
     "losses/test_vectors",
+    "inference/test_sparsemap",
 )
 MODULES = {
     CHAIN: "test_chain_edges",
@@ -88,6 +90,7 @@ MODULES = {
     GRAMMAR: "test_grammar",
     SUBSETS: "test_subset and not backends",
     VECTORS: "mappings",
+    SPARSE: "inference/test_sparsemap",
 }
 BACKENDS = {
     CHAIN: "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged) or test_candidates or "
@@ -104,6 +107,7 @@ BACKENDS = {
     GRID: "(test_alignment or test_extended) and not float32 or (more_than_there_are and grid)",
     VECTORS: "((test_simplex or test_fused or test_subsets) and (optimal or derivatives)) or "
     "(test_vectors and (gradient_is or all_derivatives or conjugate))",
+    SPARSE: "test_sparsemap and (kernels_equal or gradient_in or same_point or warm_start or all_scores_tie)",
     FRAMES: "(test_ctc or test_extended) and not float32 or (more_than_there_are and frames)",
 }
 

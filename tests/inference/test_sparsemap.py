@@ -120,7 +120,10 @@ def random_structures(seed=0):
     torch.manual_seed(seed)
     lengths = torch.tensor([5, 3, 1])
     arcs = torch.randn(3, 5, 6, dtype=torch.float64)
-    unary, transition = torch.randn(3, 5, 4, dtype=torch.float64), torch.randn(3, 4, 4, 4, dtype=torch.float64)
+    unary, transition = (
+        torch.randn(3, 5, 4, dtype=torch.float64),
+        torch.randn(3, 4, 4, 4, dtype=torch.float64),
+    )
     return {
         "chain": LinearChain(unary, transition, lengths),
         "tree": NonProjectiveTree(arcs, lengths),

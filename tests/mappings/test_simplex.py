@@ -218,6 +218,9 @@ def test_functional_transforms():
 
     forward_over_reverse = torch.func.hessian(value)(x[0, 0])
     assert torch.allclose(forward_over_reverse, torch.func.jacrev(torch.func.grad(value))(x[0, 0]))
+    jacobian = torch.func.jacfwd(entmax15)(x[0, 0])
+    assert torch.allclose(jacobian, torch.autograd.functional.jacobian(entmax15, x[0, 0]))
+    assert torch.func.hessian(entmax15)(x[0, 0]).shape == (6, 6, 6)
     alphas = torch.tensor([1.2, 1.5, 2.0, 2.5], dtype=torch.float64)
     each = torch.func.vmap(lambda row, alpha: entmax(row, alpha.unsqueeze(-1).unsqueeze(-1)))(x, alphas)
     assert torch.equal(each, entmax(x, alphas[:, None, None]))

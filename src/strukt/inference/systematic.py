@@ -1,4 +1,4 @@
-"""Marginals of a subset as a mixture of few subsets: systematic sampling (Madow 1949) carried out for all starts."""
+"""Marginals of a subset as a mixture of few subsets: systematic sampling (Madow 1949) for all starts."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ NEGLIGIBLE = 1e-13
 def systematic_mixture(marginals: Tensor) -> tuple[Tensor, Tensor]:
     """At most n + 1 subsets whose mean the marginals are, in sizes that differ by at most one.
 
-    The items lie in a row, each as long as its marginal. A grid of step 1 falls on a subset of them; which one changes
-    with the start of the grid only where a boundary of items passes.
+    The items lie in a row, each as long as its marginal. A grid of step 1 falls on a subset of them; which one
+    changes with the start of the grid only where a boundary of items passes.
 
     Args:
         marginals: ``(batch, n)`` in [0, 1]; differentiable.

@@ -38,7 +38,7 @@ def begin(state: ActiveSet, max_calls: int) -> None:
 
 @kernel
 def advance(state: ActiveSet, parts: Array, count: int, score: float, tied: float, max_calls: int) -> None:
-    """Take in the oracle's answer, if it is another structure of the face: ``tied`` says how close gains are then."""
+    """Take in the oracle's answer, if it is another structure of the face, which gains the same up to ``tied``."""
     pivot = new_row(state, parts, count) if _is_of_face(state, parts, count, score, tied) else 0.0
     if pivot > 0.0:
         append(state, parts, count, state.counters[CALLS] - 1, score, 0.0, pivot)

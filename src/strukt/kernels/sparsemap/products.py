@@ -35,8 +35,8 @@ def response(parts: Array, counts: Array, sizes: Array, d: int) -> Tensor:
     raised = torch.from_numpy(products) + both + torch.diag_embed(1.0 - used)
     inverse = _inverse(raised)
     ones = (inverse @ used.unsqueeze(-1)).squeeze(-1)
-    moves = (inverse - ones.unsqueeze(-1) * ones.unsqueeze(-2) / ones.sum(-1)[:, None, None]) * both
-    return moves
+    moved: Tensor = inverse - ones.unsqueeze(-1) * ones.unsqueeze(-2) / ones.sum(-1)[:, None, None]
+    return moved * both
 
 
 def _inverse(matrices: Tensor) -> Tensor:
