@@ -19,8 +19,9 @@ from torch import Tensor
 from strukt.kernels.jit import exp, kernel, log1p, over_batch, own_exp, rows_of, thread_count
 from strukt.kernels.memory import empty
 from strukt.kernels.simplex.cpu_backward import pull
+from strukt.kernels.simplex.cpu_loss import class_loss, class_residual
 
-__all__ = ["entmax", "normmax", "pull"]
+__all__ = ["class_loss", "class_residual", "entmax", "normmax", "pull"]
 
 Array = npt.NDArray[Any]
 

@@ -51,7 +51,7 @@ def _pull(
         for first in range(0, d, PIECE):
             last = min(first + PIECE, d)
             weights = found[row, first:last]
-            if _any(bits[row, first:last]):
+            if any_bits(bits[row, first:last]):
                 _weigh(probabilities[row, first:last], powers[row], weights)
                 weight, product = _sums(weights, direction[row, first:last])
                 total, mean = total + weight, mean + product
@@ -66,7 +66,7 @@ def _pull(
 
 
 @kernel
-def _any(bits: Array) -> bool:
+def any_bits(bits: Array) -> bool:
     """Whether any number is not 0, by its bits, which are faster to compare; -0 counts."""
     some = bits[0]
     for j in range(bits.shape[0]):
