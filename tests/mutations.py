@@ -422,6 +422,7 @@ MUTATIONS = [
     mapping("kernels/box/__init__", "return free * (direction - mean)", "return free * direction"),
     mapping("kernels/fused/prox", "slope, intercept + weight\n", "slope, intercept\n"),
     mapping("kernels/fused/prox", "* sizes[blocks - 1] / total", "/ 2"),
+    mapping("kernels/fused/cpu", "values[last] == value", "values[last] != value"),
     mapping("kernels/fused/derivatives", "ranks + 1 -", "0 * ranks + 1 -"),
     mapping("mappings/subsets", "torch.where(fits, free,", "torch.where(~fits, free,"),
     mapping("losses/fenchel_young", "None, grad * slope, None", "None, None, None"),
