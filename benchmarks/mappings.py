@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -48,6 +50,44 @@ def entmax_bisect(scores: Tensor) -> Tensor:
     return entmax_bisect(scores, 4 / 3, dim=-1)  # type: ignore[no-any-return]
 
 
+def strukt_fusedmax(scores: Tensor) -> Tensor:
+    from strukt.mappings import fusedmax
+
+    return fusedmax(scores, 0.1)
+
+
+class RowByRow(torch.autograd.Function):
+    """The fusedmax of torchsparseattn with its own functions of a row, whose autograd PyTorch no longer runs."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor) -> Tensor:
+        from torchsparseattn.fused import prox_tv1d
+        from torchsparseattn.sparsemax import project_simplex
+
+        fused, found = scores.clone(), torch.zeros_like(scores)
+        for i, row in enumerate(fused):
+            prox_tv1d(row.numpy(), 0.1)
+            found[i] = project_simplex(row)
+        ctx.save_for_backward(fused, found)
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, direction: Tensor) -> Tensor:
+        from torchsparseattn.fused import _inplace_fused_prox_jv
+        from torchsparseattn.sparsemax import sparsemax_grad
+
+        fused, found = ctx.saved_tensors
+        grad = torch.zeros_like(direction)
+        for i, row in enumerate(direction):
+            grad[i] = sparsemax_grad(row, found[i])
+            _inplace_fused_prox_jv(fused[i].numpy(), grad[i].numpy())
+        return grad
+
+
+def torchsparseattn_fusedmax(scores: Tensor) -> Tensor:
+    return RowByRow.apply(scores)  # type: ignore[no-any-return]
+
+
 def case(rows: int, d: int) -> Case:
     return Case(f"{rows}x{d}", ((rows, d),), chart=0)
 
@@ -88,5 +128,13 @@ FAMILIES = (
         Contestant("strukt", strukt_entmax),
         Contestant("entmax", entmax_bisect),
         *SIZES[:2],
+    ),
+    family(
+        "fusedmax",
+        "Fusedmax with weight 0.1",
+        Contestant("strukt", strukt_fusedmax),
+        Contestant("torchsparseattn", torchsparseattn_fusedmax),
+        case(512, 128),
+        case(512, 1024),
     ),
 )

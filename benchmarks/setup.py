@@ -21,6 +21,8 @@ PEERS = (
     "flash-semicrf==0.2.0",
     "entmax==1.3",
 )
+COMPILED = ("torchsparseattn==0.2",)
+"""Peers that are compiled where they are installed, by a C compiler and Cython beside the NumPy that they use."""
 
 
 def install(python: Path, *arguments: str) -> None:
@@ -36,6 +38,8 @@ def main(folder: str = ".venv-peers") -> None:
     python = environment / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     install(python, "--editable", f"{ROOT}[train]", "mpmath")
     install(python, "--no-deps", *PEERS)
+    install(python, "cython==3.3.1")
+    install(python, "--no-deps", "--no-build-isolation", *COMPILED)
     print(f"done: {python} -m benchmarks.run", file=sys.stderr)
 
 

@@ -31,7 +31,7 @@ def compare(on, mapping, scores: torch.Tensor, parameter: torch.Tensor, toleranc
         assert torch.allclose(ours, expected, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("d", [1, 2, 7, 31, 32, 33, 300])
+@pytest.mark.parametrize("d", [1, 2, 7, 31, 32, 33, 300, 1300])
 @pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
 @pytest.mark.parametrize("mapping", [simplex.entmax, simplex.normmax])
 def test_maps_to_the_simplex_of_any_size(on, poisoned_memory, mapping, d, scale):
@@ -44,6 +44,17 @@ def test_maps_to_the_simplex_of_any_size(on, poisoned_memory, mapping, d, scale)
     found = mapping(scores, alphas.double())
     on("reference")
     assert torch.allclose(found, mapping(scores, alphas.double()), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("alpha", [1.3, 1.5, 2.0])
+def test_a_direction_counts_on_the_support_only(on, poisoned_memory, alpha):
+    on("cpu")
+    scores = (20 * normal(4, 1300)).requires_grad_()
+    value = simplex.entmax(scores, torch.full((4,), alpha, dtype=torch.float64))
+    direction = normal(4, 1300, seed=7)
+    wild = torch.where(value > 0, direction, math.inf)
+    (expected,) = torch.autograd.grad(value, scores, direction, retain_graph=True)
+    assert torch.equal(torch.autograd.grad(value, scores, wild)[0], expected)
 
 
 @pytest.mark.parametrize("d", [1, 2, 9, 200])

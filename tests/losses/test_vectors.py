@@ -101,6 +101,46 @@ def test_alpha_of_one_is_cross_entropy():
         assert torch.allclose(found, expected, atol=1e-14)
 
 
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize("alpha", [1.0, 1 + 1e-6, 1.3, 1.5, 2.0, 3.0])
+@pytest.mark.parametrize("d", [1, 6, 1100])
+def test_classes_are_points_with_one_entry(monkeypatch, backend, alpha, d):
+    monkeypatch.setenv("STRUKT_BACKEND", backend)
+    x, classes = (3 * normal(5, d)).requires_grad_(), torch.tensor([0, d - 1, 0, d // 2, d // 3])
+    points = torch.nn.functional.one_hot(classes, d).to(x)
+    weights = normal(5, seed=4)
+    value = losses.entmax_loss(x, classes, alpha, reduction="none")
+    expected = losses.entmax_loss(x, points, alpha, reduction="none")
+    assert torch.allclose(value, expected, rtol=1e-12, atol=1e-12)
+    assert torch.equal(losses.entmax_loss(x, classes.int(), alpha, reduction="none"), value)
+    grads = [torch.autograd.grad(each, x, weights, create_graph=True)[0] for each in (value, expected)]
+    assert torch.allclose(*grads, rtol=1e-13, atol=1e-15)
+    seconds = [torch.autograd.grad(grad.square().sum(), x)[0] for grad in grads]
+    assert torch.allclose(*seconds, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("alpha", BY_ALPHA)
+def test_all_derivatives_for_classes(alpha):
+    x, classes = normal(3, 6, seed=5).requires_grad_(), torch.tensor([1, -100, 5])
+
+    def value(x: torch.Tensor) -> torch.Tensor:
+        return losses.entmax_loss(x, classes, alpha, reduction="none")
+
+    assert gradcheck(value, (x,))
+    assert gradgradcheck(value, (x,))
+    assert gradcheck(value, (x,), check_forward_ad=True, check_backward_ad=False)
+    assert gradgradcheck(value, (x,), check_fwd_over_rev=True)
+    rows = torch.func.vmap(lambda row, place: losses.entmax_loss(row, place, alpha))
+    assert torch.allclose(rows(x[::2], classes[::2]), value(x)[::2])
+
+
+def test_a_shift_of_all_scores_changes_nothing():
+    x, classes = normal(4, 50), torch.tensor([0, 7, 20, 49])
+    expected = losses.sparsemax_loss(x, classes, reduction="none")
+    shifted = losses.sparsemax_loss((x + 1e4).float(), classes, reduction="none")
+    assert torch.allclose(shifted.double(), expected, atol=5e-3)
+
+
 def test_a_margin_makes_the_loss_zero():
     x = torch.tensor([[3.0, 1.9, 0.0]], dtype=torch.float64)
     target = torch.tensor([0])

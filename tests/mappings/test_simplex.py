@@ -84,6 +84,17 @@ def test_derivatives_at_partial_support(mapping, alpha):
     assert gradcheck(mapping, (x, each), check_forward_ad=True, check_backward_ad=False)
 
 
+@pytest.mark.parametrize("alpha", [1.5, 1.7, 2.0])
+def test_derivatives_at_scattered_support(alpha):
+    short, direction = normal(1, 4, seed=1).requires_grad_(), normal(1, 4, seed=2)
+    places = torch.tensor([[3, 600, 601, 1299]])
+    long = torch.full((1, 1300), -9.0, dtype=torch.float64).scatter(-1, places, short)
+    spread = normal(1, 1300, seed=3).scatter(-1, places, direction)
+    (expected,) = torch.autograd.grad(entmax(short, alpha), short, direction)
+    (found,) = torch.autograd.grad(entmax(long, alpha), short, spread)
+    assert torch.allclose(found, expected, rtol=1e-13, atol=1e-15)
+
+
 def test_softmax_is_differentiable_as_well():
     x = normal(3, 6).requires_grad_()
     assert gradcheck(lambda x: entmax(x, 1.0), (x,))

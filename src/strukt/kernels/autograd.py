@@ -243,10 +243,15 @@ def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callab
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            ctx.set_materialize_grads(
+                False
+            )  # else a loss that knows its own gradient costs a pass over zeros
             _keep(ctx, inputs[1:], output)
 
         @staticmethod
-        def backward(ctx: Any, direction: Tensor) -> Any:
+        def backward(ctx: Any, direction: Tensor | None) -> Any:
+            if direction is None:
+                return None, None
             parameter, value = ctx.saved_tensors
             wanted, wanted_too = ctx.needs_input_grad
             grad = pull(direction, value, parameter) if wanted else None

@@ -60,6 +60,7 @@ def loss(
     target: Tensor,
     regulariser: Callable[[Tensor, Tensor], Tensor],
     parameter: Tensor,
+    constant: bool = False,
 ) -> Tensor:
     """The losses of rows ``(rows, d)``.
 
@@ -69,13 +70,18 @@ def loss(
         target: The point that the prediction should be.
         regulariser: ``regulariser(points, parameter)`` gives Omega ``(rows,)``.
         parameter: Of the regulariser, ``(rows,)``; differentiable.
+        constant: Whether nobody will ask for the derivative in the parameter, which takes long.
 
     Returns:
         ``(rows,)``, differentiable any number of times.
     """
-    fixed, given, constant = prediction.detach(), scores.detach(), parameter.detach()
+    fixed, given, each = prediction.detach(), scores.detach(), parameter.detach()
     product = torch.where(fixed == target, 0.0, given * (fixed - target)).sum(-1)
-    value = (product - regulariser(fixed, constant) + regulariser(target, constant)).clamp(min=0.0)
+    value = (product - regulariser(fixed, each) + regulariser(target, each)).clamp(min=0.0)
+
+    if constant:
+        slope = torch.zeros_like(value)
+        return call(_Loss, value.detach(), scores, prediction - target, parameter, slope)  # type: ignore[no-any-return]
 
     def surplus(each: Tensor) -> Tensor:
         return regulariser(target, each) - regulariser(prediction, each)

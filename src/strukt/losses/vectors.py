@@ -10,11 +10,12 @@ from torch import Tensor
 from typing_extensions import Unpack
 
 from strukt import mappings
-from strukt.kernels import guards
+from strukt.kernels import guards, simplex
 from strukt.losses.fenchel_young import loss
 from strukt.mappings.rows import check, of_rows, to_rows
 
 Regulariser = Callable[[Tensor, Tensor], Tensor]
+ClassLoss = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
 class Options(TypedDict, total=False):
@@ -61,7 +62,9 @@ def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **option
         tensor([[ 0.8307, -0.8307,  0.0000]])
     """
     each = of_rows("alpha", alpha, x, options.get("dim", -1), 1.0, "1 (cross-entropy) or more")
-    return _loss(x, target, mappings.entmax, _tsallis, each, options)
+    constant = not isinstance(alpha, Tensor)
+    by_class = simplex.class_loss if constant else None
+    return _loss(x, target, mappings.entmax, _tsallis, each, options, constant, by_class)
 
 
 def sparsemax_loss(x: Tensor, target: Tensor, **options: Unpack[Options]) -> Tensor:
@@ -79,7 +82,7 @@ def normmax_loss(
 ) -> Tensor:
     """The loss of `strukt.mappings.normmax`; arguments, result and errors are those of `entmax_loss`."""
     each = of_rows("alpha", alpha, x, options.get("dim", -1), 1.0, "more than 1", strict=True)
-    return _loss(x, target, mappings.normmax, _norm, each, options)
+    return _loss(x, target, mappings.normmax, _norm, each, options, not isinstance(alpha, Tensor))
 
 
 def fusedmax_loss(
@@ -96,7 +99,7 @@ def fusedmax_loss(
         steps = torch.where(within[..., 1:] & within[..., :-1], (p[..., 1:] - p[..., :-1]).abs(), 0.0)
         return _half_square(p, weight) + weight.to(p.dtype) * steps.sum(-1)
 
-    return _loss(x, target, mappings.fusedmax, regulariser, each, options)
+    return _loss(x, target, mappings.fusedmax, regulariser, each, options, not isinstance(weight, Tensor))
 
 
 def oscarmax_loss(
@@ -111,19 +114,19 @@ def oscarmax_loss(
         largest = p.sort(dim=-1, descending=True).values
         return _half_square(p, weight) + weight.to(p.dtype) * (below.clamp(min=0) * largest).sum(-1)
 
-    return _loss(x, target, mappings.oscarmax, regulariser, each, options)
+    return _loss(x, target, mappings.oscarmax, regulariser, each, options, not isinstance(weight, Tensor))
 
 
 def ksubset_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[Options]) -> Tensor:
     """The loss of `strukt.mappings.ksubset`; the target has entries from 0 to 1 that sum to k, a constant."""
     each = of_rows("k", k, x, options.get("dim", -1), 0.0, "0 or more")
-    return _loss(x, target, mappings.ksubset, _half_square, each.detach(), options)
+    return _loss(x, target, mappings.ksubset, _half_square, each.detach(), options, constant=True)
 
 
 def budget_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[Options]) -> Tensor:
     """The loss of `strukt.mappings.budget`; the target has entries from 0 to 1 that sum to at most k."""
     each = of_rows("k", k, x, options.get("dim", -1), 0.0, "0 or more")
-    return _loss(x, target, mappings.budget, _half_square, each.detach(), options)
+    return _loss(x, target, mappings.budget, _half_square, each.detach(), options, constant=True)
 
 
 def _half_square(p: Tensor, _: Tensor) -> Tensor:
@@ -162,7 +165,10 @@ def _loss(
     regulariser: Regulariser,
     parameter: Tensor,
     options: Options,
+    constant: bool,
+    by_class: ClassLoss | None = None,
 ) -> Tensor:
+    """The loss of a mapping; ``by_class`` computes that for classes without a dense target."""
     unknown = set(options) - set(Options.__annotations__)
     if unknown:
         raise TypeError(
@@ -171,40 +177,53 @@ def _loss(
     axis, reduction = check(x, options.get("dim", -1)), options.get("reduction", "mean")
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"reduction is {reduction!r}; expected 'mean', 'sum' or 'none'")
+    smoothing = options.get("label_smoothing", 0.0)
+    if not 0.0 <= smoothing <= 1.0:
+        raise ValueError(f"label_smoothing is {smoothing}; expected a share from 0 to 1")
     scores = _scores(x, options)
+    if target.is_floating_point():
+        wanted = _points(target, x, axis, scores)
+        counts = torch.ones(len(scores), dtype=torch.bool, device=x.device)
+    else:
+        classes, counts = _classes(target, x, axis, options)
     prediction = mapping(scores, parameter.unsqueeze(-1))
-    wanted, counts = _target(target, x, axis, scores, options)
-    rows = torch.where(counts, loss(scores, prediction, wanted, regulariser, parameter), 0.0)
+    if by_class is not None and not target.is_floating_point() and not smoothing:
+        values = by_class(scores, prediction, classes, parameter).clamp(min=0.0)
+    else:
+        if not target.is_floating_point():
+            wanted = torch.zeros_like(scores).scatter(-1, classes.unsqueeze(-1), 1.0)
+        wanted = _smoothed(wanted, scores, smoothing) if smoothing else wanted
+        values = loss(scores, prediction, wanted, regulariser, parameter, constant)
+    rows = torch.where(counts, values, 0.0)
     found = rows.reshape(x.shape[:axis] + x.shape[axis + 1 :]).to(x.dtype)
     if reduction == "none":
         return found
     return found.sum() if reduction == "sum" else found.sum() / counts.sum().clamp(min=1)
 
 
-def _target(target: Tensor, x: Tensor, axis: int, scores: Tensor, options: Options) -> tuple[Tensor, Tensor]:
-    """Target rows ``(rows, d)``, and which of them count."""
-    examples, d = x.shape[:axis] + x.shape[axis + 1 :], scores.shape[-1]
-    if target.is_floating_point():
-        if target.shape != x.shape:
-            raise ValueError(f"target has shape {tuple(target.shape)}; expected that of x, {tuple(x.shape)}")
-        wanted = target.movedim(axis, -1).reshape(scores.shape).to(scores.dtype)
-        counts = torch.ones(len(scores), dtype=torch.bool, device=x.device)
-    else:
-        if target.shape != examples:
-            raise ValueError(
-                f"target has shape {tuple(target.shape)}; expected classes of shape {tuple(examples)}, or "
-                f"probabilities of shape {tuple(x.shape)}"
-            )
-        classes = target.reshape(-1)
-        counts = classes != options.get("ignore_index", -100)
-        known = torch.where(counts, classes, 0)
-        guards.require_values(known, (known >= 0) & (known < d), "target", f"classes from 0 to {d - 1}")
-        wanted = torch.zeros_like(scores).scatter(-1, known.unsqueeze(-1), 1.0)
-    smoothing = options.get("label_smoothing", 0.0)
-    if not 0.0 <= smoothing <= 1.0:
-        raise ValueError(f"label_smoothing is {smoothing}; expected a share from 0 to 1")
-    if smoothing:
-        open_ = (scores > -torch.inf).to(scores.dtype)
-        share = open_ / open_.sum(-1, keepdim=True).clamp(min=1.0)
-        wanted = wanted + smoothing * (wanted.sum(-1, keepdim=True) * share - wanted)
-    return wanted, counts
+def _points(target: Tensor, x: Tensor, axis: int, scores: Tensor) -> Tensor:
+    """Target rows ``(rows, d)`` that are given as such."""
+    if target.shape != x.shape:
+        raise ValueError(f"target has shape {tuple(target.shape)}; expected that of x, {tuple(x.shape)}")
+    return target.movedim(axis, -1).reshape(scores.shape).to(scores.dtype)
+
+
+def _classes(target: Tensor, x: Tensor, axis: int, options: Options) -> tuple[Tensor, Tensor]:
+    """Target classes ``(rows,)``, 0 where they do not count, and which of them count."""
+    examples, d = x.shape[:axis] + x.shape[axis + 1 :], x.shape[axis]
+    if target.shape != examples:
+        raise ValueError(
+            f"target has shape {tuple(target.shape)}; expected classes of shape {tuple(examples)}, or "
+            f"probabilities of shape {tuple(x.shape)}"
+        )
+    classes = target.reshape(-1).long()
+    counts = classes != options.get("ignore_index", -100)
+    known = torch.where(counts, classes, 0)
+    guards.require_values(known, (known >= 0) & (known < d), "target", f"classes from 0 to {d - 1}")
+    return known, counts
+
+
+def _smoothed(wanted: Tensor, scores: Tensor, smoothing: float) -> Tensor:
+    open_ = (scores > -torch.inf).to(scores.dtype)
+    share = open_ / open_.sum(-1, keepdim=True).clamp(min=1.0)
+    return wanted + smoothing * (wanted.sum(-1, keepdim=True) * share - wanted)

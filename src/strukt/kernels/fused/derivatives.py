@@ -6,8 +6,13 @@ are runs of equal values for total variation, and all entries of a value for OSC
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import torch
 from torch import Tensor
+
+from strukt.kernels.autograd import call, over_batch
+from strukt.kernels.operator import operator
 
 
 def _group_means(values: Tensor, groups: Tensor) -> Tensor:
@@ -28,10 +33,58 @@ def _starts(values: Tensor) -> Tensor:
     return torch.cat([first, values[..., 1:] != values[..., :-1]], -1)
 
 
-def variation_pull(direction: Tensor, fused: Tensor, weight: Tensor) -> Tensor:
-    """The Jacobian times a direction ``(rows, d)``."""
+def _run_means(direction: Tensor, fused: Tensor) -> Tensor:
     found = _group_means(direction, _numbered(_starts(fused)))
     return torch.where(fused > -torch.inf, found, 0.0)
+
+
+_RUN_MEANS = operator(
+    "fused",
+    "variation_pull",
+    "(Tensor direction, Tensor fused) -> Tensor",
+    _run_means,
+    lambda direction, fused: torch.empty_like(direction),
+)
+
+
+class _RunMeans(torch.autograd.Function):
+    """The means of a direction in runs of equal values, which stay the same when the values move."""
+
+    Eager: ClassVar[Any]
+
+    @staticmethod
+    def forward(direction: Tensor, fused: Tensor) -> Tensor:
+        return _RUN_MEANS(direction, fused)  # type: ignore[no-any-return]
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.save_for_backward(inputs[1])
+        ctx.save_for_forward(inputs[1])
+
+    @staticmethod
+    def backward(ctx: Any, direction: Tensor) -> Any:
+        return call(_RunMeans, direction, *ctx.saved_tensors), None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
+        return over_batch(_RunMeans, info, in_dims, arguments)
+
+
+class _EagerRunMeans(_RunMeans):
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
+        (fused,) = ctx.saved_tensors
+        return torch.zeros_like(fused) if tangents[0] is None else call(_RunMeans, tangents[0], fused)
+
+
+_RunMeans.Eager = _EagerRunMeans
+
+
+def variation_pull(direction: Tensor, fused: Tensor, weight: Tensor) -> Tensor:
+    """The Jacobian times a direction ``(rows, d)``."""
+    # A compiled backward pass is never differentiated again, so that the bare operator will do.
+    compute = _RUN_MEANS if torch.compiler.is_compiling() else _EagerRunMeans.apply
+    return compute(direction, fused)  # type: ignore[no-any-return]
 
 
 def variation_sensitivity(fused: Tensor, weight: Tensor) -> Tensor:
@@ -42,7 +95,7 @@ def variation_sensitivity(fused: Tensor, weight: Tensor) -> Tensor:
     upwards = torch.where(apart, torch.sign(fused[..., 1:] - fused[..., :-1]).nan_to_num(), 0.0)
     side = torch.zeros_like(fused[..., :1])
     drawn = torch.cat([upwards, side], -1) - torch.cat([side, upwards], -1)
-    return torch.where(fused > -torch.inf, _group_means(drawn, _numbered(_starts(fused))), 0.0)
+    return variation_pull(drawn, fused, weight)
 
 
 def _in_order(fused: Tensor) -> tuple[Tensor, Tensor]:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.jit import kernel, over_batch, rows_of, thread_count
+from strukt.kernels.memory import empty
 
 Array = npt.NDArray[Any]
 
@@ -27,7 +28,7 @@ def oscar(scores: Tensor, weight: Tensor) -> Tensor:
 
 def _run(function: Callable[..., None], scores: Tensor, weight: Tensor) -> Tensor:
     given = scores.detach().double().cpu().contiguous().numpy()
-    found = np.empty_like(given)
+    found = empty(given.shape, given.dtype)
     if given.size:
         weights = weight.detach().double().cpu().contiguous().numpy()
         over_batch(function, thread_count(len(given), 30 * given.size), given, weights, found)

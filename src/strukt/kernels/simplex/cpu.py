@@ -18,6 +18,10 @@ from torch import Tensor
 
 from strukt.kernels.jit import exp, kernel, log1p, over_batch, own_exp, rows_of, thread_count
 from strukt.kernels.memory import empty
+from strukt.kernels.simplex.cpu_backward import pull
+from strukt.kernels.simplex.cpu_loss import class_loss, class_residual
+
+__all__ = ["class_loss", "class_residual", "entmax", "normmax", "pull"]
 
 Array = npt.NDArray[Any]
 
@@ -38,11 +42,6 @@ def normmax(scores: Tensor, alpha: Tensor) -> Tensor:
     """Probabilities ``(rows, d)`` for an alpha above 1 for each row; rows of -inf become zeros."""
     b = alpha.detach().double() - 1.0
     return _run(_map, scores, torch.ones_like(b), 1.0 / b + 1.0, 1.0 / b)
-
-
-def pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
-    """The Jacobian of entmax times a direction, ``(rows, d)``; looks at the support only."""
-    return _run(_pull, probabilities, direction, 2.0 - alpha.double())
 
 
 def _run(function: Callable[..., None], main: Tensor, *others: Tensor) -> Tensor:
@@ -195,41 +194,3 @@ def _scatter(
     found[:] = 0.0
     for j in range(count):
         found[places[j]] = values[j] / total
-
-
-@kernel
-def _pull(probabilities: Array, direction: Array, powers: Array, found: Array, start: int, step: int) -> None:
-    """For each row ``s (v - <s, v> / sum s)`` with s = p ** power where p is not 0."""
-    d = probabilities.shape[1]
-    weights, places = np.empty(d), np.empty(d, np.int32)
-    for row in range(*rows_of(probabilities.shape[0], start, step)):
-        count = _support(probabilities[row], weights, places)
-        total, mean = 0.0, 0.0
-        for k in range(count):
-            if powers[row] == 0.0:
-                weights[k] = 1.0
-            elif powers[row] == 0.5:
-                weights[k] = np.sqrt(weights[k])
-            elif powers[row] != 1.0:
-                weights[k] = weights[k] ** powers[row]
-            total += weights[k]
-            mean += weights[k] * direction[row, places[k]]
-        mean = mean / total if total > 0.0 else 0.0
-        found[row] = 0.0
-        for k in range(count):
-            found[row, places[k]] = weights[k] * (direction[row, places[k]] - mean)
-
-
-@kernel
-def _support(probabilities: Array, weights: Array, places: Array) -> int:
-    """The entries that are not 0, and where they stand; gives their number. NaN counts."""
-    d, count = probabilities.shape[0], 0
-    for first in range(0, d, BLOCK):
-        last, some = min(first + BLOCK, d), 0
-        for j in range(first, last):
-            some += int(probabilities[j] != 0.0)
-        if some > 0:
-            for j in range(first, last):
-                weights[count], places[count] = probabilities[j], j
-                count += int(probabilities[j] != 0.0)
-    return count

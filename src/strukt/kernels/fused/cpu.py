@@ -1,0 +1,41 @@
+"""The fused Numba kernel of the derivative of the proximal map of total variation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from strukt.kernels.jit import kernel, over_batch, rows_of, thread_count
+from strukt.kernels.memory import empty
+
+Array = npt.NDArray[Any]
+
+
+def variation_pull(direction: Tensor, fused: Tensor) -> Tensor:
+    """For each entry ``(rows, d)`` the mean of a direction in its run of equal values; 0 where they are -inf."""
+    moves, values = (given.detach().contiguous().numpy() for given in (direction, fused))
+    found = empty(values.shape, moves.dtype)
+    if found.size:
+        over_batch(_run_means, thread_count(len(found), 4 * found.size), moves, values, found)
+    return torch.from_numpy(found)
+
+
+@kernel
+def _run_means(direction: Array, fused: Array, found: Array, start: int, step: int) -> None:
+    d = fused.shape[1]
+    for row in range(*rows_of(fused.shape[0], start, step)):
+        moves, values, means = direction[row], fused[row], found[row]
+        first = 0
+        while first < d:
+            value, total, last = values[first], np.float64(moves[first]), first + 1
+            while last < d and values[last] == value:
+                total += moves[last]
+                last += 1
+            mean = total / (last - first) if value > -np.inf else 0.0
+            for j in range(first, last):
+                means[j] = mean
+            first = last
