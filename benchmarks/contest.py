@@ -77,9 +77,11 @@ def mode(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
 
 
 def pull(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
-    """The value of a mapping, and its Jacobian times the scores."""
-    (leaf,) = (score.requires_grad_() for score in _aliases(inputs))
-    value = contestant.compute(leaf)
+    """The value of a mapping, and its Jacobian in the main scores times these."""
+    leaf, *others = _aliases(inputs)
+    value = contestant.compute(leaf.requires_grad_(), *others)
+    if not value.requires_grad:
+        raise NotImplementedError("no derivative")
     return (value.detach(), *torch.autograd.grad(value, leaf, leaf.detach()))
 
 

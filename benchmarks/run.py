@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from benchmarks import chain, constituency, ctc, dependency, grammar, mappings, segmentation
+from benchmarks import chain, constituency, ctc, dependency, grammar, mappings, segmentation, sparsemap
 from benchmarks.contest import Family
 from benchmarks.harness import compare, exact_truth, truth
 from benchmarks.measure import WrongResultError, require_confirmed
@@ -25,7 +25,7 @@ GROUPS = {
         grammar.FAMILY,
         ctc.FAMILY,
     ),
-    "sparse": mappings.FAMILIES,
+    "sparse": (*mappings.FAMILIES, *sparsemap.FAMILIES),
 }
 FAMILIES = {family.name: family for group in GROUPS.values() for family in group}
 

@@ -184,3 +184,18 @@ def test_messages_name_the_misfit():
     chain = LinearChain(torch.zeros(3, 2), torch.ones(2, 2))
     with pytest.raises(ValueError, match="target holds marginals of unary"):
         fenchel_young_loss(chain, torch.full((3, 2), 0.5))
+
+
+def test_the_second_derivative_of_the_sparsemap_loss_is_that_of_the_marginals_where_scores_tie():
+    transition = torch.zeros(3, 3, dtype=torch.float64)
+    scores, tags = torch.zeros(4, 3, dtype=torch.float64), torch.tensor([0, 1, 2, 0])
+
+    def loss(unary: torch.Tensor) -> torch.Tensor:
+        return fenchel_young_loss(LinearChain(unary, transition), tags, "sparsemap")
+
+    def marginals(unary: torch.Tensor) -> torch.Tensor:
+        return LinearChain(unary, transition).sparsemap().marginals
+
+    hessian = torch.autograd.functional.hessian(loss, scores)
+    torch.testing.assert_close(hessian, torch.autograd.functional.jacobian(marginals, scores))
+    assert torch.linalg.matrix_rank(hessian.reshape(12, 12)) == 8

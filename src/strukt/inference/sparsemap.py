@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.kernels.arguments import precise
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.sparsemap import rounds
 from strukt.kernels.sparsemap.found import Found, Settings, Start, capacity, make_found
@@ -129,25 +130,24 @@ def solution(main: Tensor, found: Found, events: Tensor, score: Callable[[Tensor
         score: Scores of events ``(k, batch, *event)``: ``(k, batch)``, differentiable.
     """
     batch, k, p = found.parts.shape
-    device, dtype = main.device, main.dtype
+    device, dtype, exact = main.device, main.dtype, precise(main).dtype
     used = np.arange(k) < found.sizes[:, None]
-    weights = torch.from_numpy(np.where(used, found.weights, 0.0))
+    weights = torch.from_numpy(np.where(used, found.weights, 0.0)).to(device, exact)
     if torch.is_grad_enabled():
-        scores = score(events.movedim(1, 0)).T
+        scores = precise(score(events.movedim(1, 0)).T)
         if scores.requires_grad:
             scores = torch.where(torch.from_numpy(used).to(device), scores, 0.0)
-            moves = response(found.parts, found.counts, found.sizes, main[0].numel()).to(device, scores.dtype)
+            moves = response(found.parts, found.counts, found.sizes, main[0].numel()).to(device, exact)
             change = (moves @ (scores - scores.detach()).unsqueeze(-1)).squeeze(-1)
-            weights = weights.to(device, scores.dtype) + change
-    weights = weights.to(device, dtype)
+            weights = weights + change
     within = used[..., None] & (np.arange(p) < found.counts[..., None])
     places = torch.from_numpy(np.where(within, found.parts, 0).astype(np.int64)).to(device)
     shares = weights.unsqueeze(-1) * torch.from_numpy(within).to(device)
-    flat = main.new_zeros(batch, max(main[0].numel(), 1) if batch else 0)
+    flat = weights.new_zeros(batch, max(main[0].numel(), 1))
     marginals = flat.scatter_add(1, places.reshape(batch, -1), shares.reshape(batch, -1))
     return SparseMAP(
-        marginals.reshape(main.shape),
-        weights,
+        marginals.reshape(main.shape).to(dtype),
+        weights.to(dtype),
         events,
         torch.from_numpy(found.phases == CONVERGED).to(device),
         torch.from_numpy(found.gaps).to(device, dtype),

@@ -117,7 +117,8 @@ def _sparse_value(distribution: StructuredDistribution) -> Tensor:
     """The largest expected score less half the squared norm of the marginals, attained by few structures."""
     found = distribution.sparsemap()
     axis = len(distribution.batch_shape)
-    used = found.weights > 0
+    named = (found.events >= 0).flatten(axis + 1).any(-1)
+    used = named | (found.weights > 0)  # structures of weight 0 that tie tell how the optimum moves
     shape = (*used.shape, *(1,) * len(distribution.event_shape))
     events = torch.where(used.reshape(shape), found.events, found.events.narrow(axis, 0, 1))
     scores = distribution._score(events.movedim(axis, 0)).movedim(0, -1)

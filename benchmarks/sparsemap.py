@@ -1,0 +1,117 @@
+"""SparseMAP of structures, beside a general interior-point solver and the marginals of the same structure."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from benchmarks.contest import MAPPINGS, Case, Contestant, Family
+from benchmarks.polytopes import (
+    clarabel_grid,
+    clarabel_matchings,
+    clarabel_sequences,
+    clarabel_trees,
+    grid_edges,
+)
+
+
+def strukt_sequences(unary: Tensor, transition: Tensor) -> Tensor:
+    from strukt.distributions import LinearChain
+
+    return LinearChain(unary, transition).sparsemap().marginals
+
+
+def sequence_marginals(unary: Tensor, transition: Tensor) -> Tensor:
+    from strukt.distributions import LinearChain
+
+    return LinearChain(unary, transition).marginals
+
+
+def strukt_trees(arcs: Tensor) -> Tensor:
+    from strukt.distributions import NonProjectiveTree
+
+    return NonProjectiveTree(arcs).sparsemap().marginals
+
+
+def tree_marginals(arcs: Tensor) -> Tensor:
+    from strukt.distributions import NonProjectiveTree
+
+    return NonProjectiveTree(arcs).marginals
+
+
+def strukt_matchings(scores: Tensor) -> Tensor:
+    from strukt.distributions import Matching
+
+    return Matching(scores).sparsemap().marginals
+
+
+def strukt_grid(unary: Tensor, pairs: Tensor) -> Tensor:
+    from strukt.factor_graph import factors
+
+    from strukt import FactorGraph
+
+    graph = FactorGraph()
+    variables = graph.variables(*unary.shape[1:])
+    first, second = (variables.flatten()[side.numpy()] for side in grid_edges(*unary.shape[1:]))
+    graph.add(factors.Pairwise(first, second, pairs))
+    return graph.lp_sparsemap(unary).marginals
+
+
+def sequences(batch: int, n: int, c: int) -> Case:
+    return Case(f"{batch}x{n}x{c}", ((batch, n, c), (c, c)), chart=n * c)
+
+
+def trees(batch: int, n: int) -> Case:
+    return Case(f"{batch}x{n}", ((batch, n, n + 1),), chart=n * (n + 1))
+
+
+def matchings(batch: int, n: int) -> Case:
+    return Case(f"{batch}x{n}x{n}", ((batch, n, n),), chart=n * n)
+
+
+def grid(batch: int, height: int, width: int) -> Case:
+    edges = height * (width - 1) + (height - 1) * width
+    return Case(f"{batch}x{height}x{width}", ((batch, height, width), (batch, edges)), chart=height * width)
+
+
+FAMILIES = (
+    Family(
+        name="sparsemap-sequence",
+        title="SparseMAP of sequences (items x length x tags)",
+        cases=(sequences(1, 40, 16), sequences(16, 40, 16)),
+        warm_up=sequences(2, 3, 3),
+        contestants=(
+            Contestant("strukt", strukt_sequences),
+            Contestant("clarabel", clarabel_sequences),
+            Contestant("marginals", sequence_marginals, yardstick="marginals of the chain"),
+        ),
+        operations=MAPPINGS,
+    ),
+    Family(
+        name="sparsemap-tree",
+        title="SparseMAP of dependency trees (items x words)",
+        cases=(trees(1, 20), trees(16, 20)),
+        warm_up=trees(2, 3),
+        contestants=(
+            Contestant("strukt", strukt_trees),
+            Contestant("clarabel", clarabel_trees),
+            Contestant("marginals", tree_marginals, yardstick="marginals by the Matrix-Tree theorem"),
+        ),
+        operations=MAPPINGS,
+    ),
+    Family(
+        name="sparsemap-matching",
+        title="SparseMAP of matchings (items x rows x columns)",
+        cases=(matchings(1, 20), matchings(16, 20)),
+        warm_up=matchings(2, 3),
+        contestants=(Contestant("strukt", strukt_matchings), Contestant("clarabel", clarabel_matchings)),
+        operations=MAPPINGS,
+    ),
+    Family(
+        name="sparsemap-grid",
+        title="LP-SparseMAP of grids of binary variables (items x height x width)",
+        cases=(grid(1, 10, 10), grid(16, 10, 10)),
+        warm_up=grid(2, 2, 3),
+        contestants=(Contestant("strukt", strukt_grid), Contestant("clarabel", clarabel_grid)),
+        operations=MAPPINGS,
+    ),
+)
