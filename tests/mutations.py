@@ -168,7 +168,9 @@ MUTATIONS = [
     chain_kernel("table[i] *= alpha[i]", "table[i] *= 1.0", "cpu_sample"),
     chain_kernel("(alpha[i] if in_log_space else 0.0)", "0.0", "cpu_sample"),
     chain_kernel("made[:] = False", "pass", "cpu_sample"),
-    eisner_kernel("left, j, i, j, 1)\n            open_", "left, j, i, j, 0)\n            open_", "eisner/cpu_inside"),
+    eisner_kernel(
+        "left, j, i, j, 1)\n            open_", "left, j, i, j, 0)\n            open_", "eisner/cpu_inside"
+    ),
     eisner_kernel(
         "open_[j, i] = weigh(semiring, joined, weights[i, j",
         "open_[j, i] = weigh(semiring, joined, weights[j, i",
