@@ -1,0 +1,89 @@
+"""The linear relaxation of a factor graph, with and without the square: LP-SparseMAP and LP-MAP."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from strukt.factor_graph.compile import Arrays, Problem
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """A point at which each factor sees a mean of assignments that it permits.
+
+    Attributes:
+        marginals: In the shape of the variables. Those of `lp_sparsemap` are differentiable.
+        status: ``batch``, Boolean: whether the factors came to agree.
+        gap: ``batch``, between the value of the point and its bound.
+        iterations: ``batch``, the rounds.
+        primal_residual: ``batch``, by how much factors disagree.
+        dual_residual: ``batch``, by how much the last round moved the point.
+        state: For ``start=`` of the next call.
+    """
+
+    marginals: Tensor | tuple[Tensor, ...]
+    status: Tensor
+    gap: Tensor
+    iterations: Tensor
+    primal_residual: Tensor
+    dual_residual: Tensor
+    state: Any
+
+
+def solve_relaxation(
+    problem: Problem,
+    arrays: Arrays,
+    curvature: float,
+    max_iterations: int,
+    tol: float,
+    start: Relaxation | None,
+) -> Relaxation:
+    """Solve with a curvature of 1 (LP-SparseMAP) or 0 (LP-MAP).
+
+    Raises:
+        ValueError: If there are no iterations, the tolerance is not above 0, or a pair's score is not finite.
+    """
+    from strukt.inference.lp_sparsemap import solve  # type: ignore[import-not-found]
+
+    if max_iterations < 1:
+        raise ValueError(f"max_iterations is {max_iterations}; expected at least 1")
+    if not tol > 0:
+        raise ValueError(f"tol is {tol}; expected a number above 0")
+    if not bool(problem.pair_scores.isfinite().all()):
+        raise ValueError(
+            "a Pairwise holds scores that are not finite; say what is forbidden with AtMostOne or Dense"
+        )
+    batch = len(problem.scores)
+    found = solve(
+        problem.layout,
+        problem.scores,
+        problem.pair_scores.expand(batch, -1),
+        problem.oracles,
+        curvature=curvature,
+        max_iterations=max_iterations,
+        tol=tol,
+        start=None if start is None else start.state,
+    )
+    if not bool(found.status.all()):
+        warnings.warn(
+            f"{'lp_sparsemap' if curvature else 'lp_map'} stopped after {max_iterations} rounds with a gap of "
+            f"{found.gap.max().item():.2g}",
+            stacklevel=3,
+        )
+    shape = problem.batch_shape
+
+    def batched(value: Tensor) -> Tensor:
+        return value.reshape(shape)
+
+    return Relaxation(
+        arrays.shaped(found.marginals.reshape(*shape, -1).to(problem.type)),
+        *(
+            batched(v)
+            for v in (found.status, found.gap, found.iterations, found.primal_residual, found.dual_residual)
+        ),
+        found.state,
+    )
