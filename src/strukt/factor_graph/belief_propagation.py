@@ -1,8 +1,8 @@
 """Loopy belief propagation on a factor graph: sum-product messages as pairs of logarithms.
 
-A message holds the log-weights of 0 and of 1, the larger of which is 0, so that -inf rules out a value for good and
-nothing overflows. Fixed points are stationary points of the Bethe free energy (Yedidia, Freeman and Weiss 2005,
-section V); if no two factors are connected twice there is one, and it is exact.
+A message holds the log-weights of 0 and of 1, the larger of which is 0, so that -inf rules out a value for
+good and nothing overflows. Fixed points are stationary points of the Bethe free energy (Yedidia, Freeman and
+Weiss 2005, section V); if no two factors are connected twice there is one, and it is exact.
 """
 
 from __future__ import annotations

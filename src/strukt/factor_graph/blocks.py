@@ -43,7 +43,7 @@ def blocks_of(variables: int, factors: Sequence[AnyFactor]) -> list[Block]:
 
 
 def colours(blocks: Sequence[Block], factors: Sequence[AnyFactor]) -> list[list[Block]]:
-    """Steps of blocks that share no term of a factor, by greedy colouring; blocks of one kind and size are stacked."""
+    """Steps of blocks that share no term of a factor, by greedy colouring; those of one size are stacked."""
     variables = sum(len(variables) for variables, _ in blocks)
     owner = np.empty(variables, dtype=np.int64)
     for number, (members, _) in enumerate(blocks):
@@ -58,11 +58,11 @@ def colours(blocks: Sequence[Block], factors: Sequence[AnyFactor]) -> list[list[
     colour = np.full(len(blocks), -1)
     for number in range(len(blocks)):
         taken = {int(colour[other]) for other in neighbours[number]}
-        colour[number] = next(c for c in range(len(blocks)) if c not in taken)
+        colour[number] = min(c for c in range(len(blocks)) if c not in taken)
     steps = []
     for c in range(int(colour.max()) + 1):
         stacks: dict[tuple[int, bool], list[Places]] = {}
-        for number in np.flatnonzero(colour == c):
+        for number in np.flatnonzero(colour == c).tolist():
             members, grouped = blocks[number]
             stacks.setdefault((len(members), grouped), []).append(members)
         steps.append([(np.stack(stack), grouped) for (_, grouped), stack in stacks.items()])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -46,8 +47,8 @@ class Arrays:
         )
         if len(values) != len(self.shapes):
             raise ValueError(
-                f"got {len(values)} score tensors for {len(self.shapes)} arrays of variables; expected one for each, "
-                "in the order in which they were made"
+                f"got {len(values)} score tensors for {len(self.shapes)} arrays of variables; expected one for "
+                "each, in the order in which they were made"
             )
         batches = []
         for name, value, shape in zip(names, values, self.shapes, strict=True):
@@ -65,7 +66,7 @@ class Arrays:
 
     def shaped(self, flat: Tensor) -> Tensor | tuple[Tensor, ...]:
         """Values ``(..., V)`` of all variables in the shapes of the arrays: a tuple if there are several."""
-        parts = flat.split(self.sizes, -1)
+        parts = torch.split(flat, self.sizes, -1)
         found = tuple(
             part.reshape(flat.shape[:-1] + torch.Size(shape))
             for part, shape in zip(parts, self.shapes, strict=True)
@@ -151,7 +152,7 @@ def layout(variables: int, factors: Sequence[AnyFactor]) -> Layout:
     )
 
 
-def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:  # type: ignore[type-arg]
+def _joined(parts: list[Any], dtype: type) -> Any:
     return np.concatenate([np.zeros(0, dtype=dtype), *parts])
 
 

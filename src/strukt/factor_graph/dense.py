@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -20,8 +21,8 @@ class Dense(AnyFactor, Soft):
     """A score for each assignment of a few variables; -inf forbids one.
 
     Args:
-        variables: k variables, or a list of single ones; or a list of groups, arrays along one axis (or the rows of
-            an array with two), of each of which exactly one variable is 1.
+        variables: k variables, or a list of single ones; or a list of groups, arrays along one axis (or the
+            rows of an array with two), of each of which exactly one variable is 1.
         table: ``batch + (2,) * k``, indexed by the values of the variables; for groups of m1, m2, ... variables
             ``batch + (m1, m2, ...)``, indexed by which variable is 1.
 
@@ -31,7 +32,7 @@ class Dense(AnyFactor, Soft):
         ValueError: If shapes or types do not fit.
     """
 
-    tensors = {"table": 1}
+    tensors: ClassVar[dict[str, int]] = {"table": 1}
 
     def __init__(self, variables: VariablesLike, table: Tensor) -> None:
         groups = _groups(variables)
@@ -64,7 +65,7 @@ class Dense(AnyFactor, Soft):
     def _places(self, assignments: Tensor) -> tuple[Tensor, Tensor]:
         """Where assignments stand in the table, and which of them have one 1 in each group."""
         if self.grouped:
-            parts = assignments.split(self.sizes, -1)
+            parts = torch.split(assignments, list(self.sizes), -1)
             values = [part.argmax(-1) for part in parts]
             permitted = torch.stack([part.sum(-1) == 1 for part in parts]).all(0)
         else:
@@ -99,7 +100,7 @@ class Dense(AnyFactor, Soft):
     def _alternatives(self, probabilities: Tensor) -> list[Tensor]:
         """The probabilities along each axis of the table, ``(batch, entries)``."""
         if self.grouped:
-            return list(probabilities.split(self.sizes, -1))
+            return list(torch.split(probabilities, list(self.sizes), -1))
         return [torch.stack([1 - p, p], -1) for p in probabilities.unbind(-1)]
 
     def _mean(self, alternatives: list[Tensor], kept: int | None) -> Tensor:

@@ -84,8 +84,8 @@ def enumerate_assignments(problem: Problem, arrays: Arrays) -> Enumeration:
     count = problem.layout.variables
     if count > MOST_VARIABLES:
         raise ValueError(
-            f"the graph has {count} variables, and 2 to the power of {count} assignments are too many to enumerate; "
-            f"at most {MOST_VARIABLES} variables"
+            f"the graph has {count} variables, and 2 to the power of {count} assignments are too many to "
+            f"enumerate; expected at most {MOST_VARIABLES} variables"
         )
     device = problem.scores.device
     values = torch.arange(1 << count, device=device)
@@ -105,7 +105,7 @@ def enumerate_assignments(problem: Problem, arrays: Arrays) -> Enumeration:
 
 
 def _potential(factor: AnyFactor, assignments: Tensor, scores: Tensor) -> Tensor:
-    """The factor's log-potential ``(k, batch or 1)`` of assignments of all variables; each pattern is asked once."""
+    """The factor's log-potential ``(k, batch or 1)`` of all assignments; each pattern is asked once."""
     device = assignments.device
     distinct, places = np.unique(factor.variables.index, return_inverse=True)
     values = assignments[:, torch.from_numpy(distinct).to(device)]

@@ -74,7 +74,7 @@ class AnyFactor(abc.ABC):
         """
 
     def entries(self) -> list[Entry]:
-        """What the factor is to the solvers: one entry, or several with no more in common than being given at once."""
+        """What the factor is to the solvers: one entry, or one for each of several given at once."""
         return [Entry(ORACLE, np.arange(self.variables.size))]
 
     @property
@@ -195,8 +195,8 @@ class Factor(AnyFactor):
                 f"shape {tuple(found.shape)}" if isinstance(found, Tensor) else f"a {type(found).__name__}"
             )
             raise ValueError(
-                f"score of {type(self).__name__} gave {given} for assignments of shape {tuple(assignments.shape)}; "
-                f"expected {tuple(assignments.shape[:2])}"
+                f"score of {type(self).__name__} gave {given} for assignments of shape "
+                f"{tuple(assignments.shape)}; expected {tuple(assignments.shape[:2])}"
             )
         return found.to(assignments.dtype)
 

@@ -75,15 +75,12 @@ def solve_relaxation(
             stacklevel=3,
         )
     shape = problem.batch_shape
-
-    def batched(value: Tensor) -> Tensor:
-        return value.reshape(shape)
-
     return Relaxation(
-        arrays.shaped(found.marginals.reshape(*shape, -1).to(problem.type)),
-        *(
-            batched(v)
-            for v in (found.status, found.gap, found.iterations, found.primal_residual, found.dual_residual)
-        ),
-        found.state,
+        marginals=arrays.shaped(found.marginals.reshape(*shape, -1).to(problem.type)),
+        status=found.status.reshape(shape),
+        gap=found.gap.reshape(shape),
+        iterations=found.iterations.reshape(shape),
+        primal_residual=found.primal_residual.reshape(shape),
+        dual_residual=found.dual_residual.reshape(shape),
+        state=found.state,
     )

@@ -1,4 +1,4 @@
-"""Mean field on a factor graph: the product of independent variables, or groups of them, nearest to the distribution.
+"""Mean field on a factor graph: the nearest product of independent variables, or groups of them.
 
 Of a group exactly one variable is 1. Setting one block, a variable or a group, to the best value given all others
 never raises the variational free energy -E_q[score] - H(q), which bounds -log Z from above (Wainwright and Jordan
@@ -27,8 +27,8 @@ class MeanField:
 
     Attributes:
         marginals: The probability of each 1, in the shape of the variables; differentiable.
-        free_energy: ``batch + (sweeps,)``, after each sweep: never rising, and never below minus the log-partition;
-            differentiable.
+        free_energy: ``batch + (sweeps,)``, after each sweep: never rising, and never below minus the
+            log-partition; differentiable.
         status: ``batch``, Boolean: whether the probabilities came to rest.
         residual: ``batch``, by how much the last sweep changed a probability, at most.
         iterations: ``batch``, the sweeps.
@@ -112,7 +112,12 @@ class _Model:
 
     def independent(self) -> Tensor:
         """The probabilities ``(batch, V)`` if there were no factors."""
-        return self._updated(torch.zeros_like(self._scores), self._scores, sum(self._steps, []), 0.0)
+        return self._updated(
+            torch.zeros_like(self._scores),
+            self._scores,
+            [stack for step in self._steps for stack in step],
+            0.0,
+        )
 
     def sweep(self, point: Tensor, damping: float) -> Tensor:
         """Update each block once."""
@@ -177,6 +182,7 @@ def _require_soft(factor: AnyFactor) -> Soft:
     if isinstance(factor, Soft) and factor.is_finite():
         return factor
     raise ValueError(
-        f"{factor} forbids assignments, or may do so, and independent variables cannot: mean_field takes Pairwise, "
-        "Dense and Chain with finite scores, and Xor as a group of alternatives; use belief_propagation or lp_sparsemap"
+        f"{factor} forbids assignments, or may do so, and independent variables cannot: mean_field takes "
+        "Pairwise, Dense and Chain with finite scores, and Xor as a group of alternatives; use "
+        "belief_propagation or lp_sparsemap"
     )

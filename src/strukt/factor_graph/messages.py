@@ -50,8 +50,8 @@ class Bands(FactorGroup):
         super().__init__(copies, device)
         if any(cost != round(cost) or cost < 0 for cost in costs):
             raise NotImplementedError(
-                f"belief propagation adds up costs that are whole numbers from 0 on, but a factor has {costs}; scale "
-                "and round the costs of the Knapsack, or use lp_sparsemap"
+                f"belief propagation adds up costs that are whole numbers from 0 on, but a factor has {costs}; "
+                "scale and round the costs of the Knapsack, or use lp_sparsemap"
             )
         self._costs = [round(cost) for cost in costs]
         least = max(0, math.ceil(low)) if low > -math.inf else 0

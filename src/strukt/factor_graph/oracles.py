@@ -56,8 +56,8 @@ class Oracle(abc.ABC):
             NotImplementedError: If the factor knows no sums.
         """
         raise NotImplementedError(
-            f"{self} knows its best assignment, but not the sums over all that belief propagation needs: give it as a "
-            "Dense with a table of its assignments, or as a Structure whose distribution has marginals, or use "
+            f"{self} knows its best assignment, but not the sums over all that belief propagation needs: give "
+            "it as a Dense with a table of its assignments, or as a Structure whose distribution has marginals, or use "
             "lp_sparsemap"
         )
 

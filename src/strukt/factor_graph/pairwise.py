@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -26,7 +28,7 @@ class Pairwise(AnyFactor, Soft):
         ValueError: If shapes or types do not fit.
     """
 
-    tensors = {"scores": 1}
+    tensors: ClassVar[dict[str, int]] = {"scores": 1}
 
     def __init__(self, a: VariablesLike, b: VariablesLike, scores: Tensor) -> None:
         first, second = collect(a, "a"), collect(b, "b")

@@ -28,7 +28,7 @@ class Layout:
 
     Attributes:
         variables: V.
-        copies: ``(m,)``, the variable of each copy; the copies of a factor lie together, one factor after the other.
+        copies: ``(m,)``, the variable of each copy; those of a factor lie together, one factor after the other.
         negated: ``(m,)``, whether a factor sees one minus the variable.
         starts: ``(F + 1,)``; factor f has the copies from ``starts[f]`` to before ``starts[f + 1]``.
         kinds: ``(F,)``, `BAND`, `OR_OUT`, `PAIR` or `ORACLE`.
