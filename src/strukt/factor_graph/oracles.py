@@ -57,8 +57,8 @@ class Oracle(abc.ABC):
         """
         raise NotImplementedError(
             f"{self} knows its best assignment, but not the sums over all that belief propagation needs: give "
-            "it as a Dense with a table of its assignments, or as a Structure whose distribution has marginals, or use "
-            "lp_sparsemap"
+            "it as a Dense with a table of its assignments, or as a Structure whose distribution has marginals, or "
+            "use lp_sparsemap"
         )
 
 
