@@ -60,7 +60,10 @@ def grid(rows: int, columns: int, scale: float = 1.0, seed: int = 0) -> tuple[Fa
     """Pairs of neighbours, as a graph and as the matrix of a `BinaryCRF`."""
     graph = FactorGraph()
     x = graph.variables(rows, columns)
-    across, down = draw(rows, columns - 1, seed=seed, scale=scale), draw(rows - 1, columns, seed=seed + 1, scale=scale)
+    across, down = (
+        draw(rows, columns - 1, seed=seed, scale=scale),
+        draw(rows - 1, columns, seed=seed + 1, scale=scale),
+    )
     graph.add(factors.Pairwise(x[:, :-1], x[:, 1:], across))
     graph.add(factors.Pairwise(x[:-1], x[1:], down))
     pairwise = torch.zeros(rows * columns, rows * columns, dtype=torch.float64)

@@ -17,7 +17,17 @@ def x():
 def test_indexing_is_numpys(x):
     whole = np.arange(12).reshape(3, 4)
     assert (x.index == whole).all()
-    for key in (1, slice(1, None), (slice(None), 2), ..., None, [0, 2], ([0, 1], [2, 3]), whole % 2 == 0, torch.tensor([2])):
+    for key in (
+        1,
+        slice(1, None),
+        (slice(None), 2),
+        ...,
+        None,
+        [0, 2],
+        ([0, 1], [2, 3]),
+        whole % 2 == 0,
+        torch.tensor([2]),
+    ):
         assert (x[key].index == whole[key]).all()
         assert x[key].shape == whole[key].shape == x[key].negated.shape
     assert (x.T.index == whole.T).all()
@@ -70,7 +80,9 @@ def test_what_is_no_variable_is_refused(value, message):
 
 
 def test_graphs_do_not_mix(x):
-    with pytest.raises(ValueError, match="variables holds variables of different graphs; expected those of one"):
+    with pytest.raises(
+        ValueError, match="variables holds variables of different graphs; expected those of one"
+    ):
         factors.Xor([x[0, 0], FactorGraph().variables(2)[0]])
     with pytest.raises(ValueError, match="parts holds a Tensor; expected Variables"):
         concatenate([torch.zeros(2)])
@@ -78,7 +90,9 @@ def test_graphs_do_not_mix(x):
 
 @pytest.mark.parametrize("shape", [(0,), (2, -1), (2.0,), (True,), ("3",)])
 def test_shapes_are_whole_numbers(shape):
-    with pytest.raises(ValueError, match=r"the shape of variables is \(.*\); expected whole numbers from 1 on"):
+    with pytest.raises(
+        ValueError, match=r"the shape of variables is \(.*\); expected whole numbers from 1 on"
+    ):
         FactorGraph().variables(*shape)
 
 
