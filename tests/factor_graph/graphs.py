@@ -18,7 +18,7 @@ def every(size: int) -> list[tuple[int, ...]]:
 
 def draw(*shape: int, seed: int = 0, scale: float = 1.0) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
-    return scale * torch.randn(*shape, generator=generator, dtype=torch.float64)
+    return scale * torch.randn(shape, generator=generator, dtype=torch.float64)
 
 
 def permitted(graph: FactorGraph) -> set[tuple[int, ...]]:

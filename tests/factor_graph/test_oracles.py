@@ -102,9 +102,14 @@ def test_layout_of_a_whole_graph():
     kinds = {
         field: getattr(found, field).dtype for field in ("copies", "negated", "costs", "low", "kinds", "own")
     }
-    assert kinds == dict(
-        copies=np.int64, negated=np.bool_, costs=np.float64, low=np.float64, kinds=np.int64, own=np.int64
-    )
+    assert kinds == {
+        "copies": np.int64,
+        "negated": np.bool_,
+        "costs": np.float64,
+        "low": np.float64,
+        "kinds": np.int64,
+        "own": np.int64,
+    }
 
 
 def test_a_graph_without_factors_has_an_empty_layout():

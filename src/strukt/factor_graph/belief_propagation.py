@@ -84,7 +84,7 @@ def belief_propagation(
     beliefs = state.beliefs(messages)
     shape = problem.batch_shape
     return BeliefPropagation(
-        arrays.shaped(_probability_of_one(beliefs).reshape(*shape, -1)),
+        arrays.shaped(_probability_of_one(beliefs).reshape(*shape, beliefs.shape[1])),
         state.log_partition(messages, beliefs).reshape(shape),
         ~active.reshape(shape),
         residual.reshape(shape),
@@ -107,14 +107,20 @@ class _Messages:
         self._order = torch.from_numpy(np.argsort(order)).to(device)
 
     def answers(self, messages: Tensor) -> tuple[Tensor, Tensor]:
-        """New messages for old ones, and the log-sums ``(batch, factors)`` of all factors."""
+        """New messages for old ones, and the log-sums ``(batch, factors)`` of all factors.
+
+        To a variable whose value is certain without it a factor need not know what to say, and does not change
+        what it said before.
+        """
         heard = self._oriented(self.cavities(messages))
         told, totals = [heard[:, :0]], [heard[:, :0, 0]]
         for group in self._groups:
             sums, total = group.sums(heard[:, group.columns])
-            told.append(_normalised(sums).flatten(1, 2))
+            told.append(sums.flatten(1, 2))
             totals.append(total)
-        return self._oriented(torch.cat(told, 1)[:, self._order]), torch.cat(totals, 1)
+        new = self._oriented(torch.cat(told, 1)[:, self._order])
+        unknown = (new == NEG_INF).all(-1, keepdim=True)
+        return torch.where(unknown, messages, _normalised(new)), torch.cat(totals, 1)
 
     def beliefs(self, messages: Tensor) -> Tensor:
         """Log-weights of the values of each variable, ``(batch, V, 2)``."""

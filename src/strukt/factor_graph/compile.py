@@ -116,7 +116,7 @@ def compile_graph(
         [batch_shape, *(f.batch_shape for f in factors)], "the scores and the factors' tensors"
     )
     given = flat.dtype
-    flat = flat.to(dtype or given).expand(*batch_shape, -1).reshape(batch_shape.numel(), -1)
+    flat = flat.to(dtype or given).expand(*batch_shape, -1).reshape(batch_shape.numel(), flat.shape[-1])
     if flat.numel():
         longest = torch.full((len(flat),), flat.shape[1], device=flat.device)
         guards.require_scores(flat.detach(), longest, [0], "scores")

@@ -48,9 +48,9 @@ class Enumeration:
     @property
     def entropy(self) -> Tensor:
         """``batch``, in nats; differentiable."""
-        surprise = -log_softmax(self._some, -1)
-        probabilities = log_softmax(self._some, -1).exp()
-        return torch.where(probabilities > 0, probabilities * surprise.clamp(max=1e300), 0.0).sum(-1)
+        log_probability = log_softmax(self._some, -1)
+        finite = torch.where(log_probability == NEG_INF, torch.zeros_like(log_probability), log_probability)
+        return -(log_probability.exp() * finite).sum(-1)
 
     @property
     def mode(self) -> Tensor | tuple[Tensor, ...]:

@@ -98,9 +98,9 @@ class AnyFactor(abc.ABC):
         for name, axes in self.tensors.items():
             value: Tensor = getattr(self, name).to(scores)
             batched, own = value.shape[: value.dim() - axes], value.shape[value.dim() - axes :]
-            if batched.numel() != 1:
-                value = value.expand(batch_shape + own)
-            setattr(bound, name, value.reshape(-1 if value.numel() else batched.numel(), *own))
+            shared = batched.numel() == 1
+            rows = value if shared else value.expand(batch_shape + own)
+            setattr(bound, name, rows.reshape(1 if shared else batch_shape.numel(), *own))
         return bound
 
     def __repr__(self) -> str:

@@ -76,7 +76,7 @@ def solve_relaxation(
         )
     shape = problem.batch_shape
     return Relaxation(
-        marginals=arrays.shaped(found.marginals.reshape(*shape, -1).to(problem.type)),
+        marginals=arrays.shaped(found.marginals.reshape(*shape, problem.layout.variables).to(problem.type)),
         status=found.status.reshape(shape),
         gap=found.gap.reshape(shape),
         iterations=found.iterations.reshape(shape),

@@ -37,7 +37,8 @@ class FactorGroup(abc.ABC):
 
         Returns:
             Log-sums over the assignments in which a variable is 0 or 1, its own weight left out, in the shape of
-            ``weights``; and the log-sum over all assignments, ``(batch, factors)``.
+            ``weights``, or -inf for both if they are not known; and the log-sum over all assignments,
+            ``(batch, factors)``.
         """
 
 

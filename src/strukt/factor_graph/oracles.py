@@ -50,14 +50,15 @@ class Oracle(abc.ABC):
 
         Returns:
             Log-sums ``(batch, size, 2)`` over the assignments in which a variable is 0 or 1, of the own score and
-            the weights of all *other* variables; and the log-sum over all, ``(batch,)``.
+            the weights of all *other* variables, or -inf for both if they are not known; and the log-sum over all,
+            ``(batch,)``.
 
         Raises:
             NotImplementedError: If the factor knows no sums.
         """
         raise NotImplementedError(
             f"{self} knows its best assignment, but not the sums over all that belief propagation needs: give "
-            "it as a Dense with a table of its assignments, or as a Structure whose distribution has marginals, or "
+            "it as a Dense with a table of assignments, or as a Structure whose distribution has marginals, or "
             "use lp_sparsemap"
         )
 

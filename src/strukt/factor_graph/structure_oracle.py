@@ -83,9 +83,9 @@ class StructureOracle(Oracle):
         off = (1 - probability).clamp(min=tiny.eps).log() - torch.where(required, 0, zero)
         off = torch.where(1 - support < ALWAYS, NEG_INF, off)
         told = torch.stack([off, on], -1) + torch.where(total == NEG_INF, 0.0, total)[:, None, None]
-        # Of a variable whose value was given, this factor has nothing more to say.
+        # The marginals do not tell what a value that is ruled out already would have had for a sum.
         given = (required | forbidden | (total == NEG_INF).unsqueeze(-1)).unsqueeze(-1)
-        return torch.where(given, torch.zeros_like(told), told), total
+        return torch.where(given, NEG_INF, told), total
 
     def __repr__(self) -> str:
         return self._name
