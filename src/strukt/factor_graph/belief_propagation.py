@@ -25,8 +25,9 @@ class BeliefPropagation:
     """Beliefs of the variables of a factor graph.
 
     Attributes:
-        marginals: The estimated probability of each 1, in the shape of the variables; differentiable.
-        log_partition: ``batch``, the Bethe estimate; differentiable.
+        marginals: The estimated probability of each 1, in the shape of the variables; differentiable. 0 if nothing
+            is permitted.
+        log_partition: ``batch``, the Bethe estimate; differentiable. -inf if nothing is permitted.
         status: ``batch``, Boolean: whether the messages came to rest.
         residual: ``batch``, by how much the last round would have changed a log-weight, at most, relative to its
             size.
@@ -82,10 +83,12 @@ def belief_propagation(
             stacklevel=3,
         )
     beliefs = state.beliefs(messages)
-    shape = problem.batch_shape
+    shape, log_partition = problem.batch_shape, state.log_partition(messages, beliefs)
+    marginals = _probability_of_one(beliefs)
+    marginals = torch.where((log_partition == NEG_INF).unsqueeze(-1), torch.zeros_like(marginals), marginals)
     return BeliefPropagation(
-        arrays.shaped(_probability_of_one(beliefs).reshape(*shape, beliefs.shape[1])),
-        state.log_partition(messages, beliefs).reshape(shape),
+        arrays.shaped(marginals.reshape(*shape, marginals.shape[1])),
+        log_partition.reshape(shape),
         ~active.reshape(shape),
         residual.reshape(shape),
         rounds.reshape(shape),
