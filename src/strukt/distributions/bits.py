@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import torch
@@ -93,6 +94,10 @@ class BitSpanTree(BinaryTree):
         raise NotImplementedError(
             "a span of which all bits are -1 has no part, so that parts do not tell the tree; keep the events"
         )
+
+    @property
+    def _most_parts(self) -> int:
+        return math.prod(self.scores[0].shape[-3:])
 
     def sample_without_replacement(self, k: int) -> Tensor:
         raise NotImplementedError(

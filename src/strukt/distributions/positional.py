@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import abc
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 from typing_extensions import Self
@@ -12,6 +15,8 @@ from strukt.distributions.distribution import StructuredDistribution
 from strukt.kernels import arguments, guards
 from strukt.kernels.arguments import broadcast_shapes
 from strukt.kernels.semiring import NEG_INF
+
+Array = npt.NDArray[Any]
 
 MOST_CANDIDATES = 1 << 22
 
@@ -33,6 +38,12 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
 
     def from_parts(self, parts: Tensor) -> Tensor:
         return torch.where((parts > 0).any(-1), parts.argmax(-1), -1)
+
+    def _events_of_parts(self, parts: Array, sizes: Array) -> Tensor:
+        n, alternatives = self.event_shape[0], self.scores[0].shape[-1]
+        named = torch.from_numpy(parts[..., :n] - np.arange(n) * alternatives)
+        used = torch.arange(parts.shape[1]) < torch.from_numpy(sizes)[:, None]
+        return torch.where(used.unsqueeze(-1) & self._positions.cpu().unsqueeze(1), named.long(), -1)
 
     @property
     def max_marginals(self) -> Tensor:

@@ -1,10 +1,10 @@
-"""SparseMAP: the point of a marginal polytope nearest to the scores, by an active set over the mode oracle.
+"""SparseMAP: the point of a marginal polytope nearest to the scores, from the mode oracle alone.
 
     argmax over mu in M of  <scores, mu> - 1/2 ||mu||^2        (Niculae et al. 2018, equation 5)
 
-The solution is a convex combination of few structures. Each step asks the oracle for the structure that gains
-most, and solves the quadratic program over the structures found so far exactly (the min-norm-point algorithm,
-Wolfe 1976; Nocedal and Wright 2006, section 16.5).
+The solution is a convex combination of few structures, found by an active set (`strukt.kernels.sparsemap`), or for
+comparison by `strukt.inference.conditional_gradient`. Its derivative needs these structures only, whatever found
+them: on their affine hull the solution is a linear function of their scores (equation 9).
 """
 
 from __future__ import annotations
@@ -12,17 +12,25 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
-Array = npt.NDArray[Any]
+from strukt.kernels.jit import over_batch, thread_count
+from strukt.kernels.sparsemap import rounds
+from strukt.kernels.sparsemap.found import Found, Settings, Start, capacity, make_found
+from strukt.kernels.sparsemap.products import response
+from strukt.kernels.sparsemap.state import CONVERGED, SIZE, make
 
-NEGLIGIBLE = 1e-12
-"""Structures of no larger weight are dropped."""
+MAX_ITERATIONS = 1000
+"""Calls of the mode oracle for an item."""
+
+TOL = 1e-9
+"""The error in the marginals at which to stop."""
+
+Best = Callable[[Tensor], tuple[Tensor, Tensor]]
+"""The mode oracle: scores ``(batch, *parts)`` to events ``(batch, *event)`` and their scores, -inf without one."""
 
 
 @dataclass(frozen=True)
@@ -31,167 +39,129 @@ class SparseMAP:
 
     Attributes:
         marginals: The shape of the main scores; differentiable.
-        weights: ``batch + (k,)``, probabilities of the structures, 0 where an item needs fewer; differentiable.
-        events: ``batch + (k,) + event_shape``; -1 where the weight is 0.
+        weights: ``batch + (k,)``, probabilities of the structures; differentiable. 0 where an item needs fewer,
+        and for
+            structures that tie with the others: they say how the solution moves, but are not needed to carry it.
+        events: ``batch + (k,) + event_shape``; -1 where an item needs fewer.
+        status: ``batch``, whether the solution is as exact as was asked for.
+        gap: ``batch``, the duality gap: at least half the squared error of the marginals.
+        iterations: ``batch``, calls of the mode oracle.
     """
 
     marginals: Tensor
     weights: Tensor
     events: Tensor
+    status: Tensor
+    gap: Tensor
+    iterations: Tensor
 
 
-def sparsemap(
-    main: Tensor,
-    best: Callable[[Tensor], Tensor],
-    score: Callable[[Tensor], Tensor],
-    to_parts: Callable[[Tensor], Tensor],
-    max_iterations: int,
-    tolerance: float,
-) -> SparseMAP:
-    """Solve for a batch of items.
+def active_set(
+    main: Tensor, p: int, start: Start, settings: Settings,
+    best: Best, to_parts: Callable[[Tensor], Tensor], extra: Callable[[Tensor], Tensor],
+) -> tuple[Found, list[Tensor]]:  # fmt: skip
+    """The active sets of a batch, side by side, for an oracle that answers all items in one call.
 
     Args:
-        main: Main scores ``(batch, *parts)``.
-        best: The mode oracle: main scores ``(batch, *parts)`` to events ``(batch, *event)``.
-        score: Scores of events ``(k, batch, *event)``: ``(k, batch)``, differentiable.
-        to_parts: Events ``(k, batch, *event)`` to parts ``(k, batch, *parts)``.
-        max_iterations: Bound on the steps, each of one oracle call.
-        tolerance: On the duality gap, relative to 1 + the norm of the scores of the structures.
+        main: Scores ``(batch, *parts)`` in double precision.
+        p: The largest number of parts in a structure.
+        start: Structures to begin with.
+        settings: How long to look.
+        best: The mode oracle.
+        to_parts: Events ``(batch, *event)`` to 0/1 parts ``(batch, *parts)``.
+        extra: What events ``(batch, *event)`` score beyond their parts, ``(batch,)``.
 
     Returns:
-        The solution. Its derivative is that of the linear system on the structures found (equation 9), and
-        so can be taken any number of times.
+        What was found, and the oracle's answers.
     """
-    with torch.no_grad():
-        events = _active_structures(main, best, score, to_parts, max_iterations, tolerance)
-    used = (events >= 0).flatten(2).any(-1) | (torch.arange(len(events), device=main.device) == 0)[:, None]
-    parts = to_parts(events) * used.reshape(*used.shape, *(1,) * (main.dim() - 1))
-    scores = torch.where(used, score(events), torch.zeros((), dtype=main.dtype, device=main.device))
-    weights = _weights(parts.flatten(2).transpose(0, 1), scores.T, used.T).clamp(min=0.0)
-    marginals = torch.einsum("bk,kb...->b...", weights, parts)
-    return SparseMAP(marginals, weights, events.movedim(0, 1))
+    batch, d = len(main), main[0].numel()
+    most = capacity(d, settings.max_calls)
+    sets = make(batch, d, p, min(rounds.FIRST_ROOM, most))
+    rounds.begin(main.reshape(batch, d).cpu().numpy(), start, sets)
+    answers = []
+    while rounds.any_open(sets):
+        events, values = best(torch.from_numpy(sets.query.copy()).reshape(main.shape).to(main))
+        feasible = values > -torch.inf
+        used = (to_parts(events).reshape(batch, d) > 0).cpu().numpy()
+        answer = (used, extra(events).double().cpu().numpy(), feasible.cpu().numpy())
+        over_batch(rounds.advance, thread_count(batch, batch * d * 50), sets, *answer, settings)
+        answers.append(events)
+        if sets.counters[:, SIZE].max() >= sets.slots.shape[1] - 2 and sets.slots.shape[1] < most:
+            sets = rounds.enlarged(sets, min(2 * sets.slots.shape[1], most))
+    found = make_found(batch, sets.slots.shape[1], p)
+    rounds.close(sets, found)
+    return found, answers
 
 
-def _weights(parts: Tensor, scores: Tensor, used: Tensor) -> Tensor:
-    """Weights ``(batch, k)`` of the structures: the stationary point of the program on their affine hull."""
-    parts = parts.double()
-    k = parts.shape[1]
-    gram = parts @ parts.transpose(1, 2) + torch.diag_embed((~used).double())
-    border = used.double().unsqueeze(-1)
-    corner = torch.zeros(len(parts), 1, 1, dtype=gram.dtype, device=gram.device)
-    system = torch.cat([torch.cat([gram, border], 2), torch.cat([border.transpose(1, 2), corner], 2)], 1)
-    right = torch.cat([scores.double(), torch.ones_like(corner[:, 0])], 1)
-    solution: Tensor = torch.linalg.solve(system, right)
-    return solution[:, :k].to(scores.dtype)
+def chosen(answers: list[Tensor], started: Tensor | None, found: Found) -> Tensor:
+    """The events ``(batch, k, *event)`` that were found, -1 beyond the last.
+
+    Args:
+        answers: The oracle's, each ``(batch, *event)``.
+        started: The events to begin with ``(batch, k, *event)``, if there were any.
+        found: What was found, cut to the largest size.
+    """
+    origins = torch.from_numpy(found.origins)
+    given = [] if started is None else list(started.flip(1).unbind(1))
+    every = torch.stack(given + answers)
+    used = torch.arange(origins.shape[1]) < torch.from_numpy(found.sizes)[:, None]
+    rows = torch.where(used, origins + len(given), 0).to(every.device)
+    events = every[rows, torch.arange(len(rows), device=every.device)[:, None]]
+    return torch.where(used.to(every.device).reshape(*used.shape, *(1,) * (events.dim() - 2)), events, -1)
 
 
-def _active_structures(
-    main: Tensor, best: Callable[[Tensor], Tensor], score: Callable[[Tensor], Tensor],
-    to_parts: Callable[[Tensor], Tensor], max_iterations: int, tolerance: float,
-) -> Tensor:  # fmt: skip
-    """The structures with a positive weight, ``(k, batch, *event)``, padded with -1."""
-    items = [_ActiveSet(tolerance) for _ in range(len(main))]
-    point = torch.zeros_like(main)
-    for _ in range(max_iterations):
-        events = best(main - point)
-        parts = to_parts(events.unsqueeze(0))[0].flatten(1).double().cpu().numpy()
-        scores = score(events.unsqueeze(0))[0].double().cpu().numpy()
-        for item, event, part, value in zip(items, events, parts, scores, strict=True):
-            item.add(event, part, float(value))
-        if all(item.done for item in items):
-            break
-        points = np.stack([item.point for item in items]).reshape(main.shape)
-        point = torch.from_numpy(points).to(main.device, main.dtype)
-    else:
-        gap = max((item.gap for item in items), default=0.0)
+def cut(found: Found) -> Found:
+    """Without the room that no item needed."""
+    size = int(found.sizes.max(initial=1))
+    return found._replace(
+        parts=found.parts[:, :size], counts=found.counts[:, :size],
+        origins=found.origins[:, :size], weights=found.weights[:, :size],
+    )  # fmt: skip
+
+
+def solution(main: Tensor, found: Found, events: Tensor, score: Callable[[Tensor], Tensor]) -> SparseMAP:
+    """Marginals and weights with their derivatives, any number of them.
+
+    Args:
+        main: Scores ``(batch, *parts)``.
+        found: The structures, cut to the largest size.
+        events: The same as events ``(batch, k, *event)``.
+        score: Scores of events ``(k, batch, *event)``: ``(k, batch)``, differentiable.
+    """
+    batch, k, p = found.parts.shape
+    device, dtype = main.device, main.dtype
+    used = np.arange(k) < found.sizes[:, None]
+    weights = torch.from_numpy(np.where(used, found.weights, 0.0))
+    if torch.is_grad_enabled():
+        scores = score(events.movedim(1, 0)).T
+        if scores.requires_grad:
+            scores = torch.where(torch.from_numpy(used).to(device), scores, 0.0)
+            moves = response(found.parts, found.counts, found.sizes, main[0].numel()).to(device, scores.dtype)
+            change = (moves @ (scores - scores.detach()).unsqueeze(-1)).squeeze(-1)
+            weights = weights.to(device, scores.dtype) + change
+    weights = weights.to(device, dtype)
+    within = used[..., None] & (np.arange(p) < found.counts[..., None])
+    places = torch.from_numpy(np.where(within, found.parts, 0).astype(np.int64)).to(device)
+    shares = weights.unsqueeze(-1) * torch.from_numpy(within).to(device)
+    flat = main.new_zeros(batch, max(main[0].numel(), 1) if batch else 0)
+    marginals = flat.scatter_add(1, places.reshape(batch, -1), shares.reshape(batch, -1))
+    return SparseMAP(
+        marginals.reshape(main.shape),
+        weights,
+        events,
+        torch.from_numpy(found.phases == CONVERGED).to(device),
+        torch.from_numpy(found.gaps).to(device, dtype),
+        torch.from_numpy(found.calls).to(device),
+    )
+
+
+def warn_unless_converged(result: SparseMAP) -> None:
+    """Say how far off the items are that did not converge."""
+    if not bool(result.status.all()):
+        wrong = ~result.status
+        gap, calls = result.gap[wrong].max().item(), result.iterations[wrong].max().item()
         warnings.warn(
-            f"sparsemap stopped after {max_iterations} steps with a duality gap of {gap:.2g}", stacklevel=4
+            f"sparsemap stopped after {calls} steps with a duality gap of {gap:.2g} in {int(wrong.sum())} of "
+            f"{len(wrong)} items; give a larger max_iterations",
+            stacklevel=4,
         )
-    size = max((len(item.events) for item in items), default=1)
-    if not items:
-        return best(main).unsqueeze(0)
-    empty = torch.full_like(items[0].events[0], -1)
-    return torch.stack([torch.stack(item.events + [empty] * (size - len(item.events))) for item in items], 1)
-
-
-class _ActiveSet:
-    """The structures of one item with their optimal weights."""
-
-    def __init__(self, tolerance: float) -> None:
-        self.tolerance = tolerance
-        self.done = False
-        self.gap = np.inf
-        self.events: list[Tensor] = []
-        self._parts: list[Array] = []
-        self._scores: list[float] = []
-        self._weights = np.zeros(0)
-
-    @property
-    def point(self) -> Array:
-        """The convex combination."""
-        total: Array = self._weights @ np.stack(self._parts)
-        return total
-
-    def add(self, event: Tensor, part: Array, score: float) -> None:
-        """Take in the structure of largest gain, unless it gains nothing; then the item is done."""
-        if self.done:
-            return
-        if self.events:
-            point = self.point
-            current = self._weights @ np.array(self._scores) - point @ point
-            self.gap = (score - point @ part) - current
-            if self.gap <= self.tolerance * (1.0 + abs(score)):
-                self.done = True
-                return
-        self.events.append(event)
-        self._parts.append(part)
-        self._scores.append(score)
-        self._weights = np.append(self._weights, 0.0 if len(self.events) > 1 else 1.0)
-        self._solve()
-
-    def _solve(self) -> None:
-        """Go to the best point of the affine hull; where a weight would vanish on the way, drop it and go on."""
-        while True:
-            direction = self._free_direction()
-            if direction is None:
-                target = self._affine_weights()
-                if (target > NEGLIGIBLE).all():
-                    self._weights = target
-                    return
-                direction = target - self._weights
-            self._step_to_the_border(direction)
-
-    def _free_direction(self) -> Array | None:
-        """A change of the weights that keeps the point and does not lower the scores, if there is one."""
-        rows = np.column_stack([np.stack(self._parts), np.ones(len(self._parts))])
-        values, vectors = np.linalg.eigh(rows @ rows.T)
-        free = vectors[:, values < 1e-10 * max(1.0, values[-1])]
-        if not free.shape[1]:
-            return None
-        gain = free.T @ np.array(self._scores)
-        direction: Array = (
-            free @ gain if np.abs(gain).max() > 1e-12 * max(map(abs, self._scores)) else free[:, 0]
-        )
-        return direction
-
-    def _step_to_the_border(self, direction: Array) -> None:
-        """Follow a direction until the first weight vanishes, and drop that structure."""
-        falling = direction < 0.0
-        steps = np.full(len(direction), np.inf)
-        steps[falling] = self._weights[falling] / -direction[falling]
-        leaving = int(steps.argmin()) if falling.any() else int(self._weights.argmin())
-        if falling.any():
-            self._weights = (self._weights + steps[leaving] * direction).clip(0.0)
-        del self.events[leaving], self._parts[leaving], self._scores[leaving]
-        self._weights = np.delete(self._weights, leaving)
-        self._weights /= self._weights.sum()
-
-    def _affine_weights(self) -> Array:
-        """The stationary point of the program when weights need only sum to one."""
-        parts = np.stack(self._parts)
-        k = len(parts)
-        system = np.ones((k + 1, k + 1))
-        system[:k, :k] = parts @ parts.T
-        system[k, k] = 0.0
-        found: Array = np.linalg.solve(system, np.append(self._scores, 1.0))
-        return found[:k]

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from strukt.kernels.jit import over_batch, sample_threads, thread_count
 from strukt.kernels.memory import empty, no_events, zeros
+from strukt.kernels.sparsemap.found import Found, Settings, Start, solve
 
 Kernel = Callable[..., None]
 
@@ -41,6 +42,16 @@ def outside(
     marginals = zeros(arcs)
     run(kernel, arcs, lengths, single_root, weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
     return marginals
+
+
+def sparsemap(
+    kernel: Kernel, arcs: Tensor, lengths: Tensor, single_root: bool, begin: Start, settings: Settings
+) -> Found:
+    """The trees of SparseMAP, found by the kernel."""
+    batch, n, heads = arcs.shape
+    given = (arcs.detach().contiguous().numpy(), lengths.detach().contiguous().numpy(), single_root)
+    threads = thread_count(batch, batch * n**4)
+    return solve(kernel, threads, batch, n * heads, n, begin, settings, *given)
 
 
 def sample(

@@ -33,6 +33,11 @@ def scores(name: str, value: Tensor, axes: str, dim: int) -> None:
         raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {axes}")
 
 
+def precise(score: Tensor) -> Tensor:
+    """Scores in the type to compute in; the graphics processors of Apple know no float64."""
+    return score if score.device.type == "mps" else score.double()
+
+
 def common_dtype(values: tuple[Tensor, ...], names: tuple[str, ...]) -> tuple[Tensor, ...]:
     """Score tensors in one type: the widest given, and at least float32.
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels import semiring
+from strukt.kernels.arguments import precise
 from strukt.kernels.autograd import Scores, pull_backs
 from strukt.kernels.semiring import NEG_INF, Semiring
 
@@ -96,11 +97,7 @@ class DynamicProgram:
     def _total(self, ring: Semiring, *arguments: Any) -> Tensor:
         """The recursion's total, in the type that it computes in."""
         scores, rest = arguments[: self.count], arguments[self.count :]
-        return self.recursion(ring, *(self._precise(score) for score in scores), *rest)
-
-    def _precise(self, score: Tensor) -> Tensor:
-        """Scores in the type to compute in; the graphics processors of Apple know no float64."""
-        return score if score.device.type == "mps" else score.double()
+        return self.recursion(ring, *(precise(score) for score in scores), *rest)
 
 
 def used_alternatives(parts: Tensor, *options: bool) -> Tensor:

@@ -29,6 +29,7 @@ from strukt.kernels.autograd import (
     pull_backs,
 )
 from strukt.kernels.operator import operator
+from strukt.kernels.sparsemap.found import Found
 
 
 class Reference(Protocol):
@@ -130,6 +131,10 @@ class Oracles:
         """Exact samples ``(batch, count, *event)`` and the log-partition; the last argument is their number."""
         return call(self._sample, *arguments)  # type: ignore[no-any-return]
 
+    def sparsemap(self, main: Tensor) -> Callable[..., Found] | None:
+        """The kernel that finds the structures of SparseMAP for such scores, if there is one."""
+        return getattr(dispatch.select(self.name, main), "sparsemap", None)
+
     # The operators and their bodies in the reference.
 
     def _operator(self, question: str, schema: str, fake: Callable[..., Any]) -> Any:
@@ -160,10 +165,10 @@ class Oracles:
     def _fake_inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         main = arguments[0]
         backend = dispatch.select(self.name, main)
-        shape = (len(main), 0) if backend is None else backend.chart_shape(*arguments)
-        return main.new_empty(len(main)), main.new_empty(
-            shape, dtype=main.dtype if backend is None else torch.float64
-        )
+        if not hasattr(backend, "inside"):
+            return main.new_empty(len(main)), main.new_empty(len(main), 0)
+        chart = main.new_empty(backend.chart_shape(*arguments), dtype=torch.float64)  # type: ignore[union-attr]
+        return main.new_empty(len(main)), chart
 
     def _fake_outside(self, *arguments: Any) -> Tensor | Scores:
         grads = tuple(score.new_empty(score.shape) for score in arguments[: self._count])

@@ -27,10 +27,12 @@ from strukt.kernels.chain import (
     cpu_log,
     cpu_probability,
     cpu_sample,
+    cpu_sparsemap,
 )
 from strukt.kernels.chain.cpu_log import Array
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
+from strukt.kernels.sparsemap.found import Found, Settings, Start, solve
 
 
 def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int, int]:
@@ -115,6 +117,14 @@ def sample(unary: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tu
         tags.numpy(),
     )
     return tags, log_partition
+
+
+def sparsemap(unary: Tensor, transition: Tensor, lengths: Tensor, begin: Start, settings: Settings) -> Found:
+    """The sequences of SparseMAP; each call of Viterbi's algorithm takes O(n c^2)."""
+    batch, n, c = unary.shape
+    arrays = _arrays(unary, transition, lengths)
+    threads = thread_count(batch, 100 * batch * n * c * c)
+    return solve(cpu_sparsemap.solve, threads, batch, n * c, n, begin, settings, *arrays)
 
 
 def _room(count: int, c: int) -> tuple[Array, Array]:

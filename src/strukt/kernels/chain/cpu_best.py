@@ -22,14 +22,14 @@ def viterbi(
     best, entered = np.empty((n, c), unary.dtype), np.empty(c, unary.dtype)
     for b in range(start, batch, step):
         scores = transition[b * transition.shape[0] // batch]
-        score[b] = _fill(unary[b, : lengths[b]], scores, best, entered)
+        score[b] = fill(unary[b, : lengths[b]], scores, best, entered)
         if score[b] > -np.inf and lengths[b] > 0:
             tags[b, lengths[b] - 1] = np.argmax(best[lengths[b] - 1])
-            _complete(best, scores, entered, tags[b, : lengths[b]])
+            complete(best, scores, entered, tags[b, : lengths[b]])
 
 
 @kernel
-def _fill(unary: Array, transition: Array, best: Array, entered: Array) -> float:
+def fill(unary: Array, transition: Array, best: Array, entered: Array) -> float:
     """The best way to each tag, relative to the best of the step; gives the best score of all."""
     total = 0.0
     entered[:] = 0.0
@@ -43,7 +43,7 @@ def _fill(unary: Array, transition: Array, best: Array, entered: Array) -> float
 
 
 @kernel
-def _complete(best: Array, transition: Array, entered: Array, tags: Array) -> None:
+def complete(best: Array, transition: Array, entered: Array, tags: Array) -> None:
     """Walk back from the last of the tags, which is given; ``entered`` is room for the ways into one tag."""
     c = best.shape[1]
     for t in range(tags.shape[0] - 2, -1, -1):
@@ -67,7 +67,7 @@ def kbest(
     best, entered = scratch(n, c), np.empty(c)
     for b in range(start, batch, step):
         length, pairs = lengths[b], transition[b * transition.shape[0] // batch]
-        scores[b, 0] = _fill(unary[b, :length], pairs, best, entered)
+        scores[b, 0] = fill(unary[b, :length], pairs, best, entered)
         if scores[b, 0] > -np.inf and length > 0:
             _list(best[:length], pairs, entered, tags[b, :, :length], scores[b])
 
@@ -78,7 +78,7 @@ def _list(best: Array, transition: Array, entered: Array, tags: Array, scores: A
     k, length = tags.shape
     candidates, place = make_candidates(k), length
     tags[0, length - 1] = np.argmax(best[length - 1])
-    _complete(best, transition, entered, tags[0])
+    complete(best, transition, entered, tags[0])
     for rank in range(1, k):
         _offer_deviations(best, transition, entered, tags, scores, rank - 1, place, candidates)
         scores[rank], parent, place, choice = take(candidates)
@@ -86,7 +86,7 @@ def _list(best: Array, transition: Array, entered: Array, tags: Array, scores: A
             return
         tags[rank, place + 1 :] = tags[parent, place + 1 :]
         tags[rank, place] = choice
-        _complete(best, transition, entered, tags[rank, : place + 1])
+        complete(best, transition, entered, tags[rank, : place + 1])
 
 
 @kernel

@@ -3,9 +3,10 @@
 One set of loops serves three semirings, named by the constants of `cpu_semiring`. Sums are taken in
 probability space: each word's scores are first normalised to probabilities over its heads, so that no value
 in the chart, inside or outside, exceeds 1, nothing overflows, and what underflows is below 1e-308 of a total
-that must itself exceed `SMALLEST`. The total of a long sentence falls below this, because few choices of heads
-make a tree: it runs again with all weights times a factor, which keeps half-trees of all widths near 1. If even
-then some value of the chart is so far from 1 that a product of two could underflow, it runs in log space.
+that must itself exceed `SMALLEST` of `cpu_inside`. The total of a long sentence falls below this, because few
+choices of heads make a tree: it runs again with all weights times a factor, which keeps half-trees of all
+widths near 1. If even then some value of the chart is so far from 1 that a product of two could underflow, it
+runs in log space.
 
 The chart holds three matrices over pairs of words, for an item of length n in its first 3 n^2 numbers.
 ``right[i, j]`` and ``left[i, j]`` are half-trees over the words i..j headed by their first and last word, stored
@@ -25,16 +26,15 @@ from torch import Tensor
 
 from strukt.kernels import arcs as on_arcs
 from strukt.kernels.cpu_search import make_search
-from strukt.kernels.cpu_semiring import LOG, MAX, PROBABILITY, dot, one, push, weigh, zero
-from strukt.kernels.eisner import cpu_kbest, cpu_sample, cpu_tree
-from strukt.kernels.eisner.cpu_weights import all_kept, in_range, load
+from strukt.kernels.cpu_semiring import LOG, MAX, PROBABILITY, dot, one, push, zero
+from strukt.kernels.eisner import cpu_kbest, cpu_sample, cpu_sparsemap, cpu_tree
+from strukt.kernels.eisner.cpu_inside import factor_of, tree_total
+from strukt.kernels.eisner.cpu_weights import load
 from strukt.kernels.jit import kernel, leading
 from strukt.kernels.memory import no_events
+from strukt.kernels.sparsemap.found import Found, Settings, Start
 
 Array = npt.NDArray[Any]
-
-SMALLEST = 1e-200
-"""Totals in probability space below this are computed again."""
 
 
 def chart_shape(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[int, int, int, int]:
@@ -79,53 +79,9 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
     return heads, log_partition
 
 
-@kernel
-def _half_trees(semiring: int, weights: Array, chart: Array) -> None:
-    n = weights.shape[0]
-    right, left, open_ = chart[0], chart[1], chart[2]
-    for i in range(n):
-        right[i, i] = left[i, i] = one(semiring)
-        open_[i, i] = zero(semiring)
-    for width in range(1, n):
-        for i in range(n - width):
-            j = i + width
-            joined = dot(semiring, right, i, left, j, i, j, 1)
-            open_[i, j] = weigh(semiring, joined, weights[j, i + 1])
-            open_[j, i] = weigh(semiring, joined, weights[i, j + 1])
-            right[i, j] = right[j, i] = dot(semiring, open_, i, right, j, i + 1, j + 1, 0)
-            left[i, j] = left[j, i] = dot(semiring, left, i, open_, j, i, j, 0)
-
-
-@kernel
-def _tree_total(semiring: int, arcs: Array, b: int, single_root: bool, factor: float, chart: Array) -> float:
-    """Fill the chart of item b; gives the log of the total, NaN where something could underflow."""
-    n = chart.shape[1]
-    weights = np.empty((n, n + 1))
-    shift = load(semiring, arcs, b, factor, weights)
-    if shift == -np.inf:
-        chart[0, 0, 0] = one(LOG)
-        return -np.inf
-    _half_trees(semiring, weights, chart)
-    chart[2, 0, 0] = factor
-    totals, attached = cpu_tree.attach_to_root(semiring, weights, chart, single_root)
-    if semiring != PROBABILITY:
-        return float(shift + totals[0, n])
-    if factor != 1.0:
-        if not all_kept(arcs, b, weights):
-            return np.nan
-        for values in (chart[0], chart[1], chart[2], totals, attached):
-            if not in_range(values):
-                return np.nan
-    return float(shift + np.log(totals[0, n])) if totals[0, n] > SMALLEST else np.nan
-
-
-@kernel
-def _factor(chart: Array) -> float:
-    """What keeps the half-trees of the first word near 1, judged by the widest that did not underflow."""
-    width = chart.shape[1] - 1
-    while width > 0 and chart[0, 0, width] < SMALLEST:
-        width -= 1
-    return float(chart[0, 0, width] ** (-1.0 / width)) if width > 0 else 1.0
+def sparsemap(arcs: Tensor, lengths: Tensor, single_root: bool, begin: Start, settings: Settings) -> Found:
+    """The trees of SparseMAP; each best tree takes O(n^3)."""
+    return on_arcs.sparsemap(cpu_sparsemap.solve, arcs, lengths, single_root, begin, settings)
 
 
 @kernel
@@ -137,11 +93,11 @@ def _inside(
         if n == 0:
             continue
         spans = leading(chart[b], (3, n, n))
-        total = _tree_total(PROBABILITY, arcs, b, single_root, 1.0, spans)
+        total = tree_total(PROBABILITY, arcs, b, single_root, 1.0, spans)
         if np.isnan(total):
-            total = _tree_total(PROBABILITY, arcs, b, single_root, _factor(spans), spans)
+            total = tree_total(PROBABILITY, arcs, b, single_root, factor_of(spans), spans)
             if np.isnan(total):
-                total = _tree_total(LOG, arcs, b, single_root, 1.0, spans)
+                total = tree_total(LOG, arcs, b, single_root, 1.0, spans)
         log_partition[b] = total
 
 
@@ -204,7 +160,7 @@ def _kbest(
         if n == 0:
             continue
         spans = leading(room, (3, n, n))
-        scores[b, 0] = _tree_total(MAX, arcs, b, single_root, 1.0, spans)
+        scores[b, 0] = tree_total(MAX, arcs, b, single_root, 1.0, spans)
         if scores[b, 0] > -np.inf:
             weights = np.empty((n, n + 1))
             load(MAX, arcs, b, 1.0, weights)

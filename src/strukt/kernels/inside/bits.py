@@ -36,6 +36,9 @@ class BitOracles:
         events: Any = EventReference(trees.reference)
         self._events = Oracles("codes", ("positive", "negative"), (), events, self.event_dim)
 
+    def sparsemap(self, main: Tensor) -> None:
+        """There is no kernel that finds the structures of SparseMAP."""
+
     def log_partition(self, positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
         """``(batch,)``, twice differentiable."""
         return self._trees.log_partition(codes_summed(positive, negative, lengths), lengths, False)

@@ -23,8 +23,9 @@ from torch import Tensor
 
 from strukt.kernels import arcs as on_arcs
 from strukt.kernels.jit import exp, kernel, leading, scratch
-from strukt.kernels.matrix_tree import cpu_log, cpu_sample
+from strukt.kernels.matrix_tree import cpu_log, cpu_sample, cpu_sparsemap
 from strukt.kernels.memory import zeros
+from strukt.kernels.sparsemap.found import Found, Settings, Start
 
 Array = npt.NDArray[Any]
 
@@ -60,6 +61,11 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
     arrays = (roots.double().contiguous().numpy(), feasible)
     heads = on_arcs.sample(cpu_sample.draw, arcs, lengths, single_root, count, *arrays)
     return heads, log_partition
+
+
+def sparsemap(arcs: Tensor, lengths: Tensor, single_root: bool, begin: Start, settings: Settings) -> Found:
+    """The trees of SparseMAP; each best tree takes O(n^2)."""
+    return on_arcs.sparsemap(cpu_sparsemap.solve, arcs, lengths, single_root, begin, settings)
 
 
 @kernel

@@ -1,0 +1,136 @@
+"""SparseMAP of a structure: its kernel where it has one, its mode oracle where it has none."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.inference.conditional_gradient import METHODS, conditional_gradient
+from strukt.inference.sparsemap import (
+    SparseMAP,
+    active_set,
+    chosen,
+    cut,
+    solution,
+    warn_unless_converged,
+)
+from strukt.kernels import guards
+from strukt.kernels.arguments import precise
+from strukt.kernels.sparsemap.found import Found, Settings, Start, no_start
+from strukt.kernels.sparsemap.state import INFEASIBLE
+
+if TYPE_CHECKING:
+    from strukt.distributions.distribution import StructuredDistribution
+
+ACTIVE_SET = "active_set"
+
+
+def sparsemap(
+    distribution: StructuredDistribution,
+    max_iterations: int,
+    tol: float,
+    method: str,
+    start: SparseMAP | None,
+) -> SparseMAP:
+    """What `StructuredDistribution.sparsemap` gives; its arguments are those."""
+    if max_iterations < 1:
+        raise ValueError(f"max_iterations is {max_iterations}; expected at least 1")
+    if not tol >= 0.0:
+        raise ValueError(f"tol is {tol}; expected a number from 0 on")
+    if method not in (ACTIVE_SET, *METHODS):
+        raise ValueError(f"method is {method!r}; expected one of {', '.join((ACTIVE_SET, *METHODS))}")
+    shape = distribution.scores[0].shape
+    if start is not None and start.marginals.shape != shape:
+        raise ValueError(
+            f"start has marginals of shape {tuple(start.marginals.shape)}; expected those of scores of shape "
+            f"{tuple(shape)}"
+        )
+    axis = len(distribution.batch_shape)
+    given = None if start is None else (_flat(start.events, axis), _flat(start.weights, axis))
+    flat, settings = distribution._flatten(), Settings(max_iterations, float(tol))
+    result = _solve(flat, settings, method, given) if len(flat.lengths) else _nothing(flat)
+    return SparseMAP(*(distribution._to_batch(getattr(result, field.name)) for field in fields(result)))
+
+
+def _flat(value: Tensor, axis: int) -> Tensor:
+    """With one batch axis in place of the first ones."""
+    return value.reshape(-1, *value.shape[axis:])
+
+
+def _nothing(flat: StructuredDistribution) -> SparseMAP:
+    """The result for a batch of no items."""
+    main, none = flat.scores[0], flat.lengths
+    events = none.new_zeros(0, 1, *flat.event_shape)
+    return SparseMAP(main, main.new_zeros(0, 1), events, none.bool(), none.to(main.dtype), none)
+
+
+def _solve(
+    flat: StructuredDistribution, settings: Settings, method: str, start: tuple[Tensor, Tensor] | None
+) -> SparseMAP:
+    """SparseMAP of distributions with one batch axis, from events and weights to begin with.
+
+    Raises:
+        InfeasibleError: If every structure of some item is forbidden.
+    """
+    main = flat.scores[0]
+    with torch.no_grad():
+        exact = flat._with_scores(*(precise(score.detach()) for score in flat.scores))
+        found, events = _find(exact, settings, method, start)
+    infeasible = torch.from_numpy(np.where(found.phases == INFEASIBLE, -np.inf, 0.0))
+    guards.require_feasible(events, infeasible)
+    result = solution(main, found, events, flat._score)
+    warn_unless_converged(result)
+    return result
+
+
+def _find(
+    flat: StructuredDistribution, settings: Settings, method: str, start: tuple[Tensor, Tensor] | None
+) -> tuple[Found, Tensor]:
+    """The structures, and the same as events."""
+    main, *others = flat.scores
+    p = flat._most_parts
+    begin = _start(flat, p, start)
+    kernel = flat.oracles.sparsemap(main)
+    if kernel is not None and method == ACTIVE_SET:
+        found = cut(kernel(*flat._arguments(), begin, settings))
+        return found, flat._events_of_parts(found.parts, found.sizes)
+
+    def best(scores: Tensor) -> tuple[Tensor, Tensor]:
+        events, values = flat.oracles.best(*flat._with_scores(scores, *others)._arguments())
+        return events, values
+
+    bare = flat._with_scores(torch.zeros_like(main), *others)
+    given = (main, p, begin, settings, best, flat.to_parts, bare._score)
+    if method == ACTIVE_SET:
+        found, answers = active_set(*given)
+    else:
+        found, answers = conditional_gradient(*given, method)
+    found = cut(found)
+    return found, chosen(answers, None if start is None else start[0], found)
+
+
+def _start(flat: StructuredDistribution, p: int, start: tuple[Tensor, Tensor] | None) -> Start:
+    """The structures to begin with, as their parts."""
+    main, *others = flat.scores
+    batch = len(main)
+    if start is None:
+        return no_start(batch, p)
+    events, weights = start
+    unused = (weights <= 0.0).reshape(*weights.shape, *(1,) * len(flat.event_shape))
+    every = torch.where(unused, events[:, :1], events).movedim(1, 0)
+    extra = flat._with_scores(torch.zeros_like(main), *others)._score(every).T
+    used = flat.to_parts(every).movedim(1, 0).flatten(2).cpu().numpy() > 0
+    parts = np.zeros((*weights.shape, p), np.int32)
+    for index in np.ndindex(*weights.shape):
+        places = np.flatnonzero(used[index])
+        parts[index][: len(places)] = places
+    return Start(
+        parts,
+        used.sum(-1),
+        extra.cpu().double().numpy(),
+        weights.detach().cpu().double().contiguous().numpy(),
+    )

@@ -1,0 +1,145 @@
+"""SparseMAP by conditional gradients: slower than the active set, simpler, and the algorithms it is compared with.
+
+Each step asks the mode oracle for the structure that gains most (Frank and Wolfe 1956) and moves some weight:
+from all structures to it; or from the worst structure to all others if that gains more (away steps, Wolfe
+1970); or from the worst structure to it (pairwise; Lacoste-Julien and Jaggi 2015). The objective is quadratic,
+so that the best step is known. The first converges like 1 / t, the others linearly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.inference.sparsemap import Best
+from strukt.kernels.sparsemap.active_set import ROUNDING
+from strukt.kernels.sparsemap.found import Found, Settings, Start, make_found
+from strukt.kernels.sparsemap.state import CONVERGED, INFEASIBLE, OPTIMISING, STOPPED, Array
+
+METHODS = ("conditional_gradient", "away_step", "pairwise")
+
+
+def conditional_gradient(
+    main: Tensor, p: int, start: Start, settings: Settings,
+    best: Best, to_parts: Callable[[Tensor], Tensor], extra: Callable[[Tensor], Tensor], method: str,
+) -> tuple[Found, list[Tensor]]:  # fmt: skip
+    """The same as `strukt.inference.sparsemap.active_set`, by one of `METHODS`."""
+    batch = len(main)
+    scores = main.reshape(batch, -1).cpu().numpy()
+    items = [_Mixture(scores[b], method, settings) for b in range(batch)]
+    for b, item in enumerate(items):
+        item.resume(start, b)
+    answers: list[Tensor] = []
+    while any(item.phase == OPTIMISING for item in items):
+        query = np.stack([item.scores - item.point for item in items])
+        events, values = best(torch.from_numpy(query).reshape(main.shape).to(main))
+        used = to_parts(events).reshape(batch, -1).cpu().numpy() > 0
+        more, feasible = extra(events).double().cpu().numpy(), (values > -torch.inf).cpu().numpy()
+        for b, item in enumerate(items):
+            if item.phase == OPTIMISING:
+                item.advance(np.flatnonzero(used[b]), more[b], bool(feasible[b]), len(answers))
+        answers.append(events)
+    found = make_found(batch, max(len(item.structures) for item in items), p)
+    for b, item in enumerate(items):
+        item.write(found, b)
+    return found, answers
+
+
+class _Structure:
+    """A structure with its weight."""
+
+    def __init__(self, parts: Array, score: float, weight: float, origin: int) -> None:
+        self.parts, self.score, self.weight, self.origin = parts, score, weight, origin
+
+
+class _Mixture:
+    """The structures of one item, by their parts."""
+
+    def __init__(self, scores: Array, method: str, settings: Settings) -> None:
+        self.scores, self.method, self.settings = scores, method, settings
+        self.point = np.zeros(len(scores))
+        self.structures: dict[bytes, _Structure] = {}
+        self.phase, self.calls, self.gap = OPTIMISING, 0, np.inf
+
+    def resume(self, start: Start, b: int) -> None:
+        """Begin with structures found before."""
+        for j, weight in enumerate(start.weights[b]):
+            parts = start.parts[b, j, : start.counts[b, j]].astype(np.int64)
+            score = float(self.scores[parts].sum() + start.extra[b, j])
+            if weight > 0.0 and score > -np.inf:
+                self.structures[parts.tobytes()] = _Structure(parts, score, weight, -1 - j)
+        self._mix()
+
+    def advance(self, parts: Array, extra: float, feasible: bool, call: int) -> None:
+        """Take in the structure that gains most."""
+        self.calls += 1
+        if not feasible:
+            self.phase = INFEASIBLE
+            return
+        score = float(self.scores[parts].sum() + extra)
+        new = self.structures.setdefault(parts.tobytes(), _Structure(parts, score, 0.0, call))
+        if len(self.structures) == 1:
+            new.weight = 1.0
+        else:
+            mean = sum(each.weight * each.score for each in self.structures.values())
+            self.gap = max((score - mean) - (self.point[parts].sum() - self.point @ self.point), 0.0)
+            if self.gap <= max(0.5 * self.settings.tol**2, ROUNDING * (1.0 + abs(score) + abs(mean))):
+                self.phase = CONVERGED
+            else:
+                self._step(new, mean - float(self.point @ self.point))
+        self._mix()
+        if self.phase == OPTIMISING and self.calls >= self.settings.max_calls:
+            self.phase = STOPPED
+
+    def _step(self, new: _Structure, level: float) -> None:
+        """Move weight along the direction of the method; ``level`` is the mean gain of the structures."""
+        worst = min((each for each in self.structures.values() if each.weight > 0.0), key=self._gain)
+        loss = level - self._gain(worst)
+        if self.method == "pairwise":
+            direction = self._vector(new) - self._vector(worst)
+            step = min((self.gap + loss) / float(direction @ direction), worst.weight)
+            new.weight += step
+            worst.weight -= step
+        elif self.method == "away_step" and loss > self.gap and worst.weight < 1.0:
+            direction = self.point - self._vector(worst)
+            step = min(loss / float(direction @ direction), worst.weight / (1.0 - worst.weight))
+            self._shrink(1.0 + step)
+            worst.weight -= step
+        else:
+            direction = self._vector(new) - self.point
+            step = min(self.gap / float(direction @ direction), 1.0)
+            self._shrink(1.0 - step)
+            new.weight += step
+
+    def _shrink(self, factor: float) -> None:
+        for each in self.structures.values():
+            each.weight *= factor
+
+    def _gain(self, structure: _Structure) -> float:
+        return float(structure.score - self.point[structure.parts].sum())
+
+    def _vector(self, structure: _Structure) -> Array:
+        vector = np.zeros(len(self.scores))
+        vector[structure.parts] = 1.0
+        return vector
+
+    def _mix(self) -> None:
+        """Drop structures without weight, and set the point."""
+        self.structures = {key: each for key, each in self.structures.items() if each.weight > 1e-16}
+        total = sum(each.weight for each in self.structures.values())
+        self.point[:] = 0.0
+        for each in self.structures.values():
+            each.weight /= total
+            self.point[each.parts] += each.weight
+
+    def write(self, found: Found, b: int) -> None:
+        """Write down what was found."""
+        for j, each in enumerate(self.structures.values()):
+            found.parts[b, j, : len(each.parts)] = each.parts
+            found.counts[b, j], found.origins[b, j] = len(each.parts), each.origin
+            found.weights[b, j] = each.weight
+        found.sizes[b], found.calls[b] = len(self.structures), self.calls
+        found.phases[b], found.gaps[b] = self.phase, self.gap

@@ -1,0 +1,170 @@
+"""SparseMAP by an active set: argmax over mu in M of <scores, mu> - |mu|^2 / 2 (Niculae et al. 2018, equation 5).
+
+The solution is a convex combination of few structures. Each answer of the oracle is the structure that gains
+most; the quadratic program over the structures found so far is then solved exactly (the min-norm-point
+algorithm, Wolfe 1976; Nocedal and Wright 2006, section 16.5). One call costs O(k^2 + k p + d) for k structures
+of p parts out of d.
+
+The oracle is asked from outside: while `is_open`, it answers ``query`` by the parts of a best structure.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.jit import kernel
+from strukt.kernels.sparsemap import completion
+from strukt.kernels.sparsemap.factor import append, new_row, remove, solve_back
+from strukt.kernels.sparsemap.state import (
+    CALLS,
+    CONVERGED,
+    INFEASIBLE,
+    OPTIMISING,
+    PHASE,
+    SIZE,
+    STOPPED,
+    ActiveSet,
+    Array,
+    mix,
+    total,
+)
+
+ROUNDING = 4e-15
+"""Gaps below this share of the scores are rounding errors."""
+
+STALLED = 1e-10
+"""The share of the scores up to which the gap may be where the best structure is one of the set."""
+
+
+@kernel
+def begin(state: ActiveSet) -> None:
+    """Without structures; ``main`` is set."""
+    state.counters[:] = 0
+    state.gap[0] = np.inf
+    state.query[:] = state.main
+    for j in range(state.slots.shape[0]):
+        state.slots[j] = j
+
+
+@kernel
+def resume(state: ActiveSet, parts: Array, counts: Array, extra: Array, weights: Array) -> None:
+    """Begin with structures found before, those that depend on others or are forbidden left out."""
+    begin(state)
+    sum_of_weights = 0.0
+    for j in range(weights.shape[0]):
+        score = extra[j] + total(state.main, parts[j], counts[j])
+        if weights[j] > 0.0 and score > -np.inf and state.counters[SIZE] < state.slots.shape[0] - 1:
+            pivot = new_row(state, parts[j], counts[j])
+            if pivot > 0.0:
+                append(state, parts[j], counts[j], -1 - j, score, weights[j], pivot)
+                sum_of_weights += weights[j]
+    if sum_of_weights > 0.0:
+        state.weights[: state.counters[SIZE]] /= sum_of_weights
+        _settle(state)
+        _ask(state)
+
+
+@kernel
+def advance(state: ActiveSet, parts: Array, count: int, extra: float, max_calls: int, tol: float) -> None:
+    """Take in the oracle's answer, a structure with what it earns beyond its parts, and pose the next question."""
+    state.counters[CALLS] += 1
+    score = extra + total(state.main, parts, count)
+    if state.counters[PHASE] != OPTIMISING:
+        completion.advance(state, parts, count, score, max_calls)
+        return
+    if not score > -np.inf:
+        state.counters[PHASE] = INFEASIBLE
+        return
+    scale = _take_gap(state, parts, count, score)
+    if state.gap[0] <= max(0.5 * tol * tol, ROUNDING * scale):
+        completion.begin(state, max_calls)
+    elif not _include(state, parts, count, score, ROUNDING * scale):
+        state.counters[PHASE] = STOPPED
+        if state.gap[0] <= STALLED * scale:
+            completion.begin(state, max_calls)
+    else:
+        _settle(state)
+        _ask(state)
+        if state.counters[CALLS] >= max_calls:
+            state.counters[PHASE] = STOPPED
+
+
+@kernel
+def fail(state: ActiveSet) -> None:
+    """The oracle found that every structure is forbidden."""
+    state.counters[PHASE] = INFEASIBLE if state.counters[PHASE] == OPTIMISING else CONVERGED
+
+
+@kernel
+def _take_gap(state: ActiveSet, parts: Array, count: int, score: float) -> float:
+    """Set the duality gap from the structure that gains most; gives the size of the numbers that it comes from."""
+    if state.counters[SIZE] == 0:
+        return 1.0
+    square, mean = 0.0, 0.0
+    for i in range(state.point.shape[0]):
+        square += state.point[i] * state.point[i]
+    for j in range(state.counters[SIZE]):
+        mean += state.weights[j] * state.scores[j]
+    state.gap[0] = max((score - mean) - (total(state.point, parts, count) - square), 0.0)
+    return 1.0 + abs(score) + abs(mean) + count
+
+
+@kernel
+def _include(state: ActiveSet, parts: Array, count: int, score: float, rounding: float) -> bool:
+    """Enter a structure; False if it is there, or gains nothing over the affine hull it lies in.
+
+    One that lies in the hull of the others takes over from them until one of these has no weight left.
+    """
+    weight = 0.0
+    if state.counters[SIZE] == 0:
+        weight = 1.0
+    while True:
+        pivot = new_row(state, parts, count)
+        if pivot < 0.0:
+            return False
+        if pivot > 0.0:
+            append(state, parts, count, state.counters[CALLS] - 1, score, weight, pivot)
+            return True
+        shares, slope, step, leaving = state.room[0], score, np.inf, -1
+        solve_back(state, state.factor[state.counters[SIZE]], shares)
+        for j in range(state.counters[SIZE]):
+            slope -= shares[j] * state.scores[j]
+            if shares[j] > 1e-12 and state.weights[j] < step * shares[j]:
+                step, leaving = state.weights[j] / shares[j], j
+        if slope <= rounding or leaving < 0:
+            return False
+        for j in range(state.counters[SIZE]):
+            state.weights[j] = max(state.weights[j] - step * shares[j], 0.0)
+        weight += step
+        remove(state, leaving)
+
+
+@kernel
+def _settle(state: ActiveSet) -> None:
+    """Go to the best point of the affine hull; where a weight would vanish on the way, drop it and go on."""
+    while True:
+        size = state.counters[SIZE]
+        best, ones = state.room[0], state.room[1]
+        solve_back(state, state.solved[0], best)
+        solve_back(state, state.solved[1], ones)
+        shift = (1.0 - best[:size].sum()) / ones[:size].sum()
+        step, leaving = 1.0, -1
+        for j in range(size):
+            best[j] += shift * ones[j]
+            if best[j] <= 0.0:
+                along = state.weights[j] / (state.weights[j] - best[j]) if state.weights[j] > 0.0 else 0.0
+                if leaving < 0 or along < step:
+                    step, leaving = along, j
+        for j in range(size):
+            state.weights[j] = max(state.weights[j] + step * (best[j] - state.weights[j]), 0.0)
+        if leaving < 0 or size == 1:
+            return
+        remove(state, leaving)
+
+
+@kernel
+def _ask(state: ActiveSet) -> None:
+    """The next question: which structure gains most along the gradient."""
+    mix(state)
+    for i in range(state.query.shape[0]):
+        state.query[i] = state.main[i] - state.point[i]

@@ -1,0 +1,113 @@
+"""More structures of the face that the optimum lies in, with weight 0, so that its derivative is complete.
+
+Near the optimum the solution moves in the whole face. Where scores tie, fewer structures than span the face may
+carry the optimum: those found by then do not tell how it moves. Two questions to the oracle, in a direction
+orthogonal to their affine hull and against it, show whether the hull is the face.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.jit import kernel
+from strukt.kernels.sparsemap.factor import append, new_row, solve_back, solve_forward
+from strukt.kernels.sparsemap.state import (
+    ABOVE,
+    BELOW,
+    CALLS,
+    CONVERGED,
+    PHASE,
+    SIZE,
+    ActiveSet,
+    Array,
+    total,
+)
+
+SLIGHT = 1e-6
+"""How far the direction moves the scores: less than structures of other faces fall short."""
+
+TIED = 1e-10
+"""The share of the scores up to which structures count as tied."""
+
+CERTAIN = 1e-12
+"""Marginals so close to 0 or 1 are there."""
+
+
+@kernel
+def begin(state: ActiveSet, max_calls: int) -> None:
+    """The optimum has been found: look whether its face is spanned."""
+    _ask(state, ABOVE, max_calls)
+
+
+@kernel
+def advance(state: ActiveSet, parts: Array, count: int, score: float, max_calls: int) -> None:
+    """Take in the oracle's answer, if it is another structure of the face."""
+    pivot = new_row(state, parts, count) if _is_of_face(state, parts, count, score) else 0.0
+    if pivot > 0.0:
+        append(state, parts, count, state.counters[CALLS] - 1, score, 0.0, pivot)
+        _ask(state, ABOVE, max_calls)
+    elif state.counters[PHASE] == ABOVE:
+        _ask(state, BELOW, max_calls)
+    else:
+        state.counters[PHASE] = CONVERGED
+
+
+@kernel
+def _is_of_face(state: ActiveSet, parts: Array, count: int, score: float) -> bool:
+    """Whether a structure gains as much as the others, and uses all parts that are certain."""
+    if not score > -np.inf:
+        return False
+    gain = score - total(state.point, parts, count)
+    first = state.parts[state.slots[0]]
+    level = state.scores[0] - total(state.point, first, state.counts[0])
+    certain, used = 0, 0
+    for i in range(state.point.shape[0]):
+        certain += int(state.point[i] >= 1.0 - CERTAIN)
+    for i in range(count):
+        used += int(state.point[parts[i]] >= 1.0 - CERTAIN)
+    return bool(abs(gain - level) <= TIED * (1.0 + abs(score) + count) and used == certain)
+
+
+@kernel
+def _ask(state: ActiveSet, phase: int, max_calls: int) -> None:
+    """Scores in a direction orthogonal to the hull, among the parts that are neither certain nor out."""
+    free = _set_direction(state)
+    full = state.counters[SIZE] == state.slots.shape[0] - 1 or state.counters[CALLS] >= max_calls
+    if free == 0 or full:
+        state.counters[PHASE] = CONVERGED
+        return
+    state.counters[PHASE] = phase
+    largest = 0.0
+    for i in range(state.query.shape[0]):
+        if state.point[i] > CERTAIN:
+            largest = max(largest, abs(state.query[i]))
+    if largest < 1e-7:
+        state.counters[PHASE] = CONVERGED
+        return
+    step = SLIGHT / largest if phase == ABOVE else -SLIGHT / largest
+    for i in range(state.query.shape[0]):
+        lifted = state.main[i] - state.point[i] + step * state.query[i]
+        state.query[i] = lifted if state.point[i] > CERTAIN else -np.inf
+
+
+@kernel
+def _set_direction(state: ActiveSet) -> int:
+    """Irregular numbers less their projection on the hull, in ``query``; gives how many parts are free."""
+    size, free = state.counters[SIZE], 0
+    state.query[:] = 0.0
+    for i in range(state.query.shape[0]):
+        if CERTAIN < state.point[i] < 1.0 - CERTAIN:
+            free += 1
+            state.query[i] = (0.6180339887498949 * (i + 1) * (1.0 + 0.1 * size)) % 1.0 - 0.5
+    shares, ones = state.room[0], state.room[1]
+    for j in range(size):
+        state.room[2, j] = total(state.query, state.parts[state.slots[j]], state.counts[j])
+    solve_forward(state, state.room[2])
+    solve_back(state, state.room[2], shares)
+    solve_back(state, state.solved[1], ones)
+    shift = shares[:size].sum() / ones[:size].sum()
+    for j in range(size):
+        row, share = state.parts[state.slots[j]], shares[j] - shift * ones[j]
+        for i in range(state.counts[j]):
+            state.query[row[i]] -= share
+    return free

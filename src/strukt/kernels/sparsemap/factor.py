@@ -1,0 +1,114 @@
+"""The Cholesky factor of an active set: structures enter and leave at the cost of one solution, O(k^2).
+
+The products G of structures, the numbers of parts in common, plus 1 everywhere, are positive definite exactly
+if the structures are affinely independent. With L L' = G + 1 and weights that sum to one, G w + t 1 = s says
+that L L' w = s + (1 - t) 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.jit import kernel
+from strukt.kernels.sparsemap.state import SIZE, ActiveSet, Array
+
+INDEPENDENT = 1e-9
+"""The share of a structure's square that must lie outside the affine hull of the others."""
+
+
+@kernel
+def new_row(state: ActiveSet, parts: Array, count: int) -> float:
+    """The row of the factor for one more structure, and its pivot squared; -1 if it is one of the set."""
+    size, row = state.counters[SIZE], state.factor[state.counters[SIZE]]
+    for i in range(count):
+        state.marks[parts[i]] = True
+    same = False
+    for j in range(size):
+        other, common = state.parts[state.slots[j]], 0
+        for i in range(state.counts[j]):
+            common += int(state.marks[other[i]])
+        same |= common == count and common == state.counts[j]
+        row[j] = common + 1.0
+    for i in range(count):
+        state.marks[parts[i]] = False
+    if same:
+        return -1.0
+    pivot = count + 1.0
+    for j in range(size):
+        row[j] = (row[j] - _inner(row, state.factor[j], j)) / state.factor[j, j]
+        pivot -= row[j] * row[j]
+    return pivot if pivot > INDEPENDENT * (count + 1.0) else 0.0
+
+
+@kernel
+def append(
+    state: ActiveSet, parts: Array, count: int, origin: int, score: float, weight: float, pivot: float
+) -> None:
+    """Take in a structure whose row of the factor is there."""
+    size = state.counters[SIZE]
+    slot = state.slots[size]
+    for i in range(count):
+        state.parts[slot, i] = parts[i]
+    state.counts[size], state.scores[size], state.weights[size] = count, score, weight
+    state.origins[size] = origin
+    state.factor[size, size] = np.sqrt(pivot)
+    state.counters[SIZE] = size + 1
+    _solve_from(state, size)
+
+
+@kernel
+def remove(state: ActiveSet, leaving: int) -> None:
+    """Drop a structure; rotations make the factor triangular again."""
+    size, factor = state.counters[SIZE] - 1, state.factor
+    slot = state.slots[leaving]
+    for i in range(leaving, size):
+        state.slots[i], state.counts[i] = state.slots[i + 1], state.counts[i + 1]
+        state.scores[i], state.weights[i] = state.scores[i + 1], state.weights[i + 1]
+        state.origins[i] = state.origins[i + 1]
+        factor[i, : i + 2] = factor[i + 1, : i + 2]
+    state.slots[size] = slot
+    state.counters[SIZE] = size
+    for i in range(leaving, size):
+        length = np.hypot(factor[i, i], factor[i, i + 1])
+        cosine, sine = factor[i, i] / length, factor[i, i + 1] / length
+        factor[i, i] = length
+        for row in range(i + 1, size):
+            x, y = factor[row, i], factor[row, i + 1]
+            factor[row, i] = cosine * x + sine * y
+            factor[row, i + 1] = cosine * y - sine * x
+    _solve_from(state, leaving)
+
+
+@kernel
+def solve_back(state: ActiveSet, right: Array, out: Array) -> None:
+    """L' out = right."""
+    size = state.counters[SIZE]
+    out[:size] = right[:size]
+    for i in range(size - 1, -1, -1):
+        row = state.factor[i]
+        out[i] /= row[i]
+        for j in range(i):
+            out[j] -= row[j] * out[i]
+
+
+@kernel
+def solve_forward(state: ActiveSet, out: Array) -> None:
+    """L out = out, in place."""
+    for i in range(state.counters[SIZE]):
+        out[i] = (out[i] - _inner(state.factor[i], out, i)) / state.factor[i, i]
+
+
+@kernel
+def _solve_from(state: ActiveSet, first: int) -> None:
+    for i in range(first, state.counters[SIZE]):
+        row = state.factor[i]
+        state.solved[0, i] = (state.scores[i] - _inner(row, state.solved[0], i)) / row[i]
+        state.solved[1, i] = (1.0 - _inner(row, state.solved[1], i)) / row[i]
+
+
+@kernel
+def _inner(left: Array, right: Array, count: int) -> float:
+    found = 0.0
+    for i in range(count):
+        found += left[i] * right[i]
+    return found

@@ -1,0 +1,131 @@
+"""What comes out of the active sets of a batch, and what goes into them from an earlier call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from strukt.kernels.jit import kernel, over_batch
+from strukt.kernels.sparsemap import active_set
+from strukt.kernels.sparsemap.state import CALLS, PHASE, SIZE, ActiveSet, Array, make
+
+
+class Settings(NamedTuple):
+    """How long to look.
+
+    Attributes:
+        max_calls: Bound on the calls of the oracle for one item.
+        tol: The error in the marginals at which to stop.
+    """
+
+    max_calls: int
+    tol: float
+
+
+class Start(NamedTuple):
+    """Structures to begin with, ``(batch, k)`` each, none if k is 0.
+
+    Attributes:
+        parts: ``(batch, k, p)``.
+        counts: The number of their parts.
+        extra: What they earn beyond their parts.
+        weights: 0 for those that are to be passed over.
+    """
+
+    parts: Array
+    counts: Array
+    extra: Array
+    weights: Array
+
+
+class Found(NamedTuple):
+    """Structures and weights ``(batch, k)``, of which the first ``sizes`` are valid.
+
+    Attributes:
+        parts: ``(batch, k, p)``.
+        counts: The number of their parts.
+        origins: The call that found each, or -1 - j for structure j of the start.
+        weights: Of the structures.
+        sizes: ``(batch,)``.
+        calls: ``(batch,)``, calls of the oracle.
+        phases: ``(batch,)``, how it ended.
+        gaps: ``(batch,)``, the duality gap.
+    """
+
+    parts: Array
+    counts: Array
+    origins: Array
+    weights: Array
+    sizes: Array
+    calls: Array
+    phases: Array
+    gaps: Array
+
+
+def no_start(batch: int, p: int) -> Start:
+    """Nothing to begin with."""
+    return Start(
+        np.empty((batch, 0, p), np.int32), np.empty((batch, 0), np.int64), np.empty((batch, 0)),
+        np.empty((batch, 0))
+    )  # fmt: skip
+
+
+def capacity(d: int, max_calls: int) -> int:
+    """Room for the structures of an active set: d + 1 are the most that can be affinely independent."""
+    return min(d, max_calls) + 2
+
+
+def make_found(batch: int, k: int, p: int) -> Found:
+    """Room for the results of a batch."""
+    return Found(
+        np.empty((batch, k, p), np.int32), np.empty((batch, k), np.int64), np.empty((batch, k), np.int64),
+        np.empty((batch, k)), np.zeros(batch, np.int64), np.zeros(batch, np.int64), np.zeros(batch, np.int64),
+        np.zeros(batch),
+    )  # fmt: skip
+
+
+def solve(
+    driver: Callable[..., None], threads: int, batch: int, d: int, p: int, start: Start, settings: Settings,
+    *arrays: Any,
+) -> Found:  # fmt: skip
+    """Run ``driver(*arrays, start, settings, sets, found, first, step)`` on all items; it asks its own oracle.
+
+    Args:
+        driver: A kernel; uses the active set ``first`` of ``sets``, those of the threads, for each of its items.
+        threads: How many.
+        batch: The number of items.
+        d: The number of parts.
+        p: The largest number of parts in a structure.
+        start: What to begin with.
+        settings: How long to look.
+        arrays: The driver's own arguments.
+    """
+    k = capacity(d, settings.max_calls)
+    found = make_found(batch, k, p)
+    over_batch(driver, threads, *arrays, start, settings, make(threads, d, p, k), found)
+    return found
+
+
+@kernel
+def open_item(state: ActiveSet, start: Start, b: int) -> None:
+    """Begin with an item, whose scores are in ``main``."""
+    if start.weights.shape[1]:
+        active_set.resume(state, start.parts[b], start.counts[b], start.extra[b], start.weights[b])
+    else:
+        active_set.begin(state)
+
+
+@kernel
+def close_item(state: ActiveSet, found: Found, b: int) -> None:
+    """Write down what was found for an item."""
+    size = state.counters[SIZE]
+    for j in range(size):
+        row = state.parts[state.slots[j]]
+        for i in range(state.counts[j]):
+            found.parts[b, j, i] = row[i]
+        found.counts[b, j], found.weights[b, j] = state.counts[j], state.weights[j]
+        found.origins[b, j] = state.origins[j]
+    found.sizes[b], found.calls[b] = size, state.counters[CALLS]
+    found.phases[b], found.gaps[b] = state.counters[PHASE], state.gap[0]

@@ -1,0 +1,66 @@
+"""The linear system of SparseMAP's derivative: how the weights follow the scores of the structures."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.kernels.jit import kernel, over_batch, thread_count
+from strukt.kernels.sparsemap.state import Array
+
+DEPENDENT = 1e-5
+"""Pivots of the Cholesky factor so small mean that structures are affinely dependent."""
+
+
+def response(parts: Array, counts: Array, sizes: Array, d: int) -> Tensor:
+    """The derivative of the weights in the scores of the structures, ``(batch, k, k)``, 0 beyond the sizes.
+
+    Weights that sum to one and maximise s'w - w'G w / 2, G the products of the structures, change by the
+    inverse of G on changes that sum to zero (Niculae et al. 2018, equation 9). It is symmetric and the same
+    everywhere on the face.
+
+    Args:
+        parts: ``(batch, k, p)``.
+        counts: ``(batch, k)``, the number of parts of each structure.
+        sizes: ``(batch,)``, the number of structures.
+        d: The number of parts there are.
+    """
+    batch, k, _ = parts.shape
+    products = np.zeros((batch, k, k))
+    threads = thread_count(batch, parts.size * k)
+    over_batch(_multiply, threads, parts, counts, sizes, d, products)
+    used = (torch.arange(k) < torch.from_numpy(sizes)[:, None]).double()
+    both = used.unsqueeze(-1) * used.unsqueeze(-2)
+    raised = torch.from_numpy(products) + both + torch.diag_embed(1.0 - used)
+    inverse = _inverse(raised)
+    ones = (inverse @ used.unsqueeze(-1)).squeeze(-1)
+    moves = (inverse - ones.unsqueeze(-1) * ones.unsqueeze(-2) / ones.sum(-1)[:, None, None]) * both
+    return moves
+
+
+def _inverse(matrices: Tensor) -> Tensor:
+    """Inverses, or pseudo-inverses where structures depend on others, as conditional gradients may leave them."""
+    factors, _ = torch.linalg.cholesky_ex(matrices)
+    if bool((factors.diagonal(dim1=-2, dim2=-1) > DEPENDENT).all()):
+        return torch.cholesky_inverse(factors)
+    return torch.linalg.pinv(matrices, hermitian=True)
+
+
+@kernel
+def _multiply(
+    parts: Array, counts: Array, sizes: Array, d: int, products: Array, start: int, step: int
+) -> None:
+    """The numbers of parts in common."""
+    marks = np.zeros(d, np.bool_)
+    for b in range(start, sizes.shape[0], step):
+        for i in range(sizes[b]):
+            for a in range(counts[b, i]):
+                marks[parts[b, i, a]] = True
+            for j in range(i + 1):
+                common = 0
+                for a in range(counts[b, j]):
+                    common += int(marks[parts[b, j, a]])
+                products[b, i, j] = products[b, j, i] = common
+            for a in range(counts[b, i]):
+                marks[parts[b, i, a]] = False

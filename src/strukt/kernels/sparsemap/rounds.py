@@ -1,0 +1,66 @@
+"""Active sets of a batch side by side, for an oracle that answers all items in one call."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.jit import kernel
+from strukt.kernels.sparsemap import active_set
+from strukt.kernels.sparsemap.found import Found, Settings, Start, close_item, open_item
+from strukt.kernels.sparsemap.state import CONVERGED, PHASE, ActiveSet, Array, is_open, make, of_item
+
+FIRST_ROOM = 62
+"""Structures for which there is room at first."""
+
+
+@kernel
+def begin(scores: Array, start: Start, sets: ActiveSet) -> None:
+    """Begin with all items; scores ``(batch, d)``."""
+    for b in range(scores.shape[0]):
+        state = of_item(sets, b, scores.shape[1])
+        state.main[:] = scores[b]
+        open_item(state, start, b)
+
+
+@kernel
+def advance(
+    sets: ActiveSet, used: Array, extra: Array, feasible: Array, settings: Settings, start: int, step: int
+) -> None:
+    """Hand the oracle's answers to all items: parts as 0/1 ``(batch, d)``, and what they score beyond these."""
+    d = used.shape[1]
+    parts = np.empty(d, np.int32)
+    for b in range(start, used.shape[0], step):
+        state = of_item(sets, b, d)
+        if not is_open(state):
+            continue
+        if not feasible[b]:
+            active_set.fail(state)
+            continue
+        count = 0
+        for i in range(d):
+            if used[b, i]:
+                parts[count] = i
+                count += 1
+        active_set.advance(state, parts, count, extra[b], settings.max_calls, settings.tol)
+
+
+def any_open(sets: ActiveSet) -> bool:
+    """Whether some item wants another answer."""
+    return bool((sets.counters[:, PHASE] < CONVERGED).any())
+
+
+@kernel
+def close(sets: ActiveSet, found: Found) -> None:
+    """Write down what was found."""
+    for b in range(sets.counters.shape[0]):
+        close_item(of_item(sets, b, sets.main.shape[1]), found, b)
+
+
+def enlarged(sets: ActiveSet, k: int) -> ActiveSet:
+    """The same with room for k structures."""
+    items, old, p = sets.parts.shape
+    larger = make(items, sets.main.shape[1], p, k)
+    for new, given in zip(larger, sets, strict=True):
+        new[tuple(slice(size) for size in given.shape)] = given
+    larger.slots[:, old:] = np.arange(old, k)
+    return larger
