@@ -214,3 +214,26 @@ def test_own_scores_are_differentiable():
     vertices = torch.tensor([[[1.0, 0.0, 0.0, 1.0, 0.0, 1.0]]], dtype=torch.float64)
     (gradient,) = torch.autograd.grad(problem.oracles[0].own(vertices).sum(), transition)
     assert gradient.tolist() == [[0, 1], [0, 1]]
+
+
+def test_a_projection_starts_where_the_last_one_ended(oracle):
+    asked, scores, _, _ = oracle
+    scale = torch.ones(BATCH, dtype=torch.float64)
+    cold = asked.project(scores, scale, None)
+    calls = []
+    best = asked.best
+    asked.best = lambda main: calls.append(main) or best(main)
+    warm = asked.project(scores, scale, cold)
+    assert torch.allclose(warm.point, cold.point, atol=1e-9)
+    assert len(calls) <= 2  # to see that there is nothing better
+    moved = asked.project(scores + 0.5 * draw(*scores.shape, seed=13), scale, cold)
+    again = asked.project(scores + 0.5 * draw(*scores.shape, seed=13), scale, None)
+    assert torch.allclose(moved.point, again.point, atol=1e-9)
+
+
+def test_a_projection_without_a_permitted_assignment():
+    graph = FactorGraph()
+    graph.add(factors.Dense(graph.variables(2), torch.full((2, 2), -INF)))
+    problem = compile_graph(graph.arrays, graph.factors, torch.zeros(1, 2, dtype=torch.float64))
+    with pytest.raises(strukt.InfeasibleError, match="batch item 0"):
+        problem.oracles[0].project(problem.scores, torch.ones(1, dtype=torch.float64), None)

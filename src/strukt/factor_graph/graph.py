@@ -96,7 +96,12 @@ class FactorGraph:
         return layout(sum(self.arrays.sizes), self._factors)
 
     def lp_sparsemap(
-        self, scores: Scores, *, max_iterations: int = 1000, tol: float = 1e-6, start: Any = None
+        self,
+        scores: Scores,
+        *,
+        max_iterations: int = 10_000,
+        tol: float = 1e-9,
+        start: Relaxation | None = None,
     ) -> Relaxation:
         """The sparse marginals of the graph's linear relaxation: LP-SparseMAP (Niculae and Martins 2020).
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,18 +44,10 @@ def solve_relaxation(
     """Solve with a curvature of 1 (LP-SparseMAP) or 0 (LP-MAP).
 
     Raises:
-        ValueError: If there are no iterations, the tolerance is not above 0, or a pair's score is not finite.
+        ValueError: If there are no iterations, or the tolerance is below 0.
     """
     from strukt.inference.lp_sparsemap import solve  # type: ignore[import-not-found]
 
-    if max_iterations < 1:
-        raise ValueError(f"max_iterations is {max_iterations}; expected at least 1")
-    if not tol > 0:
-        raise ValueError(f"tol is {tol}; expected a number above 0")
-    if not bool(problem.pair_scores.isfinite().all()):
-        raise ValueError(
-            "a Pairwise holds scores that are not finite; say what is forbidden with AtMostOne or Dense"
-        )
     batch = len(problem.scores)
     found = solve(
         problem.layout,
@@ -68,12 +59,6 @@ def solve_relaxation(
         tol=tol,
         start=None if start is None else start.state,
     )
-    if not bool(found.status.all()):
-        warnings.warn(
-            f"{'lp_sparsemap' if curvature else 'lp_map'} stopped after {max_iterations} rounds with a gap of "
-            f"{found.gap.max().item():.2g}",
-            stacklevel=3,
-        )
     shape = problem.batch_shape
     return Relaxation(
         marginals=arrays.shaped(found.marginals.reshape(*shape, problem.layout.variables).to(problem.type)),

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
-from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from strukt.factor_graph.factor import Factor
 from strukt.inference.consensus import Face
-from strukt.inference.sparsemap import sparsemap
+from strukt.inference.sparsemap import active_set, chosen, cut
+from strukt.kernels import guards
+from strukt.kernels.semiring import NEG_INF
+from strukt.kernels.sparsemap.found import Settings, Start, no_start
+from strukt.kernels.sparsemap.state import INFEASIBLE
 
 MOST_STEPS = 2000
 """Bound on the calls of a factor's oracle for one projection."""
 
 TOLERANCE = 1e-12
-"""On the duality gap of a projection."""
+"""The error of a projection at which to stop."""
 
 
 class Oracle(abc.ABC):
@@ -31,16 +34,42 @@ class Oracle(abc.ABC):
     def own(self, vertices: Tensor) -> Tensor:
         """Own scores ``(k, batch)`` of assignments ``(k, batch, size)``; differentiable."""
 
-    def project(self, scores: Tensor, scale: Tensor, start: Any) -> Face:
-        """SparseMAP for main scores ``(batch, size)``, with own scores divided by ``scale`` ``(batch,)``."""
-        return face(
-            scores,
-            best=lambda main: self.best(main * scale.unsqueeze(-1)).long(),
-            to_parts=lambda events: events.clamp(min=0).to(scores),
-            own=self.own,
-            scale=scale,
-            start=start,
-        )
+    def project(self, scores: Tensor, scale: Tensor, start: Face | None) -> Face:
+        """SparseMAP for main scores ``(batch, size)``, with own scores divided by ``scale`` ``(batch,)``.
+
+        Args:
+            scores: Main scores.
+            scale: What to divide own scores by; those of the result are undivided.
+            start: The last result, to start from, or None.
+        """
+
+        def extra(assignments: Tensor) -> Tensor:
+            return self.own(assignments.unsqueeze(0))[0] / scale
+
+        def best(main: Tensor) -> tuple[Tensor, Tensor]:
+            assignments = self.best(main * scale.unsqueeze(-1))
+            return assignments, (assignments * main).sum(-1) + extra(assignments)
+
+        with torch.no_grad():
+            begin = no_start(*scores.shape) if start is None else _start(start, scale)
+            settings = Settings(MOST_STEPS, TOLERANCE)
+            found, answers = active_set(
+                scores, scores.shape[1], begin, settings, best, lambda seen: seen, extra
+            )
+            infeasible = torch.from_numpy(found.phases == INFEASIBLE)
+            guards.require_feasible(infeasible, torch.where(infeasible, NEG_INF, 0.0))
+            found = cut(found)
+            weights = torch.from_numpy(found.weights).to(scores)
+            started = None if start is None else start.vertices
+            return self.face(weights, chosen(answers, started, found))
+
+    def face(self, weights: Tensor, vertices: Tensor) -> Face:
+        """Face of weights ``(batch, k)`` and assignments ``(batch, k, size)``; below 0 where an item has fewer."""
+        used = (vertices >= 0).all(-1)
+        weights = torch.where(used, weights, torch.zeros_like(weights))
+        vertices = torch.where(used.unsqueeze(-1), vertices, vertices[:, :1])
+        point = (weights.unsqueeze(1) @ vertices).squeeze(1)
+        return Face(point, weights, vertices, self.own(vertices.movedim(1, 0)).T)
 
     def messages(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         """Sums over all assignments, weighted by what each variable's value weighs.
@@ -79,34 +108,12 @@ class MapOracle(Oracle):
         return type(self._factor).__name__
 
 
-def face(
-    main: Tensor,
-    best: Callable[[Tensor], Tensor],
-    to_parts: Callable[[Tensor], Tensor],
-    own: Callable[[Tensor], Tensor],
-    scale: Tensor,
-    start: Any,  # noqa: ARG001
-) -> Face:
-    """SparseMAP by an active set; see `strukt.inference.sparsemap.sparsemap` for the arguments.
-
-    Args:
-        main: Main scores ``(batch, size)``.
-        best: Main scores to best events.
-        to_parts: Events ``(k, batch, *event)`` to assignments ``(k, batch, size)``.
-        own: Own scores ``(k, batch)`` of assignments.
-        scale: ``(batch,)``, by which own scores are divided.
-        start: The last result, or None.
-    """
-
-    def score(events: Tensor) -> Tensor:
-        parts = to_parts(events)
-        return (parts * main).sum(-1) + own(parts) / scale
-
-    with torch.no_grad():
-        found = sparsemap(main, best, score, to_parts, MOST_STEPS, TOLERANCE)
-        vertices = to_parts(found.events.movedim(1, 0)).movedim(0, 1)
-        # Where an item needs fewer assignments than others, one of its own fills up: all are permitted ones.
-        heaviest = found.weights.argmax(-1)[:, None, None].expand(-1, 1, vertices.shape[-1])
-        vertices = torch.where((found.weights > 0).unsqueeze(-1), vertices, vertices.gather(1, heaviest))
-        scores = own(vertices.movedim(1, 0)).T
-        return Face(found.marginals, found.weights, vertices, scores)
+def _start(face: Face, scale: Tensor) -> Start:
+    """The assignments of a former face, to begin with."""
+    used = face.vertices.cpu().numpy() > 0
+    parts = np.zeros(used.shape, np.int32)
+    for index in np.ndindex(*used.shape[:2]):
+        places = np.flatnonzero(used[index])
+        parts[index][: len(places)] = places
+    extra = (face.scores / scale.unsqueeze(-1)).cpu().numpy()
+    return Start(parts, used.sum(-1), extra, face.weights.cpu().contiguous().numpy())

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from strukt.distributions.distribution import StructuredDistribution
-from strukt.factor_graph.oracles import Oracle, face
+from strukt.factor_graph.oracles import MOST_STEPS, TOLERANCE, Oracle
 from strukt.inference.consensus import Face
+from strukt.inference.sparsemap import SparseMAP
 from strukt.kernels.semiring import NEG_INF
 
 ALWAYS = 1e-12
@@ -40,20 +39,22 @@ class StructureOracle(Oracle):
     def own(self, vertices: Tensor) -> Tensor:
         return self._template._score(self._events(vertices)).to(vertices.dtype)
 
-    def project(self, scores: Tensor, scale: Tensor, start: Any) -> Face:
+    def project(self, scores: Tensor, scale: Tensor, start: Face | None) -> Face:
         def divided(value: Tensor) -> Tensor:
             return value / scale.to(value).reshape(-1, *(1,) * (value.dim() - 1))
 
         structures = self._with(scores, [divided(other) for other in self._others], divided(self._main))
-        _, *others = structures.scores
-        return face(
-            scores,
-            best=lambda main: structures._with_scores(self._shaped(main) + divided(self._main), *others).mode,
-            to_parts=lambda events: self._flat(structures.to_parts(events)),
-            own=self.own,
-            scale=scale,
-            start=start,
-        )
+        with torch.no_grad():
+            begin = None if start is None else self._start(start, structures)
+            found = structures.sparsemap(MOST_STEPS, TOLERANCE, start=begin)
+            used = (found.events >= 0).flatten(2).any(-1, keepdim=True)
+            used[:, :1] = True  # the empty structure has no other event
+            vertices = self._flat(structures.to_parts(found.events.movedim(1, 0)).movedim(0, 1))
+            return self.face(found.weights.to(scores), torch.where(used, vertices, -1.0))
+
+    def _start(self, face: Face, structures: StructuredDistribution) -> SparseMAP:
+        events = self._events(face.vertices.movedim(1, 0)).movedim(0, 1)
+        return SparseMAP(structures.scores[0], face.weights, events, *[face.weights.new_empty(0)] * 3)
 
     def log_potential(self, assignments: Tensor) -> Tensor:
         """Own scores ``(k, batch)`` of any assignments; -inf for what is no structure."""
