@@ -174,6 +174,17 @@ def test_best_is_the_best_of_all(oracle):
     assert torch.equal(best, assignments[total.argmax(0)])
 
 
+def test_a_score_of_minus_infinity_forbids_a_1(oracle):
+    asked, scores, assignments, own = oracle
+    scores = scores.clone()
+    scores[range(BATCH), scores.argmax(-1)] = -INF
+    total = torch.where(assignments.unsqueeze(1) > 0, scores, 0.0).sum(-1) + own
+    best = asked.best(scores)
+    assert torch.equal(best, assignments[total.argmax(0)])
+    face = asked.project(scores, torch.ones(BATCH, dtype=torch.float64), None)
+    assert (face.point[scores == -INF] == 0).all()
+
+
 def test_own_scores_are_those_of_the_enumeration(oracle):
     asked, _, assignments, own = oracle
     everywhere = assignments.unsqueeze(1).expand(-1, BATCH, -1)
@@ -219,13 +230,14 @@ def test_own_scores_are_differentiable():
 def test_a_projection_starts_where_the_last_one_ended(oracle):
     asked, scores, _, _ = oracle
     scale = torch.ones(BATCH, dtype=torch.float64)
-    cold = asked.project(scores, scale, None)
     calls = []
     best = asked.best
     asked.best = lambda main: calls.append(main) or best(main)
+    cold = asked.project(scores, scale, None)
+    needed = len(calls)
     warm = asked.project(scores, scale, cold)
     assert torch.allclose(warm.point, cold.point, atol=1e-9)
-    assert len(calls) <= 2  # to see that there is nothing better
+    assert len(calls) - needed < max(needed, 1)  # a structure asks its kernel
     moved = asked.project(scores + 0.5 * draw(*scores.shape, seed=13), scale, cold)
     again = asked.project(scores + 0.5 * draw(*scores.shape, seed=13), scale, None)
     assert torch.allclose(moved.point, again.point, atol=1e-9)

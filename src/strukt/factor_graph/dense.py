@@ -121,8 +121,13 @@ class DenseOracle(Oracle):
         self._assignments = factor.assignments
 
     def best(self, scores: Tensor) -> Tensor:
-        total = scores @ self._assignments.T + self._factor.table
-        return self._assignments[total.argmax(-1)]
+        forbidden = scores == NEG_INF
+        total = (
+            torch.where(forbidden, torch.zeros_like(scores), scores) @ self._assignments.T
+            + self._factor.table
+        )
+        blocked = forbidden.to(scores) @ self._assignments.T > 0
+        return self._assignments[torch.where(blocked, NEG_INF, total).argmax(-1)]
 
     def own(self, vertices: Tensor) -> Tensor:
         return self._factor.log_potential(vertices)

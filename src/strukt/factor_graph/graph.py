@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -110,7 +110,7 @@ class FactorGraph:
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
-            max_iterations: Bound on the rounds in which factors agree.
+            max_iterations: Bound on the rounds in which the factors come to agree.
             tol: On the error of the marginals.
             start: A former result for the same graph and batch, to start from.
 
@@ -126,9 +126,9 @@ class FactorGraph:
         scores: Scores,
         *,
         exact: bool = False,
-        max_iterations: int = 1000,
-        tol: float = 1e-6,
-        start: Any = None,
+        max_iterations: int = 10_000,
+        tol: float = 1e-9,
+        start: Relaxation | None = None,
     ) -> Relaxation:
         """The best point of the graph's linear relaxation: an upper bound on the best score (Martins et al. 2015).
 
@@ -137,7 +137,7 @@ class FactorGraph:
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
             exact: Whether to branch until the best assignment itself is found.
-            max_iterations: Bound on the rounds in which factors agree.
+            max_iterations: Bound on the rounds in which the factors come to agree.
             tol: On the error of the marginals.
             start: A former result for the same graph and batch, to start from.
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.factor_graph.factor import Factor
+from strukt.factor_graph.factor import CERTAIN, Factor
 from strukt.inference.consensus import Face
 from strukt.inference.sparsemap import active_set, chosen, cut
 from strukt.kernels import guards
@@ -28,7 +28,7 @@ class Oracle(abc.ABC):
 
     @abc.abstractmethod
     def best(self, scores: Tensor) -> Tensor:
-        """The best assignment, 0/1 ``(batch, size)``, own scores included."""
+        """The best assignment, 0/1 ``(batch, size)``, own scores included; a score of -inf forbids a 1."""
 
     @abc.abstractmethod
     def own(self, vertices: Tensor) -> Tensor:
@@ -48,7 +48,8 @@ class Oracle(abc.ABC):
 
         def best(main: Tensor) -> tuple[Tensor, Tensor]:
             assignments = self.best(main * scale.unsqueeze(-1))
-            return assignments, (assignments * main).sum(-1) + extra(assignments)
+            used = torch.where(assignments > 0, main, torch.zeros_like(main))
+            return assignments, used.sum(-1) + extra(assignments)
 
         with torch.no_grad():
             begin = no_start(*scores.shape) if start is None else _start(start, scale)
@@ -99,7 +100,11 @@ class MapOracle(Oracle):
         self._factor = factor
 
     def best(self, scores: Tensor) -> Tensor:
-        return self._factor.best(scores)
+        # Sums in the user's code would make NaN of 0 times -inf.
+        forbidden = scores == NEG_INF
+        finite = torch.where(forbidden, torch.zeros_like(scores), scores)
+        lowest = -CERTAIN * (1 + finite.abs().amax(-1, keepdim=True))
+        return self._factor.best(torch.where(forbidden, lowest, scores))
 
     def own(self, vertices: Tensor) -> Tensor:
         return self._factor.own(vertices)
