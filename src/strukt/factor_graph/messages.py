@@ -12,7 +12,8 @@ from torch import Tensor
 from strukt.factor_graph.compile import Problem
 from strukt.factor_graph.counting import count
 from strukt.factor_graph.oracles import Oracle
-from strukt.inference.consensus import BAND, OR_OUT, ORACLE, PAIR, Integers
+from strukt.factor_graph.soft import Places
+from strukt.inference.consensus import BAND, OR_OUT, ORACLE, PAIR
 from strukt.kernels.semiring import NEG_INF, logsumexp
 
 
@@ -24,7 +25,7 @@ class FactorGroup(abc.ABC):
         device: That of the scores.
     """
 
-    def __init__(self, copies: Integers, device: torch.device) -> None:
+    def __init__(self, copies: Places, device: torch.device) -> None:
         self.copies = copies
         self.columns = torch.from_numpy(copies).to(device)
 
@@ -46,7 +47,7 @@ class Bands(FactorGroup):
     """Factors that bound a sum of whole costs from below and above."""
 
     def __init__(
-        self, copies: Integers, device: torch.device, costs: tuple[float, ...], low: float, high: float
+        self, copies: Places, device: torch.device, costs: tuple[float, ...], low: float, high: float
     ) -> None:
         super().__init__(copies, device)
         if any(cost != round(cost) or cost < 0 for cost in costs):
@@ -79,7 +80,7 @@ class OrOuts(FactorGroup):
 class Pairs(FactorGroup):
     """Pairs that earn a score, ``(batch or 1, factors)``, if both are 1."""
 
-    def __init__(self, copies: Integers, device: torch.device, scores: Tensor) -> None:
+    def __init__(self, copies: Places, device: torch.device, scores: Tensor) -> None:
         super().__init__(copies, device)
         self._scores = scores
 
@@ -94,7 +95,7 @@ class Pairs(FactorGroup):
 class Single(FactorGroup):
     """One factor that is asked through its oracle."""
 
-    def __init__(self, copies: Integers, device: torch.device, oracle: Oracle) -> None:
+    def __init__(self, copies: Places, device: torch.device, oracle: Oracle) -> None:
         super().__init__(copies, device)
         self._oracle = oracle
 
