@@ -26,10 +26,9 @@ class Run(Factor):
 
 
 if __name__ == "__main__":
-    words = "the film is long but it is a very moving and very clever one".split()
-    scores = torch.tensor([-1, -0.5, -1, 0.8, -1, -1, -1, -0.3, 0.4, 1.2, 0.1, 0.4, 1.1, -0.6], dtype=torch.float64)
-    scores.requires_grad_()
-    price = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+    words = ["a", "film", "that", "is", "long", "but", "very", "moving", "and", "very", "clever", "too"]
+    scores = torch.tensor([-1, -0.5, -1, -1, 0.8, -1, 0.4, 1.2, 0.1, 0.4, 1.1, -0.6], requires_grad=True)
+    price = torch.tensor(1.0, requires_grad=True)
 
     graph = FactorGraph()
     highlighted = graph.variables(len(words))
@@ -43,5 +42,5 @@ if __name__ == "__main__":
     for word, weight in zip(words, result.marginals.tolist(), strict=True):
         print(f"{word:>8} {weight:.2f} {'#' * round(20 * weight)}".rstrip())
 
-    result.marginals[9].backward()  # of "moving"
-    print(f"it moves with its own score by {scores.grad[9]:.2f}, with the price by {price.grad:.2f}")
+    result.marginals[7].backward()  # of "moving"
+    print(f"it moves with its own score by {scores.grad[7]:.2f}, with the price by {price.grad:.2f}")

@@ -94,7 +94,7 @@ def test_layout_of_a_whole_graph():
     assert found.negated.nonzero()[0].tolist() == [1, 3]
     assert found.own.tolist() == [0, 1, -1, 2, -1]
     assert found.variables == 7
-    problem = compile_graph(graph.arrays, graph.factors, (torch.zeros(2, 2), torch.zeros(3)))
+    problem = compile_graph(graph.arrays, graph.factors, graph.layout, (torch.zeros(2, 2), torch.zeros(3)))
     assert problem.batch_shape == (2,)
     assert problem.scores.shape == (2, 7)
     assert problem.pair_scores.tolist() == [[1, 2, 3], [1, 2, 4]]
@@ -161,7 +161,7 @@ def oracle(request):
     graph = FactorGraph()
     graph.add(make(graph.variables(*shape)))
     scores = draw(BATCH, *shape, seed=12)
-    problem = compile_graph(graph.arrays, graph.factors, scores)
+    problem = compile_graph(graph.arrays, graph.factors, graph.layout, scores)
     found = graph.enumerate(torch.zeros_like(scores))
     return problem.oracles[0], scores.flatten(1), found.assignments.double(), found.scores.T
 
@@ -213,7 +213,7 @@ def test_own_scores_are_differentiable():
     table = draw(2, 2).requires_grad_()
     graph = FactorGraph()
     graph.add(factors.Dense(graph.variables(2), table))
-    problem = compile_graph(graph.arrays, graph.factors, torch.zeros(2, dtype=torch.float64))
+    problem = compile_graph(graph.arrays, graph.factors, graph.layout, torch.zeros(2, dtype=torch.float64))
     vertices = torch.tensor([[[0.0, 1.0]], [[1.0, 1.0]]], dtype=torch.float64)
     (gradient,) = torch.autograd.grad(problem.oracles[0].own(vertices).sum(), table)
     assert gradient.tolist() == [[0, 1], [0, 1]]
@@ -221,7 +221,7 @@ def test_own_scores_are_differentiable():
     transition = draw(2, 2).requires_grad_()
     graph = FactorGraph()
     graph.add(factors.Chain(graph.variables(3, 2), transition))
-    problem = compile_graph(graph.arrays, graph.factors, torch.zeros(3, 2, dtype=torch.float64))
+    problem = compile_graph(graph.arrays, graph.factors, graph.layout, torch.zeros(3, 2, dtype=torch.float64))
     vertices = torch.tensor([[[1.0, 0.0, 0.0, 1.0, 0.0, 1.0]]], dtype=torch.float64)
     (gradient,) = torch.autograd.grad(problem.oracles[0].own(vertices).sum(), transition)
     assert gradient.tolist() == [[0, 1], [0, 1]]
@@ -246,6 +246,6 @@ def test_a_projection_starts_where_the_last_one_ended(oracle):
 def test_a_projection_without_a_permitted_assignment():
     graph = FactorGraph()
     graph.add(factors.Dense(graph.variables(2), torch.full((2, 2), -INF)))
-    problem = compile_graph(graph.arrays, graph.factors, torch.zeros(1, 2, dtype=torch.float64))
+    problem = compile_graph(graph.arrays, graph.factors, graph.layout, torch.zeros(1, 2, dtype=torch.float64))
     with pytest.raises(strukt.InfeasibleError, match="batch item 0"):
         problem.oracles[0].project(problem.scores, torch.ones(1, dtype=torch.float64), None)

@@ -98,13 +98,18 @@ class Problem:
 
 
 def compile_graph(
-    arrays: Arrays, factors: Sequence[AnyFactor], scores: Scores, dtype: torch.dtype | None = None
+    arrays: Arrays,
+    factors: Sequence[AnyFactor],
+    layout: Layout,
+    scores: Scores,
+    dtype: torch.dtype | None = None,
 ) -> Problem:
     """Bind the factors of a graph to a batch of scores.
 
     Args:
         arrays: The variables.
         factors: The factors, in the order in which they were added.
+        layout: What `layout_of` gives for them.
         scores: Of the variables.
         dtype: To compute with; that of the scores, and at least float32, if None.
 
@@ -125,10 +130,10 @@ def compile_graph(
     rows = max([1, *(len(pair) for pair in pairs)])
     pair_scores = torch.cat([pair.expand(rows, -1) for pair in pairs], -1) if pairs else flat.new_zeros(1, 0)
     oracles = [oracle for oracle in map(_oracle, bound) if oracle is not None]
-    return Problem(layout(sum(arrays.sizes), factors), batch_shape, flat, pair_scores, oracles, bound, given)
+    return Problem(layout, batch_shape, flat, pair_scores, oracles, bound, given)
 
 
-def layout(variables: int, factors: Sequence[AnyFactor]) -> Layout:
+def layout_of(variables: int, factors: Sequence[AnyFactor]) -> Layout:
     """The arrays that describe a graph to the solvers."""
     entries = [(factor, entry) for factor in factors for entry in factor.entries()]
     sizes = [len(entry.places) for _, entry in entries]

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from strukt.factor_graph.belief_propagation import BeliefPropagation, belief_propagation
-from strukt.factor_graph.compile import Arrays, Problem, Scores, compile_graph, layout
+from strukt.factor_graph.compile import Arrays, Problem, Scores, compile_graph, layout_of
 from strukt.factor_graph.enumeration import Enumeration, enumerate_assignments
 from strukt.factor_graph.factor import AnyFactor
 from strukt.factor_graph.linear_program import Relaxation, solve_relaxation
@@ -41,6 +41,7 @@ class FactorGraph:
     def __init__(self) -> None:
         self._shapes: list[tuple[int, ...]] = []
         self._factors: list[AnyFactor] = []
+        self._layout: Layout | None = None
 
     def variables(self, *shape: int) -> Variables:
         """A new array of binary variables.
@@ -51,6 +52,7 @@ class FactorGraph:
         if any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1 for n in shape):
             raise ValueError(f"the shape of variables is {shape}; expected whole numbers from 1 on")
         first, size = sum(self.arrays.sizes), math.prod(shape)
+        self._layout = None
         self._shapes.append(tuple(int(n) for n in shape))
         index = np.arange(first, first + size, dtype=np.int64).reshape(shape)
         return Variables(self, index, np.zeros(shape, dtype=np.bool_))
@@ -77,6 +79,7 @@ class FactorGraph:
                     f"{factor} is over the variable {self._named(int(values[counts > 1][0]))} more than once; "
                     "expected different variables"
                 )
+        self._layout = None
         self._factors.append(factor)
         return factor
 
@@ -93,7 +96,9 @@ class FactorGraph:
     @property
     def layout(self) -> Layout:
         """What the graph looks like to the solvers."""
-        return layout(sum(self.arrays.sizes), self._factors)
+        if self._layout is None:
+            self._layout = layout_of(sum(self.arrays.sizes), self._factors)
+        return self._layout
 
     def lp_sparsemap(
         self,
@@ -202,7 +207,9 @@ class FactorGraph:
     def _problem(self, scores: Scores, exact_type: bool = False) -> Problem:
         if not self._shapes:
             raise ValueError("the graph has no variables; make some with graph.variables(...)")
-        return compile_graph(self.arrays, self._factors, scores, torch.float64 if exact_type else None)
+        return compile_graph(
+            self.arrays, self._factors, self.layout, scores, torch.float64 if exact_type else None
+        )
 
     def _named(self, variable: int) -> str:
         """A variable's place in its array, for a message."""
