@@ -222,3 +222,13 @@ def test_settings(settings, message):
     graph.variables(2)
     with pytest.raises(ValueError, match=message):
         graph.belief_propagation(torch.zeros(2), **settings)
+
+
+@pytest.mark.parametrize("solver", ["belief_propagation", "mean_field"])
+def test_single_precision_is_computed_in_double(solver):
+    graph, _ = grid(3, 3)
+    scores = draw(4, 3, 3).float()
+    found, exact = getattr(graph, solver)(scores), getattr(graph, solver)(scores.double())
+    assert found.marginals.dtype == torch.float32
+    assert torch.equal(found.marginals, exact.marginals.float())
+    assert torch.equal(found.iterations, exact.iterations)

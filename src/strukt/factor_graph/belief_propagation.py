@@ -87,8 +87,8 @@ def belief_propagation(
     marginals = _probability_of_one(beliefs)
     marginals = torch.where((log_partition == NEG_INF).unsqueeze(-1), torch.zeros_like(marginals), marginals)
     return BeliefPropagation(
-        arrays.shaped(marginals.reshape(*shape, marginals.shape[1])),
-        log_partition.reshape(shape),
+        arrays.shaped(marginals.reshape(*shape, marginals.shape[1]).to(problem.type)),
+        log_partition.reshape(shape).to(problem.type),
         ~active.reshape(shape),
         residual.reshape(shape),
         rounds.reshape(shape),

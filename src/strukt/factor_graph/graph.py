@@ -122,9 +122,7 @@ class FactorGraph:
         Raises:
             ValueError: If scores do not fit.
         """
-        return solve_relaxation(
-            self._problem(scores, exact_type=True), self.arrays, 1.0, max_iterations, tol, start
-        )
+        return solve_relaxation(self._problem(scores), self.arrays, 1.0, max_iterations, tol, start)
 
     def lp_map(
         self,
@@ -153,9 +151,7 @@ class FactorGraph:
             raise NotImplementedError(
                 "lp_map(exact=True) is not there yet; small graphs have enumerate(scores).mode"
             )
-        return solve_relaxation(
-            self._problem(scores, exact_type=True), self.arrays, 0.0, max_iterations, tol, start
-        )
+        return solve_relaxation(self._problem(scores), self.arrays, 0.0, max_iterations, tol, start)
 
     def mean_field(
         self, scores: Scores, *, iterations: int = 100, damping: float = 0.0, tol: float = 1e-6
@@ -199,16 +195,17 @@ class FactorGraph:
         Raises:
             ValueError: If scores do not fit, or there are too many variables.
         """
-        return enumerate_assignments(self._problem(scores), self.arrays)
+        return enumerate_assignments(self._problem(scores, as_given=True), self.arrays)
 
     def __repr__(self) -> str:
         return f"FactorGraph({sum(self.arrays.sizes)} variables, {len(self._factors)} factors)"
 
-    def _problem(self, scores: Scores, exact_type: bool = False) -> Problem:
+    def _problem(self, scores: Scores, as_given: bool = False) -> Problem:
+        """The graph bound to a batch: in the type of the scores, or in double precision, as iterations need it."""
         if not self._shapes:
             raise ValueError("the graph has no variables; make some with graph.variables(...)")
         return compile_graph(
-            self.arrays, self._factors, self.layout, scores, torch.float64 if exact_type else None
+            self.arrays, self._factors, self.layout, scores, None if as_given else torch.float64
         )
 
     def _named(self, variable: int) -> str:

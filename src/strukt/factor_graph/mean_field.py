@@ -85,8 +85,8 @@ def mean_field(problem: Problem, arrays: Arrays, iterations: int, damping: float
         )
     shape = problem.batch_shape
     return MeanField(
-        arrays.shaped(point.reshape(*shape, point.shape[1])),
-        torch.stack(energies, -1).reshape(*shape, len(energies)),
+        arrays.shaped(point.reshape(*shape, point.shape[1]).to(problem.type)),
+        torch.stack(energies, -1).reshape(*shape, len(energies)).to(problem.type),
         ~active.reshape(shape),
         residual.reshape(shape),
         sweeps.reshape(shape),

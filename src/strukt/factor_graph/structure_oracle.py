@@ -31,6 +31,8 @@ class StructureOracle(Oracle):
         self._type = scores
         self._name = name
         self._shape = main.shape[1:]
+        self._given: Tensor | None = None
+        self._support = main
 
     def best(self, scores: Tensor) -> Tensor:
         structures = self._with(scores, self._others)
@@ -72,11 +74,12 @@ class StructureOracle(Oracle):
         nothing = torch.zeros_like(zero)
         odds = torch.where(required | forbidden, nothing, one - torch.where(required, nothing, zero))
         scores = torch.where(forbidden, NEG_INF, torch.where(required, one, odds))
-        structures = self._with(scores, self._others).condition(required=self._shaped(required))
+        structures = self._with(scores, self._others)
+        if bool(required.any()):
+            structures = structures.condition(required=self._shaped(required))
         probability = self._flat(structures.marginals)
         total = structures.log_partition.to(weights) + torch.where(required, nothing, zero).sum(-1)
-        with torch.no_grad():  # what is 0 or 1 in all structures, and not only after rounding
-            support = self._flat(structures._with_scores(*(_support(s) for s in structures.scores)).marginals)
+        support = self._support_of(structures, torch.stack([required, forbidden]))
         tiny = torch.finfo(weights.dtype)
         on = torch.where(
             support == 0, NEG_INF, probability.clamp(min=tiny.tiny).log() - torch.where(forbidden, 0, one)
@@ -87,6 +90,14 @@ class StructureOracle(Oracle):
         # The marginals do not tell what a value that is ruled out already would have had for a sum.
         given = (required | forbidden | (total == NEG_INF).unsqueeze(-1)).unsqueeze(-1)
         return torch.where(given, NEG_INF, told), total
+
+    @torch.no_grad()
+    def _support_of(self, structures: StructuredDistribution, given: Tensor) -> Tensor:
+        """The share of the structures that use each part, to tell 0 and 1 in all of them from rounding."""
+        if self._given is None or not torch.equal(self._given, given):
+            counting = structures._with_scores(*(_support(score) for score in structures.scores))
+            self._given, self._support = given, self._flat(counting.marginals)
+        return self._support
 
     def __repr__(self) -> str:
         return self._name
