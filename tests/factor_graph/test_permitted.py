@@ -188,3 +188,12 @@ def test_a_factor_that_gives_only_map_and_a_score():
     seen = [(y[0], y[1], 1 - y[2], 1 - y[3]) for y in found.assignments.tolist()]
     assert set(seen) == {(0, 0, 0, 0), (0, 0, 0, 1), (0, 0, 1, 1), (0, 1, 1, 1), (1, 1, 1, 1)}
     assert torch.allclose(found.scores, torch.tensor([-0.1 * sum(y) for y in seen], dtype=torch.float64))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_rounding_does_not_exceed_a_bound(dtype):
+    graph = FactorGraph()
+    graph.add(factors.Knapsack(graph.variables(3), [0.1, 0.2, 0.05], 0.3))
+    found = graph.enumerate(torch.zeros(3, dtype=dtype))
+    assert found.scores.dtype == dtype
+    assert {tuple(y) for y in found.assignments.tolist()} == set(every(3)) - {(1, 1, 1)}

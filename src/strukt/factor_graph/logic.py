@@ -41,10 +41,10 @@ class Band(AnyFactor):
         self.low, self.high = float(low), float(high)
 
     def log_potential(self, assignments: Tensor) -> Tensor:
-        total = assignments @ torch.as_tensor(self.costs).to(assignments)
+        total = assignments.double() @ torch.as_tensor(self.costs, device=assignments.device)
         slack = ROUNDING * float(np.abs(self.costs).sum())
         permitted = (total >= self.low - slack) & (total <= self.high + slack)
-        return torch.where(permitted, torch.zeros_like(total), NEG_INF)
+        return torch.where(permitted, assignments.new_zeros(()), NEG_INF)
 
     def entries(self) -> list[Entry]:
         return [Entry(BAND, np.arange(self.variables.size), self.costs, self.low, self.high)]
