@@ -15,6 +15,7 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from strukt import factor_graph
     from strukt.distributions import (
         CTC,
         KDPP,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         StructuredDistribution,
     )
     from strukt.errors import DataError, InfeasibleError, MissingExtraError, StruktError
+    from strukt.factor_graph import FactorGraph, factors
     from strukt.losses import (
         budget_loss,
         entmax15_loss,
@@ -69,6 +71,8 @@ _HOMES = {
     "InfeasibleError": "strukt.errors",
     "MissingExtraError": "strukt.errors",
     "StruktError": "strukt.errors",
+    "FactorGraph": "strukt.factor_graph",
+    "factors": "strukt.factor_graph",
     "budget_loss": "strukt.losses",
     "entmax15_loss": "strukt.losses",
     "entmax_loss": "strukt.losses",
@@ -97,6 +101,7 @@ __all__ = [
     "BitSpanTree",
     "CheckpointedChain",
     "DataError",
+    "FactorGraph",
     "InfeasibleError",
     "KSubset",
     "LinearChain",
@@ -116,6 +121,8 @@ __all__ = [
     "entmax15",
     "entmax15_loss",
     "entmax_loss",
+    "factor_graph",
+    "factors",
     "fenchel_young_loss",
     "fusedmax",
     "fusedmax_loss",
@@ -134,6 +141,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return _version("strukt")
+    if name == "factor_graph":
+        return importlib.import_module("strukt.factor_graph")
     if name not in _HOMES:
         raise AttributeError(f"module 'strukt' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)

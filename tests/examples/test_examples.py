@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "examples"
-GUIDE = FOLDER.parent / "docs" / "guides" / "your-own-structure.md"
+GUIDES = FOLDER.parent / "docs" / "guides"
 PROMISES = {
     "crf_tagger.py": "parity right on 100.0% of a sequence of 500 bits",
+    "own_factor.py": "it moves with its own score by 0.25, with the price by -0.25",
     "own_structure.py": "a ring keeps every law",
     "tree_uncertainty.py": "given that the stars have the telescopes: [2, 0, 2, 5, 3]",
 }
@@ -29,10 +30,21 @@ def test_example(name):
     assert PROMISES[name] in done.stdout
 
 
+def shown_and_code(guide: str, example: str) -> tuple[str, list[str], str]:
+    """The text of a guide, its blocks of Python, and the code of an example behind its first line."""
+    text = (GUIDES / guide).read_text(encoding="utf-8")
+    _, code = (FOLDER / example).read_text(encoding="utf-8").split('"""\n\n', 1)
+    return text, re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL), code
+
+
 def test_the_guide_shows_the_whole_example():
-    guide = GUIDE.read_text(encoding="utf-8")
-    shown = re.findall(r"^```python\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
-    _, code = (FOLDER / "own_structure.py").read_text(encoding="utf-8").split('"""\n\n', 1)
+    guide, shown, code = shown_and_code("your-own-structure.md", "own_structure.py")
     assert "".join(shown).split() == code.split()
     assert all(block in code for block in shown)
     assert PROMISES["own_structure.py"] in guide
+
+
+def test_the_guide_shows_the_whole_factor():
+    guide, shown, code = shown_and_code("factor-graphs.md", "own_factor.py")
+    assert code in shown
+    assert PROMISES["own_factor.py"] in guide

@@ -1,0 +1,8 @@
+"""Factor graphs: binary variables, factors that tie them together, and solvers for the whole."""
+
+from strukt.factor_graph import factors
+from strukt.factor_graph.factor import Factor
+from strukt.factor_graph.graph import FactorGraph
+from strukt.factor_graph.variables import Variables, concatenate
+
+__all__ = ["Factor", "FactorGraph", "Variables", "concatenate", "factors"]

@@ -1,0 +1,193 @@
+"""Loopy belief propagation on a factor graph: sum-product messages as pairs of logarithms.
+
+A message holds the log-weights of 0 and of 1, the larger of which is 0, so that -inf rules out a value for
+good and nothing overflows. Fixed points are stationary points of the Bethe free energy (Yedidia, Freeman and
+Weiss 2005, section V); if no two factors are connected twice there is one, and it is exact.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.factor_graph.compile import Arrays, Problem
+from strukt.factor_graph.messages import FactorGroup, factor_groups
+from strukt.inference.settings import require_damping, require_iterations
+from strukt.kernels.semiring import NEG_INF, logsumexp
+
+
+@dataclass(frozen=True)
+class BeliefPropagation:
+    """Beliefs of the variables of a factor graph.
+
+    Attributes:
+        marginals: The estimated probability of each 1, in the shape of the variables; differentiable. 0 if nothing
+            is permitted.
+        log_partition: ``batch``, the Bethe estimate; differentiable. -inf if nothing is permitted.
+        status: ``batch``, Boolean: whether the messages came to rest.
+        residual: ``batch``, by how much the last round would have changed a log-weight, at most, relative to its
+            size.
+        iterations: ``batch``, the rounds.
+    """
+
+    marginals: Tensor | tuple[Tensor, ...]
+    log_partition: Tensor
+    status: Tensor
+    residual: Tensor
+    iterations: Tensor
+
+
+def belief_propagation(
+    problem: Problem, arrays: Arrays, iterations: int, damping: float, tol: float
+) -> BeliefPropagation:
+    """All messages at once in each round; derivatives by unrolling.
+
+    Args:
+        problem: The graph.
+        arrays: Its variables.
+        iterations: Bound on the rounds. An item of the batch that came to rest stays as it is.
+        damping: The share of its old value that a message keeps, from 0 to below 1.
+        tol: On the residual.
+
+    Raises:
+        ValueError: If there are no iterations, or the damping is out of range.
+        NotImplementedError: If a factor knows no sums over its assignments.
+    """
+    require_iterations(iterations)
+    require_damping(damping)
+    state = _Messages(problem)
+    batch = len(problem.scores)
+    messages = problem.scores.new_zeros(batch, len(problem.layout.copies), 2)
+    residual = problem.scores.new_zeros(batch)
+    rounds = torch.zeros(batch, dtype=torch.int64, device=residual.device)
+    active = torch.ones(batch, dtype=torch.bool, device=residual.device)
+    for _ in range(iterations):
+        told, _ = state.answers(messages)
+        residual = torch.where(active, _change(messages, told), residual)
+        mixed = (
+            torch.where(told == NEG_INF, told, damping * messages + (1 - damping) * told) if damping else told
+        )
+        messages = torch.where(active[:, None, None], _normalised(mixed), messages)
+        rounds = rounds + active
+        active = active & ~(residual <= tol)
+        if not bool(active.any()):
+            break
+    if bool(active.any()):
+        warnings.warn(
+            f"belief_propagation stopped after {iterations} rounds with messages that still change by "
+            f"{residual.max().item():.2g}; try more iterations or more damping",
+            stacklevel=3,
+        )
+    beliefs = state.beliefs(messages)
+    shape, log_partition = problem.batch_shape, state.log_partition(messages, beliefs)
+    marginals = _probability_of_one(beliefs)
+    marginals = torch.where((log_partition == NEG_INF).unsqueeze(-1), torch.zeros_like(marginals), marginals)
+    return BeliefPropagation(
+        arrays.shaped(marginals.reshape(*shape, marginals.shape[1]).to(problem.type)),
+        log_partition.reshape(shape).to(problem.type),
+        ~active.reshape(shape),
+        residual.reshape(shape),
+        rounds.reshape(shape),
+    )
+
+
+class _Messages:
+    """The graph as belief propagation sees it. Messages, from factors to variables, are ``(batch, copies, 2)``."""
+
+    def __init__(self, problem: Problem) -> None:
+        device = problem.scores.device
+        self._copies = torch.from_numpy(problem.layout.copies).to(device)
+        self._negated = torch.from_numpy(problem.layout.negated).to(device)[:, None]
+        self._scores = torch.stack([torch.zeros_like(problem.scores), problem.scores], -1)
+        self._groups: list[FactorGroup] = factor_groups(problem)
+        order = np.concatenate(
+            [np.zeros(0, dtype=np.int64), *(group.copies.reshape(-1) for group in self._groups)]
+        )
+        self._order = torch.from_numpy(np.argsort(order)).to(device)
+
+    def answers(self, messages: Tensor) -> tuple[Tensor, Tensor]:
+        """New messages for old ones, and the log-sums ``(batch, factors)`` of all factors.
+
+        To a variable whose value is certain without it a factor need not know what to say, and does not change
+        what it said before.
+        """
+        heard = self._oriented(self.cavities(messages))
+        told, totals = [heard[:, :0]], [heard[:, :0, 0]]
+        for group in self._groups:
+            sums, total = group.sums(heard[:, group.columns])
+            told.append(sums.flatten(1, 2))
+            totals.append(total)
+        new = self._oriented(torch.cat(told, 1)[:, self._order])
+        unknown = (new == NEG_INF).all(-1, keepdim=True)
+        return torch.where(unknown, messages, _normalised(new)), torch.cat(totals, 1)
+
+    def beliefs(self, messages: Tensor) -> Tensor:
+        """Log-weights of the values of each variable, ``(batch, V, 2)``."""
+        finite, ruled_out = self._totals(messages)
+        return torch.where(ruled_out > 0, NEG_INF, self._scores + finite)
+
+    def cavities(self, messages: Tensor) -> Tensor:
+        """What each factor hears of its variables: their scores and the messages of all *other* factors."""
+        finite, ruled_out = (total[:, self._copies] for total in self._totals(messages))
+        mine = messages == NEG_INF
+        others = (
+            self._scores[:, self._copies] + finite - torch.where(mine, torch.zeros_like(messages), messages)
+        )
+        return _normalised(torch.where(ruled_out > mine.to(messages), NEG_INF, others))
+
+    def log_partition(self, messages: Tensor, beliefs: Tensor) -> Tensor:
+        """The Bethe estimate: a term for each factor and variable, less one for each message."""
+        _, factors = self.answers(messages)
+        variables = logsumexp(beliefs, -1)
+        edges = logsumexp(self.cavities(messages) + messages, -1)
+        impossible = torch.cat([factors, variables, edges], -1) == NEG_INF
+        infeasible = impossible.any(-1)
+        terms = torch.cat([factors, variables, -edges], -1)
+        return torch.where(
+            infeasible, NEG_INF, torch.where(impossible, torch.zeros_like(terms), terms).sum(-1)
+        )
+
+    def _totals(self, messages: Tensor) -> tuple[Tensor, Tensor]:
+        """Of each variable, the sum of the messages that are finite and the number of those that are not."""
+        nothing = torch.zeros_like(self._scores)
+        mine = messages == NEG_INF
+        finite = torch.where(mine, torch.zeros_like(messages), messages)
+        return (
+            nothing.index_add(1, self._copies, finite),
+            nothing.detach().index_add(1, self._copies, mine.to(messages)),
+        )
+
+    def _oriented(self, pairs: Tensor) -> Tensor:
+        """From variables to what factors see of them, and back."""
+        return torch.where(self._negated, pairs.flip(-1), pairs)
+
+
+def _normalised(pairs: Tensor) -> Tensor:
+    """With 0 as the larger of the two; two values that are both ruled out become (0, 0)."""
+    top = pairs.detach().amax(-1, keepdim=True)
+    none = top == NEG_INF
+    return torch.where(none, torch.zeros_like(pairs), pairs - torch.where(none, torch.zeros_like(top), top))
+
+
+def _change(old: Tensor, new: Tensor) -> Tensor:
+    """The largest difference of log-weights, relative to their size; inf where one more value is ruled out."""
+    old, new = old.detach(), new.detach()
+    same = old == new
+    size = 1 + torch.maximum(old.abs(), new.abs())
+    infinite = ~same & ((old == NEG_INF) | (new == NEG_INF))
+    change = torch.where(same | infinite, torch.zeros_like(old), old - new).abs() / torch.where(
+        same, 1.0, size
+    )
+    change = torch.where(infinite, torch.inf, change)
+    return change.flatten(1).amax(1) if change.shape[1] else change.new_zeros(len(change))
+
+
+def _probability_of_one(pairs: Tensor) -> Tensor:
+    zero, one = _normalised(pairs).unbind(-1)
+    none = (pairs == NEG_INF).all(-1)
+    weights = zero.exp() + one.exp()
+    return torch.where(none, torch.zeros_like(one), one.exp() / weights)

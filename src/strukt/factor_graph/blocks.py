@@ -1,0 +1,69 @@
+"""Blocks of variables that mean field sets at once: single ones, and groups of which exactly one is 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from strukt.factor_graph.factor import AnyFactor
+from strukt.factor_graph.soft import Places, Soft
+
+Block = tuple[Places, bool]
+"""The variables, and whether they are a group."""
+
+
+def blocks_of(variables: int, factors: Sequence[AnyFactor]) -> list[Block]:
+    """The groups of all factors, and each variable that is in none.
+
+    Raises:
+        ValueError: If two groups overlap without being the same, or a group has a negated variable.
+    """
+    owner = np.full(variables, -1)
+    blocks: list[Block] = []
+    for factor in factors:
+        assert isinstance(factor, Soft)
+        for places in factor.groups():
+            if factor.variables.negated[places].any():
+                raise ValueError(
+                    f"{factor} has a group with negated variables, which mean_field cannot set at once"
+                )
+            group = np.sort(factor.variables.index[places])
+            known = owner[group[0]]
+            if known >= 0 and np.array_equal(blocks[known][0], group):
+                continue
+            if (owner[group] >= 0).any():
+                raise ValueError(
+                    f"{factor} has a group that shares some, but not all, of its variables with another one; use "
+                    "belief_propagation or lp_sparsemap"
+                )
+            owner[group] = len(blocks)
+            blocks.append((group, True))
+    return blocks + [(np.array([variable]), False) for variable in np.flatnonzero(owner < 0)]
+
+
+def colours(blocks: Sequence[Block], factors: Sequence[AnyFactor]) -> list[list[Block]]:
+    """Steps of blocks that share no term of a factor, by greedy colouring; those of one size are stacked."""
+    variables = sum(len(variables) for variables, _ in blocks)
+    owner = np.empty(variables, dtype=np.int64)
+    for number, (members, _) in enumerate(blocks):
+        owner[members] = number
+    neighbours: list[set[int]] = [set() for _ in blocks]
+    for factor in factors:
+        assert isinstance(factor, Soft)
+        for places in factor.cliques():
+            together = set(owner[factor.variables.index[places]].tolist())
+            for number in together:
+                neighbours[number] |= together - {number}
+    colour = np.full(len(blocks), -1)
+    for number in range(len(blocks)):
+        taken = {int(colour[other]) for other in neighbours[number]}
+        colour[number] = min(c for c in range(len(blocks)) if c not in taken)
+    steps = []
+    for c in range(int(colour.max()) + 1):
+        stacks: dict[tuple[int, bool], list[Places]] = {}
+        for number in np.flatnonzero(colour == c).tolist():
+            members, grouped = blocks[number]
+            stacks.setdefault((len(members), grouped), []).append(members)
+        steps.append([(np.stack(stack), grouped) for (_, grouped), stack in stacks.items()])
+    return steps

@@ -1,0 +1,187 @@
+"""From a graph and the scores of its variables to what solvers work on: plain arrays, along one batch axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.factor_graph.dense import Dense, DenseOracle
+from strukt.factor_graph.factor import AnyFactor, Factor
+from strukt.factor_graph.oracles import MapOracle, Oracle
+from strukt.factor_graph.pairwise import Pairwise
+from strukt.factor_graph.structures import Structure
+from strukt.inference.consensus import ORACLE, Layout
+from strukt.kernels import arguments, guards
+
+Scores = Tensor | Sequence[Tensor]
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """The arrays of variables of a graph, in order of creation.
+
+    Attributes:
+        shapes: Of each array.
+    """
+
+    shapes: tuple[tuple[int, ...], ...]
+
+    @property
+    def sizes(self) -> list[int]:
+        return [int(np.prod(shape, dtype=np.int64)) for shape in self.shapes]
+
+    def flat(self, scores: Scores) -> tuple[Tensor, torch.Size]:
+        """Scores of all variables ``batch + (V,)``, and their batch shape.
+
+        Raises:
+            ValueError: If they do not fit the arrays.
+        """
+        values = [scores] if isinstance(scores, Tensor) else list(scores)
+        names = (
+            ["scores"] if isinstance(scores, Tensor) else [f"scores[{place}]" for place in range(len(values))]
+        )
+        if len(values) != len(self.shapes):
+            raise ValueError(
+                f"got {len(values)} score tensors for {len(self.shapes)} arrays of variables; expected one for "
+                "each, in the order in which they were made"
+            )
+        batches = []
+        for name, value, shape in zip(names, values, self.shapes, strict=True):
+            arguments.scores(name, value, f"batch + {shape}", 0)
+            if value.dim() < len(shape) or tuple(value.shape[value.dim() - len(shape) :]) != shape:
+                raise ValueError(f"{name} has shape {tuple(value.shape)}; expected batch + {shape}")
+            batches.append(value.shape[: value.dim() - len(shape)])
+        batch_shape = _broadcast(batches, "the score tensors")
+        same = arguments.common_dtype(tuple(values), tuple(names))
+        flat = [
+            value.expand(batch_shape + torch.Size(shape)).reshape(*batch_shape, size)
+            for value, shape, size in zip(same, self.shapes, self.sizes, strict=True)
+        ]
+        return torch.cat(flat, -1), batch_shape
+
+    def shaped(self, flat: Tensor) -> Tensor | tuple[Tensor, ...]:
+        """Values ``(..., V)`` of all variables in the shapes of the arrays: a tuple if there are several."""
+        parts = torch.split(flat, self.sizes, -1)
+        found = tuple(
+            part.reshape(flat.shape[:-1] + torch.Size(shape))
+            for part, shape in zip(parts, self.shapes, strict=True)
+        )
+        return found[0] if len(found) == 1 else found
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A graph with the scores of a batch.
+
+    Attributes:
+        layout: The graph.
+        batch_shape: Of the scores of variables and factors, broadcast.
+        scores: ``(batch, V)``.
+        pair_scores: ``(batch or 1, q)``, of all pairs.
+        oracles: Those of the factors of kind `ORACLE`, in their order.
+        factors: All factors of the graph, bound to the batch.
+        type: Of the scores as they were given.
+    """
+
+    layout: Layout
+    batch_shape: torch.Size
+    scores: Tensor
+    pair_scores: Tensor
+    oracles: list[Oracle]
+    factors: list[AnyFactor]
+    type: torch.dtype
+
+
+def compile_graph(
+    arrays: Arrays,
+    factors: Sequence[AnyFactor],
+    layout: Layout,
+    scores: Scores,
+    dtype: torch.dtype | None = None,
+) -> Problem:
+    """Bind the factors of a graph to a batch of scores.
+
+    Args:
+        arrays: The variables.
+        factors: The factors, in the order in which they were added.
+        layout: What `layout_of` gives for them.
+        scores: Of the variables.
+        dtype: To compute with; that of the scores, and at least float32, if None.
+
+    Raises:
+        ValueError: If shapes or types do not fit, or scores are NaN or +inf.
+    """
+    flat, batch_shape = arrays.flat(scores)
+    batch_shape = _broadcast(
+        [batch_shape, *(f.batch_shape for f in factors)], "the scores and the factors' tensors"
+    )
+    given = flat.dtype
+    flat = flat.to(dtype or given).expand(*batch_shape, -1).reshape(batch_shape.numel(), flat.shape[-1])
+    if flat.numel():
+        longest = torch.full((len(flat),), flat.shape[1], device=flat.device)
+        guards.require_scores(flat.detach(), longest, [0], "scores")
+    bound = [factor.bound(batch_shape, flat) for factor in factors]
+    pairs = [factor.scores for factor in bound if isinstance(factor, Pairwise)]
+    rows = max([1, *(len(pair) for pair in pairs)])
+    pair_scores = torch.cat([pair.expand(rows, -1) for pair in pairs], -1) if pairs else flat.new_zeros(1, 0)
+    oracles = [oracle for oracle in map(_oracle, bound) if oracle is not None]
+    return Problem(layout, batch_shape, flat, pair_scores, oracles, bound, given)
+
+
+def layout_of(variables: int, factors: Sequence[AnyFactor]) -> Layout:
+    """The arrays that describe a graph to the solvers."""
+    entries = [(factor, entry) for factor in factors for entry in factor.entries()]
+    sizes = [len(entry.places) for _, entry in entries]
+    firsts = np.cumsum([0, *(sum(e.own >= 0 for e in factor.entries()) for factor in factors)])
+    first = {id(factor): int(place) for factor, place in zip(factors, firsts, strict=False)}
+    return Layout(
+        variables=variables,
+        copies=_joined([factor.variables.index[entry.places] for factor, entry in entries], np.int64),
+        negated=_joined([factor.variables.negated[entry.places] for factor, entry in entries], np.bool_),
+        starts=np.cumsum([0, *sizes], dtype=np.int64),
+        kinds=np.array([entry.kind for _, entry in entries], dtype=np.int64),
+        costs=_joined(
+            [np.ones(n) if e.costs is None else e.costs for n, (_, e) in zip(sizes, entries, strict=True)],
+            np.float64,
+        ),
+        low=np.array([entry.low for _, entry in entries], dtype=np.float64),
+        high=np.array([entry.high for _, entry in entries], dtype=np.float64),
+        own=np.array(
+            [e.own + first[id(factor)] if e.own >= 0 else -1 for factor, e in entries], dtype=np.int64
+        ),
+    )
+
+
+def _joined(parts: list[Any], dtype: type) -> Any:
+    return np.concatenate([np.zeros(0, dtype=dtype), *parts])
+
+
+def _oracle(factor: AnyFactor) -> Oracle | None:
+    """A bound factor as the solvers ask it; None if they know it by its kind."""
+    if isinstance(factor, Structure):
+        return factor.oracle
+    if isinstance(factor, Dense):
+        return DenseOracle(factor)
+    if isinstance(factor, Factor):
+        return MapOracle(factor)
+    if any(entry.kind == ORACLE for entry in factor.entries()):
+        raise NotImplementedError(f"{factor} has no oracle")
+    return None
+
+
+def _broadcast(shapes: list[torch.Size], what: str) -> torch.Size:
+    """The common shape.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    try:
+        return arguments.broadcast_shapes(*shapes)
+    except RuntimeError:
+        given = ", ".join(str(tuple(shape)) for shape in shapes)
+        raise ValueError(f"the batch axes of {what} do not broadcast: {given}") from None

@@ -1,0 +1,119 @@
+"""All assignments of a small graph: the truth that other operators are tested against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.factor_graph.compile import Arrays, Problem
+from strukt.factor_graph.factor import AnyFactor
+from strukt.kernels import guards
+from strukt.kernels.semiring import NEG_INF, log_softmax, logsumexp
+
+MOST_VARIABLES = 20
+
+
+@dataclass(frozen=True)
+class Enumeration:
+    """All permitted assignments of a graph's variables.
+
+    Attributes:
+        assignments: ``(k, V)``, integers 0 and 1: those that the factors permit for some item of the batch.
+        scores: ``batch + (k,)``, of variables and factors together; -inf where an item forbids it. Differentiable.
+        arrays: The variables.
+    """
+
+    assignments: Tensor
+    scores: Tensor
+    arrays: Arrays
+
+    @property
+    def log_partition(self) -> Tensor:
+        """``batch``; differentiable."""
+        return logsumexp(self._some, -1)
+
+    @property
+    def probabilities(self) -> Tensor:
+        """Of the assignments, ``batch + (k,)``; differentiable."""
+        return log_softmax(self._some, -1).exp()[..., : len(self.assignments)]
+
+    @property
+    def marginals(self) -> Tensor | tuple[Tensor, ...]:
+        """The probability of each 1, in the shape of the variables; differentiable."""
+        return self.arrays.shaped(self.probabilities @ self.assignments.to(self.scores))
+
+    @property
+    def entropy(self) -> Tensor:
+        """``batch``, in nats; differentiable."""
+        log_probability = log_softmax(self._some, -1)
+        finite = torch.where(log_probability == NEG_INF, torch.zeros_like(log_probability), log_probability)
+        return -(log_probability.exp() * finite).sum(-1)
+
+    @property
+    def mode(self) -> Tensor | tuple[Tensor, ...]:
+        """The best assignment, in the shape of the variables.
+
+        Raises:
+            InfeasibleError: If every assignment of some item is forbidden.
+        """
+        best = self._some.argmax(-1)
+        guards.require_feasible(best.reshape(-1), self.max_score.reshape(-1))
+        return self.arrays.shaped(self.assignments[best])
+
+    @property
+    def max_score(self) -> Tensor:
+        """``batch``; differentiable."""
+        return self._some.amax(-1)
+
+    @property
+    def _some(self) -> Tensor:
+        """The scores, and an impossible one where there is no assignment at all."""
+        nothing = self.scores.new_full((*self.scores.shape[:-1], 0 if len(self.assignments) else 1), NEG_INF)
+        return torch.cat([self.scores, nothing], -1)
+
+
+def enumerate_assignments(problem: Problem, arrays: Arrays) -> Enumeration:
+    """Score all assignments; O(2^V (V + the factors)) time.
+
+    Raises:
+        ValueError: If there are more than 20 variables.
+    """
+    count = problem.layout.variables
+    if count > MOST_VARIABLES:
+        raise ValueError(
+            f"the graph has {count} variables, and 2 to the power of {count} assignments are too many to "
+            f"enumerate; expected at most {MOST_VARIABLES} variables"
+        )
+    device = problem.scores.device
+    values = torch.arange(1 << count, device=device)
+    assignments = (values.unsqueeze(-1) >> torch.arange(count - 1, -1, -1, device=device)) & 1
+    scores = problem.scores.new_zeros(len(assignments), 1)
+    for factor in problem.factors:
+        potential = _potential(factor, assignments, problem.scores)
+        scores = scores + potential
+        permitted = (scores > NEG_INF).any(-1)
+        assignments, scores = assignments[permitted], scores[permitted]
+    forbidden = problem.scores == NEG_INF
+    ones = assignments.to(problem.scores)
+    own = ones @ torch.where(forbidden, torch.zeros_like(problem.scores), problem.scores).T
+    own = torch.where(ones @ forbidden.to(ones).T > 0, NEG_INF, own)
+    total = (scores + own).T.reshape(*problem.batch_shape, len(assignments))
+    return Enumeration(assignments, total, arrays)
+
+
+def _potential(factor: AnyFactor, assignments: Tensor, scores: Tensor) -> Tensor:
+    """The factor's log-potential ``(k, batch or 1)`` of all assignments; each pattern is asked once."""
+    device = assignments.device
+    distinct, places = np.unique(factor.variables.index, return_inverse=True)
+    values = assignments[:, torch.from_numpy(distinct).to(device)]
+    codes, of_code = torch.unique(
+        values @ (1 << torch.arange(len(distinct), device=device)), return_inverse=True
+    )
+    patterns = (codes.unsqueeze(-1) >> torch.from_numpy(places).to(device)) & 1
+    patterns = patterns ^ torch.from_numpy(factor.variables.negated).to(patterns)
+    batch = max(1, len(scores))
+    asked = patterns.unsqueeze(1).expand(-1, batch, -1).to(scores)
+    return factor.log_potential(asked)[of_code]

@@ -1,0 +1,212 @@
+"""What every factor says of itself, and the base of factors that know no more than their best assignment."""
+
+from __future__ import annotations
+
+import abc
+import copy
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.factor_graph.variables import Variables, VariablesLike, collect
+from strukt.inference.consensus import ORACLE
+from strukt.kernels import arguments
+from strukt.kernels.semiring import NEG_INF
+
+CERTAIN = 1e6
+"""Scores that leave a factor no choice but the assignment asked for, if it is permitted."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One factor of the `strukt.inference.consensus.Layout`.
+
+    Attributes:
+        kind: `BAND`, `OR_OUT`, `PAIR` or `ORACLE`.
+        places: Which of the factor's variables it is over.
+        costs: Of a `BAND`, in the order of ``places``.
+        low: Of a `BAND`.
+        high: Of a `BAND`.
+        own: The place of a `PAIR`'s score among those of the factor; -1 elsewhere.
+    """
+
+    kind: int
+    places: npt.NDArray[np.int64]
+    costs: npt.NDArray[np.float64] | None = None
+    low: float = -np.inf
+    high: float = np.inf
+    own: int = -1
+
+
+class AnyFactor(abc.ABC):
+    """A set of permitted 0/1 assignments of some variables, each with a score of its own.
+
+    Factors never see that a variable is negated: the graph hands them one minus it.
+
+    Args:
+        variables: Variables of one graph, in any shape.
+
+    Attributes:
+        variables: The same, along one axis.
+
+    Raises:
+        ValueError: If there are none, or they are of different graphs.
+    """
+
+    tensors: ClassVar[dict[str, int]] = {}
+    """The attributes that are tensors, each with the number of its axes behind those of the batch."""
+
+    def __init__(self, variables: VariablesLike) -> None:
+        self.variables: Variables = collect(variables, "variables").flatten()
+        if not self.variables.size:
+            raise ValueError(f"{type(self).__name__} has no variables; expected at least one")
+
+    @abc.abstractmethod
+    def log_potential(self, assignments: Tensor) -> Tensor:
+        """Own scores ``(k, batch)`` of assignments ``(k, batch, size)``; -inf for what is not permitted.
+
+        The batch axis of either may be 1.
+        """
+
+    def entries(self) -> list[Entry]:
+        """What the factor is to the solvers: one entry, or one for each of several given at once."""
+        return [Entry(ORACLE, np.arange(self.variables.size))]
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        """The batch axes of its tensors."""
+        shapes = [getattr(self, name).shape for name in self.tensors]
+        return arguments.broadcast_shapes(
+            *(shape[: len(shape) - axes] for shape, axes in zip(shapes, self.tensors.values(), strict=True))
+        )
+
+    def bound(self, batch_shape: torch.Size, scores: Tensor) -> Self:
+        """The factor for a batch: its tensors with one batch axis, of size 1 where all items share them.
+
+        Args:
+            batch_shape: That of the batch.
+            scores: Of the type and on the device to compute with.
+        """
+        if not self.tensors:
+            return self
+        bound = copy.copy(self)
+        for name, axes in self.tensors.items():
+            value: Tensor = getattr(self, name).to(scores)
+            batched, own = value.shape[: value.dim() - axes], value.shape[value.dim() - axes :]
+            shared = batched.numel() == 1
+            rows = value if shared else value.expand(batch_shape + own)
+            setattr(bound, name, rows.reshape(1 if shared else batch_shape.numel(), *own))
+        return bound
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} over {self.variables.size} variables"
+
+
+class Factor(AnyFactor):
+    """A factor of your own: `map` is all it needs.
+
+    SparseMAP over its assignments follows from `map` by an active set, and so do `lp_sparsemap`, `lp_map` and
+    their derivatives.
+
+    Args:
+        variables: Variables of one graph, in any shape; `map` sees them along one axis.
+
+    Raises:
+        ValueError: If there are none, or they are of different graphs.
+
+    Examples:
+        >>> import torch
+        >>> from strukt import FactorGraph
+        >>> class Equal(Factor):
+        ...     '''All variables have the same value.'''
+        ...     def map(self, scores):
+        ...         return (scores.sum(-1, keepdim=True) > 0).expand_as(scores)
+        >>> graph = FactorGraph()
+        >>> graph.add(Equal(graph.variables(3)))
+        Equal over 3 variables
+        >>> graph.enumerate(torch.tensor([1.0, 0.0, 1.0])).assignments
+        tensor([[0, 0, 0],
+                [1, 1, 1]])
+    """
+
+    @abc.abstractmethod
+    def map(self, scores: Tensor) -> Tensor:
+        """The permitted assignment that maximises the sum of the scores of its ones, and its own score.
+
+        Args:
+            scores: ``(batch, size)``.
+
+        Returns:
+            ``(batch, size)``: 0 and 1, of any type.
+        """
+
+    def score(self, assignments: Tensor) -> Tensor:
+        """Own scores of permitted assignments, differentiable; 0 unless overridden.
+
+        Args:
+            assignments: 0/1 ``(k, batch, size)``.
+
+        Returns:
+            ``(k, batch)``.
+        """
+        return assignments.new_zeros(assignments.shape[:2])
+
+    def log_potential(self, assignments: Tensor) -> Tensor:
+        certain = CERTAIN * (2 * assignments - 1)
+        permitted = torch.stack(
+            [(self.best(c) == a).all(-1) for c, a in zip(certain, assignments, strict=True)]
+        )
+        return torch.where(permitted, self.own(assignments), NEG_INF)
+
+    def best(self, scores: Tensor) -> Tensor:
+        """What `map` gives, checked and in the type of the scores.
+
+        Raises:
+            ValueError: If it is of another shape than the scores, or not of 0 and 1.
+        """
+        found = self.map(scores)
+        if not isinstance(found, Tensor) or found.shape != scores.shape:
+            given = (
+                f"shape {tuple(found.shape)}" if isinstance(found, Tensor) else f"a {type(found).__name__}"
+            )
+            raise ValueError(
+                f"map of {type(self).__name__} gave {given} for scores of shape {tuple(scores.shape)}; expected "
+                "an assignment of the same shape"
+            )
+        found = found.to(scores)
+        if not bool(((found == 0) | (found == 1)).all()):
+            raise ValueError(f"map of {type(self).__name__} gave other numbers than 0 and 1")
+        return found
+
+    def own(self, assignments: Tensor) -> Tensor:
+        """What `score` gives, checked.
+
+        Raises:
+            ValueError: If it is not one number for each assignment.
+        """
+        found = self.score(assignments)
+        if not isinstance(found, Tensor) or found.shape != assignments.shape[:2]:
+            given = (
+                f"shape {tuple(found.shape)}" if isinstance(found, Tensor) else f"a {type(found).__name__}"
+            )
+            raise ValueError(
+                f"score of {type(self).__name__} gave {given} for assignments of shape "
+                f"{tuple(assignments.shape)}; expected {tuple(assignments.shape[:2])}"
+            )
+        return found.to(assignments.dtype)
+
+
+def require_trailing(name: str, value: Tensor, shape: tuple[int, ...]) -> None:
+    """Check that a tensor is ``batch +`` a shape.
+
+    Raises:
+        ValueError: If it is not.
+    """
+    arguments.scores(name, value, f"batch + {shape}", 0)
+    if value.dim() < len(shape) or tuple(value.shape[value.dim() - len(shape) :]) != shape:
+        raise ValueError(f"{name} has shape {tuple(value.shape)}; expected batch + {shape}")

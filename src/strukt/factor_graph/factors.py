@@ -1,0 +1,27 @@
+"""All factors: ``from strukt.factor_graph import factors``."""
+
+from strukt.factor_graph.dense import Dense
+from strukt.factor_graph.factor import Factor
+from strukt.factor_graph.logic import And, AtMostOne, Budget, Imply, Knapsack, Or, OrOut, Xor, XorOut
+from strukt.factor_graph.pairwise import Pairwise
+from strukt.factor_graph.structures import Chain, Matching, ProjectiveTree, Structure, Tree
+
+__all__ = [
+    "And",
+    "AtMostOne",
+    "Budget",
+    "Chain",
+    "Dense",
+    "Factor",
+    "Imply",
+    "Knapsack",
+    "Matching",
+    "Or",
+    "OrOut",
+    "Pairwise",
+    "ProjectiveTree",
+    "Structure",
+    "Tree",
+    "Xor",
+    "XorOut",
+]

@@ -1,0 +1,207 @@
+"""Factors that say which assignments are permitted, and nothing more: logic and counting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.factor_graph.factor import AnyFactor, Entry
+from strukt.factor_graph.soft import Places, Soft
+from strukt.factor_graph.variables import Variables, VariablesLike, collect, concatenate
+from strukt.inference.consensus import BAND, OR_OUT
+from strukt.kernels.semiring import NEG_INF
+
+ROUNDING = 1e-9
+"""By how much a sum of costs may exceed its bound, relative to the costs."""
+
+
+class Band(AnyFactor):
+    """Assignments whose ones cost no less than ``low`` and no more than ``high`` together.
+
+    Args:
+        variables: Variables of any shape.
+        costs: One for each variable, flattened; all 1 if None.
+        low: -inf if there is no lower end.
+        high: inf if there is no upper end.
+    """
+
+    def __init__(
+        self,
+        variables: VariablesLike,
+        low: float,
+        high: float,
+        costs: Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(variables)
+        self.costs = np.ones(self.variables.size) if costs is None else np.asarray(costs, dtype=np.float64)
+        self.low, self.high = float(low), float(high)
+
+    def log_potential(self, assignments: Tensor) -> Tensor:
+        total = assignments.double() @ torch.as_tensor(self.costs, device=assignments.device)
+        slack = ROUNDING * float(np.abs(self.costs).sum())
+        permitted = (total >= self.low - slack) & (total <= self.high + slack)
+        return torch.where(permitted, assignments.new_zeros(()), NEG_INF)
+
+    def entries(self) -> list[Entry]:
+        return [Entry(BAND, np.arange(self.variables.size), self.costs, self.low, self.high)]
+
+
+class Xor(Band, Soft):
+    """Exactly one is 1."""
+
+    def __init__(self, variables: VariablesLike) -> None:
+        super().__init__(variables, 1, 1)
+
+    def groups(self) -> list[Places]:
+        return [np.arange(self.variables.size)]
+
+    def cliques(self) -> list[Places]:
+        return []
+
+    def expected(self, probabilities: Tensor) -> Tensor:
+        return torch.zeros_like(probabilities[..., 0])
+
+    def fields(self, probabilities: Tensor) -> Tensor:
+        return torch.zeros_like(probabilities)
+
+    def is_finite(self) -> bool:
+        return True
+
+
+class Or(Band):
+    """At least one is 1."""
+
+    def __init__(self, variables: VariablesLike) -> None:
+        super().__init__(variables, 1, math.inf)
+
+
+class AtMostOne(Band):
+    """At most one is 1."""
+
+    def __init__(self, variables: VariablesLike) -> None:
+        super().__init__(variables, -math.inf, 1)
+
+
+class Imply(Band):
+    """If all premises are 1, so is the conclusion.
+
+    Args:
+        variables: ``Imply(premise, ..., conclusion)``, or ``Imply(x)`` for an array of which the last variable is
+            the conclusion.
+    """
+
+    def __init__(self, *variables: VariablesLike) -> None:
+        flat = _in_a_row(variables, "variables")
+        if flat.size < 2:
+            raise ValueError("Imply has one variable; expected premises and a conclusion")
+        super().__init__(concatenate([~flat[:-1], flat[-1:]]), 1, math.inf)
+
+
+class XorOut(Band):
+    """The output is 1 if exactly one input is, and 0 if none is; two may not be.
+
+    Args:
+        inputs: Variables of any shape.
+        output: One variable; the last one of ``inputs`` if left out.
+    """
+
+    def __init__(self, inputs: VariablesLike, output: VariablesLike | None = None) -> None:
+        given = _with_output(inputs, output)
+        super().__init__(concatenate([given[:-1], ~given[-1:]]), 1, 1)
+
+
+class Budget(Band):
+    """At most so many are 1, or exactly so many.
+
+    Args:
+        variables: Variables of any shape.
+        most: A whole number from 0 on.
+        exactly: Whether no fewer may be 1.
+    """
+
+    def __init__(self, variables: VariablesLike, most: int, exactly: bool = False) -> None:
+        if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 0:
+            raise ValueError(f"most is {most!r}; expected a whole number from 0 on")
+        super().__init__(variables, most if exactly else -math.inf, most)
+        if exactly and most > self.variables.size:
+            raise ValueError(f"most is {most}, but there are only {self.variables.size} variables to be 1")
+
+
+class Knapsack(Band):
+    """What the ones cost together is at most ``most``.
+
+    Args:
+        variables: Variables of any shape.
+        costs: Numbers from 0 on, in the shape of the variables or flattened.
+        most: A number from 0 on.
+    """
+
+    def __init__(self, variables: VariablesLike, costs: Sequence[float] | Tensor, most: float) -> None:
+        values = np.asarray(costs.tolist() if isinstance(costs, Tensor) else costs, dtype=np.float64).reshape(
+            -1
+        )
+        size = collect(variables, "variables").size
+        if len(values) != size:
+            raise ValueError(f"costs has {len(values)} entries for {size} variables; expected one for each")
+        if not (np.isfinite(values) & (values >= 0)).all():
+            raise ValueError(f"costs holds {values.min()}; expected finite numbers from 0 on")
+        if not 0 <= most < math.inf:
+            raise ValueError(f"most is {most!r}; expected a finite number from 0 on")
+        super().__init__(variables, -math.inf, most, values.tolist())
+
+
+class OrOut(AnyFactor):
+    """The output is 1 exactly if at least one input is.
+
+    Args:
+        inputs: Variables of any shape.
+        output: One variable; the last one of ``inputs`` if left out.
+    """
+
+    def __init__(self, inputs: VariablesLike, output: VariablesLike | None = None) -> None:
+        super().__init__(_with_output(inputs, output))
+
+    def log_potential(self, assignments: Tensor) -> Tensor:
+        permitted = (assignments[..., :-1] > 0).any(-1) == (assignments[..., -1] > 0)
+        return torch.where(permitted, assignments.new_zeros(()), NEG_INF)
+
+    def entries(self) -> list[Entry]:
+        return [Entry(OR_OUT, np.arange(self.variables.size))]
+
+
+class And(OrOut):
+    """The output is 1 exactly if all inputs are: an `OrOut` of what is not.
+
+    Args:
+        inputs: Variables of any shape.
+        output: One variable; the last one of ``inputs`` if left out.
+    """
+
+    def __init__(self, inputs: VariablesLike, output: VariablesLike | None = None) -> None:
+        super().__init__(~_with_output(inputs, output))
+
+
+def _in_a_row(values: Sequence[VariablesLike], name: str) -> Variables:
+    return concatenate([collect(value, name).flatten() for value in values])
+
+
+def _with_output(inputs: VariablesLike, output: VariablesLike | None) -> Variables:
+    """Inputs and then the output.
+
+    Raises:
+        ValueError: If there is no input, or not one output.
+    """
+    if output is None:
+        flat = collect(inputs, "inputs").flatten()
+    else:
+        last = collect(output, "output").flatten()
+        if last.size != 1:
+            raise ValueError(f"output has {last.size} variables; expected one")
+        flat = _in_a_row([inputs, last], "inputs and output")
+    if flat.size < 2:
+        raise ValueError("there is one variable; expected at least one input, and an output")
+    return flat

@@ -1,0 +1,146 @@
+"""Sums over the assignments of factors, all factors of one kind and size at once."""
+
+from __future__ import annotations
+
+import abc
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.factor_graph.compile import Problem
+from strukt.factor_graph.counting import count
+from strukt.factor_graph.oracles import Oracle
+from strukt.factor_graph.soft import Places
+from strukt.inference.consensus import BAND, OR_OUT, ORACLE, PAIR
+from strukt.kernels.semiring import NEG_INF, logsumexp
+
+
+class FactorGroup(abc.ABC):
+    """Factors of one kind and size.
+
+    Args:
+        copies: Where their variables stand among all copies, ``(factors, size)``.
+        device: That of the scores.
+    """
+
+    def __init__(self, copies: Places, device: torch.device) -> None:
+        self.copies = copies
+        self.columns = torch.from_numpy(copies).to(device)
+
+    @abc.abstractmethod
+    def sums(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """Sums over all assignments, weighted by what each variable's value weighs.
+
+        Args:
+            weights: Log-weights of 0 and of 1, ``(batch, factors, size, 2)``; -inf for a value that is ruled out.
+
+        Returns:
+            Log-sums over the assignments in which a variable is 0 or 1, its own weight left out, in the shape of
+            ``weights``, or -inf for both if they are not known; and the log-sum over all assignments,
+            ``(batch, factors)``.
+        """
+
+
+class Bands(FactorGroup):
+    """Factors that bound a sum of whole costs from below and above."""
+
+    def __init__(
+        self, copies: Places, device: torch.device, costs: tuple[float, ...], low: float, high: float
+    ) -> None:
+        super().__init__(copies, device)
+        if any(cost != round(cost) or cost < 0 for cost in costs):
+            raise NotImplementedError(
+                f"belief propagation adds up costs that are whole numbers from 0 on, but a factor has {costs}; "
+                "scale and round the costs of the Knapsack, or use lp_sparsemap"
+            )
+        self._costs = [round(cost) for cost in costs]
+        least = max(0, math.ceil(low)) if low > -math.inf else 0
+        self._saturating = high == math.inf
+        most = least if self._saturating else min(math.floor(high), sum(self._costs))
+        totals = torch.arange(most + 1, device=device)
+        self._permitted = totals >= least
+
+    def sums(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        terminal = torch.where(self._permitted, weights.new_zeros(()), NEG_INF)
+        sums, totals = count(weights, self._costs, terminal, self._saturating)
+        return sums, logsumexp(totals + terminal, -1)
+
+
+class OrOuts(FactorGroup):
+    """Factors whose last variable is 1 exactly if another one is."""
+
+    def sums(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        inputs, output = weights[..., :-1, :], weights[..., -1, :]
+        sums, totals = count(inputs, [1] * inputs.shape[-2], output, saturating=True)
+        return torch.cat([sums, totals.unsqueeze(-2)], -2), logsumexp(totals + output, -1)
+
+
+class Pairs(FactorGroup):
+    """Pairs that earn a score, ``(batch or 1, factors)``, if both are 1."""
+
+    def __init__(self, copies: Places, device: torch.device, scores: Tensor) -> None:
+        super().__init__(copies, device)
+        self._scores = scores
+
+    def sums(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        opposite = weights.flip(-2)
+        zero = logsumexp(opposite, -1)
+        one = logsumexp(opposite + _on_ones(self._scores.unsqueeze(-1)), -1)
+        sums = torch.stack([zero, one], -1)
+        return sums, logsumexp((sums + weights)[..., 0, :], -1)
+
+
+class Single(FactorGroup):
+    """One factor that is asked through its oracle."""
+
+    def __init__(self, copies: Places, device: torch.device, oracle: Oracle) -> None:
+        super().__init__(copies, device)
+        self._oracle = oracle
+
+    def sums(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        sums, total = self._oracle.messages(weights.squeeze(1))
+        return sums.unsqueeze(1), total.unsqueeze(1)
+
+
+def factor_groups(problem: Problem) -> list[FactorGroup]:
+    """The factors of a graph in groups.
+
+    Raises:
+        NotImplementedError: If a factor has costs that are not whole.
+    """
+    layout, device = problem.layout, problem.scores.device
+    members: dict[tuple[object, ...], list[int]] = {}
+    for f, kind in enumerate(layout.kinds.tolist()):
+        first, last = layout.starts[f], layout.starts[f + 1]
+        key: tuple[object, ...] = (kind, int(last - first))
+        if kind == BAND:
+            key = (
+                kind,
+                tuple(layout.costs[first:last].tolist()),
+                float(layout.low[f]),
+                float(layout.high[f]),
+            )
+        elif kind == ORACLE:
+            key = (kind, f)
+        members.setdefault(key, []).append(f)
+    oracles = iter(problem.oracles)
+    groups: list[FactorGroup] = []
+    for (kind, *rest), numbers in members.items():
+        copies = np.stack([np.arange(layout.starts[f], layout.starts[f + 1]) for f in numbers])
+        if kind == BAND:
+            groups.append(Bands(copies, device, *rest))  # type: ignore[arg-type]
+        elif kind == OR_OUT:
+            groups.append(OrOuts(copies, device))
+        elif kind == PAIR:
+            own = torch.from_numpy(layout.own[numbers]).to(device)
+            groups.append(Pairs(copies, device, problem.pair_scores[:, own]))
+        else:
+            groups.append(Single(copies, device, next(oracles)))
+    return groups
+
+
+def _on_ones(scores: Tensor) -> Tensor:
+    """Scores of ones as log-weights of both values, on a new last axis."""
+    return torch.stack([torch.zeros_like(scores), scores], -1)

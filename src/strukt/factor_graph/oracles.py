@@ -1,0 +1,124 @@
+"""Factors as the solvers know them (`strukt.inference.consensus.OracleFactor`), and SparseMAP of one factor."""
+
+from __future__ import annotations
+
+import abc
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.factor_graph.factor import CERTAIN, Factor
+from strukt.inference.consensus import Face
+from strukt.inference.sparsemap import active_set, chosen, cut
+from strukt.kernels import guards
+from strukt.kernels.semiring import NEG_INF
+from strukt.kernels.sparsemap.found import Settings, Start, no_start
+from strukt.kernels.sparsemap.state import INFEASIBLE
+
+MOST_STEPS = 2000
+"""Bound on the calls of a factor's oracle for one projection."""
+
+TOLERANCE = 1e-12
+"""The error of a projection at which to stop."""
+
+
+class Oracle(abc.ABC):
+    """A factor with the tensors of one batch."""
+
+    @abc.abstractmethod
+    def best(self, scores: Tensor) -> Tensor:
+        """The best assignment, 0/1 ``(batch, size)``, own scores included; a score of -inf forbids a 1."""
+
+    @abc.abstractmethod
+    def own(self, vertices: Tensor) -> Tensor:
+        """Own scores ``(k, batch)`` of assignments ``(k, batch, size)``; differentiable."""
+
+    def project(self, scores: Tensor, scale: Tensor, start: Face | None) -> Face:
+        """SparseMAP for main scores ``(batch, size)``, with own scores divided by ``scale`` ``(batch,)``.
+
+        Args:
+            scores: Main scores.
+            scale: What to divide own scores by; those of the result are undivided.
+            start: The last result, to start from, or None.
+        """
+
+        def extra(assignments: Tensor) -> Tensor:
+            return self.own(assignments.unsqueeze(0))[0] / scale
+
+        def best(main: Tensor) -> tuple[Tensor, Tensor]:
+            assignments = self.best(main * scale.unsqueeze(-1))
+            used = torch.where(assignments > 0, main, torch.zeros_like(main))
+            return assignments, used.sum(-1) + extra(assignments)
+
+        with torch.no_grad():
+            begin = no_start(*scores.shape) if start is None else _start(start, scale)
+            settings = Settings(MOST_STEPS, TOLERANCE)
+            found, answers = active_set(
+                scores, scores.shape[1], begin, settings, best, lambda seen: seen, extra
+            )
+            infeasible = torch.from_numpy(found.phases == INFEASIBLE)
+            guards.require_feasible(infeasible, torch.where(infeasible, NEG_INF, 0.0))
+            found = cut(found)
+            weights = torch.from_numpy(found.weights).to(scores)
+            started = None if start is None else start.vertices
+            return self.face(weights, chosen(answers, started, found))
+
+    def face(self, weights: Tensor, vertices: Tensor) -> Face:
+        """Face of weights ``(batch, k)`` and assignments ``(batch, k, size)``; below 0 where an item has fewer."""
+        used = (vertices >= 0).all(-1)
+        weights = torch.where(used, weights, torch.zeros_like(weights))
+        vertices = torch.where(used.unsqueeze(-1), vertices, vertices[:, :1])
+        point = (weights.unsqueeze(1) @ vertices).squeeze(1)
+        return Face(point, weights, vertices, self.own(vertices.movedim(1, 0)).T)
+
+    def messages(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """Sums over all assignments, weighted by what each variable's value weighs.
+
+        Args:
+            weights: ``(batch, size, 2)``, log-weights of 0 and of 1; -inf for a value that is ruled out.
+
+        Returns:
+            Log-sums ``(batch, size, 2)`` over the assignments in which a variable is 0 or 1, of the own score and
+            the weights of all *other* variables, or -inf for both if they are not known; and the log-sum over all,
+            ``(batch,)``.
+
+        Raises:
+            NotImplementedError: If the factor knows no sums.
+        """
+        raise NotImplementedError(
+            f"{self} knows its best assignment, but not the sums over all that belief propagation needs: give "
+            "it as a Dense with a table of assignments, or as a Structure whose distribution has marginals, or "
+            "use lp_sparsemap"
+        )
+
+
+class MapOracle(Oracle):
+    """A factor of a user, who gives `map` and perhaps `score`."""
+
+    def __init__(self, factor: Factor) -> None:
+        self._factor = factor
+
+    def best(self, scores: Tensor) -> Tensor:
+        # Sums in the user's code would make NaN of 0 times -inf.
+        forbidden = scores == NEG_INF
+        finite = torch.where(forbidden, torch.zeros_like(scores), scores)
+        lowest = -CERTAIN * (1 + finite.abs().amax(-1, keepdim=True))
+        return self._factor.best(torch.where(forbidden, lowest, scores))
+
+    def own(self, vertices: Tensor) -> Tensor:
+        return self._factor.own(vertices)
+
+    def __repr__(self) -> str:
+        return type(self._factor).__name__
+
+
+def _start(face: Face, scale: Tensor) -> Start:
+    """The assignments of a former face, to begin with."""
+    used = face.vertices.cpu().numpy() > 0
+    parts = np.zeros(used.shape, np.int32)
+    for index in np.ndindex(*used.shape[:2]):
+        places = np.flatnonzero(used[index])
+        parts[index][: len(places)] = places
+    extra = (face.scores / scale.unsqueeze(-1)).cpu().numpy()
+    return Start(parts, used.sum(-1), extra, face.weights.cpu().contiguous().numpy())

@@ -1,0 +1,62 @@
+"""Scores of pairs of variables."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.factor_graph.factor import AnyFactor, Entry, require_trailing
+from strukt.factor_graph.soft import Places, Soft
+from strukt.factor_graph.variables import VariablesLike, collect, concatenate
+from strukt.inference.consensus import PAIR
+
+
+class Pairwise(AnyFactor, Soft):
+    """Pairs of variables, each of which earns a score if both are 1.
+
+    One call makes as many factors as there are pairs: ``a[i]`` with ``b[i]``.
+
+    Args:
+        a: The first variables of the pairs.
+        b: The second ones; the same shape.
+        scores: ``batch +`` that shape; finite.
+
+    Raises:
+        ValueError: If shapes or types do not fit.
+    """
+
+    tensors: ClassVar[dict[str, int]] = {"scores": 1}
+
+    def __init__(self, a: VariablesLike, b: VariablesLike, scores: Tensor) -> None:
+        first, second = collect(a, "a"), collect(b, "b")
+        if first.shape != second.shape:
+            raise ValueError(f"a has shape {first.shape} and b {second.shape}; expected the same")
+        require_trailing("scores", scores, first.shape)
+        self.scores = scores.reshape(*scores.shape[: scores.dim() - first.ndim], first.size)
+        super().__init__(concatenate([first.flatten(), second.flatten()]))
+
+    def log_potential(self, assignments: Tensor) -> Tensor:
+        first, second = assignments.chunk(2, -1)
+        both = (first > 0) & (second > 0)
+        return torch.where(both, self.scores, torch.zeros_like(self.scores)).sum(-1)
+
+    def entries(self) -> list[Entry]:
+        pairs = self.cliques()
+        return [Entry(PAIR, places, own=pair) for pair, places in enumerate(pairs)]
+
+    def cliques(self) -> list[Places]:
+        return list(np.arange(self.variables.size).reshape(2, -1).T)
+
+    def expected(self, probabilities: Tensor) -> Tensor:
+        first, second = probabilities.chunk(2, -1)
+        return (self.scores * first * second).sum(-1)
+
+    def fields(self, probabilities: Tensor) -> Tensor:
+        first, second = probabilities.chunk(2, -1)
+        return torch.cat([self.scores * second, self.scores * first], -1)
+
+    def is_finite(self) -> bool:
+        return bool(self.scores.isfinite().all())

@@ -1,0 +1,123 @@
+"""Structures as factors: the main scores are those of the variables, all other scores the factor's own."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.distributions.distribution import StructuredDistribution
+from strukt.factor_graph.oracles import MOST_STEPS, TOLERANCE, Oracle
+from strukt.inference.consensus import Face
+from strukt.inference.sparsemap import SparseMAP
+from strukt.kernels.semiring import NEG_INF
+
+ALWAYS = 1e-12
+"""A part is in all structures if fewer than this share of them lack it."""
+
+
+class StructureOracle(Oracle):
+    """A structure with the scores of one batch, the main ones apart.
+
+    Args:
+        template: The structure with main scores of 0, along one batch axis.
+        scores: Of the type to compute with.
+        name: For messages.
+    """
+
+    def __init__(self, template: StructuredDistribution, scores: Tensor, name: str) -> None:
+        main, *others = template.scores
+        self._template = template._with_scores(main, *others)  # from here on, events are not checked
+        self._main, self._others = main, others
+        self._type = scores
+        self._name = name
+        self._shape = main.shape[1:]
+        self._given: Tensor | None = None
+        self._support = main
+
+    def best(self, scores: Tensor) -> Tensor:
+        structures = self._with(scores, self._others)
+        return self._flat(structures.to_parts(structures.mode))
+
+    def own(self, vertices: Tensor) -> Tensor:
+        return self._template._score(self._events(vertices)).to(vertices.dtype)
+
+    def project(self, scores: Tensor, scale: Tensor, start: Face | None) -> Face:
+        def divided(value: Tensor) -> Tensor:
+            return value / scale.to(value).reshape(-1, *(1,) * (value.dim() - 1))
+
+        structures = self._with(scores, [divided(other) for other in self._others], divided(self._main))
+        with torch.no_grad():
+            begin = None if start is None else self._start(start, structures)
+            found = structures.sparsemap(MOST_STEPS, TOLERANCE, start=begin)
+            used = (found.events >= 0).flatten(2).any(-1, keepdim=True)
+            used[:, :1] = True  # the empty structure has no other event
+            vertices = self._flat(structures.to_parts(found.events.movedim(1, 0)).movedim(0, 1))
+            return self.face(found.weights.to(scores), torch.where(used, vertices, -1.0))
+
+    def _start(self, face: Face, structures: StructuredDistribution) -> SparseMAP:
+        events = self._events(face.vertices.movedim(1, 0)).movedim(0, 1)
+        return SparseMAP(structures.scores[0], face.weights, events, *[face.weights.new_empty(0)] * 3)
+
+    def log_potential(self, assignments: Tensor) -> Tensor:
+        """Own scores ``(k, batch)`` of any assignments; -inf for what is no structure."""
+        batch = len(self._main)
+        assignments = assignments.expand(-1, batch, -1)
+        events = self._events(assignments)
+        same = self._flat(self._template.to_parts(events)) == assignments
+        permitted = same.all(-1) & self._template.is_structure(events)
+        scores: Tensor = self._template._score(events).to(assignments.dtype)
+        return torch.where(permitted, scores, NEG_INF)
+
+    def messages(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        zero, one = weights.unbind(-1)
+        required, forbidden = zero == NEG_INF, one == NEG_INF
+        nothing = torch.zeros_like(zero)
+        odds = torch.where(required | forbidden, nothing, one - torch.where(required, nothing, zero))
+        scores = torch.where(forbidden, NEG_INF, torch.where(required, one, odds))
+        structures = self._with(scores, self._others)
+        if bool(required.any()):
+            structures = structures.condition(required=self._shaped(required))
+        probability = self._flat(structures.marginals)
+        total = structures.log_partition.to(weights) + torch.where(required, nothing, zero).sum(-1)
+        support = self._support_of(structures, torch.stack([required, forbidden]))
+        tiny = torch.finfo(weights.dtype)
+        on = torch.where(
+            support == 0, NEG_INF, probability.clamp(min=tiny.tiny).log() - torch.where(forbidden, 0, one)
+        )
+        off = (1 - probability).clamp(min=tiny.eps).log() - torch.where(required, 0, zero)
+        off = torch.where(1 - support < ALWAYS, NEG_INF, off)
+        told = torch.stack([off, on], -1) + torch.where(total == NEG_INF, 0.0, total)[:, None, None]
+        # The marginals do not tell what a value that is ruled out already would have had for a sum.
+        given = (required | forbidden | (total == NEG_INF).unsqueeze(-1)).unsqueeze(-1)
+        return torch.where(given, NEG_INF, told), total
+
+    @torch.no_grad()
+    def _support_of(self, structures: StructuredDistribution, given: Tensor) -> Tensor:
+        """The share of the structures that use each part, to tell 0 and 1 in all of them from rounding."""
+        if self._given is None or not torch.equal(self._given, given):
+            counting = structures._with_scores(*(_support(score) for score in structures.scores))
+            self._given, self._support = given, self._flat(counting.marginals)
+        return self._support
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def _with(
+        self, scores: Tensor, others: list[Tensor], main: Tensor | None = None
+    ) -> StructuredDistribution:
+        return self._template._with_scores(
+            self._shaped(scores) + (self._main if main is None else main), *others
+        )
+
+    def _shaped(self, flat: Tensor) -> Tensor:
+        return flat.reshape(*flat.shape[:-1], *self._shape)
+
+    def _flat(self, parts: Tensor) -> Tensor:
+        return parts.flatten(-len(self._shape)).to(self._type)
+
+    def _events(self, assignments: Tensor) -> Tensor:
+        return self._template.from_parts(self._shaped(assignments))
+
+
+def _support(scores: Tensor) -> Tensor:
+    return torch.where(scores == NEG_INF, NEG_INF, torch.zeros_like(scores))

@@ -1,0 +1,191 @@
+"""Factors that are structures: their assignments are the parts of trees, matchings, sequences ..."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt import distributions
+from strukt.distributions import LinearChain
+from strukt.distributions.distribution import StructuredDistribution
+from strukt.factor_graph.factor import AnyFactor
+from strukt.factor_graph.soft import Places, Soft
+from strukt.factor_graph.structure_oracle import StructureOracle
+from strukt.factor_graph.variables import VariablesLike, collect
+from strukt.kernels import arguments
+
+Make = Callable[[Tensor], StructuredDistribution]
+
+
+class Structure(AnyFactor):
+    """Any structure of the library, or one of your own.
+
+    Args:
+        variables: One for each part, in the shape of the structure's main scores.
+        make: From main scores ``batch + shape`` to the structure. It may add other scores, of transitions say,
+            and lengths; they are the factor's own scores and what it permits.
+
+    Raises:
+        ValueError: If there are no variables. When the graph is solved: if ``make`` gives no structure, or one of
+            other shape.
+
+    Examples:
+        >>> import torch, strukt
+        >>> from strukt.factor_graph import factors
+        >>> graph = strukt.FactorGraph()
+        >>> x = graph.variables(4)
+        >>> graph.add(factors.Structure(x, lambda scores: strukt.KSubset(scores, 2)))
+        Structure over 4 variables
+        >>> graph.enumerate(torch.zeros(4)).log_partition.exp().round()
+        tensor(6.)
+    """
+
+    def __init__(self, variables: VariablesLike, make: Make) -> None:
+        given = collect(variables, "variables")
+        self.shape = given.shape
+        self.make = make
+        self._oracle: StructureOracle | None = None
+        super().__init__(given)
+
+    def bound(self, batch_shape: torch.Size, scores: Tensor) -> Self:
+        bound = copy.copy(super().bound(batch_shape, scores))
+        bound._oracle = StructureOracle(bound._template(batch_shape, scores), scores, repr(self))
+        return bound
+
+    def log_potential(self, assignments: Tensor) -> Tensor:
+        return self.oracle.log_potential(assignments)
+
+    @property
+    def oracle(self) -> StructureOracle:
+        """What solvers ask, once the factor is bound to a batch."""
+        assert self._oracle is not None
+        return self._oracle
+
+    def _template(self, batch_shape: torch.Size, scores: Tensor) -> StructuredDistribution:
+        """The structure with main scores of 0, along one batch axis."""
+        shape = batch_shape + torch.Size(self.shape)
+        made: Any = self.make(scores.new_zeros(shape))
+        if not isinstance(made, StructuredDistribution):
+            raise ValueError(f"make gave a {type(made).__name__}; expected a StructuredDistribution")
+        if made.scores[0].shape != shape:
+            raise ValueError(
+                f"make gave {made} for scores of shape {tuple(shape)}; expected main scores of this shape"
+            )
+        return made._flatten()
+
+
+class Chain(Structure, Soft):
+    """A tag for each position, and scores of neighbouring tags: `LinearChain`.
+
+    Args:
+        tags: ``(n, c)``; of each row exactly one variable is 1.
+        transition: ``[i, j]`` scores tag i followed by tag j: ``(c, c)`` for all steps, ``batch + (n - 1, c, c)``
+            for each one, or ``batch + (1, c, c)``.
+
+    Raises:
+        ValueError: If shapes or types do not fit.
+    """
+
+    tensors: ClassVar[dict[str, int]] = {"transition": 3}
+
+    def __init__(self, tags: VariablesLike, transition: Tensor) -> None:
+        given = collect(tags, "tags")
+        if given.ndim != 2 or not given.size:
+            raise ValueError(f"tags has shape {given.shape}; expected (n, c)")
+        n, c = given.shape
+        arguments.scores("transition", transition, f"({c}, {c})", 2)
+        steps = transition.unsqueeze(0) if transition.dim() == 2 else transition
+        if steps.shape[-2:] != (c, c) or steps.shape[-3] not in (1, n - 1):
+            raise ValueError(
+                f"transition has shape {tuple(transition.shape)}; expected ({c}, {c}), batch + ({n - 1}, {c}, "
+                f"{c}) or batch + (1, {c}, {c})"
+            )
+        self.transition = steps
+        super().__init__(given, self._chain)
+
+    def groups(self) -> list[Places]:
+        return list(np.arange(self.variables.size).reshape(self.shape))
+
+    def cliques(self) -> list[Places]:
+        groups = self.groups()
+        return [np.concatenate(pair) for pair in itertools.pairwise(groups)] or groups
+
+    def expected(self, probabilities: Tensor) -> Tensor:
+        tags = probabilities.reshape(-1, *self.shape)
+        following = torch.einsum("...tij,...tj->...ti", self.transition, tags[..., 1:, :])
+        total: Tensor = (tags[..., :-1, :] * following).sum((-1, -2))
+        return total
+
+    def fields(self, probabilities: Tensor) -> Tensor:
+        tags = probabilities.reshape(-1, *self.shape)
+        steps = self.transition.expand(-1, len(tags[0]) - 1, -1, -1)
+        following = torch.einsum("...tij,...tj->...ti", steps, tags[..., 1:, :])
+        before = torch.einsum("...tij,...ti->...tj", steps, tags[..., :-1, :])
+        nothing = torch.zeros_like(tags[..., :1, :])
+        return (torch.cat([following, nothing], -2) + torch.cat([nothing, before], -2)).flatten(-2)
+
+    def is_finite(self) -> bool:
+        return bool(self.transition.isfinite().all())
+
+    def _chain(self, scores: Tensor) -> LinearChain:
+        return LinearChain(scores, self.transition)
+
+    def _template(self, batch_shape: torch.Size, scores: Tensor) -> StructuredDistribution:
+        return LinearChain(scores.new_zeros(batch_shape.numel(), *self.shape), self.transition)
+
+
+class Tree(Structure):
+    """Dependency trees: `NonProjectiveTree`.
+
+    Args:
+        arcs: ``(n, n + 1)``; ``[m, h]`` is the arc from head h to word m + 1, and h = 0 is the root.
+        single_root: Whether exactly one word hangs on the root, or any number from one on.
+
+    Raises:
+        ValueError: If shapes do not fit.
+    """
+
+    kind: type[distributions.NonProjectiveTree] | type[distributions.ProjectiveTree] = (
+        distributions.NonProjectiveTree
+    )
+
+    def __init__(self, arcs: VariablesLike, single_root: bool = True) -> None:
+        given = collect(arcs, "arcs")
+        if given.ndim != 2 or given.shape[1] != given.shape[0] + 1:
+            raise ValueError(
+                f"arcs has shape {given.shape}; expected (n, n + 1): a row for each word, and in it the root as "
+                "head (column 0), then each word"
+            )
+        super().__init__(given, lambda scores: self.kind(scores, single_root=single_root))
+
+
+class ProjectiveTree(Tree):
+    """Dependency trees without crossing arcs: `strukt.ProjectiveTree`."""
+
+    kind = distributions.ProjectiveTree
+
+
+class Matching(Structure):
+    """One-to-one assignments of rows to columns: `strukt.Matching`.
+
+    Args:
+        variables: ``(n, m)`` with n <= m.
+
+    Raises:
+        ValueError: If the shape is another.
+    """
+
+    def __init__(self, variables: VariablesLike) -> None:
+        given = collect(variables, "variables")
+        if given.ndim != 2 or given.shape[0] > given.shape[1]:
+            raise ValueError(
+                f"variables has shape {given.shape}; expected (n, m) with n <= m: each row has a column of its own"
+            )
+        super().__init__(given, distributions.Matching)

@@ -1,0 +1,123 @@
+"""Arrays of binary variables of a factor graph, indexed as NumPy's arrays are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias, Union
+
+import numpy as np
+import numpy.typing as npt
+
+VariablesLike: TypeAlias = Union["Variables", "Sequence[VariablesLike]"]
+
+
+class Variables:
+    """An array of variables, some of them negated; ``FactorGraph.variables`` makes one.
+
+    Slices, masks and integer arrays select as in NumPy; ``~x`` negates: a factor over ``~x`` sees one minus x.
+
+    Args:
+        owner: The graph.
+        index: The number of each variable in its graph.
+        negated: Which of them are negated; the shape of ``index``.
+
+    Examples:
+        >>> from strukt import FactorGraph
+        >>> x = FactorGraph().variables(2, 3)
+        >>> x.shape, x[:, 0].shape, x.T[1:].flatten().shape, len(~x)
+        ((2, 3), (2,), (4,), 2)
+    """
+
+    def __init__(self, owner: object, index: npt.NDArray[np.int64], negated: npt.NDArray[np.bool_]) -> None:
+        self.owner = owner
+        self.index = index
+        self.negated = negated
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.index.shape
+
+    @property
+    def ndim(self) -> int:
+        return self.index.ndim
+
+    @property
+    def size(self) -> int:
+        return self.index.size
+
+    @property
+    def T(self) -> Variables:  # noqa: N802
+        """With the axes in the opposite order."""
+        return Variables(self.owner, self.index.T, self.negated.T)
+
+    def reshape(self, *shape: Any) -> Variables:
+        """In another shape, as NumPy's ``reshape``."""
+        return Variables(self.owner, self.index.reshape(*shape), self.negated.reshape(*shape))
+
+    def flatten(self) -> Variables:
+        """Along one axis."""
+        return self.reshape(-1)
+
+    def __getitem__(self, key: Any) -> Variables:
+        return Variables(self.owner, np.asarray(self.index[key]), np.asarray(self.negated[key]))
+
+    def __invert__(self) -> Variables:
+        return Variables(self.owner, self.index, ~self.negated)
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __iter__(self) -> Iterator[Variables]:
+        return (self[place] for place in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"Variables(shape={self.shape})"
+
+
+def concatenate(parts: Sequence[Variables], axis: int = 0) -> Variables:
+    """Arrays of variables of one graph, one after the other along an axis.
+
+    Raises:
+        ValueError: If there are none, they are of different graphs, or their shapes do not fit.
+
+    Examples:
+        >>> from strukt import FactorGraph
+        >>> graph = FactorGraph()
+        >>> concatenate([graph.variables(3), ~graph.variables(2)]).shape
+        (5,)
+    """
+    owner = _owner(parts, "parts")
+    index = np.concatenate([part.index for part in parts], axis)
+    return Variables(owner, index, np.concatenate([part.negated for part in parts], axis))
+
+
+def collect(value: VariablesLike, name: str) -> Variables:
+    """Variables, or nested lists of them, as one array: stacked if they have one shape, else one after the other.
+
+    Raises:
+        ValueError: If it holds anything else, nothing, or variables of different graphs.
+    """
+    if isinstance(value, Variables):
+        return value
+    if not isinstance(value, (list, tuple)):
+        raise ValueError(
+            f"{name} is a {type(value).__name__}; expected Variables of a graph, or a list of them"
+        )
+    parts = [collect(part, name) for part in value]
+    owner = _owner(parts, name)
+    if len({part.shape for part in parts}) == 1:
+        stacked = np.stack([part.index for part in parts])
+        return Variables(owner, stacked, np.stack([part.negated for part in parts]))
+    return concatenate([part.flatten() for part in parts])
+
+
+def _owner(parts: Sequence[Variables], name: str) -> object:
+    """The graph that all parts are of."""
+    if not parts:
+        raise ValueError(f"{name} is empty; expected Variables of a graph, or a list of them")
+    for part in parts:
+        if not isinstance(part, Variables):
+            raise ValueError(f"{name} holds a {type(part).__name__}; expected Variables of a graph")
+        if part.owner is not parts[0].owner:
+            raise ValueError(f"{name} holds variables of different graphs; expected those of one")
+    return parts[0].owner

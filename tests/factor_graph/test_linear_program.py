@@ -1,0 +1,167 @@
+"""LP-SparseMAP and LP-MAP of graphs, from the DSL down to the solver."""
+
+import pytest
+import torch
+from scipy.optimize import minimize
+from tests.factor_graph.graphs import draw, logic_tree, scored_tree
+from tests.factor_graph.test_oracles import ORACLES
+from tests.factor_graph.test_permitted import LOGIC, OUT, Ordered
+
+from strukt import FactorGraph, LinearChain, Matching, NonProjectiveTree
+from strukt.factor_graph import factors
+
+pytest.importorskip("strukt.inference.lp_sparsemap")
+
+
+def scores_of(graph, *batch, scale=1.0):
+    return tuple(draw(*batch, *shape, seed=i, scale=scale) for i, shape in enumerate(graph.arrays.shapes))
+
+
+def nearest(assignments, own, scores):
+    """SparseMAP over listed assignments by a general solver."""
+
+    def loss(weights):
+        point = weights @ assignments
+        return 0.5 * point @ point - scores @ point - weights @ own
+
+    def slope(weights):
+        return assignments @ (weights @ assignments - scores) - own
+
+    start = torch.full((len(assignments),), 1 / len(assignments), dtype=torch.float64).numpy()
+    sums_to_one = {
+        "type": "eq",
+        "fun": lambda weights: weights.sum() - 1,
+        "jac": lambda weights: 0 * weights + 1,
+    }
+    found = minimize(
+        loss, start, jac=slope, bounds=[(0, 1)] * len(start), constraints=sums_to_one, method="SLSQP",
+        options={"ftol": 1e-15, "maxiter": 1000},
+    )  # fmt: skip
+    return torch.from_numpy(found.x @ assignments)
+
+
+@pytest.mark.parametrize("name", [name for name in LOGIC if name != "Knapsack"])
+@pytest.mark.parametrize("negated", [False, True])
+def test_one_logic_factor_is_its_sparsemap(name, negated):
+    make, _ = LOGIC[name]
+    graph = FactorGraph()
+    x = graph.variables(4 if name in OUT else 3)
+    graph.add(make(~x if negated else x))
+    scores = draw(5, x.size, seed=1)
+    found, truth = graph.lp_sparsemap(scores), graph.enumerate(torch.zeros(x.size))
+    assert found.status.all()
+    ones = truth.assignments.double().numpy()
+    for mine, each in zip(found.marginals, scores.numpy(), strict=True):
+        assert torch.allclose(mine, nearest(ones, 0 * ones[:, 0], each), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_one_factor_with_an_oracle_is_its_sparsemap(name):
+    make, shape = ORACLES[name]
+    graph = FactorGraph()
+    graph.add(make(graph.variables(*shape)))
+    scores = draw(3, *shape, seed=12)
+    found, truth = graph.lp_sparsemap(scores), graph.enumerate(torch.zeros_like(scores))
+    assert found.marginals.shape == scores.shape
+    for item in range(3):
+        own = truth.scores[item]
+        ones = truth.assignments[own > -torch.inf].double().numpy()
+        wanted = nearest(ones, own[own > -torch.inf].numpy(), scores[item].flatten().numpy())
+        assert torch.allclose(found.marginals[item].flatten(), wanted, atol=1e-6)
+
+
+def test_structures_have_the_sparsemap_of_their_distribution():
+    transition = draw(3, 3)
+    for make, shape, distribution in (
+        (lambda x: factors.Chain(x, transition), (5, 3), lambda s: LinearChain(s, transition)),
+        (factors.Tree, (6, 7), NonProjectiveTree),
+        (factors.Matching, (5, 6), Matching),
+    ):
+        graph = FactorGraph()
+        graph.add(make(graph.variables(*shape)))
+        scores = draw(4, *shape, seed=2)
+        truth = distribution(scores).sparsemap(tol=1e-12).marginals
+        assert torch.allclose(graph.lp_sparsemap(scores).marginals, truth, atol=1e-9)
+
+
+@pytest.mark.parametrize("make", [logic_tree, scored_tree])
+def test_lp_map_without_cycles_is_the_best_assignment(make):
+    graph = make()
+    scores = scores_of(graph, 6)
+    found, truth = graph.lp_map(scores), graph.enumerate(scores)
+    best = truth.mode if isinstance(truth.mode, tuple) else (truth.mode,)
+    mine = found.marginals if isinstance(found.marginals, tuple) else (found.marginals,)
+    assert found.status.all()
+    if make is scored_tree:  # a Knapsack may take a part
+        assert all(torch.allclose(a, b.double(), atol=1e-6) for a, b in zip(mine, best, strict=True))
+    value = sum((a * s).flatten(1).sum(-1) for a, s in zip(mine, scores, strict=True))
+    if make is logic_tree:
+        assert (value >= truth.max_score - 1e-6).all()
+
+
+def test_derivatives_reach_all_tensors():
+    transition, pair, table = (draw(*shape).requires_grad_() for shape in [(2, 2), (), (2, 2)])
+    scores = draw(2, 3, 2, seed=3).requires_grad_()
+
+    def solve(scores, transition, pair, table):
+        graph = FactorGraph()
+        x = graph.variables(3, 2)
+        graph.add(factors.Chain(x, transition))
+        graph.add(factors.AtMostOne(x[:, 0]))
+        graph.add(factors.Pairwise(x[0, 0], ~x[2, 0], pair))
+        graph.add(factors.Dense([x[0, 1], ~x[1, 1]], table))
+        return graph.lp_sparsemap(scores, tol=1e-12).marginals
+
+    assert torch.autograd.gradcheck(solve, (scores, transition, pair, table), atol=1e-5)
+
+
+def test_batches_types_and_starts():
+    table = draw(3, 1, 2, 2)
+
+    def made(table):
+        graph = FactorGraph()
+        x, y = graph.variables(3, 4), graph.variables(2)
+        graph.add(factors.Tree(x))
+        graph.add(factors.Budget(x[:, 1], 1))
+        graph.add(factors.Dense([x[0, 0], y[1]], table))
+        graph.add(Ordered(y))
+        return graph
+
+    graph, scores = made(table), (draw(2, 3, 4), draw(3, 2, 2, seed=1))
+    whole = graph.lp_sparsemap(scores)
+    assert [part.shape for part in whole.marginals] == [(3, 2, 3, 4), (3, 2, 2)]
+    assert whole.status.shape == whole.gap.shape == whole.iterations.shape == (3, 2)
+    for i in range(3):
+        for j in range(2):
+            item = made(table[i, 0]).lp_sparsemap((scores[0][j], scores[1][i, j]))
+            assert all(
+                torch.allclose(a[i, j], b, atol=1e-8)
+                for a, b in zip(whole.marginals, item.marginals, strict=True)
+            )
+    single = graph.lp_sparsemap([s.float() for s in scores])
+    assert all(part.dtype == torch.float32 for part in single.marginals)
+    assert all(
+        torch.allclose(a.double(), b, atol=1e-5)
+        for a, b in zip(single.marginals, whole.marginals, strict=True)
+    )
+    again = graph.lp_sparsemap(scores, start=whole)
+    assert all(torch.allclose(a, b, atol=1e-8) for a, b in zip(again.marginals, whole.marginals, strict=True))
+    assert (again.iterations <= whole.iterations).all()
+
+
+def test_what_does_not_converge_is_said():
+    graph = FactorGraph()
+    x = graph.variables(3, 4)
+    graph.add(factors.Tree(x))
+    graph.add(factors.Budget(x[:, 1:], 1))
+    graph.add(factors.Budget(x[:, 2], 0))
+    with pytest.warns(UserWarning, match="gap"):
+        found = graph.lp_sparsemap(draw(3, 4), max_iterations=1)
+    assert not found.status
+
+
+def test_the_best_assignment_itself_is_not_there_yet():
+    graph = FactorGraph()
+    graph.variables(2)
+    with pytest.raises(NotImplementedError, match=r"lp_map\(exact=True\) is not there yet"):
+        graph.lp_map(torch.zeros(2), exact=True)
