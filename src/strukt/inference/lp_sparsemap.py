@@ -1,0 +1,329 @@
+"""LP-SparseMAP and LP-MAP: marginals that every factor of a graph agrees with.
+
+    argmax over mu  <scores, mu> - curvature / 2 ||mu||^2 + sum_f E[own score of f]
+    such that the variables of each factor lie in its polytope
+
+(Niculae and Martins 2020, equation 8, with curvature 1; the linear relaxation of MAP with curvature 0.) The
+alternating direction method of multipliers brings the factors to agree up to a point at which the faces of their
+solutions are the right ones; the optimum on these faces, from conjugate gradients, is exact. Whether it is, the next
+solutions of the factors say.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from strukt.inference.consensus import ORACLE, Face, Layout, OracleFactor, require_oracles
+from strukt.inference.consensus_faces import all_faces, differentiable
+from strukt.inference.settings import require_iterations
+from strukt.kernels.consensus.faces import find_faces, oracle_faces
+from strukt.kernels.consensus.polish import polish_item
+from strukt.kernels.consensus.run import advance, gaps, last_points, run
+from strukt.kernels.consensus.state import DONE, POLISH, TRIAL, Faces, Graph, State, empty_state
+from strukt.kernels.jit import over_batch, thread_count
+
+Array = npt.NDArray[np.float64]
+
+CERTAIN = 1e-3
+"""The part of the tolerance that the error of the copies must reach: the marginals may be further off than these."""
+
+ROUNDING = 4e-15
+"""The error that is left of scores of size 1."""
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a solution was found, to start the next from: marginals, multipliers, steps, faces of the oracles."""
+
+    marginals: Array
+    multipliers: Array
+    step: Array
+    faces: tuple[Face | None, ...]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What `solve` returns; the batch is the first axis.
+
+    Attributes:
+        marginals: ``(batch, V)``; differentiable with curvature.
+        status: ``(batch,)``, True where the error is within the tolerance.
+        gap: ``(batch,)``, by how much the best assignments of the factors exceed their marginals: the duality gap.
+        iterations: ``(batch,)``, how often the factors were solved.
+        primal_residual: ``(batch,)``, the largest difference of a factor's copy from its variable.
+        dual_residual: ``(batch,)``, the step times the largest change of a marginal in the last iteration.
+        state: To start the next call from, for the same layout and batch.
+    """
+
+    marginals: Tensor
+    status: Tensor
+    gap: Tensor
+    iterations: Tensor
+    primal_residual: Tensor
+    dual_residual: Tensor
+    state: Position
+
+
+def solve(
+    layout: Layout, scores: Tensor, pair_scores: Tensor, oracles: Sequence[OracleFactor], *,
+    curvature: float = 1.0, max_iterations: int = 10_000, tol: float = 1e-9, start: Position | None = None,
+) -> Solution:  # fmt: skip
+    """Solve a batch of graphs of one layout.
+
+    Args:
+        layout: The factors.
+        scores: ``(batch, V)``; -inf for a variable that must be 0. Any floating type; computed in float64.
+        pair_scores: ``(batch, q)``, earned when both variables of a pair are 1; -inf if they exclude each other.
+        oracles: One for each factor of kind ORACLE, in the order of the factors.
+        curvature: 1.0 for LP-SparseMAP, 0.0 for LP-MAP. The marginals of LP-MAP have no gradient.
+        max_iterations: Bound on how often each factor is solved.
+        tol: The error allowed in the marginals.
+        start: The state of an earlier solution of the same shape.
+
+    Returns:
+        The solution. Warns, with the gap, of items that have not converged; for an infeasible graph that is all.
+
+    Raises:
+        ValueError: If a shape, type or value does not fit.
+
+    Examples:
+        >>> import numpy as np
+        >>> from strukt.inference.consensus import BAND
+        >>> both = Layout(3, np.array([0, 1, 1, 2]), np.zeros(4, bool), np.array([0, 2, 4]), np.array([BAND, BAND]),
+        ...               np.ones(4), np.ones(2), np.ones(2), np.array([-1, -1]))  # one of 0, 1 and one of 1, 2
+        >>> solve(both, torch.tensor([[0.0, 0.2, 0.0]]), torch.zeros(1, 0), []).marginals
+        tensor([[0.6000, 0.4000, 0.6000]])
+    """
+    _check(layout, scores, pair_scores, oracles, curvature, max_iterations, tol)
+    graph = _graph(layout, curvature)
+    state = _state(graph, scores, pair_scores, tol, start)
+    faces = [None] * len(oracles) if start is None else list(start.faces)
+    if oracles:
+        _with_oracles(graph, state, oracles, faces, max_iterations, scores.device)
+    else:
+        threads = thread_count(len(scores), 100 * state.points.size)
+        over_batch(run, threads, graph, state, max_iterations)
+        over_batch(last_points, 1, graph, state)
+    marginals = _settled(graph, state)
+    found = _solution(graph, state, oracles, faces, marginals, scores)
+    if curvature == 0.0 or not torch.is_grad_enabled():
+        return found
+    all_ = all_faces(graph, state, faces)
+    value = differentiable(graph, state.free, all_, scores, pair_scores, oracles, faces, found.marginals)
+    return replace(found, marginals=value)
+
+
+def _check(
+    layout: Layout, scores: Tensor, pair_scores: Tensor, oracles: Sequence[OracleFactor], curvature: float,
+    max_iterations: int, tol: float,
+) -> None:  # fmt: skip
+    require_iterations(max_iterations)
+    require_oracles(layout, oracles)
+    if curvature not in (0.0, 1.0):
+        raise ValueError(f"curvature is {curvature}; expected 1.0 or 0.0")
+    if not tol > 0:
+        raise ValueError(f"tol is {tol}; expected a positive number")
+    pairs = int(layout.own.max(initial=-1)) + 1
+    for name, value, width in (("scores", scores, layout.variables), ("pair_scores", pair_scores, pairs)):
+        if value.dim() != 2 or value.shape[1] < width or (name == "scores" and value.shape[1] != width):
+            raise ValueError(f"{name} has shape {tuple(value.shape)}; expected (batch, {width})")
+        if not value.is_floating_point():
+            raise ValueError(f"{name} has type {value.dtype}; expected floating-point")
+        if not (value.detach() < torch.inf).all():
+            raise ValueError(f"{name} has NaN or +inf; expected finite numbers or -inf")
+    if len(pair_scores) != len(scores):
+        raise ValueError(f"pair_scores has a batch of {len(pair_scores)}; scores has one of {len(scores)}")
+
+
+def _graph(layout: Layout, curvature: float) -> Graph:
+    sizes = np.diff(layout.starts)
+    return Graph(
+        copies=np.ascontiguousarray(layout.copies, np.int64),
+        signs=np.where(layout.negated, -1.0, 1.0),
+        starts=np.ascontiguousarray(layout.starts, np.int64),
+        kinds=np.ascontiguousarray(layout.kinds, np.int64),
+        costs=np.ascontiguousarray(layout.costs, np.float64),
+        low=np.ascontiguousarray(layout.low, np.float64),
+        high=np.ascontiguousarray(layout.high, np.float64),
+        own=np.ascontiguousarray(layout.own, np.int64),
+        degrees=np.bincount(layout.copies, minlength=layout.variables).astype(np.float64),
+        curvature=float(curvature),
+        widest=int(sizes.max(initial=0)),
+    )
+
+
+def _state(graph: Graph, scores: Tensor, pair_scores: Tensor, tol: float, start: Position | None) -> State:
+    """The first state: multipliers share what the marginals leave of the scores equally."""
+    given = _numpy(scores)
+    possible = given > -np.inf
+    eta = np.where(possible, given, 0.0)
+    lonely = graph.degrees == 0
+    alone = np.clip(eta, 0.0, 1.0) if graph.curvature > 0.0 else (eta > 0.0).astype(np.float64)
+    inside = (eta > 0.0) & (eta < 1.0) & (graph.curvature > 0.0)
+    free = (possible & (inside | ~lonely)).astype(np.float64)
+    pairs = _numpy(pair_scores)
+    size = np.maximum(np.abs(eta).max(1, initial=0.0), np.where(pairs > -np.inf, np.abs(pairs), 0.0).max(1, initial=0.0))
+    state = empty_state(graph, eta, free, pairs, np.maximum(CERTAIN * tol, ROUNDING * (1.0 + size)))
+    if start is not None:
+        if start.marginals.shape != eta.shape or start.multipliers.shape != state.multipliers.shape:
+            raise ValueError(
+                f"start is of a solution with marginals of shape {start.marginals.shape}; expected {eta.shape}"
+            )
+        state.marginals[:], state.multipliers[:], state.step[:] = start.marginals, start.multipliers, start.step
+        state.marginals[~possible] = 0.0
+    else:
+        state.marginals[:] = np.where(possible, 0.5, 0.0)
+        state.step[:] = np.maximum(1.0, size / 4.0) if (graph.degrees > 1).any() else 1.0
+        state.polish_at[:] = 10 if (graph.degrees > 1).any() else 0
+    state.marginals[:, lonely] = np.where(possible, alone, 0.0)[:, lonely]
+    shared = eta - graph.curvature * state.marginals
+    for item in range(len(eta)):
+        held = np.bincount(graph.copies, state.multipliers[item], len(graph.degrees))
+        rest = (shared[item] - held) / np.maximum(graph.degrees, 1.0) * possible[item]
+        state.multipliers[item] += rest[graph.copies]
+    return state
+
+
+def _numpy(value: Tensor) -> Array:
+    found: Array = value.detach().double().cpu().contiguous().numpy()
+    return found
+
+
+def _with_oracles(
+    graph: Graph, state: State, oracles: Sequence[OracleFactor], faces: list[Face | None], most: int,
+    device: torch.device,
+) -> None:  # fmt: skip
+    """Iterations in which every oracle is called once for the whole batch; changes state and faces."""
+    threads = thread_count(len(state.mode), 2 * state.points.size)
+    for _ in range(most):
+        if (state.mode == DONE).all():
+            return
+        _call(graph, state, oracles, faces, device)
+        over_batch(advance, threads, graph, state, most)
+        if (state.iterations[state.mode != DONE] >= most).any():
+            break
+        for item in np.flatnonzero(state.mode == POLISH):
+            own = _item_faces(graph, state, faces, int(item))
+            find_faces(graph, state.pair_scores[item], state.labels[item], state.tight[item], own)
+            polish_item(graph, state, int(item), own)
+    over_batch(last_points, 1, graph, state)
+
+
+def _call(
+    graph: Graph, state: State, oracles: Sequence[OracleFactor], faces: list[Face | None], device: torch.device
+) -> None:
+    """Points of all oracles; items that are done keep what they have."""
+    done = torch.from_numpy(state.mode == DONE).to(device)
+    scale = torch.from_numpy(state.step).to(device)
+    running = np.flatnonzero(state.mode != DONE)
+    for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):
+        part = slice(graph.starts[f], graph.starts[f + 1])
+        signs = graph.signs[part]
+        target = state.marginals[:, graph.copies[part]] + state.multipliers[:, part] / state.step[:, None]
+        target = np.where(signs > 0, target, 1.0 - target)
+        with torch.no_grad():
+            face = oracles[k].project(torch.from_numpy(target).to(device), scale, faces[k])
+        faces[k] = _merge(done, faces[k], face)
+        point = _numpy(face.point)
+        state.points[running, part] = np.where(signs > 0, point, 1.0 - point)[running]
+
+
+def _merge(kept: Tensor, old: Face | None, new: Face) -> Face:
+    """The old face for the items to keep, the new one for others."""
+    if old is None or not kept.any():
+        return new
+    k = max(old.weights.shape[1], new.weights.shape[1])
+
+    def choose(a: Tensor, b: Tensor) -> Tensor:
+        wide = [torch.nn.functional.pad(x, [0, 0] * (x.dim() - 2) + [0, k - x.shape[1]]) for x in (a, b)]
+        return torch.where(kept.reshape(-1, *[1] * (a.dim() - 1)), wide[0], wide[1])
+
+    return Face(
+        torch.where(kept.unsqueeze(1), old.point, new.point),
+        choose(old.weights, new.weights),
+        choose(old.vertices, new.vertices),
+        choose(old.scores, new.scores),
+    )
+
+
+def _item_faces(graph: Graph, state: State, faces: Sequence[Face | None], item: int) -> Faces:
+    """Room for the faces of one item, those of its oracles filled in."""
+    m, count = len(graph.copies), graph.kinds.shape[0]
+    tilts, rows = np.zeros(m), []
+    starts, counts = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    used = 0
+    for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):
+        face = faces[k]
+        assert face is not None
+        basis, tilt = oracle_faces(
+            graph, int(f), _numpy(face.weights[item]), _numpy(face.vertices[item]), _numpy(face.scores[item])
+        )
+        starts[f], counts[f] = used, len(basis)
+        used += basis.size
+        rows.append(basis.ravel())
+        tilts[graph.starts[f] : graph.starts[f + 1]] = tilt
+    flat = np.concatenate(rows) if rows else np.zeros(0)
+    return Faces(np.zeros(m, np.int8), np.zeros(m), tilts, flat, starts, counts)
+
+
+def _settled(graph: Graph, state: State) -> Array:
+    """The marginals, exact where a factor puts them at a bound."""
+    found = np.clip(state.marginals, 0.0, 1.0)
+    bound = (state.points == 0.0) | (state.points == 1.0)
+    exact = bound & (np.abs(state.points - found[:, graph.copies]) < 1e-6)
+    for item, copy in zip(*np.nonzero(exact & (state.mode == DONE)[:, None]), strict=True):
+        found[item, graph.copies[copy]] = state.points[item, copy]
+    return found
+
+
+def _solution(
+    graph: Graph, state: State, oracles: Sequence[OracleFactor], faces: Sequence[Face | None], marginals: Array,
+    scores: Tensor,
+) -> Solution:  # fmt: skip
+    gap = np.zeros(len(marginals))
+    over_batch(gaps, 1, graph, state, gap)
+    for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):
+        face = faces[k]
+        if face is not None and len(gap):
+            gap += _oracle_gap(graph, state, oracles[k], face, int(f), scores.device)
+    gap = np.maximum(gap, 0.0)
+    status = state.mode == DONE
+    if not status.all():
+        worst = gap[~status].max()
+        warnings.warn(
+            f"the factors of {int((~status).sum())} of {len(status)} graphs did not come to agree in "
+            f"{int(state.iterations.max())} iterations: the gap is {worst:.2g}, copies differ from their variables "
+            f"by up to {state.primal[~status].max():.2g}",
+            stacklevel=3,
+        )
+
+    def tensor(value: npt.NDArray[np.generic]) -> Tensor:
+        return torch.from_numpy(value.copy()).to(scores.device)
+
+    position = Position(state.marginals, state.multipliers, state.step, tuple(faces))
+    return Solution(
+        tensor(marginals).to(scores.dtype), tensor(status), tensor(gap), tensor(state.iterations),
+        tensor(state.primal), tensor(state.dual), position,
+    )  # fmt: skip
+
+
+def _oracle_gap(
+    graph: Graph, state: State, oracle: OracleFactor, face: Face, f: int, device: torch.device
+) -> Array:
+    part = slice(graph.starts[f], graph.starts[f + 1])
+    signs = graph.signs[part]
+    shown = state.marginals[:, graph.copies[part]]
+    held = np.where(signs > 0, shown, 1.0 - shown)
+    main = state.multipliers[:, part] * signs
+    with torch.no_grad():
+        best = oracle.best(torch.from_numpy(main).to(device))
+        own = oracle.own(best.unsqueeze(0))[0]
+    found: Array = ((_numpy(best) - held) * main).sum(1) + _numpy(own)
+    return found - (_numpy(face.weights) * _numpy(face.scores)).sum(1)
