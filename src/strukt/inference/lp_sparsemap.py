@@ -278,9 +278,9 @@ def _settled(graph: Graph, state: State) -> Array:
     found = np.clip(state.marginals, 0.0, 1.0)
     bound = (state.points == 0.0) | (state.points == 1.0)
     exact = bound & (np.abs(state.points - found[:, graph.copies]) < 1e-6)
-    for item, copy in zip(*np.nonzero(exact & (state.mode == DONE)[:, None]), strict=True):
-        found[item, graph.copies[copy]] = state.points[item, copy]
-    return found
+    items, copies = np.nonzero(exact & (state.mode == DONE)[:, None])
+    found[items, graph.copies[copies]] = state.points[items, copies]
+    return found + 0.0  # no zero is negative
 
 
 def _solution(

@@ -18,8 +18,11 @@ from strukt.kernels.jit import kernel
 
 Array = npt.NDArray[Any]
 
-EXACT = 1e-16
-"""The part of the residual that rounding leaves."""
+ROUNDING = 2e-16
+"""What rounding leaves of a number of size 1."""
+
+SINGULAR = 1e-12
+"""A direction that moves the variables by less than the root of this changes nothing: the rest is out of reach."""
 
 RESTARTS = 3
 """Rounds, each of which starts from the residual computed anew."""
@@ -35,7 +38,7 @@ def across(graph: Graph, faces: Faces, free: Array, values: Array, found: Array)
 
 @kernel
 def intersect(
-    graph: Graph, faces: Faces, free: Array, wanted: Array, offset: Array, relative: float, d: Array, y: Array
+    graph: Graph, faces: Faces, free: Array, wanted: Array, offset: Array, d: Array, y: Array
 ) -> None:
     """The nearest d to given moves with ``E d = offset``, in place, and the multipliers of the faces.
 
@@ -45,7 +48,6 @@ def intersect(
         free: ``(V,)``, 0.0 for variables that never move.
         wanted: ``(V,)``, the moves.
         offset: ``(m,)``, in the range of E.
-        relative: The part of the first residual at which to stop.
         d: ``(V,)``, the result.
         y: ``(m,)``, the result, with ``d = wanted - E'y``.
     """
@@ -54,16 +56,18 @@ def intersect(
     y[:] = 0.0
     for i in range(v):
         d[i] = free[i] * wanted[i]
-    least = -1.0
     for _ in range(RESTARTS):
+        size = 0.0
+        for i in range(v):
+            size = max(size, abs(d[i]))
         across(graph, faces, free, d, residual)
         norm = 0.0
         for j in range(m):
             residual[j] -= offset[j]
+            size = max(size, abs(offset[j]))
             norm += residual[j] * residual[j]
-        if least < 0.0:
-            least = relative * relative * norm
-        if norm <= least or norm == 0.0:
+        least = m * (ROUNDING * size) ** 2
+        if norm <= 16.0 * least:
             break
         _conjugate(graph, faces, free, norm, least, d, y, residual, direction, back)
 
@@ -77,16 +81,17 @@ def _conjugate(
     m, v = y.shape[0], d.shape[0]
     change = np.empty(m)
     direction[:] = residual
-    start = norm
     for _ in range(2 * v + 20):
         back[:] = 0.0
+        length = 0.0
         for j in range(m):
             back[graph.copies[j]] += direction[j]
+            length += direction[j] * direction[j]
         curvature = 0.0
         for i in range(v):
             back[i] *= free[i]
             curvature += back[i] * back[i]
-        if not curvature > 0.0:
+        if not curvature > SINGULAR * length:
             break
         length = norm / curvature
         for i in range(v):
@@ -97,7 +102,7 @@ def _conjugate(
             y[j] += length * direction[j]
             residual[j] -= length * change[j]
             following += residual[j] * residual[j]
-        if following <= least or following <= 1e-30 * start:
+        if following <= least:
             break
         ratio = following / norm
         for j in range(m):
@@ -126,14 +131,14 @@ def polish_item(graph: Graph, state: State, item: int, faces: Faces) -> None:
         offset[j] = points[j] if free[graph.copies[j]] > 0.0 else points[j] - marginals[graph.copies[j]]
     take_normal(graph, faces, offset)
     if graph.curvature > 0.0:
-        intersect(graph, faces, free, wanted, offset, EXACT, d, y)
+        intersect(graph, faces, free, wanted, offset, d, y)
     else:
-        intersect(graph, faces, free, wanted, np.zeros(m), EXACT, d, y)
+        intersect(graph, faces, free, wanted, np.zeros(m), d, y)
     for j in range(m):
         multipliers[j] += y[j] - faces.tilts[j]
     if graph.curvature == 0.0:
         wanted[:] = marginals
-        intersect(graph, faces, free, wanted, offset, EXACT, d, y)
+        intersect(graph, faces, free, wanted, offset, d, y)
     for i in range(v):
         if free[i] > 0.0:
             marginals[i] = d[i]

@@ -36,7 +36,7 @@ def run(graph: Graph, state: State, most: int, start: int, step: int) -> None:
     for item in range(start, state.mode.shape[0], step):
         while state.mode[item] != DONE:
             project_factors(graph, state, item, work)
-            decide(graph, state, item)
+            decide(graph, state, item, sums)
             if state.iterations[item] >= most:
                 break
             if state.mode[item] == POLISH:
@@ -53,7 +53,7 @@ def advance(graph: Graph, state: State, most: int, start: int, step: int) -> Non
     for item in range(start, state.mode.shape[0], step):
         if state.mode[item] != DONE:
             project_factors(graph, state, item, work)
-            decide(graph, state, item)
+            decide(graph, state, item, sums)
             if state.mode[item] == RUNNING and state.iterations[item] < most:
                 update(graph, state, item, sums)
 
@@ -124,4 +124,4 @@ def moves(
             faces.labels[item], faces.normals[item], faces.tilts[item], faces.basis,
             faces.basis_starts[item], faces.basis_counts[item],
         )  # fmt: skip
-        intersect(graph, own, free[item], given[item], offset, 1e-14, found[item], y)
+        intersect(graph, own, free[item], given[item], offset, found[item], y)

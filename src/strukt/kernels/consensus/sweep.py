@@ -65,13 +65,18 @@ def project_factors(graph: Graph, state: State, item: int, work: Array) -> None:
 
 
 @kernel
-def decide(graph: Graph, state: State, item: int) -> None:
-    """Measure the points of an item and set its mode; a trial that is no better is taken back."""
+def decide(graph: Graph, state: State, item: int, sums: Array) -> None:
+    """Measure the points of an item and set its mode; a trial that is no better is taken back.
+
+    ``sums (V,)`` is room.
+    """
     state.iterations[item] += 1
     primal = 0.0
     for j in range(graph.copies.shape[0]):
         primal = max(primal, abs(state.points[item, j] - state.marginals[item, graph.copies[j]]))
     error = primal * max(1.0, state.step[item])
+    if state.mode[item] == TRIAL:
+        error = max(error, _imbalance(graph, state, item, sums))
     if error <= state.threshold[item]:
         state.mode[item] = DONE
     elif state.mode[item] == TRIAL:
@@ -87,6 +92,20 @@ def decide(graph: Graph, state: State, item: int) -> None:
         state.mode[item] = POLISH
         state.polish_at[item] = np.int64(POLISH_GROWTH * state.iterations[item]) + 1
     state.error[item], state.primal[item] = error, primal
+
+
+@kernel
+def _imbalance(graph: Graph, state: State, item: int, sums: Array) -> float:
+    """By how much the multipliers fail to sum to the scores less curvature times marginals."""
+    for i in range(sums.shape[0]):
+        sums[i] = state.scores[item, i] - graph.curvature * state.marginals[item, i]
+    for j in range(graph.copies.shape[0]):
+        sums[graph.copies[j]] -= state.multipliers[item, j]
+    largest = 0.0
+    for i in range(sums.shape[0]):
+        if graph.degrees[i] > 0.0 and state.free[item, i] > 0.0:
+            largest = max(largest, abs(sums[i]))
+    return largest
 
 
 @kernel
