@@ -137,7 +137,7 @@ def update(graph: Graph, state: State, item: int, sums: Array) -> None:
 def _adapt(state: State, item: int, size: float) -> None:
     """Keep the two residuals, each relative to its scale, of the same order."""
     turn = state.iterations[item]
-    if turn % ADAPT_EVERY != 0 or turn == 0:
+    if turn % (ADAPT_EVERY * (1 + turn // 100)) != 0:
         return
     primal, dual = state.primal[item], state.dual[item] / max(size, 1e-30)
     ratio = np.sqrt(max(primal, 1e-30) / max(dual, 1e-30))
