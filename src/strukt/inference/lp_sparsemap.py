@@ -180,8 +180,7 @@ def _state(graph: Graph, scores: Tensor, pair_scores: Tensor, tol: float, start:
         state.marginals[~possible] = 0.0
     else:
         state.marginals[:] = np.where(possible, 0.5, 0.0)
-        state.step[:] = np.maximum(1.0, size / 4.0) if (graph.degrees > 1).any() else 1.0
-        state.polish_at[:] = 10 if (graph.degrees > 1).any() else 0
+        _first_step(graph, state, size)
     state.marginals[:, lonely] = np.where(possible, alone, 0.0)[:, lonely]
     shared = eta - graph.curvature * state.marginals
     for item in range(len(eta)):
@@ -189,6 +188,16 @@ def _state(graph: Graph, scores: Tensor, pair_scores: Tensor, tol: float, start:
         rest = (shared[item] - held) / np.maximum(graph.degrees, 1.0) * possible[item]
         state.multipliers[item] += rest[graph.copies]
     return state
+
+
+def _first_step(graph: Graph, state: State, size: Array) -> None:
+    """A penalty of the scale of the scores; where factors share no variables the first points are the solution."""
+    overlap = (graph.degrees > 1).any()
+    if graph.curvature == 0.0:
+        state.step[:] = np.where(size > 0.0, size / 4.0, 1.0)
+    elif overlap:
+        state.step[:] = np.maximum(1.0, size / 4.0)
+    state.polish_at[:] = (3 if (graph.kinds == ORACLE).any() else 10) if overlap else 0
 
 
 def _numpy(value: Tensor) -> Array:

@@ -141,35 +141,46 @@ def minimise(program: Program) -> Array:
     """
     if not program.h.any():
         return _linear(program)
-    h, c, equal, right, rows, bounds = program
-    z, y, dual = np.zeros(len(c)), np.zeros(len(right)), np.ones(len(bounds))
-    slack = np.maximum(bounds - rows @ z, 1.0)
-    scale = 1.0 + np.abs(c).max(initial=0.0)
-    best, error = z, np.inf
-    for _ in range(STEPS):
-        residual = (h * z - c + equal.T @ y + rows.T @ dual, equal @ z - right, rows @ z + slack - bounds)
-        now = max(*(float(np.abs(r).max(initial=0.0)) for r in residual), float(slack @ dual)) / scale
-        best, error = (z, now) if now < error else (best, error)
-        if now < 1e-14 or now > 1e6 * error:
-            break
-        system = _system(program, dual / slack)
-        step = _direction(program, system, residual, slack, dual, slack * dual)
-        mean = slack @ dual / len(slack)
-        far = _length(slack, step[2], dual, step[3], 1.0)
-        after = (slack + far * step[2]) @ (dual + far * step[3]) / len(slack)
-        aim = slack * dual + step[2] * step[3] - (after / mean) ** 3 * mean
-        step = _direction(program, system, residual, slack, dual, aim)
-        far = _length(slack, step[2], dual, step[3], 0.995)
-        z, y, slack, dual = z + far * step[0], y + far * step[1], slack + far * step[2], dual + far * step[3]
-        slack, dual = np.maximum(slack, 1e-300), np.maximum(dual, 1e-300)
-    slack = bounds - rows @ best
-    for active in (dual > slack, slack < 1e-8, slack < 1e-6, slack < 1e-4, slack < 1e-3):
-        exact = _on_face(program, best, active)
+    with np.errstate(all="ignore"):
+        best, error = _interior(program)
+    slack = program.bounds - program.rows @ best
+    for nearness in (1e-10, 1e-8, 1e-6, 1e-4, 1e-3):
+        exact = _on_face(program, best, slack < nearness)
         if exact is not None:
             return exact
     if error > 1e-11:
         raise ValueError(f"the interior-point method stopped at an error of {error:.2g}: infeasible?")
     return best
+
+
+def _interior(program: Program) -> tuple[Array, float]:
+    """The best point of the method, and its error."""
+    h, c, equal, right, rows, bounds = program
+    z, y, dual = np.zeros(len(c)), np.zeros(len(right)), np.ones(len(bounds))
+    slack = np.maximum(bounds - rows @ z, 1.0)
+    scale = 1.0 + np.abs(c).max(initial=0.0)
+    best, error = z, float(np.inf)
+    for _ in range(STEPS):
+        residual = (h * z - c + equal.T @ y + rows.T @ dual, equal @ z - right, rows @ z + slack - bounds)
+        now = max(*(float(np.abs(r).max(initial=0.0)) for r in residual), float(slack @ dual)) / scale
+        best, error = (z, now) if now < error else (best, error)
+        if now < 1e-14 or not now <= 1e6 * error:
+            break
+        system = _system(program, dual / slack)
+        if not np.isfinite(system).all():
+            break
+        step = _direction(program, system, residual, slack, dual, slack * dual)
+        mean = slack @ dual / len(slack)
+        far = _length(slack, step[2], dual, step[3], 1.0)
+        after = (slack + far * step[2]) @ (dual + far * step[3]) / len(slack)
+        aim = slack * dual + step[2] * step[3] - (after / mean) ** 3 * mean
+        if not np.isfinite(aim).all():
+            break
+        step = _direction(program, system, residual, slack, dual, aim)
+        far = _length(slack, step[2], dual, step[3], 0.995)
+        z, y, slack, dual = z + far * step[0], y + far * step[1], slack + far * step[2], dual + far * step[3]
+        slack, dual = np.maximum(slack, 1e-300), np.maximum(dual, 1e-300)
+    return best, error
 
 
 def _linear(program: Program) -> Array:
