@@ -89,7 +89,9 @@ def random_layout(rng, variables, factors, kinds=(BAND, BAND, BAND, OR_OUT, PAIR
 def _band(rng, size):
     form = rng.integers(6)
     if form < 4:
-        return [(1.0, 1.0), (-np.inf, 1.0), (1.0, np.inf), (-np.inf, float(rng.integers(1, size + 1)))][form] + (1.0,)
+        return [(1.0, 1.0), (-np.inf, 1.0), (1.0, np.inf), (-np.inf, float(rng.integers(1, size + 1)))][
+            form
+        ] + (1.0,)
     costs = rng.normal(size=size) if form == 4 else np.round(2.0 * rng.normal(size=size))
     high = costs[costs > 0].sum() * rng.random()
     return (-np.inf if form == 4 else high - rng.random()), high, costs
@@ -140,7 +142,9 @@ def _descend(assignments, values, used, weights):
     """The best weights of some assignments, from feasible ones; those that become 0 are dropped."""
     while True:
         rows = assignments[used]
-        system = np.block([[rows @ rows.T, np.ones((len(used), 1))], [np.ones((1, len(used))), np.zeros((1, 1))]])
+        system = np.block(
+            [[rows @ rows.T, np.ones((len(used), 1))], [np.ones((1, len(used))), np.zeros((1, 1))]]
+        )
         target = np.append(values[used], 1.0)
         found = np.linalg.lstsq(system, target, rcond=1e-12)[0]
         left = target - system @ found

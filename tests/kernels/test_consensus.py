@@ -7,6 +7,9 @@ import pytest
 import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.inference.tables import knapsack, layout, xor
+from tests.inference.tables import or_out as or_factor
+from tests.inference.tables import pair as pair_factor
 
 from strukt.inference.consensus import OR_OUT, PAIR
 from strukt.inference.lp_sparsemap import _graph
@@ -17,7 +20,6 @@ from strukt.kernels.consensus.pair import APART, TOGETHER, both, pair, pair_labe
 from strukt.kernels.consensus.polish import intersect
 from strukt.kernels.consensus.state import Faces
 from strukt.testing.quadratic import consensus_marginals
-from tests.inference.tables import knapsack, layout, or_out as or_factor, pair as pair_factor, xor
 
 number = st.integers(-8, 8).map(lambda i: i / 4) | st.integers(-3000, 3000).map(lambda i: i / 1000)
 scores = st.lists(number, min_size=1, max_size=6)
@@ -44,7 +46,9 @@ def truth(form, x, pair_score=None):
 @given(scores, st.integers(0, 3), st.data())
 def test_bands_equal_the_quadratic_program(x, form, data):
     d = len(x)
-    costs = [1.0] * d if form < 2 else data.draw(st.lists(st.integers(-2, 3).map(float), min_size=d, max_size=d))
+    costs = (
+        [1.0] * d if form < 2 else data.draw(st.lists(st.integers(-2, 3).map(float), min_size=d, max_size=d))
+    )
     least, most = sum(min(c, 0.0) for c in costs), sum(max(c, 0.0) for c in costs)
     bounds = sorted(data.draw(st.tuples(*[st.integers(0, 10).map(lambda i: i / 10)] * 2)))
     low, high = (least + b * (most - least) for b in bounds)
@@ -103,7 +107,9 @@ def test_band_with_costs_of_zero():
 def test_support_of_a_band_is_the_linear_program(x, data):
     d = len(x)
     costs = np.array(data.draw(st.lists(number, min_size=d, max_size=d)))
-    middle = costs @ np.array(data.draw(st.lists(st.integers(0, 10).map(lambda i: i / 10), min_size=d, max_size=d)))
+    middle = costs @ np.array(
+        data.draw(st.lists(st.integers(0, 10).map(lambda i: i / 10), min_size=d, max_size=d))
+    )
     for low, high in ((-np.inf, middle), (middle, np.inf), (middle, middle), (middle - 0.1, middle + 0.1)):
         rows = [(sign * costs, sign * bound) for sign, bound in ((1, high), (-1, low)) if np.isfinite(bound)]
         found = scipy.optimize.linprog(
@@ -165,7 +171,9 @@ def test_faces_hold_the_derivative(form, x, c):
 
     x = np.array(x)
     solve(x)
-    faces = Faces(np.zeros(m, np.int8), np.zeros(m), np.zeros(m), np.zeros(0), np.zeros(1, int), np.zeros(1, int))
+    faces = Faces(
+        np.zeros(m, np.int8), np.zeros(m), np.zeros(m), np.zeros(0), np.zeros(1, int), np.zeros(1, int)
+    )
     find_faces(graph, np.ones(1), labels, tight, faces)
     for direction in np.random.default_rng(0).normal(size=(5, m)):
         moved = (solve(x + 1e-6 * direction) - solve(x - 1e-6 * direction)) / 2e-6
@@ -198,7 +206,9 @@ def test_intersection_is_the_dense_projection():
     graph = _graph(layout(6, xor(0, 1, ~2), xor(2, 3, 4), or_factor(1, 3, 5)), 1.0)
     m = len(graph.copies)
     labels = np.array([1, 1, 1, 1, 1, 0, 2, 1, 2], np.int8)
-    faces = Faces(np.zeros(m, np.int8), np.zeros(m), np.zeros(m), np.zeros(0), np.zeros(3, int), np.zeros(3, int))
+    faces = Faces(
+        np.zeros(m, np.int8), np.zeros(m), np.zeros(m), np.zeros(0), np.zeros(3, int), np.zeros(3, int)
+    )
     find_faces(graph, np.zeros(1), labels, np.array([1, 1, 0], np.int8), faces)
     dense = np.zeros((m, 6))
     for i in range(6):

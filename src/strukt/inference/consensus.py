@@ -1,7 +1,7 @@
 """Factor graphs as plain data: which factors there are and what each is a factor of.
 
-A `Layout` holds what all items of a batch share. Factors whose SparseMAP has a closed form are described by numbers
-alone; any other is an `OracleFactor`, which solves its own SparseMAP.
+A `Layout` holds what all items of a batch share. Factors whose SparseMAP has a closed form are described by
+numbers alone; any other is an `OracleFactor`, which solves its own SparseMAP.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ class Layout:
         variables: The number V of variables.
         copies: int64 ``(m,)``, the variable of each copy.
         negated: bool ``(m,)``, whether the factor sees 1 less the variable.
-        starts: int64 ``(F + 1,)``; the copies of factor f are those from ``starts[f]`` to before ``starts[f + 1]``.
-        kinds: int64 ``(F,)``. BAND: ``low <= sum costs * p <= high`` over ``0 <= p <= 1``. OR_OUT: the last copy is the
-            OR of the others. PAIR: two copies with a score earned when both are 1. ORACLE: anything else.
+        starts: int64 ``(F + 1,)``; factor f has the copies from ``starts[f]`` to before ``starts[f + 1]``.
+        kinds: int64 ``(F,)``. BAND: ``low <= sum costs * p <= high`` over ``0 <= p <= 1``. OR_OUT: the last copy
+            is the OR of the others. PAIR: two copies with a score earned when both are 1. ORACLE: anything else.
         costs: float64 ``(m,)``, of bands; unused elsewhere.
         low: float64 ``(F,)``, of bands; -inf for none.
         high: float64 ``(F,)``, of bands; inf for none.
         own: int64 ``(F,)``, of pairs the column of the score in ``pair_scores``; else -1.
 
     Raises:
-        ValueError: If the arrays do not fit together, a variable is repeated in a factor, or no point lies in a band.
+        ValueError: If the arrays do not fit together, a factor repeats a variable, or no point lies in a band.
 
     Examples:
         >>> one = Layout(2, np.array([0, 1]), np.zeros(2, bool), np.array([0, 2]), np.array([BAND]),
@@ -75,7 +75,7 @@ class Layout:
                 raise ValueError(f"{name} has {len(getattr(self, name))} entries; expected {size}")
         if self.starts[0] != 0 or self.starts[-1] != m or (np.diff(self.starts) < 0).any():
             raise ValueError(f"starts is {self.starts}; expected numbers that rise from 0 to {m}")
-        if m and not (0 <= self.copies.min() and self.copies.max() < self.variables):
+        if m and not (self.copies.min() >= 0 and self.copies.max() < self.variables):
             raise ValueError(
                 f"copies has values from {self.copies.min()} to {self.copies.max()}; "
                 f"expected 0 to {self.variables - 1}"

@@ -1,7 +1,7 @@
 """The derivative of marginals on which factors agree: the projection onto the directions of all their faces.
 
-Inside its faces the solution is linear in the scores: ``mu = Pi (scores + own scores) + constant`` for the symmetric
-projection Pi onto the intersection of the faces, so that derivatives of any order follow from Pi alone.
+Inside its faces the solution is linear in the scores: ``mu = Pi (scores + own scores) + constant`` for the
+symmetric projection Pi onto the intersection of the faces, so that derivatives of any order follow from Pi alone.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ import torch
 from torch import Tensor
 
 from strukt.inference.consensus import ORACLE, PAIR, Face, OracleFactor
+from strukt.kernels.consensus.derivative import Projection, attach
 from strukt.kernels.consensus.faces import find_faces, oracle_faces
-from strukt.kernels.consensus.run import moves
 from strukt.kernels.consensus.state import Faces, Graph, State
-from strukt.kernels.jit import over_batch, thread_count
 
 Array = npt.NDArray[Any]
 
@@ -44,11 +43,23 @@ def all_faces(graph: Graph, state: State, faces: Sequence[Face | None]) -> Faces
             used += basis.size
             rows.append(basis.ravel())
     found = Faces(
-        np.zeros((batch, m), np.int8), np.zeros((batch, m)), np.zeros((batch, m)), np.concatenate(rows), starts, counts
+        np.zeros((batch, m), np.int8),
+        np.zeros((batch, m)),
+        np.zeros((batch, m)),
+        np.concatenate(rows),
+        starts,
+        counts,
     )
     unit = np.ones(int(graph.own.max(initial=-1)) + 1)
     for item in range(batch):
-        one = Faces(found.labels[item], found.normals[item], found.tilts[item], found.basis, starts[item], counts[item])
+        one = Faces(
+            found.labels[item],
+            found.normals[item],
+            found.tilts[item],
+            found.basis,
+            starts[item],
+            counts[item],
+        )
         find_faces(graph, unit, state.labels[item], state.tight[item], one)
     return found
 
@@ -59,16 +70,12 @@ def differentiable(
 ) -> Tensor:  # fmt: skip
     """The marginals with their derivative in the scores, the scores of pairs and the own scores of oracles."""
     moved = torch.where(scores > -torch.inf, scores, 0.0).double()
-    if pair_scores.requires_grad:
-        moved = moved + _pairs(graph, found, pair_scores.double())
+    moved = moved + _pairs(graph, found, pair_scores.double())
     for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):
         face = faces[k]
         if face is not None:
             moved = _add_own(graph, moved, oracles[k], face, int(f))
-    if not moved.requires_grad:
-        return marginals
-    value: Tensor = _Marginals.apply(moved, marginals.double(), _Projection(graph, found, free))  # type: ignore[no-untyped-call]
-    return value.to(scores.dtype)
+    return attach(moved, marginals, Projection(graph, found, free))
 
 
 def _pairs(graph: Graph, found: Faces, pair_scores: Tensor) -> Tensor:
@@ -92,60 +99,10 @@ def _add_own(graph: Graph, moved: Tensor, oracle: OracleFactor, face: Face, f: i
     used = (face.weights > 0).double().unsqueeze(-1)
     signs = torch.from_numpy(graph.signs[part]).to(moved.device)
     vertices = face.vertices.double() * signs
-    centred = used * (vertices - (used * vertices).sum(1, keepdim=True) / used.sum(1, keepdim=True).clamp(min=1.0))
-    tilt = torch.linalg.pinv(centred, rtol=DEPENDENT) @ (used * torch.where(used > 0, own.double().unsqueeze(-1), 0.0))
+    centred = used * (
+        vertices - (used * vertices).sum(1, keepdim=True) / used.sum(1, keepdim=True).clamp(min=1.0)
+    )
+    tilt = torch.linalg.pinv(centred, rtol=DEPENDENT) @ (
+        used * torch.where(used > 0, own.double().unsqueeze(-1), 0.0)
+    )
     return moved.index_add(1, torch.from_numpy(graph.copies[part]).to(moved.device), tilt.squeeze(-1))
-
-
-class _Projection:
-    """Pi of a batch."""
-
-    def __init__(self, graph: Graph, found: Faces, free: Array) -> None:
-        self._graph, self._found, self._free = graph, found, free
-
-    def __call__(self, direction: Tensor) -> Tensor:
-        given = direction.detach().double().cpu().contiguous().numpy()
-        found = np.zeros_like(given)
-        threads = thread_count(len(given), 100 * self._found.labels.size)
-        over_batch(moves, threads, self._graph, self._found, self._free, given, found)
-        return torch.from_numpy(found).to(direction.device, direction.dtype)
-
-
-class _Marginals(torch.autograd.Function):
-    """Marginals that are known, with the derivative Pi in the scores."""
-
-    @staticmethod
-    def forward(moved: Tensor, marginals: Tensor, projection: _Projection) -> Tensor:
-        return marginals.clone()
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
-        ctx.projection = inputs[2]
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        return _Project.apply(grads[0], ctx.projection), None, None  # type: ignore[no-untyped-call]
-
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:
-        return _Project.apply(tangents[0], ctx.projection)  # type: ignore[no-untyped-call]
-
-
-class _Project(torch.autograd.Function):
-    """Pi as an operation, linear and symmetric: its own derivative."""
-
-    @staticmethod
-    def forward(direction: Tensor, projection: _Projection) -> Tensor:
-        return projection(direction)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
-        ctx.projection = inputs[1]
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        return _Project.apply(grads[0], ctx.projection), None  # type: ignore[no-untyped-call]
-
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:
-        return _Project.apply(tangents[0], ctx.projection)  # type: ignore[no-untyped-call]

@@ -5,15 +5,16 @@
 
 (Niculae and Martins 2020, equation 8, with curvature 1; the linear relaxation of MAP with curvature 0.) The
 alternating direction method of multipliers brings the factors to agree up to a point at which the faces of their
-solutions are the right ones; the optimum on these faces, from conjugate gradients, is exact. Whether it is, the next
-solutions of the factors say.
+solutions are the right ones; the optimum on these faces, from conjugate gradients, is exact. Whether it is, the
+next solutions of the factors say.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,20 +23,23 @@ from torch import Tensor
 
 from strukt.inference.consensus import ORACLE, Face, Layout, OracleFactor, require_oracles
 from strukt.inference.consensus_faces import all_faces, differentiable
+from strukt.inference.consensus_oracles import numpy_of, oracle_gap, run_with_oracles
 from strukt.inference.settings import require_iterations
-from strukt.kernels.consensus.faces import find_faces, oracle_faces
-from strukt.kernels.consensus.polish import polish_item
-from strukt.kernels.consensus.run import advance, gaps, last_points, run
-from strukt.kernels.consensus.state import DONE, POLISH, TRIAL, Faces, Graph, State, empty_state
+from strukt.kernels.consensus.derivative import undifferentiated
+from strukt.kernels.consensus.run import gaps, last_points, run
+from strukt.kernels.consensus.state import DONE, Graph, State, empty_state
 from strukt.kernels.jit import over_batch, thread_count
 
 Array = npt.NDArray[np.float64]
 
 CERTAIN = 1e-3
-"""The part of the tolerance that the error of the copies must reach: the marginals may be further off than these."""
+"""The part of the tolerance that the error of the copies must reach: marginals may be further off than these."""
 
 ROUNDING = 4e-15
 """The error that is left of scores of size 1."""
+
+NOTHING = 1e-14
+"""Marginals of variables in factors that are nearer to a bound than this are at the bound."""
 
 
 @dataclass(frozen=True)
@@ -96,28 +100,22 @@ def solve(
     Examples:
         >>> import numpy as np
         >>> from strukt.inference.consensus import BAND
-        >>> both = Layout(3, np.array([0, 1, 1, 2]), np.zeros(4, bool), np.array([0, 2, 4]), np.array([BAND, BAND]),
-        ...               np.ones(4), np.ones(2), np.ones(2), np.array([-1, -1]))  # one of 0, 1 and one of 1, 2
+        >>> both = Layout(3, np.array([0, 1, 1, 2]), np.zeros(4, bool), np.array([0, 2, 4]),
+        ...               np.array([BAND, BAND]), np.ones(4), np.ones(2), np.ones(2), np.array([-1, -1]))
         >>> solve(both, torch.tensor([[0.0, 0.2, 0.0]]), torch.zeros(1, 0), []).marginals
         tensor([[0.6000, 0.4000, 0.6000]])
     """
     _check(layout, scores, pair_scores, oracles, curvature, max_iterations, tol)
-    graph = _graph(layout, curvature)
-    state = _state(graph, scores, pair_scores, tol, start)
-    faces = [None] * len(oracles) if start is None else list(start.faces)
-    if oracles:
-        _with_oracles(graph, state, oracles, faces, max_iterations, scores.device)
-    else:
-        threads = thread_count(len(scores), 100 * state.points.size)
-        over_batch(run, threads, graph, state, max_iterations)
-        over_batch(last_points, 1, graph, state)
-    marginals = _settled(graph, state)
-    found = _solution(graph, state, oracles, faces, marginals, scores)
-    if curvature == 0.0 or not torch.is_grad_enabled():
-        return found
-    all_ = all_faces(graph, state, faces)
-    value = differentiable(graph, state.free, all_, scores, pair_scores, oracles, faces, found.marginals)
-    return replace(found, marginals=value)
+    job = _Job(_graph(layout, curvature), tuple(oracles), max_iterations, tol, start)
+    found = undifferentiated(job, scores, pair_scores)
+    marginals, status, gap, iterations, primal, dual = found
+    graph, state, faces = job.graph, job.state, job.faces
+    _warn(status, gap, iterations, primal)
+    if curvature > 0.0 and torch.is_grad_enabled():
+        along = all_faces(graph, state, faces)
+        marginals = differentiable(graph, state.free, along, scores, pair_scores, oracles, faces, marginals)
+    position = Position(state.marginals, state.multipliers, state.step, tuple(faces))
+    return Solution(marginals.to(scores.dtype), status, gap, iterations, primal, dual, position)
 
 
 def _check(
@@ -136,8 +134,6 @@ def _check(
             raise ValueError(f"{name} has shape {tuple(value.shape)}; expected (batch, {width})")
         if not value.is_floating_point():
             raise ValueError(f"{name} has type {value.dtype}; expected floating-point")
-        if not (value.detach() < torch.inf).all():
-            raise ValueError(f"{name} has NaN or +inf; expected finite numbers or -inf")
     if len(pair_scores) != len(scores):
         raise ValueError(f"pair_scores has a batch of {len(pair_scores)}; scores has one of {len(scores)}")
 
@@ -161,22 +157,28 @@ def _graph(layout: Layout, curvature: float) -> Graph:
 
 def _state(graph: Graph, scores: Tensor, pair_scores: Tensor, tol: float, start: Position | None) -> State:
     """The first state: multipliers share what the marginals leave of the scores equally."""
-    given = _numpy(scores)
+    given = numpy_of(scores)
     possible = given > -np.inf
     eta = np.where(possible, given, 0.0)
     lonely = graph.degrees == 0
     alone = np.clip(eta, 0.0, 1.0) if graph.curvature > 0.0 else (eta > 0.0).astype(np.float64)
     inside = (eta > 0.0) & (eta < 1.0) & (graph.curvature > 0.0)
     free = (possible & (inside | ~lonely)).astype(np.float64)
-    pairs = _numpy(pair_scores)
-    size = np.maximum(np.abs(eta).max(1, initial=0.0), np.where(pairs > -np.inf, np.abs(pairs), 0.0).max(1, initial=0.0))
+    pairs = numpy_of(pair_scores)
+    size = np.maximum(
+        np.abs(eta).max(1, initial=0.0), np.where(pairs > -np.inf, np.abs(pairs), 0.0).max(1, initial=0.0)
+    )
     state = empty_state(graph, eta, free, pairs, np.maximum(CERTAIN * tol, ROUNDING * (1.0 + size)))
     if start is not None:
         if start.marginals.shape != eta.shape or start.multipliers.shape != state.multipliers.shape:
             raise ValueError(
                 f"start is of a solution with marginals of shape {start.marginals.shape}; expected {eta.shape}"
             )
-        state.marginals[:], state.multipliers[:], state.step[:] = start.marginals, start.multipliers, start.step
+        state.marginals[:], state.multipliers[:], state.step[:] = (
+            start.marginals,
+            start.multipliers,
+            start.step,
+        )
         state.marginals[~possible] = 0.0
     else:
         state.marginals[:] = np.where(possible, 0.5, 0.0)
@@ -200,88 +202,6 @@ def _first_step(graph: Graph, state: State, size: Array) -> None:
     state.polish_at[:] = (3 if (graph.kinds == ORACLE).any() else 10) if overlap else 0
 
 
-def _numpy(value: Tensor) -> Array:
-    found: Array = value.detach().double().cpu().contiguous().numpy()
-    return found
-
-
-def _with_oracles(
-    graph: Graph, state: State, oracles: Sequence[OracleFactor], faces: list[Face | None], most: int,
-    device: torch.device,
-) -> None:  # fmt: skip
-    """Iterations in which every oracle is called once for the whole batch; changes state and faces."""
-    threads = thread_count(len(state.mode), 2 * state.points.size)
-    for _ in range(most):
-        if (state.mode == DONE).all():
-            return
-        _call(graph, state, oracles, faces, device)
-        over_batch(advance, threads, graph, state, most)
-        if (state.iterations[state.mode != DONE] >= most).any():
-            break
-        for item in np.flatnonzero(state.mode == POLISH):
-            own = _item_faces(graph, state, faces, int(item))
-            find_faces(graph, state.pair_scores[item], state.labels[item], state.tight[item], own)
-            polish_item(graph, state, int(item), own)
-    over_batch(last_points, 1, graph, state)
-
-
-def _call(
-    graph: Graph, state: State, oracles: Sequence[OracleFactor], faces: list[Face | None], device: torch.device
-) -> None:
-    """Points of all oracles; items that are done keep what they have."""
-    done = torch.from_numpy(state.mode == DONE).to(device)
-    scale = torch.from_numpy(state.step).to(device)
-    running = np.flatnonzero(state.mode != DONE)
-    for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):
-        part = slice(graph.starts[f], graph.starts[f + 1])
-        signs = graph.signs[part]
-        target = state.marginals[:, graph.copies[part]] + state.multipliers[:, part] / state.step[:, None]
-        target = np.where(signs > 0, target, 1.0 - target)
-        with torch.no_grad():
-            face = oracles[k].project(torch.from_numpy(target).to(device), scale, faces[k])
-        faces[k] = _merge(done, faces[k], face)
-        point = _numpy(face.point)
-        state.points[running, part] = np.where(signs > 0, point, 1.0 - point)[running]
-
-
-def _merge(kept: Tensor, old: Face | None, new: Face) -> Face:
-    """The old face for the items to keep, the new one for others."""
-    if old is None or not kept.any():
-        return new
-    k = max(old.weights.shape[1], new.weights.shape[1])
-
-    def choose(a: Tensor, b: Tensor) -> Tensor:
-        wide = [torch.nn.functional.pad(x, [0, 0] * (x.dim() - 2) + [0, k - x.shape[1]]) for x in (a, b)]
-        return torch.where(kept.reshape(-1, *[1] * (a.dim() - 1)), wide[0], wide[1])
-
-    return Face(
-        torch.where(kept.unsqueeze(1), old.point, new.point),
-        choose(old.weights, new.weights),
-        choose(old.vertices, new.vertices),
-        choose(old.scores, new.scores),
-    )
-
-
-def _item_faces(graph: Graph, state: State, faces: Sequence[Face | None], item: int) -> Faces:
-    """Room for the faces of one item, those of its oracles filled in."""
-    m, count = len(graph.copies), graph.kinds.shape[0]
-    tilts, rows = np.zeros(m), []
-    starts, counts = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    used = 0
-    for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):
-        face = faces[k]
-        assert face is not None
-        basis, tilt = oracle_faces(
-            graph, int(f), _numpy(face.weights[item]), _numpy(face.vertices[item]), _numpy(face.scores[item])
-        )
-        starts[f], counts[f] = used, len(basis)
-        used += basis.size
-        rows.append(basis.ravel())
-        tilts[graph.starts[f] : graph.starts[f + 1]] = tilt
-    flat = np.concatenate(rows) if rows else np.zeros(0)
-    return Faces(np.zeros(m, np.int8), np.zeros(m), tilts, flat, starts, counts)
-
-
 def _settled(graph: Graph, state: State) -> Array:
     """The marginals, exact where a factor puts them at a bound."""
     found = np.clip(state.marginals, 0.0, 1.0)
@@ -289,50 +209,52 @@ def _settled(graph: Graph, state: State) -> Array:
     exact = bound & (np.abs(state.points - found[:, graph.copies]) < 1e-6)
     items, copies = np.nonzero(exact & (state.mode == DONE)[:, None])
     found[items, graph.copies[copies]] = state.points[items, copies]
+    shared = graph.degrees > 0
+    found[:, shared] = np.where(found < NOTHING, 0.0, np.where(found > 1.0 - NOTHING, 1.0, found))[:, shared]
     return found + 0.0  # no zero is negative
 
 
-def _solution(
-    graph: Graph, state: State, oracles: Sequence[OracleFactor], faces: Sequence[Face | None], marginals: Array,
-    scores: Tensor,
-) -> Solution:  # fmt: skip
-    gap = np.zeros(len(marginals))
-    over_batch(gaps, 1, graph, state, gap)
-    for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):
-        face = faces[k]
-        if face is not None and len(gap):
-            gap += _oracle_gap(graph, state, oracles[k], face, int(f), scores.device)
-    gap = np.maximum(gap, 0.0)
-    status = state.mode == DONE
-    if not status.all():
-        worst = gap[~status].max()
+class _Job:
+    """One solution of a batch; afterwards it holds where that was found."""
+
+    def __init__(
+        self, graph: Graph, oracles: tuple[OracleFactor, ...], most: int, tol: float, start: Position | None
+    ) -> None:
+        self.graph, self._oracles, self._most, self._tol, self._start = graph, oracles, most, tol, start
+        self.faces: list[Face | None] = [None] * len(oracles) if start is None else list(start.faces)
+        self.state: State
+
+    def __call__(self, scores: Tensor, pair_scores: Tensor) -> tuple[Tensor, ...]:
+        """Marginals, status, gap, iterations, primal and dual residuals."""
+        for name, value in (("scores", scores), ("pair_scores", pair_scores)):
+            if not (value < torch.inf).all():
+                raise ValueError(f"{name} has NaN or +inf; expected finite numbers or -inf")
+        graph, state = self.graph, _state(self.graph, scores, pair_scores, self._tol, self._start)
+        self.state = state
+        if self._oracles:
+            run_with_oracles(graph, state, self._oracles, self.faces, self._most, scores.device)
+        else:
+            over_batch(run, thread_count(len(scores), 100 * state.points.size), graph, state, self._most)
+        over_batch(last_points, 1, graph, state)
+        gap = np.zeros(len(scores))
+        over_batch(gaps, 1, graph, state, gap)
+        for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):
+            face = self.faces[k]
+            if face is not None and len(gap):
+                gap += oracle_gap(graph, state, self._oracles[k], face, int(f), scores.device)
+        values: tuple[npt.NDArray[Any], ...] = (
+            _settled(graph, state), state.mode == DONE, np.maximum(gap, 0.0),
+            state.iterations, state.primal, state.dual,
+        )  # fmt: skip
+        return tuple(torch.from_numpy(value.copy()).to(scores.device) for value in values)
+
+
+def _warn(status: Tensor, gap: Tensor, iterations: Tensor, primal: Tensor) -> None:
+    failed = ~status
+    if failed.any():
         warnings.warn(
-            f"the factors of {int((~status).sum())} of {len(status)} graphs did not come to agree in "
-            f"{int(state.iterations.max())} iterations: the gap is {worst:.2g}, copies differ from their variables "
-            f"by up to {state.primal[~status].max():.2g}",
+            f"the factors of {int(failed.sum())} of {len(status)} graphs did not come to agree in "
+            f"{int(iterations.max())} iterations: the gap is {gap[failed].max().item():.2g}, copies differ from "
+            f"their variables by up to {primal[failed].max().item():.2g}",
             stacklevel=3,
         )
-
-    def tensor(value: npt.NDArray[np.generic]) -> Tensor:
-        return torch.from_numpy(value.copy()).to(scores.device)
-
-    position = Position(state.marginals, state.multipliers, state.step, tuple(faces))
-    return Solution(
-        tensor(marginals).to(scores.dtype), tensor(status), tensor(gap), tensor(state.iterations),
-        tensor(state.primal), tensor(state.dual), position,
-    )  # fmt: skip
-
-
-def _oracle_gap(
-    graph: Graph, state: State, oracle: OracleFactor, face: Face, f: int, device: torch.device
-) -> Array:
-    part = slice(graph.starts[f], graph.starts[f + 1])
-    signs = graph.signs[part]
-    shown = state.marginals[:, graph.copies[part]]
-    held = np.where(signs > 0, shown, 1.0 - shown)
-    main = state.multipliers[:, part] * signs
-    with torch.no_grad():
-        best = oracle.best(torch.from_numpy(main).to(device))
-        own = oracle.own(best.unsqueeze(0))[0]
-    found: Array = ((_numpy(best) - held) * main).sum(1) + _numpy(own)
-    return found - (_numpy(face.weights) * _numpy(face.scores)).sum(1)

@@ -1,4 +1,4 @@
-"""The truth for LP-SparseMAP and LP-MAP on small graphs: a primal-dual interior-point method and a last exact step.
+"""The truth for LP-SparseMAP and LP-MAP on small graphs: an interior-point method and a last exact step.
 
     max  <scores, mu> - curvature / 2 |mu|^2 + sum_f <own scores of f, w_f>
     such that the variables of f are  sum_y w_f(y) y,  w_f >= 0,  sum w_f = 1
@@ -199,7 +199,12 @@ def _system(program: Program, ratio: Array) -> Array:
 
 
 def _direction(
-    program: Program, system: Array, residual: tuple[Array, Array, Array], slack: Array, dual: Array, aim: Array
+    program: Program,
+    system: Array,
+    residual: tuple[Array, Array, Array],
+    slack: Array,
+    dual: Array,
+    aim: Array,
 ) -> tuple[Array, Array, Array, Array]:
     rows, n = program.rows, len(program.c)
     first = -residual[0] - rows.T @ ((dual * residual[2] - aim) / slack)

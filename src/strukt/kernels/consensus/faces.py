@@ -1,8 +1,8 @@
 """The faces that the points of factors lie in, and the projections onto their directions.
 
-Of the directions of a face of a closed form no basis is needed. A copy rests (FIXED), moves alone (FREE) or moves as
-one with the other POOLED copies of its factor; and a face in a plane has a unit normal over its free copies, along
-which nothing moves. The faces of oracles have an orthonormal basis out of their vertices.
+Of the directions of a face of a closed form no basis is needed. A copy rests (FIXED), moves alone (FREE) or moves
+as one with the other POOLED copies of its factor; and a face in a plane has a unit normal over its free copies,
+along which nothing moves. The faces of oracles have an orthonormal basis out of their vertices.
 """
 
 from __future__ import annotations

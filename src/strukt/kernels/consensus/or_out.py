@@ -2,8 +2,8 @@
 
     0 <= p <= 1,  p_last >= p_i,  p_last <= sum p_i
 
-(Martins et al. 2015, AD3, section 5.2.) Without the last constraint the solution is a pooled average. If that breaks
-the constraint, it holds with equality, which implies all p_last >= p_i: a band remains.
+(Martins et al. 2015, AD3, section 5.2.) Without the last constraint the solution is a pooled average. If that
+breaks the constraint, it holds with equality, which implies all p_last >= p_i: a band remains.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def or_out(x: Array, p: Array, labels: Array, costs: Array) -> int:
 
 @kernel
 def _level(x: Array) -> float:
-    """The output that is the mean of its score and of the inputs' scores above it, by Newton's steps from below."""
+    """The mean of the output's score and of the inputs' scores above it, by Newton's steps from below."""
     n = x.shape[0] - 1
-    level, count = x[n], -1
+    level, count = np.float64(x[n]), -1
     for _ in range(n + 1):
         total, above = x[n], 0
         for j in range(n):
@@ -62,7 +62,8 @@ def _level(x: Array) -> float:
         if above == count:
             break
         level, count = total / (1.0 + above), above
-    return level
+    found: float = level
+    return found
 
 
 @kernel
@@ -73,4 +74,5 @@ def or_out_support(scores: Array) -> float:
     for j in range(n):
         total += max(0.0, scores[j])
         top = max(top, scores[j])
-    return max(0.0, scores[n] + (total if top > 0.0 else top))
+    best: float = max(0.0, scores[n] + (total if top > 0.0 else top))
+    return best

@@ -2,8 +2,8 @@
 
     argmin  (a - s)^2 / 2 + (b - t)^2 / 2 - c m   over  0 <= a, b <= 1,  max(0, a + b - 1) <= m <= min(a, b)
 
-(Martins et al. 2015, AD3, section 5.1.) The probability m of both is as large as a and b allow if c > 0, and as small
-if c < 0. Scores of -inf exclude both.
+(Martins et al. 2015, AD3, section 5.1.) The probability m of both is as large as a and b allow if c > 0, and as
+small if c < 0. Scores of -inf exclude both.
 """
 
 from __future__ import annotations

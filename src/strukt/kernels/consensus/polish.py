@@ -1,8 +1,8 @@
 """The projection onto the intersection of the faces of all factors, by conjugate gradients.
 
 E stacks for each factor f the part of its variables across its face, ``(I - P_f) R_f``. A move d of the variables
-stays in all faces if E d = 0. The nearest such d to g is ``g - E'y`` with ``E E' y = E g``: a singular system, but a
-consistent one, which conjugate gradients from 0 solve without a matrix (Nocedal and Wright 2006, section 16.3).
+stays in all faces if E d = 0. The nearest such d to g is ``g - E'y`` with ``E E' y = E g``: a singular system, but
+a consistent one, which conjugate gradients from 0 solve without a matrix (Nocedal and Wright 2006, section 16.3).
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def polish_item(graph: Graph, state: State, item: int, faces: Faces) -> None:
     """Move an item to the optimum on the faces of its points, on trial.
 
     With nu_f the part of the multipliers across the face and e_f the tilt, the multipliers become nu_f + y_f - e_f
-    for the y of the projection of x0 = eta + sum_f (e_f - nu_f), which is the solution itself if there is curvature.
+    for the y of the projection of x0 = eta + sum_f (e_f - nu_f). With curvature the projection is the solution.
     Without it the marginals are the nearest that all faces share.
     """
     m, v = graph.copies.shape[0], graph.degrees.shape[0]

@@ -96,9 +96,7 @@ def _gap(graph: Graph, state: State, item: int, f: int, work: Array) -> float:
         work[1, j] = value if graph.signs[first + j] > 0.0 else 1.0 - value
         held += work[0, j] * work[1, j]
     if graph.kinds[f] == BAND:
-        return (
-            band_support(work[0, :size], graph.costs[first:last], graph.low[f], graph.high[f]) - held
-        )
+        return band_support(work[0, :size], graph.costs[first:last], graph.low[f], graph.high[f]) - held
     if graph.kinds[f] != PAIR:
         return or_out_support(work[0, :size]) - held
     score = state.pair_scores[item, graph.own[f]]
@@ -106,13 +104,12 @@ def _gap(graph: Graph, state: State, item: int, f: int, work: Array) -> float:
     if together != 0.0 and score > -np.inf:
         held += score * together
     s, t = work[0, 0], work[0, 1]
-    return max(max(0.0, s), max(t, s + t + score)) - held
+    best: float = max(max(0.0, s), max(t, s + t + score)) - held
+    return best
 
 
 @kernel
-def moves(
-    graph: Graph, faces: Faces, free: Array, given: Array, found: Array, start: int, step: int
-) -> None:
+def moves(graph: Graph, faces: Faces, free: Array, given: Array, found: Array, start: int, step: int) -> None:
     """The nearest moves ``(batch, V)`` along the faces of all factors; the faces have the batch in front.
 
     This is the derivative of the marginals, a symmetric projection.

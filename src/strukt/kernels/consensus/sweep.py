@@ -4,7 +4,7 @@
     mu_i     <- (eta_i + sum_f (step p_f,i - lambda_f,i)) / (curvature + step degree_i)
     lambda_f <- lambda_f + step (mu_f - p_f)
 
-(Niculae and Martins 2020, LP-SparseMAP, algorithm 1; Boyd et al. 2011, section 7, for over-relaxation and the step.)
+(Niculae and Martins 2020, LP-SparseMAP, algorithm 1; Boyd et al. 2011, section 3.4, on relaxation and steps.)
 The points p_f equal the marginals exactly at the solution, so that their distance is the error that decides.
 """
 
