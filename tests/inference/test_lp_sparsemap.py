@@ -196,7 +196,7 @@ def test_gradients_have_the_same_relative_error_at_every_scale_of_the_cotangent(
 
 def test_derivatives_of_own_scores_to_second_order():
     scores, pairs, own = (
-        normal(s, 2, n, scale=0.3).requires_grad_() for s, n in ((3, 6), (4, 1), (5, len(FEW)))
+        normal(s, 2, n, scale=0.3).requires_grad_() for s, n in ((10, 6), (11, 1), (12, len(FEW)))
     )
 
     def marginals(scores, pairs, own):

@@ -16,8 +16,10 @@ from torch import Tensor
 
 from strukt.inference.consensus import ORACLE, PAIR, Face, OracleFactor
 from strukt.kernels.consensus.derivative import Projection, attach
-from strukt.kernels.consensus.faces import find_faces, oracle_faces
+from strukt.kernels.consensus.faces import oracle_faces
+from strukt.kernels.consensus.run import faces_of_all
 from strukt.kernels.consensus.state import Faces, Graph, State
+from strukt.kernels.jit import over_batch
 
 Array = npt.NDArray[Any]
 
@@ -51,16 +53,7 @@ def all_faces(graph: Graph, state: State, faces: Sequence[Face | None]) -> Faces
         counts,
     )
     unit = np.ones(int(graph.own.max(initial=-1)) + 1)
-    for item in range(batch):
-        one = Faces(
-            found.labels[item],
-            found.normals[item],
-            found.tilts[item],
-            found.basis,
-            starts[item],
-            counts[item],
-        )
-        find_faces(graph, unit, state.labels[item], state.tight[item], one)
+    over_batch(faces_of_all, 1, graph, state, unit, found)
     return found
 
 

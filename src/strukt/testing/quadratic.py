@@ -209,10 +209,18 @@ def _direction(
     rows, n = program.rows, len(program.c)
     first = -residual[0] - rows.T @ ((dual * residual[2] - aim) / slack)
     target = np.append(first, -residual[1])
-    found = np.linalg.lstsq(system, target, rcond=None)[0]
-    found += np.linalg.lstsq(system, target - system @ found, rcond=None)[0]
+    found = _solve(system, target)
+    found += _solve(system, target - system @ found)
     d_slack = -residual[2] - rows @ found[:n]
     return found[:n], found[n:], d_slack, (-aim - dual * d_slack) / slack
+
+
+def _solve(system: Array, target: Array) -> Array:
+    try:
+        found: Array = np.linalg.solve(system, target)
+    except np.linalg.LinAlgError:
+        found = np.linalg.lstsq(system, target, rcond=None)[0]
+    return found
 
 
 def _length(slack: Array, d_slack: Array, dual: Array, d_dual: Array, part: float) -> float:

@@ -109,6 +109,25 @@ def _gap(graph: Graph, state: State, item: int, f: int, work: Array) -> float:
 
 
 @kernel
+def faces_of_all(graph: Graph, state: State, unit: Array, faces: Faces, start: int, step: int) -> None:
+    """Fill in the closed forms of faces that have the batch in front, for scores ``unit (q,)`` of pairs."""
+    for item in range(start, state.mode.shape[0], step):
+        find_faces(graph, unit, state.labels[item], state.tight[item], _of_item(faces, item))
+
+
+@kernel
+def _of_item(faces: Faces, item: int) -> Faces:
+    return Faces(
+        faces.labels[item],
+        faces.normals[item],
+        faces.tilts[item],
+        faces.basis,
+        faces.basis_starts[item],
+        faces.basis_counts[item],
+    )
+
+
+@kernel
 def moves(graph: Graph, faces: Faces, free: Array, given: Array, found: Array, start: int, step: int) -> None:
     """The nearest moves ``(batch, V)`` along the faces of all factors; the faces have the batch in front.
 
@@ -117,8 +136,4 @@ def moves(graph: Graph, faces: Faces, free: Array, given: Array, found: Array, s
     m = graph.copies.shape[0]
     y, offset = np.empty(m), np.zeros(m)
     for item in range(start, given.shape[0], step):
-        own = Faces(
-            faces.labels[item], faces.normals[item], faces.tilts[item], faces.basis,
-            faces.basis_starts[item], faces.basis_counts[item],
-        )  # fmt: skip
-        intersect(graph, own, free[item], given[item], offset, found[item], y)
+        intersect(graph, _of_item(faces, item), free[item], given[item], offset, found[item], y)
