@@ -113,7 +113,7 @@ def _item_faces(graph: Graph, faces: Sequence[Face | None], item: int) -> Faces:
 def oracle_gap(
     graph: Graph, state: State, oracle: OracleFactor, face: Face, f: int, device: torch.device
 ) -> Array:
-    """What the best assignments of one oracle have over its point, ``(batch,)``."""
+    """What the best assignments of one oracle have over the marginals, ``(batch,)``."""
     part = slice(graph.starts[f], graph.starts[f + 1])
     signs = graph.signs[part]
     shown = state.marginals[:, graph.copies[part]]

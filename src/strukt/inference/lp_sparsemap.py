@@ -6,7 +6,8 @@
 (Niculae and Martins 2020, equation 8, with curvature 1; the linear relaxation of MAP with curvature 0.) The
 alternating direction method of multipliers brings the factors to agree up to a point at which the faces of their
 solutions are the right ones; the optimum on these faces, from conjugate gradients, is exact. Whether it is, the
-next solutions of the factors say.
+next solutions of the factors say. LP-MAP is solved by the proximal point method: a few such problems of small
+curvature, each drawn to the solution of the last.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ CERTAIN = 1e-3
 ROUNDING = 4e-15
 """The error that is left of scores of size 1."""
 
+PROXIMAL = 0.04
+"""The first weight of the proximal term of LP-MAP, in steps."""
+
 NOTHING = 1e-14
 """Marginals of variables in factors that are nearer to a bound than this are at the bound."""
 
@@ -59,7 +63,7 @@ class Solution:
     Attributes:
         marginals: ``(batch, V)``; differentiable with curvature.
         status: ``(batch,)``, True where the error is within the tolerance.
-        gap: ``(batch,)``, by how much the best assignments of the factors exceed their marginals: the duality gap.
+        gap: ``(batch,)``, how far the marginals are from the best assignments of the factors, summed: the duality gap.
         iterations: ``(batch,)``, how often the factors were solved.
         primal_residual: ``(batch,)``, the largest difference of a factor's copy from its variable.
         dual_residual: ``(batch,)``, the step times the largest change of a marginal in the last iteration.
@@ -180,11 +184,13 @@ def _state(graph: Graph, scores: Tensor, pair_scores: Tensor, tol: float, start:
             start.step,
         )
         state.marginals[~possible] = 0.0
+        if graph.curvature == 0.0:
+            state.curvature[:], state.center[:] = PROXIMAL * state.step, state.marginals
     else:
         state.marginals[:] = np.where(possible, 0.5, 0.0)
         _first_step(graph, state, size)
     state.marginals[:, lonely] = np.where(possible, alone, 0.0)[:, lonely]
-    shared = eta - graph.curvature * state.marginals
+    shared = eta + state.curvature[:, None] * (state.center - state.marginals)
     for item in range(len(eta)):
         held = np.bincount(graph.copies, state.multipliers[item], len(graph.degrees))
         rest = (shared[item] - held) / np.maximum(graph.degrees, 1.0) * possible[item]
@@ -197,6 +203,8 @@ def _first_step(graph: Graph, state: State, size: Array) -> None:
     overlap = (graph.degrees > 1).any()
     if graph.curvature == 0.0:
         state.step[:] = np.where(size > 0.0, size / 4.0, 1.0)
+        state.curvature[:] = PROXIMAL * state.step
+        state.center[:] = state.marginals
     elif overlap:
         state.step[:] = np.maximum(1.0, size / 4.0)
     state.polish_at[:] = (3 if (graph.kinds == ORACLE).any() else 10) if overlap else 0
@@ -241,9 +249,9 @@ class _Job:
         for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):
             face = self.faces[k]
             if face is not None and len(gap):
-                gap += oracle_gap(graph, state, self._oracles[k], face, int(f), scores.device)
+                gap += np.abs(oracle_gap(graph, state, self._oracles[k], face, int(f), scores.device))
         values: tuple[npt.NDArray[Any], ...] = (
-            _settled(graph, state), state.mode == DONE, np.maximum(gap, 0.0),
+            _settled(graph, state), state.mode == DONE, gap,
             state.iterations, state.primal, state.dual,
         )  # fmt: skip
         return tuple(torch.from_numpy(value.copy()).to(scores.device) for value in values)

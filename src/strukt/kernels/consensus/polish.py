@@ -115,8 +115,7 @@ def polish_item(graph: Graph, state: State, item: int, faces: Faces) -> None:
     """Move an item to the optimum on the faces of its points, on trial.
 
     With nu_f the part of the multipliers across the face and e_f the tilt, the multipliers become nu_f + y_f - e_f
-    for the y of the projection of x0 = eta + sum_f (e_f - nu_f). With curvature the projection is the solution.
-    Without it the marginals are the nearest that all faces share.
+    for the y of the projection of x0 = eta + sum_f (e_f - nu_f), which is curvature times the solution.
     """
     m, v = graph.copies.shape[0], graph.degrees.shape[0]
     marginals, multipliers, points = state.marginals[item], state.multipliers[item], state.points[item]
@@ -124,21 +123,19 @@ def polish_item(graph: Graph, state: State, item: int, faces: Faces) -> None:
     state.kept_marginals[item], state.kept_multipliers[item] = marginals, multipliers
     state.kept_points[item], state.kept_error[item] = points, state.error[item]
     wanted, offset, d, y = np.empty(v), np.empty(m), np.empty(v), np.empty(m)
-    wanted[:] = state.scores[item]
+    curvature = state.curvature[item]
+    for i in range(v):
+        wanted[i] = state.scores[item, i] + curvature * state.center[item, i]
     take_normal(graph, faces, multipliers)
     for j in range(m):
         wanted[graph.copies[j]] += faces.tilts[j] - multipliers[j]
         offset[j] = points[j] if free[graph.copies[j]] > 0.0 else points[j] - marginals[graph.copies[j]]
     take_normal(graph, faces, offset)
-    if graph.curvature > 0.0:
-        intersect(graph, faces, free, wanted, offset, d, y)
-    else:
-        intersect(graph, faces, free, wanted, np.zeros(m), d, y)
+    for i in range(v):
+        wanted[i] /= curvature
+    intersect(graph, faces, free, wanted, offset, d, y)
     for j in range(m):
-        multipliers[j] += y[j] - faces.tilts[j]
-    if graph.curvature == 0.0:
-        wanted[:] = marginals
-        intersect(graph, faces, free, wanted, offset, d, y)
+        multipliers[j] += curvature * y[j] - faces.tilts[j]
     for i in range(v):
         if free[i] > 0.0:
             marginals[i] = d[i]

@@ -83,7 +83,7 @@ def gaps(graph: Graph, state: State, found: Array, start: int, step: int) -> Non
         found[item] = 0.0
         for f in range(graph.kinds.shape[0]):
             if graph.kinds[f] != ORACLE:
-                found[item] += _gap(graph, state, item, f, work)
+                found[item] += abs(_gap(graph, state, item, f, work))
 
 
 @kernel

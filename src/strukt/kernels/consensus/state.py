@@ -58,6 +58,9 @@ class State(NamedTuple):
         points: ``(m,)``, the solution of each factor at marginals + multipliers / step.
         labels: ``(m,)``, how each copy moves along the face of the point.
         tight: ``(F,)``, whether the face lies in a plane of its factor; of a pair what m is.
+        curvature: Of the problem that the iterations solve: 1.0, or the weight of the proximal term of LP-MAP.
+        center: ``(V,)``, what that term draws the marginals to; 0 for LP-SparseMAP.
+        begun: The iteration at which the center was set.
         step: The penalty rho.
         mode: RUNNING, TRIAL, POLISH or DONE.
         iterations: How often the factors have been solved.
@@ -80,6 +83,9 @@ class State(NamedTuple):
     points: Array
     labels: Array
     tight: Array
+    curvature: Array
+    center: Array
+    begun: Array
     step: Array
     mode: Array
     iterations: Array
@@ -110,6 +116,9 @@ def empty_state(graph: Graph, scores: Array, free: Array, pair_scores: Array, th
         points=zeros(copies),
         labels=zeros(copies, dtype=np.int8),
         tight=zeros(factors, dtype=np.int8),
+        curvature=np.ones(batch),
+        center=zeros(scores.shape[1]),
+        begun=zeros(dtype=np.int64),
         step=np.ones(batch),
         mode=zeros(dtype=np.int64),
         iterations=zeros(dtype=np.int64),

@@ -29,6 +29,12 @@ RELAXATION = 1.6
 POLISH_GROWTH = 1.3
 """Iterations between attempts to polish grow by this factor."""
 
+SHARPER = 0.3
+"""The weight of the proximal term goes down by this factor each time that its center moves."""
+
+LEAST_CURVATURE = 1e-6
+"""Its least value, in steps."""
+
 ADAPT_EVERY = 10
 """Iterations between changes of the step; their number grows with that of the changes."""
 
@@ -79,6 +85,8 @@ def decide(graph: Graph, state: State, item: int, sums: Array) -> None:
         error = max(error, _imbalance(graph, state, item, sums))
     if error <= state.threshold[item]:
         state.mode[item] = DONE
+        if graph.curvature == 0.0:
+            error = max(error, _recenter(state, item))
     elif state.mode[item] == TRIAL:
         if error < 0.5 * state.kept_error[item]:
             state.mode[item] = POLISH
@@ -90,15 +98,35 @@ def decide(graph: Graph, state: State, item: int, sums: Array) -> None:
             state.points[item] = state.kept_points[item]
     elif state.iterations[item] > state.polish_at[item]:
         state.mode[item] = POLISH
-        state.polish_at[item] = np.int64(POLISH_GROWTH * state.iterations[item]) + 1
+        since = state.iterations[item] - state.begun[item]
+        state.polish_at[item] = state.begun[item] + np.int64(POLISH_GROWTH * since) + 1
     state.error[item], state.primal[item] = error, primal
+
+
+@kernel
+def _recenter(state: State, item: int) -> float:
+    """Draw the marginals to where they are, unless they were drawn there already; gives what multipliers lack.
+
+    The solution of the proximal problem is one of LP-MAP if it is its own center (Rockafellar 1976).
+    """
+    moved = 0.0
+    for i in range(state.scores.shape[1]):
+        moved = max(moved, abs(state.marginals[item, i] - state.center[item, i]))
+    lacking = state.curvature[item] * moved
+    if lacking > state.threshold[item]:
+        state.center[item] = state.marginals[item]
+        state.curvature[item] = max(SHARPER * state.curvature[item], LEAST_CURVATURE * state.step[item])
+        state.mode[item], state.begun[item] = POLISH, state.iterations[item]
+        state.polish_at[item] = state.iterations[item] + 3
+    return lacking
 
 
 @kernel
 def _imbalance(graph: Graph, state: State, item: int, sums: Array) -> float:
     """By how much the multipliers fail to sum to the scores less curvature times marginals."""
     for i in range(sums.shape[0]):
-        sums[i] = state.scores[item, i] - graph.curvature * state.marginals[item, i]
+        sums[i] = state.scores[item, i]
+        sums[i] += state.curvature[item] * (state.center[item, i] - state.marginals[item, i])
     for j in range(graph.copies.shape[0]):
         sums[graph.copies[j]] -= state.multipliers[item, j]
     largest = 0.0
@@ -112,9 +140,9 @@ def _imbalance(graph: Graph, state: State, item: int, sums: Array) -> float:
 def update(graph: Graph, state: State, item: int, sums: Array) -> None:
     """Move the marginals of an item to its points, and its multipliers after them. ``sums (V,)`` is room."""
     marginals, multipliers, points = state.marginals[item], state.multipliers[item], state.points[item]
-    step, scores = state.step[item], state.scores[item]
+    step, scores, curvature = state.step[item], state.scores[item], state.curvature[item]
     for i in range(scores.shape[0]):
-        sums[i] = scores[i]
+        sums[i] = scores[i] + curvature * state.center[item, i]
     for j in range(graph.copies.shape[0]):
         variable = graph.copies[j]
         points[j] = RELAXATION * points[j] + (1.0 - RELAXATION) * marginals[variable]
@@ -122,7 +150,7 @@ def update(graph: Graph, state: State, item: int, sums: Array) -> None:
     largest = 0.0
     for i in range(scores.shape[0]):
         if graph.degrees[i] > 0.0 and state.free[item, i] > 0.0:
-            value = sums[i] / (graph.curvature + step * graph.degrees[i])
+            value = sums[i] / (curvature + step * graph.degrees[i])
             largest = max(largest, abs(value - marginals[i]))
             marginals[i] = value
     size = 0.0
