@@ -63,7 +63,7 @@ class Solution:
     Attributes:
         marginals: ``(batch, V)``; differentiable with curvature.
         status: ``(batch,)``, True where the error is within the tolerance.
-        gap: ``(batch,)``, how far the marginals are from the best assignments of the factors, summed: the duality gap.
+        gap: ``(batch,)``, the duality gap: how far the marginals are from the factors' best assignments, summed.
         iterations: ``(batch,)``, how often the factors were solved.
         primal_residual: ``(batch,)``, the largest difference of a factor's copy from its variable.
         dual_residual: ``(batch,)``, the step times the largest change of a marginal in the last iteration.
@@ -107,7 +107,7 @@ def solve(
         >>> both = Layout(3, np.array([0, 1, 1, 2]), np.zeros(4, bool), np.array([0, 2, 4]),
         ...               np.array([BAND, BAND]), np.ones(4), np.ones(2), np.ones(2), np.array([-1, -1]))
         >>> solve(both, torch.tensor([[0.0, 0.2, 0.0]]), torch.zeros(1, 0), []).marginals
-        tensor([[0.6000, 0.4000, 0.6000]])
+        tensor([[0.2667, 0.7333, 0.2667]])
     """
     _check(layout, scores, pair_scores, oracles, curvature, max_iterations, tol)
     job = _Job(_graph(layout, curvature), tuple(oracles), max_iterations, tol, start)
@@ -202,7 +202,7 @@ def _first_step(graph: Graph, state: State, size: Array) -> None:
     """A penalty of the scale of the scores; where factors share no variables the first points are the solution."""
     overlap = (graph.degrees > 1).any()
     if graph.curvature == 0.0:
-        state.step[:] = np.where(size > 0.0, size / 4.0, 1.0)
+        state.step[:] = np.where(size > 0.0, size / 40.0, 1.0)
         state.curvature[:] = PROXIMAL * state.step
         state.center[:] = state.marginals
     elif overlap:

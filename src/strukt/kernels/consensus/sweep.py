@@ -29,7 +29,7 @@ RELAXATION = 1.6
 POLISH_GROWTH = 1.3
 """Iterations between attempts to polish grow by this factor."""
 
-SHARPER = 0.3
+SHARPER = 0.1
 """The weight of the proximal term goes down by this factor each time that its center moves."""
 
 LEAST_CURVATURE = 1e-6
@@ -112,7 +112,7 @@ def _recenter(state: State, item: int) -> float:
     moved = 0.0
     for i in range(state.scores.shape[1]):
         moved = max(moved, abs(state.marginals[item, i] - state.center[item, i]))
-    lacking = state.curvature[item] * moved
+    lacking: float = state.curvature[item] * moved
     if lacking > state.threshold[item]:
         state.center[item] = state.marginals[item]
         state.curvature[item] = max(SHARPER * state.curvature[item], LEAST_CURVATURE * state.step[item])
