@@ -223,6 +223,22 @@ def test_forward_derivatives_are_those_of_the_backward_pass():
     torch.testing.assert_close(forward, pull(weights)[0])
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script. is deprecated:DeprecationWarning")  # PyTorch's own
+def test_jacobians_and_hessians_of_torch_func():
+    scores, pairs = normal(1, 1, 4), pairs_of(K4, 2, 1)
+
+    def square(scores):
+        return solve(K4, scores, pairs, []).marginals.square().sum()
+
+    jacobian = torch.func.jacrev(lambda s: solve(K4, s, pairs, []).marginals)(scores)[0, :, 0]
+    torch.testing.assert_close(jacobian @ jacobian, jacobian)
+    assert jacobian.trace() > 0.5
+    hessian = torch.func.hessian(square)(scores)[0, :, 0]
+    torch.testing.assert_close(hessian, 2 * jacobian)
+    with pytest.raises(NotImplementedError, match="give them a batch axis in front"):
+        torch.vmap(square)(scores.unsqueeze(0))
+
+
 def test_gradient_in_a_negative_score_of_a_pair_whose_scores_exceed_one():
     """At u0 + u1 > 1 both lose the score: the published code has 0 here."""
     pairs = torch.tensor([[-0.1]], dtype=torch.float64, requires_grad=True)

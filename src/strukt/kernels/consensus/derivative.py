@@ -43,6 +43,20 @@ def undifferentiated(function: Callable[..., tuple[Tensor, ...]], *arguments: Te
     return _Run.apply(function, *arguments)  # type: ignore[no-any-return, no-untyped-call]
 
 
+def _one_by_one(
+    function: Any, info: Any, in_dims: tuple[Any, ...], arguments: tuple[Any, ...]
+) -> tuple[Tensor, int]:
+    """The vmap rule of both operations below: the faces are those of one batch, and each slice is a batch."""
+    slices = [
+        [
+            value if axis is None else value.select(axis, i)
+            for value, axis in zip(arguments, in_dims, strict=True)
+        ]
+        for i in range(info.batch_size)
+    ]
+    return torch.stack([function.apply(*given) for given in slices]), 0
+
+
 class _Marginals(torch.autograd.Function):
     """Marginals that are known, with the derivative Pi in the scores."""
 
@@ -61,6 +75,10 @@ class _Marginals(torch.autograd.Function):
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
         return _Project.apply(tangents[0], ctx.projection)  # type: ignore[no-untyped-call]
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *arguments: Any) -> Any:
+        return _one_by_one(_Marginals, info, in_dims, arguments)
 
 
 class _Project(torch.autograd.Function):
@@ -82,6 +100,10 @@ class _Project(torch.autograd.Function):
     def jvp(ctx: Any, *tangents: Any) -> Any:
         return _Project.apply(tangents[0], ctx.projection)  # type: ignore[no-untyped-call]
 
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *arguments: Any) -> Any:
+        return _one_by_one(_Project, info, in_dims, arguments)
+
 
 class _Run(torch.autograd.Function):
     """A function as an operation without derivatives."""
@@ -102,3 +124,11 @@ class _Run(torch.autograd.Function):
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
         return (None,) * ctx.outputs
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *arguments: Any) -> Any:
+        if any(axis is not None for axis in in_dims):
+            raise NotImplementedError(
+                "vmap over the scores of a factor graph: give them a batch axis in front"
+            )
+        return _Run.apply(*arguments), (None,) * 6  # type: ignore[no-untyped-call]
