@@ -303,6 +303,19 @@ def test_huge_and_tiny_scores(scale):
         np.testing.assert_allclose(found.marginals[item].numpy(), expected, atol=1e-7)
 
 
+@pytest.mark.parametrize("scale", [1e-12, 1e-3, 1e6])
+def test_lp_map_of_any_scale(scale):
+    scores, pairs = normal(3, 3, 25, scale=scale), pairs_of(grid(5), 4, 3, scale)
+    found = solve(grid(5), scores, pairs, [], curvature=0.0)
+    assert found.status.all()
+    for item in range(3):
+        _, value = consensus_marginals(
+            grid(5), scores[item].numpy() / scale, pairs[item].numpy() / scale, curvature=0.0
+        )
+        reached = objective(grid(5), scores[item].numpy(), pairs[item].numpy(), found.marginals[item].numpy())
+        assert reached / scale == pytest.approx(value, abs=1e-8)
+
+
 def test_duplicate_factors_and_a_factor_of_one_variable():
     graph = layout(3, xor(0, 1, 2), xor(0, 1, 2), xor(2, 1, 0), xor(1), at_most(1.0, 0))
     found = solve(graph, torch.tensor([[3.0, -1.0, 0.0]], dtype=torch.float64), no_pairs(1), [])
@@ -454,7 +467,8 @@ def test_layouts_that_do_not_fit():
         ({"scores": torch.zeros(2, 3)}, r"scores has shape \(2, 3\); expected \(batch, 6\)"),
         ({"scores": torch.zeros(2, 6, dtype=torch.int64)}, "scores has type torch.int64"),
         ({"scores": torch.full((2, 6), torch.nan)}, "scores has NaN"),
-        ({"pair_scores": torch.full((2, 1), torch.inf)}, "pair_scores has NaN or"),
+        ({"pair_scores": torch.full((2, 1), torch.inf)}, "pair_scores has NaN, "),
+        ({"scores": torch.full((2, 6), -1e200, dtype=torch.float64)}, "numbers beyond 1e"),
         ({"pair_scores": torch.zeros(3, 1)}, "pair_scores has a batch of 3; scores has one of 2"),
         ({"pair_scores": torch.zeros(2, 0)}, r"pair_scores has shape \(2, 0\); expected \(batch, 1\)"),
         ({"oracles": []}, "there are 0 oracles; expected 1"),

@@ -42,6 +42,9 @@ ROUNDING = 4e-15
 PROXIMAL = 0.04
 """The first weight of the proximal term of LP-MAP, in steps."""
 
+LARGEST = 1e100
+"""The squares of larger scores overflow."""
+
 NOTHING = 1e-14
 """Marginals of variables in factors that are nearer to a bound than this are at the bound."""
 
@@ -173,6 +176,10 @@ def _state(graph: Graph, scores: Tensor, pair_scores: Tensor, tol: float, start:
         np.abs(eta).max(1, initial=0.0), np.where(pairs > -np.inf, np.abs(pairs), 0.0).max(1, initial=0.0)
     )
     state = empty_state(graph, eta, free, pairs, np.maximum(CERTAIN * tol, ROUNDING * (1.0 + size)))
+    if graph.curvature == 0.0:
+        state.scale[:] = np.where(size > 0.0, size / 40.0, 1.0)
+    else:
+        state.scale[:] = np.maximum(1.0, size / 4.0)
     if start is not None:
         if start.marginals.shape != eta.shape or start.multipliers.shape != state.multipliers.shape:
             raise ValueError(
@@ -188,7 +195,7 @@ def _state(graph: Graph, scores: Tensor, pair_scores: Tensor, tol: float, start:
             state.curvature[:], state.center[:] = PROXIMAL * state.step, state.marginals
     else:
         state.marginals[:] = np.where(possible, 0.5, 0.0)
-        _first_step(graph, state, size)
+        _first_step(graph, state)
     state.marginals[:, lonely] = np.where(possible, alone, 0.0)[:, lonely]
     shared = eta + state.curvature[:, None] * (state.center - state.marginals)
     for item in range(len(eta)):
@@ -198,15 +205,15 @@ def _state(graph: Graph, scores: Tensor, pair_scores: Tensor, tol: float, start:
     return state
 
 
-def _first_step(graph: Graph, state: State, size: Array) -> None:
+def _first_step(graph: Graph, state: State) -> None:
     """A penalty of the scale of the scores; where factors share no variables the first points are the solution."""
     overlap = (graph.degrees > 1).any()
     if graph.curvature == 0.0:
-        state.step[:] = np.where(size > 0.0, size / 40.0, 1.0)
+        state.step[:] = state.scale
         state.curvature[:] = PROXIMAL * state.step
         state.center[:] = state.marginals
     elif overlap:
-        state.step[:] = np.maximum(1.0, size / 4.0)
+        state.step[:] = state.scale
     state.polish_at[:] = (3 if (graph.kinds == ORACLE).any() else 10) if overlap else 0
 
 
@@ -235,8 +242,10 @@ class _Job:
     def __call__(self, scores: Tensor, pair_scores: Tensor) -> tuple[Tensor, ...]:
         """Marginals, status, gap, iterations, primal and dual residuals."""
         for name, value in (("scores", scores), ("pair_scores", pair_scores)):
-            if not (value < torch.inf).all():
-                raise ValueError(f"{name} has NaN or +inf; expected finite numbers or -inf")
+            if not ((value < LARGEST) & ((value > -LARGEST) | (value == -torch.inf))).all():
+                raise ValueError(
+                    f"{name} has NaN, +inf or numbers beyond {LARGEST:g}; expected finite numbers or -inf"
+                )
         graph, state = self.graph, _state(self.graph, scores, pair_scores, self._tol, self._start)
         self.state = state
         if self._oracles:

@@ -62,6 +62,7 @@ class State(NamedTuple):
         center: ``(V,)``, what that term draws the marginals to; 0 for LP-SparseMAP.
         begun: The iteration at which the center was set.
         step: The penalty rho.
+        scale: The step that suits the size of the scores; bounds the others.
         mode: RUNNING, TRIAL, POLISH or DONE.
         iterations: How often the factors have been solved.
         polish_at: The iteration that next asks for a polished point.
@@ -87,6 +88,7 @@ class State(NamedTuple):
     center: Array
     begun: Array
     step: Array
+    scale: Array
     mode: Array
     iterations: Array
     polish_at: Array
@@ -120,6 +122,7 @@ def empty_state(graph: Graph, scores: Array, free: Array, pair_scores: Array, th
         center=zeros(scores.shape[1]),
         begun=zeros(dtype=np.int64),
         step=np.ones(batch),
+        scale=np.ones(batch),
         mode=zeros(dtype=np.int64),
         iterations=zeros(dtype=np.int64),
         polish_at=zeros(dtype=np.int64),

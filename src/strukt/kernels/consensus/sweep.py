@@ -35,6 +35,9 @@ SHARPER = 0.1
 LEAST_CURVATURE = 1e-6
 """Its least value, in steps."""
 
+LEAST_STEP, MOST_STEP = 1e-6, 1e8
+"""Bounds of the step, in first steps."""
+
 ADAPT_EVERY = 10
 """Iterations between changes of the step; their number grows with that of the changes."""
 
@@ -171,4 +174,5 @@ def _adapt(state: State, item: int, size: float) -> None:
     ratio = np.sqrt(max(primal, 1e-30) / max(dual, 1e-30))
     if ratio > 2.0 or ratio < 0.5:
         ratio = min(max(ratio, 0.2), 5.0)
-        state.step[item] = min(max(state.step[item] * ratio, 1e-6), 1e12)
+        least, most = LEAST_STEP * state.scale[item], MOST_STEP * state.scale[item]
+        state.step[item] = min(max(state.step[item] * ratio, least), most)
