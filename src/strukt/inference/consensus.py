@@ -1,11 +1,12 @@
-"""What a factor graph looks like to the solvers that make its factors agree.
+"""Factor graphs as plain data: which factors there are and what each is a factor of.
 
-Each factor keeps a copy of its variables; a solver makes all copies of a variable equal (Martins et al. 2015,
-"AD3"; Niculae and Martins 2020, "LP-SparseMAP").
+A `Layout` holds what all items of a batch share. Factors whose SparseMAP has a closed form are described by
+numbers alone; any other is an `OracleFactor`, which solves its own SparseMAP.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -13,51 +14,116 @@ import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
-BAND, OR_OUT, PAIR, ORACLE = range(4)
-"""Kinds of factors: low <= costs . p <= high; the last copy is the OR of the others; two copies that earn a score
-if both are 1; anything else, through its oracle."""
+from strukt.kernels.consensus.state import BAND, OR_OUT, ORACLE, PAIR
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Booleans = npt.NDArray[np.bool_]
+Array = npt.NDArray[Any]
+
+SLACK = 1e-12
+"""By how much, relative to the costs, rounding may put a bound out of reach."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The shape of a factor graph, the same for all items of a batch: V variables, F factors, m copies.
+    """The factors over binary variables, the same for all items of a batch.
+
+    A factor sees copies of its variables; the copies of a factor lie together, factors one after the other.
 
     Attributes:
-        variables: V.
-        copies: ``(m,)``, the variable of each copy; those of a factor lie together, one factor after the other.
-        negated: ``(m,)``, whether a factor sees one minus the variable.
-        starts: ``(F + 1,)``; factor f has the copies from ``starts[f]`` to before ``starts[f + 1]``.
-        kinds: ``(F,)``, `BAND`, `OR_OUT`, `PAIR` or `ORACLE`.
-        costs: ``(m,)``, of the copies of a `BAND`, after negation; 1 elsewhere.
-        low: ``(F,)``, of a `BAND`; -inf if it has no lower end.
-        high: ``(F,)``, of a `BAND`; inf if it has no upper end.
-        own: ``(F,)``, the column of the score of a `PAIR`; -1 elsewhere.
+        variables: The number V of variables.
+        copies: int64 ``(m,)``, the variable of each copy.
+        negated: bool ``(m,)``, whether the factor sees 1 less the variable.
+        starts: int64 ``(F + 1,)``; factor f has the copies from ``starts[f]`` to before ``starts[f + 1]``.
+        kinds: int64 ``(F,)``. BAND: ``low <= sum costs * p <= high`` over ``0 <= p <= 1``. OR_OUT: the last copy
+            is the OR of the others. PAIR: two copies with a score earned when both are 1. ORACLE: anything else.
+        costs: float64 ``(m,)``, of bands; unused elsewhere.
+        low: float64 ``(F,)``, of bands; -inf for none.
+        high: float64 ``(F,)``, of bands; inf for none.
+        own: int64 ``(F,)``, of pairs the column of the score in ``pair_scores``; else -1.
+
+    Raises:
+        ValueError: If the arrays do not fit together, a factor repeats a variable, or no point lies in a band.
+
+    Examples:
+        >>> one = Layout(2, np.array([0, 1]), np.zeros(2, bool), np.array([0, 2]), np.array([BAND]),
+        ...              np.ones(2), np.ones(1), np.ones(1), np.array([-1]))  # exactly one of two
+        >>> one.factors
+        1
     """
 
     variables: int
-    copies: Integers
-    negated: Booleans
-    starts: Integers
-    kinds: Integers
-    costs: Floats
-    low: Floats
-    high: Floats
-    own: Integers
+    copies: Array
+    negated: Array
+    starts: Array
+    kinds: Array
+    costs: Array
+    low: Array
+    high: Array
+    own: Array
+
+    @property
+    def factors(self) -> int:
+        """The number F of factors."""
+        return len(self.kinds)
+
+    def __post_init__(self) -> None:
+        """Check the arrays against each other."""
+        m, count = len(self.copies), len(self.kinds)
+        for name, size in (
+            ("negated", m), ("costs", m), ("starts", count + 1), ("low", count), ("high", count), ("own", count),
+        ):  # fmt: skip
+            if len(getattr(self, name)) != size:
+                raise ValueError(f"{name} has {len(getattr(self, name))} entries; expected {size}")
+        if self.starts[0] != 0 or self.starts[-1] != m or (np.diff(self.starts) < 0).any():
+            raise ValueError(f"starts is {self.starts}; expected numbers that rise from 0 to {m}")
+        if m and not (self.copies.min() >= 0 and self.copies.max() < self.variables):
+            raise ValueError(
+                f"copies has values from {self.copies.min()} to {self.copies.max()}; "
+                f"expected 0 to {self.variables - 1}"
+            )
+        for f in range(count):
+            self._check_factor(f)
+
+    def _check_factor(self, f: int) -> None:
+        part = slice(self.starts[f], self.starts[f + 1])
+        copies, kind = self.copies[part], self.kinds[f]
+        if len(np.unique(copies)) < len(copies):
+            raise ValueError(f"factor {f} has a variable more than once: {copies}")
+        if kind not in (BAND, OR_OUT, PAIR, ORACLE):
+            raise ValueError(f"the kind of factor {f} is {kind}; expected BAND, OR_OUT, PAIR or ORACLE")
+        if kind == PAIR and (len(copies) != 2 or self.own[f] < 0):
+            raise ValueError(
+                f"factor {f} is a pair of {len(copies)} variables with score {self.own[f]}; "
+                "expected 2 variables and a column of pair_scores"
+            )
+        if kind == OR_OUT and not len(copies):
+            raise ValueError(f"factor {f} has no variables; expected an output at least")
+        if kind == BAND:
+            self._check_band(f, self.costs[part])
+
+    def _check_band(self, f: int, costs: Array) -> None:
+        low, high = float(self.low[f]), float(self.high[f])
+        if not np.isfinite(costs).all():
+            raise ValueError(f"the costs of factor {f} are {costs}; expected finite numbers")
+        if not low <= high:
+            raise ValueError(f"the bounds of factor {f} are {low:g} and {high:g}; expected low <= high")
+        least, most = costs[costs < 0].sum(), costs[costs > 0].sum()
+        slack = SLACK * np.abs(costs).sum()
+        if least > high + slack or most < low - slack:
+            raise ValueError(
+                f"factor {f} cannot be satisfied: costs sum to {least:g} at least and {most:g} at most; "
+                f"expected one from {low:g} to {high:g} to be within reach"
+            )
 
 
 @dataclass(frozen=True)
 class Face:
-    """A point of a factor's polytope and the assignments that carry it.
+    """A point of a factor's polytope and the assignments that carry it, the batch in front.
 
     Attributes:
         point: ``(batch, size)``.
-        weights: ``(batch, k)``, of the assignments; 0 beyond the last.
-        vertices: ``(batch, k, size)``, the assignments, 0/1.
-        scores: ``(batch, k)``, the factor's own scores of them.
+        weights: ``(batch, k)``, 0 beyond the last assignment.
+        vertices: ``(batch, k, size)``, 0 or 1.
+        scores: ``(batch, k)``, own scores of the assignments.
     """
 
     point: Tensor
@@ -67,22 +133,29 @@ class Face:
 
 
 class OracleFactor(Protocol):
-    """A factor that is known through its best assignments."""
+    """A factor that solves its own SparseMAP; one object for the whole batch."""
 
-    def project(self, scores: Tensor, scale: Tensor, start: Any) -> Face:
-        """SparseMAP of the factor.
+    def project(self, scores: Tensor, scale: Tensor, start: Face | None) -> Face:
+        """SparseMAP for main scores ``(batch, size)`` and own scores divided by ``scale (batch,)``.
 
         Args:
-            scores: Main scores ``(batch, size)``.
-            scale: ``(batch,)``; the factor's own scores are divided by it.
-            start: The last result, to start from, or None.
+            scores: Main scores.
+            scale: What to divide own scores by; those of the result are undivided.
+            start: The face of the last call, to start from, or None.
         """
-        ...
 
     def own(self, vertices: Tensor) -> Tensor:
-        """Own scores ``(k, batch)`` of assignments ``(k, batch, size)``; differentiable; 0 if there are none."""
-        ...
+        """Own scores ``(k, batch)`` of assignments ``(k, batch, size)``, differentiable; 0 if there are none."""
 
     def best(self, scores: Tensor) -> Tensor:
-        """The best assignment, 0/1 ``(batch, size)``, own scores included."""
-        ...
+        """The best assignment ``(batch, size)`` for main scores of this shape, own scores included."""
+
+
+def require_oracles(layout: Layout, oracles: Sequence[OracleFactor]) -> None:
+    """Raise ValueError unless there is one oracle for each factor of kind ORACLE."""
+    expected = int((layout.kinds == ORACLE).sum())
+    if len(oracles) != expected:
+        raise ValueError(f"there are {len(oracles)} oracles; expected {expected}, one for each such factor")
+
+
+__all__ = ["BAND", "ORACLE", "OR_OUT", "PAIR", "Face", "Layout", "OracleFactor", "require_oracles"]

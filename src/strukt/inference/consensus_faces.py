@@ -1,0 +1,101 @@
+"""The derivative of marginals on which factors agree: the projection onto the directions of all their faces.
+
+Inside its faces the solution is linear in the scores: ``mu = Pi (scores + own scores) + constant`` for the
+symmetric projection Pi onto the intersection of the faces, so that derivatives of any order follow from Pi alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from strukt.inference.consensus import ORACLE, PAIR, Face, OracleFactor
+from strukt.kernels.consensus.derivative import Projection, attach
+from strukt.kernels.consensus.faces import oracle_faces
+from strukt.kernels.consensus.run import faces_of_all
+from strukt.kernels.consensus.state import Faces, Graph, State
+from strukt.kernels.jit import over_batch
+
+Array = npt.NDArray[Any]
+
+DEPENDENT = 1e-9
+"""Assignments whose differences are shorter than this, relative to the longest, do not span a direction."""
+
+
+def all_faces(graph: Graph, state: State, faces: Sequence[Face | None]) -> Faces:
+    """The faces of a batch, with the batch in front; ``tilts`` are those of pairs with a score of 1."""
+    batch, m, count = len(state.mode), len(graph.copies), graph.kinds.shape[0]
+    starts, counts = np.zeros((batch, count), np.int64), np.zeros((batch, count), np.int64)
+    rows, used = [np.zeros(0)], 0
+    for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):
+        face = faces[k]
+        assert face is not None or not batch
+        for item in range(batch):
+            weights, vertices, scores = (
+                value[item].detach().double().cpu().numpy()
+                for value in (face.weights, face.vertices, face.scores)  # type: ignore[union-attr]
+            )
+            basis, _ = oracle_faces(graph, int(f), weights, vertices, scores)
+            starts[item, f], counts[item, f] = used, len(basis)
+            used += basis.size
+            rows.append(basis.ravel())
+    found = Faces(
+        np.zeros((batch, m), np.int8),
+        np.zeros((batch, m)),
+        np.zeros((batch, m)),
+        np.concatenate(rows),
+        starts,
+        counts,
+    )
+    unit = np.ones(int(graph.own.max(initial=-1)) + 1)
+    over_batch(faces_of_all, 1, graph, state, unit, found)
+    return found
+
+
+def differentiable(
+    graph: Graph, free: Array, found: Faces, scores: Tensor, pair_scores: Tensor, oracles: Sequence[OracleFactor],
+    faces: Sequence[Face | None], marginals: Tensor,
+) -> Tensor:  # fmt: skip
+    """The marginals with their derivative in the scores, the scores of pairs and the own scores of oracles."""
+    moved = torch.where(scores > -torch.inf, scores, 0.0).double()
+    moved = moved + _pairs(graph, found, pair_scores.double())
+    for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):
+        face = faces[k]
+        if face is not None:
+            moved = _add_own(graph, moved, oracles[k], face, int(f))
+    return attach(moved, marginals, Projection(graph, found, free))
+
+
+def _pairs(graph: Graph, found: Faces, pair_scores: Tensor) -> Tensor:
+    """What the scores of pairs add to the scores of their variables, ``(batch, V)``."""
+    first = graph.starts[:-1][graph.kinds == PAIR]
+    columns = torch.from_numpy(graph.own[graph.kinds == PAIR]).to(pair_scores.device)
+    scores = torch.where(pair_scores > -torch.inf, pair_scores, 0.0)[:, columns]
+    total = torch.zeros(len(scores), len(graph.degrees), dtype=scores.dtype, device=scores.device)
+    for place in (first, first + 1):
+        slopes = torch.from_numpy(found.tilts[:, place]).to(scores.device)
+        total = total.index_add(1, torch.from_numpy(graph.copies[place]).to(scores.device), slopes * scores)
+    return total
+
+
+def _add_own(graph: Graph, moved: Tensor, oracle: OracleFactor, face: Face, f: int) -> Tensor:
+    """Scores and what the own scores of the assignments of one face add to them."""
+    own = oracle.own(face.vertices.transpose(0, 1)).T
+    if not own.requires_grad:
+        return moved
+    part = slice(graph.starts[f], graph.starts[f + 1])
+    used = (face.weights > 0).double().unsqueeze(-1)
+    signs = torch.from_numpy(graph.signs[part]).to(moved.device)
+    vertices = face.vertices.double() * signs
+    centred = used * (
+        vertices - (used * vertices).sum(1, keepdim=True) / used.sum(1, keepdim=True).clamp(min=1.0)
+    )
+    tilt = torch.linalg.pinv(centred, rtol=DEPENDENT) @ (
+        used * torch.where(used > 0, own.double().unsqueeze(-1), 0.0)
+    )
+    return moved.index_add(1, torch.from_numpy(graph.copies[part]).to(moved.device), tilt.squeeze(-1))

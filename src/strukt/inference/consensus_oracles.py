@@ -1,0 +1,127 @@
+"""What oracles do in LP-SparseMAP: their points, the faces of these, and what their best assignments gain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from strukt.inference.consensus import ORACLE, Face, OracleFactor
+from strukt.kernels.consensus.faces import find_faces, oracle_faces
+from strukt.kernels.consensus.polish import polish_item
+from strukt.kernels.consensus.run import advance
+from strukt.kernels.consensus.state import DONE, POLISH, Faces, Graph, State
+from strukt.kernels.jit import over_batch, thread_count
+
+Array = npt.NDArray[Any]
+
+
+def run_with_oracles(
+    graph: Graph, state: State, oracles: Sequence[OracleFactor], faces: list[Face | None], most: int,
+    device: torch.device,
+) -> None:  # fmt: skip
+    """Iterations in which every oracle is called once for the whole batch; changes state and faces."""
+    threads = thread_count(len(state.mode), 2 * state.points.size)
+    for _ in range(most):
+        if (state.mode == DONE).all():
+            return
+        _call(graph, state, oracles, faces, device)
+        over_batch(advance, threads, graph, state, most)
+        if (state.iterations[state.mode != DONE] >= most).any():
+            break
+        for item in np.flatnonzero(state.mode == POLISH):
+            own = _item_faces(graph, faces, int(item))
+            find_faces(graph, state.pair_scores[item], state.labels[item], state.tight[item], own)
+            polish_item(graph, state, int(item), own)
+
+
+def _call(
+    graph: Graph,
+    state: State,
+    oracles: Sequence[OracleFactor],
+    faces: list[Face | None],
+    device: torch.device,
+) -> None:
+    """Points of all oracles; items that are done keep what they have."""
+    done = torch.from_numpy(state.mode == DONE).to(device)
+    scale = torch.from_numpy(state.step).to(device)
+    running = np.flatnonzero(state.mode != DONE)
+    for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):
+        part = slice(graph.starts[f], graph.starts[f + 1])
+        signs = graph.signs[part]
+        target = state.marginals[:, graph.copies[part]] + state.multipliers[:, part] / state.step[:, None]
+        target = np.where(signs > 0, target, 1.0 - target)
+        with torch.no_grad():
+            face = oracles[k].project(torch.from_numpy(target).to(device), scale, faces[k])
+        faces[k] = _merge(done, faces[k], face)
+        point = numpy_of(face.point)
+        state.points[running, part] = np.where(signs > 0, point, 1.0 - point)[running]
+
+
+def numpy_of(value: Tensor) -> Array:
+    """The numbers of a tensor in double precision."""
+    found: Array = value.detach().double().cpu().contiguous().numpy()
+    return found
+
+
+def _merge(kept: Tensor, old: Face | None, new: Face) -> Face:
+    """The old face for the items to keep, the new one for others."""
+    if old is None or not kept.any():
+        return new
+    k = max(old.weights.shape[1], new.weights.shape[1])
+
+    def choose(a: Tensor, b: Tensor) -> Tensor:
+        wide = [torch.nn.functional.pad(x, [0, 0] * (x.dim() - 2) + [0, k - x.shape[1]]) for x in (a, b)]
+        return torch.where(kept.reshape(-1, *[1] * (a.dim() - 1)), wide[0], wide[1])
+
+    return Face(
+        torch.where(kept.unsqueeze(1), old.point, new.point),
+        choose(old.weights, new.weights),
+        choose(old.vertices, new.vertices),
+        choose(old.scores, new.scores),
+    )
+
+
+def _item_faces(graph: Graph, faces: Sequence[Face | None], item: int) -> Faces:
+    """Room for the faces of one item, those of its oracles filled in."""
+    m, count = len(graph.copies), graph.kinds.shape[0]
+    tilts, rows = np.zeros(m), []
+    starts, counts = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    used = 0
+    for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):
+        face = faces[k]
+        assert face is not None
+        basis, tilt = oracle_faces(
+            graph,
+            int(f),
+            numpy_of(face.weights[item]),
+            numpy_of(face.vertices[item]),
+            numpy_of(face.scores[item]),
+        )
+        starts[f], counts[f] = used, len(basis)
+        used += basis.size
+        rows.append(basis.ravel())
+        tilts[graph.starts[f] : graph.starts[f + 1]] = tilt
+    flat = np.concatenate(rows) if rows else np.zeros(0)
+    return Faces(np.zeros(m, np.int8), np.zeros(m), tilts, flat, starts, counts)
+
+
+def oracle_gap(
+    graph: Graph, state: State, oracle: OracleFactor, face: Face, f: int, device: torch.device
+) -> Array:
+    """What the best assignments of one oracle have over the marginals, ``(batch,)``."""
+    part = slice(graph.starts[f], graph.starts[f + 1])
+    signs = graph.signs[part]
+    shown = state.marginals[:, graph.copies[part]]
+    held = np.where(signs > 0, shown, 1.0 - shown)
+    main = state.multipliers[:, part] * signs
+    with torch.no_grad():
+        best = oracle.best(torch.from_numpy(main).to(device))
+        own = oracle.own(best.unsqueeze(0))[0]
+    found: Array = ((numpy_of(best) - held) * main).sum(1) + numpy_of(own)
+    found -= (numpy_of(face.weights) * numpy_of(face.scores)).sum(1)
+    return found

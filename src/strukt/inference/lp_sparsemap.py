@@ -1,0 +1,277 @@
+"""LP-SparseMAP and LP-MAP: marginals that every factor of a graph agrees with.
+
+    argmax over mu  <scores, mu> - curvature / 2 ||mu||^2 + sum_f E[own score of f]
+    such that the variables of each factor lie in its polytope
+
+(Niculae and Martins 2020, equation 8, with curvature 1; the linear relaxation of MAP with curvature 0.) The
+alternating direction method of multipliers brings the factors to agree up to a point at which the faces of their
+solutions are the right ones; the optimum on these faces, from conjugate gradients, is exact. Whether it is, the
+next solutions of the factors say. LP-MAP is solved by the proximal point method: a few such problems of small
+curvature, each drawn to the solution of the last.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from strukt.inference.consensus import ORACLE, Face, Layout, OracleFactor, require_oracles
+from strukt.inference.consensus_faces import all_faces, differentiable
+from strukt.inference.consensus_oracles import numpy_of, oracle_gap, run_with_oracles
+from strukt.inference.settings import require_iterations
+from strukt.kernels.consensus.derivative import undifferentiated
+from strukt.kernels.consensus.run import gaps, last_points, run
+from strukt.kernels.consensus.state import DONE, Graph, State, empty_state
+from strukt.kernels.jit import over_batch, thread_count
+
+Array = npt.NDArray[np.float64]
+
+CERTAIN = 1e-3
+"""The part of the tolerance that the error of the copies must reach: marginals may be further off than these."""
+
+ROUNDING = 4e-15
+"""The error that is left of scores of size 1."""
+
+PROXIMAL = 0.04
+"""The first weight of the proximal term of LP-MAP, in steps."""
+
+LARGEST = 1e100
+"""The squares of larger scores overflow."""
+
+NOTHING = 1e-14
+"""Marginals of variables in factors that are nearer to a bound than this are at the bound."""
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a solution was found, to start the next from: marginals, multipliers, steps, faces of the oracles."""
+
+    marginals: Array
+    multipliers: Array
+    step: Array
+    faces: tuple[Face | None, ...]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What `solve` returns; the batch is the first axis.
+
+    Attributes:
+        marginals: ``(batch, V)``; differentiable with curvature.
+        status: ``(batch,)``, True where the error is within the tolerance.
+        gap: ``(batch,)``, the duality gap: how far the marginals are from the factors' best assignments, summed.
+        iterations: ``(batch,)``, how often the factors were solved.
+        primal_residual: ``(batch,)``, the largest difference of a factor's copy from its variable.
+        dual_residual: ``(batch,)``, the step times the largest change of a marginal in the last iteration.
+        state: To start the next call from, for the same layout and batch.
+    """
+
+    marginals: Tensor
+    status: Tensor
+    gap: Tensor
+    iterations: Tensor
+    primal_residual: Tensor
+    dual_residual: Tensor
+    state: Position
+
+
+def solve(
+    layout: Layout, scores: Tensor, pair_scores: Tensor, oracles: Sequence[OracleFactor], *,
+    curvature: float = 1.0, max_iterations: int = 10_000, tol: float = 1e-9, start: Position | None = None,
+) -> Solution:  # fmt: skip
+    """Solve a batch of graphs of one layout.
+
+    Args:
+        layout: The factors.
+        scores: ``(batch, V)``; -inf for a variable that must be 0. Any floating type; computed in float64.
+        pair_scores: ``(batch, q)``, earned when both variables of a pair are 1; -inf if they exclude each other.
+        oracles: One for each factor of kind ORACLE, in the order of the factors.
+        curvature: 1.0 for LP-SparseMAP, 0.0 for LP-MAP. The marginals of LP-MAP have no gradient.
+        max_iterations: Bound on how often each factor is solved.
+        tol: The error allowed in the marginals.
+        start: The state of an earlier solution of the same shape.
+
+    Returns:
+        The solution. Warns, with the gap, of items that have not converged; for an infeasible graph that is all.
+
+    Raises:
+        ValueError: If a shape, type or value does not fit.
+
+    Examples:
+        >>> import numpy as np
+        >>> from strukt.inference.consensus import BAND
+        >>> both = Layout(3, np.array([0, 1, 1, 2]), np.zeros(4, bool), np.array([0, 2, 4]),
+        ...               np.array([BAND, BAND]), np.ones(4), np.ones(2), np.ones(2), np.array([-1, -1]))
+        >>> solve(both, torch.tensor([[0.0, 0.2, 0.0]]), torch.zeros(1, 0), []).marginals
+        tensor([[0.2667, 0.7333, 0.2667]])
+    """
+    _check(layout, scores, pair_scores, oracles, curvature, max_iterations, tol)
+    job = _Job(_graph(layout, curvature), tuple(oracles), max_iterations, tol, start)
+    found = undifferentiated(job, scores, pair_scores)
+    marginals, status, gap, iterations, primal, dual = found
+    graph, state, faces = job.graph, job.state, job.faces
+    _warn(status, gap, iterations, primal)
+    if curvature > 0.0 and torch.is_grad_enabled():
+        along = all_faces(graph, state, faces)
+        marginals = differentiable(graph, state.free, along, scores, pair_scores, oracles, faces, marginals)
+    position = Position(state.marginals, state.multipliers, state.step, tuple(faces))
+    return Solution(marginals.to(scores.dtype), status, gap, iterations, primal, dual, position)
+
+
+def _check(
+    layout: Layout, scores: Tensor, pair_scores: Tensor, oracles: Sequence[OracleFactor], curvature: float,
+    max_iterations: int, tol: float,
+) -> None:  # fmt: skip
+    require_iterations(max_iterations)
+    require_oracles(layout, oracles)
+    if curvature not in (0.0, 1.0):
+        raise ValueError(f"curvature is {curvature}; expected 1.0 or 0.0")
+    if not tol > 0:
+        raise ValueError(f"tol is {tol}; expected a positive number")
+    pairs = int(layout.own.max(initial=-1)) + 1
+    for name, value, width in (("scores", scores, layout.variables), ("pair_scores", pair_scores, pairs)):
+        if value.dim() != 2 or value.shape[1] < width or (name == "scores" and value.shape[1] != width):
+            raise ValueError(f"{name} has shape {tuple(value.shape)}; expected (batch, {width})")
+        if not value.is_floating_point():
+            raise ValueError(f"{name} has type {value.dtype}; expected floating-point")
+    if len(pair_scores) != len(scores):
+        raise ValueError(f"pair_scores has a batch of {len(pair_scores)}; scores has one of {len(scores)}")
+
+
+def _graph(layout: Layout, curvature: float) -> Graph:
+    sizes = np.diff(layout.starts)
+    return Graph(
+        copies=np.ascontiguousarray(layout.copies, np.int64),
+        signs=np.where(layout.negated, -1.0, 1.0),
+        starts=np.ascontiguousarray(layout.starts, np.int64),
+        kinds=np.ascontiguousarray(layout.kinds, np.int64),
+        costs=np.ascontiguousarray(layout.costs, np.float64),
+        low=np.ascontiguousarray(layout.low, np.float64),
+        high=np.ascontiguousarray(layout.high, np.float64),
+        own=np.ascontiguousarray(layout.own, np.int64),
+        degrees=np.bincount(layout.copies, minlength=layout.variables).astype(np.float64),
+        curvature=float(curvature),
+        widest=int(sizes.max(initial=0)),
+    )
+
+
+def _state(graph: Graph, scores: Tensor, pair_scores: Tensor, tol: float, start: Position | None) -> State:
+    """The first state: multipliers share what the marginals leave of the scores equally."""
+    given = numpy_of(scores)
+    possible = given > -np.inf
+    eta = np.where(possible, given, 0.0)
+    lonely = graph.degrees == 0
+    alone = np.clip(eta, 0.0, 1.0) if graph.curvature > 0.0 else (eta > 0.0).astype(np.float64)
+    inside = (eta > 0.0) & (eta < 1.0) & (graph.curvature > 0.0)
+    free = (possible & (inside | ~lonely)).astype(np.float64)
+    pairs = numpy_of(pair_scores)
+    size = np.maximum(
+        np.abs(eta).max(1, initial=0.0), np.where(pairs > -np.inf, np.abs(pairs), 0.0).max(1, initial=0.0)
+    )
+    state = empty_state(graph, eta, free, pairs, np.maximum(CERTAIN * tol, ROUNDING * (1.0 + size)))
+    if graph.curvature == 0.0:
+        state.scale[:] = np.where(size > 0.0, size / 40.0, 1.0)
+    else:
+        state.scale[:] = np.maximum(1.0, size / 4.0)
+    if start is not None:
+        if start.marginals.shape != eta.shape or start.multipliers.shape != state.multipliers.shape:
+            raise ValueError(
+                f"start is of a solution with marginals of shape {start.marginals.shape}; expected {eta.shape}"
+            )
+        state.marginals[:], state.multipliers[:], state.step[:] = (
+            start.marginals,
+            start.multipliers,
+            start.step,
+        )
+        state.marginals[~possible] = 0.0
+        if graph.curvature == 0.0:
+            state.curvature[:], state.center[:] = PROXIMAL * state.step, state.marginals
+    else:
+        state.marginals[:] = np.where(possible, 0.5, 0.0)
+        _first_step(graph, state)
+    state.marginals[:, lonely] = np.where(possible, alone, 0.0)[:, lonely]
+    shared = eta + state.curvature[:, None] * (state.center - state.marginals)
+    for item in range(len(eta)):
+        held = np.bincount(graph.copies, state.multipliers[item], len(graph.degrees))
+        rest = (shared[item] - held) / np.maximum(graph.degrees, 1.0) * possible[item]
+        state.multipliers[item] += rest[graph.copies]
+    return state
+
+
+def _first_step(graph: Graph, state: State) -> None:
+    """A penalty of the scale of the scores; where factors share no variables the first points are the solution."""
+    overlap = (graph.degrees > 1).any()
+    if graph.curvature == 0.0:
+        state.step[:] = state.scale
+        state.curvature[:] = PROXIMAL * state.step
+        state.center[:] = state.marginals
+    elif overlap:
+        state.step[:] = state.scale
+    state.polish_at[:] = (3 if (graph.kinds == ORACLE).any() else 10) if overlap else 0
+
+
+def _settled(graph: Graph, state: State) -> Array:
+    """The marginals, exact where a factor puts them at a bound."""
+    found = np.clip(state.marginals, 0.0, 1.0)
+    bound = (state.points == 0.0) | (state.points == 1.0)
+    exact = bound & (np.abs(state.points - found[:, graph.copies]) < 1e-6)
+    items, copies = np.nonzero(exact & (state.mode == DONE)[:, None])
+    found[items, graph.copies[copies]] = state.points[items, copies]
+    shared = graph.degrees > 0
+    found[:, shared] = np.where(found < NOTHING, 0.0, np.where(found > 1.0 - NOTHING, 1.0, found))[:, shared]
+    return found + 0.0  # no zero is negative
+
+
+class _Job:
+    """One solution of a batch; afterwards it holds where that was found."""
+
+    def __init__(
+        self, graph: Graph, oracles: tuple[OracleFactor, ...], most: int, tol: float, start: Position | None
+    ) -> None:
+        self.graph, self._oracles, self._most, self._tol, self._start = graph, oracles, most, tol, start
+        self.faces: list[Face | None] = [None] * len(oracles) if start is None else list(start.faces)
+        self.state: State
+
+    def __call__(self, scores: Tensor, pair_scores: Tensor) -> tuple[Tensor, ...]:
+        """Marginals, status, gap, iterations, primal and dual residuals."""
+        for name, value in (("scores", scores), ("pair_scores", pair_scores)):
+            if not ((value < LARGEST) & ((value > -LARGEST) | (value == -torch.inf))).all():
+                raise ValueError(
+                    f"{name} has NaN, +inf or numbers beyond {LARGEST:g}; expected finite numbers or -inf"
+                )
+        graph, state = self.graph, _state(self.graph, scores, pair_scores, self._tol, self._start)
+        self.state = state
+        if self._oracles:
+            run_with_oracles(graph, state, self._oracles, self.faces, self._most, scores.device)
+        else:
+            over_batch(run, thread_count(len(scores), 100 * state.points.size), graph, state, self._most)
+        over_batch(last_points, 1, graph, state)
+        gap = np.zeros(len(scores))
+        over_batch(gaps, 1, graph, state, gap)
+        for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):
+            face = self.faces[k]
+            if face is not None and len(gap):
+                gap += np.abs(oracle_gap(graph, state, self._oracles[k], face, int(f), scores.device))
+        values: tuple[npt.NDArray[Any], ...] = (
+            _settled(graph, state), state.mode == DONE, gap,
+            state.iterations, state.primal, state.dual,
+        )  # fmt: skip
+        return tuple(torch.from_numpy(value.copy()).to(scores.device) for value in values)
+
+
+def _warn(status: Tensor, gap: Tensor, iterations: Tensor, primal: Tensor) -> None:
+    failed = ~status
+    if failed.any():
+        warnings.warn(
+            f"the factors of {int(failed.sum())} of {len(status)} graphs did not come to agree in "
+            f"{int(iterations.max())} iterations: the gap is {gap[failed].max().item():.2g}, copies differ from "
+            f"their variables by up to {primal[failed].max().item():.2g}",
+            stacklevel=3,
+        )

@@ -1,0 +1,1 @@
+"""LP-SparseMAP over factor graphs: solutions of factors, their agreement, and the faces that they share."""

@@ -1,0 +1,141 @@
+"""The projection onto a band: the cube cut by two parallel planes.
+
+    argmin |p - x|  over  0 <= p <= 1,  low <= <costs, p> <= high
+
+The solution is ``clip(x - t costs, 0, 1)`` for one multiplier t, and its cost never rises in t. Where the clipped
+scores break a bound, Newton's steps on this piecewise linear function, kept within a bracket, end on the piece of
+the solution, from which the last step is exact.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from strukt.kernels.jit import kernel
+
+Array = npt.NDArray[Any]
+
+FIXED, FREE, POOLED = 0, 1, 2
+"""What a coordinate does along the face of a solution: rests, moves alone, or moves as one with others."""
+
+MOST_STEPS = 400
+"""Newton's steps need about five; every fourth halves the bracket."""
+
+
+@kernel
+def band(x: Array, costs: Array, low: float, high: float, p: Array, labels: Array) -> int:
+    """Project ``x (d,)`` into ``p (d,)`` and label the coordinates; 1 if the face lies in one of the planes."""
+    total = 0.0
+    for j in range(x.shape[0]):
+        p[j] = min(max(x[j], 0.0), 1.0)
+        total += costs[j] * p[j]
+    tight = 1 if low == high else 0
+    if total > high:
+        tight = 1
+        _settle(x, costs, _multiplier(x, costs, high, total), high, p)
+    elif total < low:
+        tight = 1
+        _settle(x, costs, _multiplier(x, costs, low, total), low, p)
+    for j in range(x.shape[0]):
+        labels[j] = FREE if 0.0 < p[j] < 1.0 else FIXED
+    return tight
+
+
+@kernel
+def _multiplier(x: Array, costs: Array, target: float, total: float) -> float:
+    """The t at which the cost meets the target, given the cost at 0."""
+    above = total > target
+    low, high = _bracket(x, costs, above)
+    t = 0.0
+    for turn in range(MOST_STEPS):
+        total, slope = 0.0, 0.0
+        for j in range(x.shape[0]):
+            moved = x[j] - t * costs[j]
+            inside = 0.0 < moved < 1.0
+            total += costs[j] * min(max(moved, 0.0), 1.0)
+            slope += costs[j] * costs[j] if inside else 0.0
+        if total == target:
+            break
+        if total > target:
+            low = t
+        else:
+            high = t
+        following = t + (total - target) / slope if slope > 0.0 else np.inf
+        if turn % 4 == 3 or not low < following < high:
+            following = 0.5 * (low + high)
+        if following == t or not low < following < high:
+            break
+        t = following
+    return t
+
+
+@kernel
+def _bracket(x: Array, costs: Array, above: bool) -> tuple[float, float]:
+    """0, and a t beyond which no coordinate moves, with room for the start at 0 inside."""
+    bound = 0.0
+    for j in range(x.shape[0]):
+        if costs[j] != 0.0:
+            end = x[j] if (costs[j] > 0.0) == above else x[j] - 1.0
+            bound = max(bound, end / costs[j]) if above else min(bound, end / costs[j])
+    return (0.0, 2.0 * bound + 1.0) if above else (2.0 * bound - 1.0, 0.0)
+
+
+@kernel
+def _settle(x: Array, costs: Array, t: float, target: float, p: Array) -> None:
+    """The point at a multiplier, once corrected for what large scores have rounded away."""
+    total, slope = 0.0, 0.0
+    for j in range(x.shape[0]):
+        p[j] = x[j] - t * costs[j]
+        total += costs[j] * min(max(p[j], 0.0), 1.0)
+        slope += costs[j] * costs[j] if 0.0 < p[j] < 1.0 else 0.0
+    rest = (total - target) / slope if slope > 0.0 else 0.0
+    for j in range(x.shape[0]):
+        inside = 0.0 < p[j] < 1.0
+        p[j] = min(max(p[j] - rest * costs[j], 0.0), 1.0) if inside else min(max(p[j], 0.0), 1.0)
+
+
+@kernel
+def band_support(scores: Array, costs: Array, low: float, high: float) -> float:
+    """The largest ``<scores, p>`` in the band, in O(d log d), by its dual in the multiplier t.
+
+        min over t of  sum_j max(0, scores_j - t costs_j) + max(t low, t high)
+
+    The dual is convex and piecewise linear: its slope is looked up by halving in the sorted breakpoints.
+    """
+    d = scores.shape[0]
+    ends = np.empty(d + 1)
+    count = 1
+    ends[0] = 0.0
+    for j in range(d):
+        if costs[j] != 0.0:
+            ends[count] = scores[j] / costs[j]
+            count += 1
+    ends = np.sort(ends[:count])
+    first, last = 0, count - 1
+    while first < last:
+        middle = (first + last) // 2
+        t = ends[middle]
+        slope = high if t >= 0.0 else low
+        for j in range(d):
+            value = scores[j] - t * costs[j]
+            if value > 0.0 or (value == 0.0 and costs[j] < 0.0):
+                slope -= costs[j]
+        if slope >= 0.0:
+            last = middle
+        else:
+            first = middle + 1
+    best = np.inf
+    for k in range(max(first - 1, 0), min(first + 2, count)):
+        t = ends[k]
+        value = 0.0
+        if t > 0.0:
+            value = t * high
+        elif t < 0.0:
+            value = t * low
+        for j in range(d):
+            value += max(0.0, scores[j] - t * costs[j])
+        best = min(best, value)
+    return best

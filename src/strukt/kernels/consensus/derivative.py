@@ -1,0 +1,134 @@
+"""What autograd and ``torch.func`` need to know of marginals on which factors agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from strukt.kernels.consensus.run import moves
+from strukt.kernels.consensus.state import Faces, Graph
+from strukt.kernels.jit import over_batch, thread_count
+
+Array = npt.NDArray[Any]
+
+
+class Projection:
+    """The projection Pi of moves onto the directions of all faces of a graph, for a batch; it is symmetric."""
+
+    def __init__(self, graph: Graph, faces: Faces, free: Array) -> None:
+        """Keep the faces, which have the batch in front, and the variables ``(batch, V)`` that move at all."""
+        self._graph, self._faces, self._free = graph, faces, free
+
+    def __call__(self, direction: Tensor) -> Tensor:
+        """Project moves ``(batch, V)``."""
+        given = direction.detach().double().cpu().contiguous().numpy()
+        found = np.zeros_like(given)
+        threads = thread_count(len(given), 100 * self._faces.labels.size)
+        over_batch(moves, threads, self._graph, self._faces, self._free, given, found)
+        return torch.from_numpy(found).to(direction.device, direction.dtype)
+
+
+def attach(moved: Tensor, marginals: Tensor, projection: Projection) -> Tensor:
+    """Marginals with the derivative of ``projection(moved)``, any number of times."""
+    return _Marginals.apply(moved, marginals, projection)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def undifferentiated(function: Callable[..., tuple[Tensor, ...]], *arguments: Tensor) -> tuple[Tensor, ...]:
+    """``function(*arguments)`` without derivatives, on plain tensors whatever ``torch.func`` has wrapped."""
+    return _Run.apply(function, *arguments)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def _one_by_one(
+    function: Any, info: Any, in_dims: tuple[Any, ...], arguments: tuple[Any, ...]
+) -> tuple[Tensor, int]:
+    """The vmap rule of both operations below: the faces are those of one batch, and each slice is a batch."""
+    slices = [
+        [
+            value if axis is None else value.select(axis, i)
+            for value, axis in zip(arguments, in_dims, strict=True)
+        ]
+        for i in range(info.batch_size)
+    ]
+    return torch.stack([function.apply(*given) for given in slices]), 0
+
+
+class _Marginals(torch.autograd.Function):
+    """Marginals that are known, with the derivative Pi in the scores."""
+
+    @staticmethod
+    def forward(moved: Tensor, marginals: Tensor, projection: Projection) -> Tensor:
+        return marginals.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        ctx.projection = inputs[2]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return _Project.apply(grads[0], ctx.projection), None, None  # type: ignore[no-untyped-call]
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        return _Project.apply(tangents[0], ctx.projection)  # type: ignore[no-untyped-call]
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *arguments: Any) -> Any:
+        return _one_by_one(_Marginals, info, in_dims, arguments)
+
+
+class _Project(torch.autograd.Function):
+    """Pi as an operation, linear and symmetric: its own derivative."""
+
+    @staticmethod
+    def forward(direction: Tensor, projection: Projection) -> Tensor:
+        return projection(direction)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        ctx.projection = inputs[1]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return _Project.apply(grads[0], ctx.projection), None  # type: ignore[no-untyped-call]
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        return _Project.apply(tangents[0], ctx.projection)  # type: ignore[no-untyped-call]
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *arguments: Any) -> Any:
+        return _one_by_one(_Project, info, in_dims, arguments)
+
+
+class _Run(torch.autograd.Function):
+    """A function as an operation without derivatives."""
+
+    @staticmethod
+    def forward(function: Callable[..., tuple[Tensor, ...]], *arguments: Tensor) -> tuple[Tensor, ...]:
+        return function(*(argument.detach() for argument in arguments))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: tuple[Tensor, ...]) -> None:
+        ctx.mark_non_differentiable(*output)
+        ctx.inputs, ctx.outputs = len(inputs), len(output)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return (None,) * ctx.inputs
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        return (None,) * ctx.outputs
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *arguments: Any) -> Any:
+        if any(axis is not None for axis in in_dims):
+            raise NotImplementedError(
+                "vmap over the scores of a factor graph: give them a batch axis in front"
+            )
+        return _Run.apply(*arguments), (None,) * 6  # type: ignore[no-untyped-call]

@@ -1,0 +1,161 @@
+"""The faces that the points of factors lie in, and the projections onto their directions.
+
+Of the directions of a face of a closed form no basis is needed. A copy rests (FIXED), moves alone (FREE) or moves
+as one with the other POOLED copies of its factor; and a face in a plane has a unit normal over its free copies,
+along which nothing moves. The faces of oracles have an orthonormal basis out of their vertices.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from strukt.kernels.consensus.band import FIXED, FREE, POOLED
+from strukt.kernels.consensus.pair import APART, pair_slopes
+from strukt.kernels.consensus.state import BAND, OR_OUT, ORACLE, PAIR, Faces, Graph
+from strukt.kernels.jit import kernel
+
+Array = npt.NDArray[Any]
+
+DEPENDENT = 1e-9
+"""A direction that is shorter, relative to before, once the others are taken out of it, is one of them."""
+
+
+@kernel
+def find_faces(graph: Graph, pair_scores: Array, labels: Array, tight: Array, faces: Faces) -> None:
+    """Fill in ``normals`` and ``tilts (m,)`` of the closed forms, and their ``labels``; leaves oracles alone."""
+    for f in range(graph.kinds.shape[0]):
+        first, last = graph.starts[f], graph.starts[f + 1]
+        kind = graph.kinds[f]
+        if kind == ORACLE:
+            continue
+        faces.labels[first:last] = labels[first:last]
+        faces.normals[first:last] = 0.0
+        faces.tilts[first:last] = 0.0
+        if kind == PAIR:
+            _pair_tilts(graph, pair_scores[graph.own[f]], tight[f], first, faces)
+        if (tight[f] == APART) if kind == PAIR else (tight[f] != 0):
+            _find_normal(graph, kind, first, last, faces)
+
+
+@kernel
+def _pair_tilts(graph: Graph, score: float, region: int, first: int, faces: Faces) -> None:
+    slopes = pair_slopes(region)
+    if faces.labels[first] != FIXED and slopes[0] != 0.0:
+        faces.tilts[first] = graph.signs[first] * slopes[0] * score
+    if faces.labels[first + 1] != FIXED and slopes[1] != 0.0:
+        faces.tilts[first + 1] = graph.signs[first + 1] * slopes[1] * score
+
+
+@kernel
+def _find_normal(graph: Graph, kind: int, first: int, last: int, faces: Faces) -> None:
+    norm = 0.0
+    for j in range(first, last):
+        if faces.labels[j] == FREE:
+            cost = graph.costs[j] if kind == BAND else 1.0
+            if kind == OR_OUT and j == last - 1:
+                cost = -1.0
+            faces.normals[j] = graph.signs[j] * cost
+            norm += cost * cost
+    if norm > 0.0:
+        for j in range(first, last):
+            faces.normals[j] /= np.sqrt(norm)
+
+
+@kernel
+def take_normal(graph: Graph, faces: Faces, values: Array) -> None:
+    """Replace ``values (m,)`` by their parts across the faces, each factor by its own: ``(I - P) values``."""
+    for f in range(graph.kinds.shape[0]):
+        first, last = graph.starts[f], graph.starts[f + 1]
+        if graph.kinds[f] == ORACLE:
+            _leave_basis(faces, f, values[first:last])
+            continue
+        along, pooled, count = 0.0, 0.0, 0
+        for j in range(first, last):
+            along += faces.normals[j] * values[j]
+            if faces.labels[j] == POOLED:
+                pooled += graph.signs[j] * values[j]
+                count += 1
+        for j in range(first, last):
+            if faces.labels[j] == FREE:
+                values[j] = faces.normals[j] * along
+            elif faces.labels[j] == POOLED:
+                values[j] -= graph.signs[j] * pooled / count
+
+
+@kernel
+def _leave_basis(faces: Faces, f: int, values: Array) -> None:
+    size = values.shape[0]
+    for k in range(faces.basis_counts[f]):
+        row = faces.basis[faces.basis_starts[f] + k * size : faces.basis_starts[f] + (k + 1) * size]
+        along = 0.0
+        for j in range(size):
+            along += row[j] * values[j]
+        for j in range(size):
+            values[j] -= along * row[j]
+
+
+@kernel
+def orthonormal(directions: Array, changes: Array, basis: Array) -> tuple[int, Array]:
+    """An orthonormal basis of directions, and the vector in their span that has given products with them.
+
+    Modified Gram-Schmidt, done twice; dependent directions are left out. The changes follow the directions.
+
+    Args:
+        directions: ``(k, size)``.
+        changes: ``(k,)``, the product wanted with each direction.
+        basis: ``(k, size)``, filled up to the number of vectors.
+
+    Returns:
+        The number of vectors, and the vector ``(size,)``.
+    """
+    count, size = 0, directions.shape[1]
+    tilt = np.zeros(size)
+    for k in range(directions.shape[0]):
+        row, change, before = basis[count], changes[k], 0.0
+        for j in range(size):
+            row[j] = directions[k, j]
+            before += row[j] * row[j]
+        for _ in range(2):
+            for i in range(count):
+                along, product = 0.0, 0.0
+                for j in range(size):
+                    along += basis[i, j] * row[j]
+                    product += basis[i, j] * tilt[j]
+                for j in range(size):
+                    row[j] -= along * basis[i, j]
+                change -= along * product
+        after = 0.0
+        for j in range(size):
+            after += row[j] * row[j]
+        if after <= DEPENDENT * before:
+            continue
+        for j in range(size):
+            row[j] /= np.sqrt(after)
+            tilt[j] += change / np.sqrt(after) * row[j]
+        count += 1
+    return count, tilt
+
+
+def oracle_faces(graph: Graph, f: int, weights: Array, vertices: Array, scores: Array) -> tuple[Array, Array]:
+    """A basis ``(count, size)`` of the face of one oracle's point and its tilt ``(size,)``, in its variables.
+
+    Args:
+        graph: The graph.
+        f: The factor.
+        weights: ``(k,)``; vertices of weight 0 do not count.
+        vertices: ``(k, size)``.
+        scores: ``(k,)``, the own scores of the vertices.
+    """
+    used = weights > 0.0
+    signs = graph.signs[graph.starts[f] : graph.starts[f + 1]]
+    shown = vertices[used] * signs
+    values = scores[used]
+    base = int(weights[used].argmax()) if used.any() else 0
+    directions = np.ascontiguousarray(np.delete(shown, base, 0) - shown[base : base + 1])
+    changes = np.ascontiguousarray(np.delete(values, base) - values[base : base + 1])
+    basis = np.zeros_like(directions)
+    count, tilt = orthonormal(directions, changes, basis)
+    return basis[:count], tilt

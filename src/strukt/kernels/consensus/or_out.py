@@ -1,0 +1,78 @@
+"""The projection onto the polytope of a variable that is the OR of others.
+
+    0 <= p <= 1,  p_last >= p_i,  p_last <= sum p_i
+
+(Martins et al. 2015, AD3, section 5.2.) Without the last constraint the solution is a pooled average. If that
+breaks the constraint, it holds with equality, which implies all p_last >= p_i: a band remains.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from strukt.kernels.consensus.band import FIXED, FREE, POOLED, band
+from strukt.kernels.jit import kernel
+
+Array = npt.NDArray[Any]
+
+
+@kernel
+def or_out(x: Array, p: Array, labels: Array, costs: Array) -> int:
+    """Project ``x (d,)``, the output last, and label the coordinates; 1 if the face lies in the plane of the sum.
+
+    ``costs (d,)`` is room for the normal of that plane: 1 for each input, -1 for the output.
+    """
+    n = x.shape[0] - 1
+    level = _level(x)
+    top = min(max(level, 0.0), 1.0)
+    total, tied = 0.0, 0
+    for j in range(n):
+        p[j] = min(max(x[j], 0.0), top)
+        total += p[j]
+        tied += int(x[j] > level)
+    p[n] = top
+    if total >= top:
+        inside = 0.0 < top < 1.0
+        for j in range(n):
+            labels[j] = FREE if 0.0 < p[j] < 1.0 else FIXED
+            if x[j] > level and inside:
+                labels[j] = POOLED
+        labels[n] = (POOLED if tied > 0 else FREE) if inside else FIXED
+        return 0
+    for j in range(n):
+        costs[j] = 1.0
+    costs[n] = -1.0
+    return band(x, costs[: n + 1], 0.0, 0.0, p, labels)
+
+
+@kernel
+def _level(x: Array) -> float:
+    """The mean of the output's score and of the inputs' scores above it, by Newton's steps from below."""
+    n = x.shape[0] - 1
+    level, count = np.float64(x[n]), -1
+    for _ in range(n + 1):
+        total, above = x[n], 0
+        for j in range(n):
+            if x[j] > level:
+                total += x[j]
+                above += 1
+        if above == count:
+            break
+        level, count = total / (1.0 + above), above
+    found: float = level
+    return found
+
+
+@kernel
+def or_out_support(scores: Array) -> float:
+    """The largest ``<scores, y>`` over assignments whose last entry is the OR of the others."""
+    n = scores.shape[0] - 1
+    total, top = 0.0, -np.inf
+    for j in range(n):
+        total += max(0.0, scores[j])
+        top = max(top, scores[j])
+    best: float = max(0.0, scores[n] + (total if top > 0.0 else top))
+    return best

@@ -1,0 +1,75 @@
+"""SparseMAP of two variables with a score c for both, in closed form.
+
+    argmin  (a - s)^2 / 2 + (b - t)^2 / 2 - c m   over  0 <= a, b <= 1,  max(0, a + b - 1) <= m <= min(a, b)
+
+(Martins et al. 2015, AD3, section 5.1.) The probability m of both is as large as a and b allow if c > 0, and as
+small if c < 0. Scores of -inf exclude both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+from strukt.kernels.consensus.band import FIXED, FREE, POOLED
+from strukt.kernels.jit import kernel
+
+Array = npt.NDArray[Any]
+
+NEVER, SECOND, FIRST, EXCESS, TOGETHER, APART = 0, 1, 2, 3, 4, 5
+"""What m is: 0, b, a, a + b - 1; b = a along the face, or b = 1 - a along the face."""
+
+
+@kernel
+def pair(s: float, t: float, c: float) -> tuple[float, float, int]:
+    """The optimal a and b, and what m is."""
+    if c >= 0.0:
+        if s - t > c or (c == 0.0 and s > t):
+            return _clip(s), _clip(t + c), SECOND
+        if t - s > c or c == 0.0:
+            return _clip(s + c), _clip(t), FIRST
+        both = _clip(0.5 * (s + t + c))
+        return both, both, TOGETHER
+    excess = s + t - 1.0
+    if excess <= 0.0:
+        return _clip(s), _clip(t), NEVER
+    if excess + 2.0 * c >= 0.0:
+        return _clip(s + c), _clip(t + c), EXCESS
+    first = _clip(0.5 * (s - t + 1.0))
+    return first, 1.0 - first, APART
+
+
+@kernel
+def _clip(x: float) -> float:
+    return min(max(x, 0.0), 1.0)
+
+
+@kernel
+def pair_labels(a: float, b: float, region: int) -> tuple[int, int]:
+    """How the two move along the face."""
+    first = FREE if 0.0 < a < 1.0 else FIXED
+    second = FREE if 0.0 < b < 1.0 else FIXED
+    if region == TOGETHER and first == FREE:
+        return POOLED, POOLED
+    return first, second
+
+
+@kernel
+def pair_slopes(region: int) -> tuple[float, float]:
+    """The change of m with a and with b, in the plane of the face where these do not rest."""
+    if region == SECOND:
+        return 0.0, 1.0
+    if region == FIRST:
+        return 1.0, 0.0
+    if region == EXCESS:
+        return 1.0, 1.0
+    if region == TOGETHER:
+        return 0.5, 0.5
+    return 0.0, 0.0
+
+
+@kernel
+def both(a: float, b: float, c: float) -> float:
+    """The best m for given a and b."""
+    return min(a, b) if c >= 0.0 else max(0.0, a + b - 1.0)

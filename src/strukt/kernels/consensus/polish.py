@@ -1,0 +1,142 @@
+"""The projection onto the intersection of the faces of all factors, by conjugate gradients.
+
+E stacks for each factor f the part of its variables across its face, ``(I - P_f) R_f``. A move d of the variables
+stays in all faces if E d = 0. The nearest such d to g is ``g - E'y`` with ``E E' y = E g``: a singular system, but
+a consistent one, which conjugate gradients from 0 solve without a matrix (Nocedal and Wright 2006, section 16.3).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from strukt.kernels.consensus.faces import take_normal
+from strukt.kernels.consensus.state import TRIAL, Faces, Graph, State
+from strukt.kernels.jit import kernel
+
+Array = npt.NDArray[Any]
+
+ROUNDING = 2e-16
+"""What rounding leaves of a number of size 1."""
+
+SINGULAR = 1e-12
+"""A direction that moves the variables by less than the root of this changes nothing: the rest is out of reach."""
+
+RESTARTS = 3
+"""Rounds, each of which starts from the residual computed anew."""
+
+
+@kernel
+def across(graph: Graph, faces: Faces, free: Array, values: Array, found: Array) -> None:
+    """``E values``: ``(V,)`` to ``(m,)``."""
+    for j in range(found.shape[0]):
+        found[j] = free[graph.copies[j]] * values[graph.copies[j]]
+    take_normal(graph, faces, found)
+
+
+@kernel
+def intersect(
+    graph: Graph, faces: Faces, free: Array, wanted: Array, offset: Array, d: Array, y: Array
+) -> None:
+    """The nearest d to given moves with ``E d = offset``, in place, and the multipliers of the faces.
+
+    Args:
+        graph: The graph.
+        faces: The faces of one item.
+        free: ``(V,)``, 0.0 for variables that never move.
+        wanted: ``(V,)``, the moves.
+        offset: ``(m,)``, in the range of E.
+        d: ``(V,)``, the result.
+        y: ``(m,)``, the result, with ``d = wanted - E'y``.
+    """
+    m, v = y.shape[0], d.shape[0]
+    residual, direction, back = np.empty(m), np.empty(m), np.empty(v)
+    y[:] = 0.0
+    for i in range(v):
+        d[i] = free[i] * wanted[i]
+    for _ in range(RESTARTS):
+        size = 0.0
+        for i in range(v):
+            size = max(size, abs(d[i]))
+        across(graph, faces, free, d, residual)
+        norm = 0.0
+        for j in range(m):
+            residual[j] -= offset[j]
+            size = max(size, abs(offset[j]))
+            norm += residual[j] * residual[j]
+        least = m * (ROUNDING * size) ** 2
+        if norm <= 16.0 * least:
+            break
+        _conjugate(graph, faces, free, norm, least, d, y, residual, direction, back)
+
+
+@kernel
+def _conjugate(
+    graph: Graph, faces: Faces, free: Array, norm: float, least: float, d: Array, y: Array,
+    residual: Array, direction: Array, back: Array,
+) -> None:  # fmt: skip
+    """Conjugate gradients from the present d and y, of which ``residual`` is ``E d`` less the offset."""
+    m, v = y.shape[0], d.shape[0]
+    change = np.empty(m)
+    direction[:] = residual
+    for _ in range(2 * v + 20):
+        back[:] = 0.0
+        length = 0.0
+        for j in range(m):
+            back[graph.copies[j]] += direction[j]
+            length += direction[j] * direction[j]
+        curvature = 0.0
+        for i in range(v):
+            back[i] *= free[i]
+            curvature += back[i] * back[i]
+        if not curvature > SINGULAR * length:
+            break
+        length = norm / curvature
+        for i in range(v):
+            d[i] -= length * back[i]
+        across(graph, faces, free, back, change)
+        following = 0.0
+        for j in range(m):
+            y[j] += length * direction[j]
+            residual[j] -= length * change[j]
+            following += residual[j] * residual[j]
+        if following <= least:
+            break
+        ratio = following / norm
+        for j in range(m):
+            direction[j] = residual[j] + ratio * direction[j]
+        norm = following
+
+
+@kernel
+def polish_item(graph: Graph, state: State, item: int, faces: Faces) -> None:
+    """Move an item to the optimum on the faces of its points, on trial.
+
+    With nu_f the part of the multipliers across the face and e_f the tilt, the multipliers become nu_f + y_f - e_f
+    for the y of the projection of x0 = eta + sum_f (e_f - nu_f), which is curvature times the solution.
+    """
+    m, v = graph.copies.shape[0], graph.degrees.shape[0]
+    marginals, multipliers, points = state.marginals[item], state.multipliers[item], state.points[item]
+    free = state.free[item]
+    state.kept_marginals[item], state.kept_multipliers[item] = marginals, multipliers
+    state.kept_points[item], state.kept_error[item] = points, state.error[item]
+    wanted, offset, d, y = np.empty(v), np.empty(m), np.empty(v), np.empty(m)
+    curvature = state.curvature[item]
+    for i in range(v):
+        wanted[i] = state.scores[item, i] + curvature * state.center[item, i]
+    take_normal(graph, faces, multipliers)
+    for j in range(m):
+        wanted[graph.copies[j]] += faces.tilts[j] - multipliers[j]
+        offset[j] = points[j] if free[graph.copies[j]] > 0.0 else points[j] - marginals[graph.copies[j]]
+    take_normal(graph, faces, offset)
+    for i in range(v):
+        wanted[i] /= curvature
+    intersect(graph, faces, free, wanted, offset, d, y)
+    for j in range(m):
+        multipliers[j] += curvature * y[j] - faces.tilts[j]
+    for i in range(v):
+        if free[i] > 0.0:
+            marginals[i] = d[i]
+    state.mode[item] = TRIAL

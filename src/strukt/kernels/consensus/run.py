@@ -1,0 +1,139 @@
+"""Whole batches: the iterations of every item, its gap, and moves along the faces of its solution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from strukt.kernels.consensus.band import band_support
+from strukt.kernels.consensus.faces import find_faces
+from strukt.kernels.consensus.or_out import or_out_support
+from strukt.kernels.consensus.pair import both
+from strukt.kernels.consensus.polish import intersect, polish_item
+from strukt.kernels.consensus.state import (
+    BAND,
+    DONE,
+    ORACLE,
+    PAIR,
+    POLISH,
+    RUNNING,
+    Faces,
+    Graph,
+    State,
+)
+from strukt.kernels.consensus.sweep import decide, project_factors, update
+from strukt.kernels.jit import kernel
+
+Array = npt.NDArray[Any]
+
+
+@kernel
+def run(graph: Graph, state: State, most: int, start: int, step: int) -> None:
+    """All iterations of items without oracles, at most ``most`` of each."""
+    work, sums, faces = _room(graph)
+    for item in range(start, state.mode.shape[0], step):
+        while state.mode[item] != DONE:
+            project_factors(graph, state, item, work)
+            decide(graph, state, item, sums)
+            if state.iterations[item] >= most:
+                break
+            if state.mode[item] == POLISH:
+                find_faces(graph, state.pair_scores[item], state.labels[item], state.tight[item], faces)
+                polish_item(graph, state, item, faces)
+            elif state.mode[item] == RUNNING:
+                update(graph, state, item, sums)
+
+
+@kernel
+def advance(graph: Graph, state: State, most: int, start: int, step: int) -> None:
+    """One iteration of items whose oracles have given their points; those that want a polish are left to it."""
+    work, sums, _ = _room(graph)
+    for item in range(start, state.mode.shape[0], step):
+        if state.mode[item] != DONE:
+            project_factors(graph, state, item, work)
+            decide(graph, state, item, sums)
+            if state.mode[item] == RUNNING and state.iterations[item] < most:
+                update(graph, state, item, sums)
+
+
+@kernel
+def _room(graph: Graph) -> tuple[Array, Array, Faces]:
+    m, count = graph.copies.shape[0], graph.kinds.shape[0]
+    none = np.zeros(count, np.int64)
+    faces = Faces(np.zeros(m, np.int8), np.zeros(m), np.zeros(m), np.zeros(0), none, none)
+    return np.empty((3, graph.widest)), np.empty(graph.degrees.shape[0]), faces
+
+
+@kernel
+def last_points(graph: Graph, state: State, start: int, step: int) -> None:
+    """Points, labels and planes at the present marginals, for items that have not converged."""
+    work, _, _ = _room(graph)
+    for item in range(start, state.mode.shape[0], step):
+        if state.mode[item] != DONE:
+            project_factors(graph, state, item, work)
+
+
+@kernel
+def gaps(graph: Graph, state: State, found: Array, start: int, step: int) -> None:
+    """Of each item the sum over closed forms of what a best assignment has over the marginals, ``(batch,)``."""
+    work = np.empty((2, graph.widest))
+    for item in range(start, state.mode.shape[0], step):
+        found[item] = 0.0
+        for f in range(graph.kinds.shape[0]):
+            if graph.kinds[f] != ORACLE:
+                found[item] += abs(_gap(graph, state, item, f, work))
+
+
+@kernel
+def _gap(graph: Graph, state: State, item: int, f: int, work: Array) -> float:
+    first, last = graph.starts[f], graph.starts[f + 1]
+    size, held = last - first, 0.0
+    for j in range(size):
+        value = state.marginals[item, graph.copies[first + j]]
+        work[0, j] = graph.signs[first + j] * state.multipliers[item, first + j]
+        work[1, j] = value if graph.signs[first + j] > 0.0 else 1.0 - value
+        held += work[0, j] * work[1, j]
+    if graph.kinds[f] == BAND:
+        return band_support(work[0, :size], graph.costs[first:last], graph.low[f], graph.high[f]) - held
+    if graph.kinds[f] != PAIR:
+        return or_out_support(work[0, :size]) - held
+    score = state.pair_scores[item, graph.own[f]]
+    together = both(work[1, 0], work[1, 1], score)
+    if together != 0.0 and score > -np.inf:
+        held += score * together
+    s, t = work[0, 0], work[0, 1]
+    best: float = max(max(0.0, s), max(t, s + t + score)) - held
+    return best
+
+
+@kernel
+def faces_of_all(graph: Graph, state: State, unit: Array, faces: Faces, start: int, step: int) -> None:
+    """Fill in the closed forms of faces that have the batch in front, for scores ``unit (q,)`` of pairs."""
+    for item in range(start, state.mode.shape[0], step):
+        find_faces(graph, unit, state.labels[item], state.tight[item], _of_item(faces, item))
+
+
+@kernel
+def _of_item(faces: Faces, item: int) -> Faces:
+    return Faces(
+        faces.labels[item],
+        faces.normals[item],
+        faces.tilts[item],
+        faces.basis,
+        faces.basis_starts[item],
+        faces.basis_counts[item],
+    )
+
+
+@kernel
+def moves(graph: Graph, faces: Faces, free: Array, given: Array, found: Array, start: int, step: int) -> None:
+    """The nearest moves ``(batch, V)`` along the faces of all factors; the faces have the batch in front.
+
+    This is the derivative of the marginals, a symmetric projection.
+    """
+    m = graph.copies.shape[0]
+    y, offset = np.empty(m), np.zeros(m)
+    for item in range(start, given.shape[0], step):
+        intersect(graph, _of_item(faces, item), free[item], given[item], offset, found[item], y)

@@ -1,0 +1,157 @@
+"""What the kernels know: the graph, which all items share, and where each item of a batch stands."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+BAND, OR_OUT, PAIR, ORACLE = 0, 1, 2, 3
+"""Kinds of factors."""
+
+RUNNING, TRIAL, POLISH, DONE = 0, 1, 2, 3
+"""An item takes steps, tries a polished point, asks for one, or has converged."""
+
+
+class Graph(NamedTuple):
+    """The layout as arrays: V variables, F factors, m copies; those of a factor lie together.
+
+    Attributes:
+        copies: ``(m,)``, the variable of each copy.
+        signs: ``(m,)``, -1.0 where the factor sees 1 less the variable.
+        starts: ``(F + 1,)``, where the copies of each factor begin.
+        kinds: ``(F,)``.
+        costs: ``(m,)``, of bands.
+        low: ``(F,)``.
+        high: ``(F,)``.
+        own: ``(F,)``, the column of the score of a pair.
+        degrees: ``(V,)``, the number of copies of each variable, as floats.
+        curvature: 1.0, or 0.0 for the linear program.
+        widest: The most copies of one factor.
+    """
+
+    copies: Array
+    signs: Array
+    starts: Array
+    kinds: Array
+    costs: Array
+    low: Array
+    high: Array
+    own: Array
+    degrees: Array
+    curvature: float
+    widest: int
+
+
+class State(NamedTuple):
+    """Where the items of a batch stand; first axis the items.
+
+    Attributes:
+        scores: ``(V,)``, 0 where forbidden.
+        free: ``(V,)``, 0.0 for variables that never move: forbidden, or in no factor and at a bound.
+        pair_scores: ``(q,)``.
+        marginals: ``(V,)``.
+        multipliers: ``(m,)``; at each variable they sum to the scores less curvature times marginals.
+        points: ``(m,)``, the solution of each factor at marginals + multipliers / step.
+        labels: ``(m,)``, how each copy moves along the face of the point.
+        tight: ``(F,)``, whether the face lies in a plane of its factor; of a pair what m is.
+        curvature: Of the problem that the iterations solve: 1.0, or the weight of the proximal term of LP-MAP.
+        center: ``(V,)``, what that term draws the marginals to; 0 for LP-SparseMAP.
+        begun: The iteration at which the center was set.
+        step: The penalty rho.
+        scale: The step that suits the size of the scores; bounds the others.
+        mode: RUNNING, TRIAL, POLISH or DONE.
+        iterations: How often the factors have been solved.
+        polish_at: The iteration that next asks for a polished point.
+        error: How far the last points were from the marginals, in the larger of the scales of both sides.
+        primal: The largest ``|point - marginal|``.
+        dual: The largest ``step |marginal - marginal before|``.
+        kept_marginals: Where to go back to if the polished point is no better.
+        kept_multipliers: The same.
+        kept_points: The same.
+        kept_error: The same.
+        threshold: The error at which an item has converged.
+    """
+
+    scores: Array
+    free: Array
+    pair_scores: Array
+    marginals: Array
+    multipliers: Array
+    points: Array
+    labels: Array
+    tight: Array
+    curvature: Array
+    center: Array
+    begun: Array
+    step: Array
+    scale: Array
+    mode: Array
+    iterations: Array
+    polish_at: Array
+    error: Array
+    primal: Array
+    dual: Array
+    kept_marginals: Array
+    kept_multipliers: Array
+    kept_points: Array
+    kept_error: Array
+    threshold: Array
+
+
+def empty_state(graph: Graph, scores: Array, free: Array, pair_scores: Array, threshold: Array) -> State:
+    """The state of a batch before its marginals and multipliers are set."""
+    batch, copies, factors = len(scores), len(graph.copies), len(graph.kinds)
+
+    def zeros(*shape: int, dtype: Any = np.float64) -> Array:
+        return np.zeros((batch, *shape), dtype)
+
+    return State(
+        scores=scores,
+        free=free,
+        pair_scores=pair_scores,
+        marginals=zeros(scores.shape[1]),
+        multipliers=zeros(copies),
+        points=zeros(copies),
+        labels=zeros(copies, dtype=np.int8),
+        tight=zeros(factors, dtype=np.int8),
+        curvature=np.ones(batch),
+        center=zeros(scores.shape[1]),
+        begun=zeros(dtype=np.int64),
+        step=np.ones(batch),
+        scale=np.ones(batch),
+        mode=zeros(dtype=np.int64),
+        iterations=zeros(dtype=np.int64),
+        polish_at=zeros(dtype=np.int64),
+        error=zeros() + np.inf,
+        primal=zeros() + np.inf,
+        dual=zeros() + np.inf,
+        kept_marginals=zeros(scores.shape[1]),
+        kept_multipliers=zeros(copies),
+        kept_points=zeros(copies),
+        kept_error=zeros() + np.inf,
+        threshold=threshold,
+    )
+
+
+class Faces(NamedTuple):
+    """The faces of the factors of one item, as the copies may move along them (see `faces.py`).
+
+    Attributes:
+        labels: ``(m,)``.
+        normals: ``(m,)``, the unit normal of the plane that a face lies in, over its free copies; else 0.
+        tilts: ``(m,)``, the change of the factors' own scores with the copies, along the face.
+        basis: Orthonormal directions of the faces of oracles, row by row, all in one.
+        basis_starts: ``(F,)``, where those of a factor begin.
+        basis_counts: ``(F,)``.
+    """
+
+    labels: Array
+    normals: Array
+    tilts: Array
+    basis: Array
+    basis_starts: Array
+    basis_counts: Array

@@ -1,0 +1,178 @@
+"""The alternating direction method of multipliers over the factors of a graph.
+
+    p_f      <- argmin over p of  step / 2 |p - (mu_f + lambda_f / step)|^2 - c_f
+    mu_i     <- (eta_i + sum_f (step p_f,i - lambda_f,i)) / (curvature + step degree_i)
+    lambda_f <- lambda_f + step (mu_f - p_f)
+
+(Niculae and Martins 2020, LP-SparseMAP, algorithm 1; Boyd et al. 2011, section 3.4, on relaxation and steps.)
+The points p_f equal the marginals exactly at the solution, so that their distance is the error that decides.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from strukt.kernels.consensus.band import band
+from strukt.kernels.consensus.or_out import or_out
+from strukt.kernels.consensus.pair import pair, pair_labels
+from strukt.kernels.consensus.state import BAND, DONE, ORACLE, PAIR, POLISH, RUNNING, TRIAL, Graph, State
+from strukt.kernels.jit import kernel
+
+Array = npt.NDArray[Any]
+
+RELAXATION = 1.6
+"""How far a step goes beyond the points of the factors."""
+
+POLISH_GROWTH = 1.3
+"""Iterations between attempts to polish grow by this factor."""
+
+SHARPER = 0.1
+"""The weight of the proximal term goes down by this factor each time that its center moves."""
+
+LEAST_CURVATURE = 1e-6
+"""Its least value, in steps."""
+
+LEAST_STEP, MOST_STEP = 1e-6, 1e8
+"""Bounds of the step, in first steps."""
+
+ADAPT_EVERY = 10
+"""Iterations between changes of the step; their number grows with that of the changes."""
+
+
+@kernel
+def project_factors(graph: Graph, state: State, item: int, work: Array) -> None:
+    """Solve all closed forms of an item: points, labels, planes. ``work (3, widest)`` is room."""
+    marginals, multipliers = state.marginals[item], state.multipliers[item]
+    points, labels, step = state.points[item], state.labels[item], state.step[item]
+    for f in range(graph.kinds.shape[0]):
+        first, last = graph.starts[f], graph.starts[f + 1]
+        kind, size = graph.kinds[f], last - first
+        if kind == ORACLE:
+            continue
+        for j in range(size):
+            value = marginals[graph.copies[first + j]] + multipliers[first + j] / step
+            work[0, j] = value if graph.signs[first + j] > 0.0 else 1.0 - value
+        if kind == PAIR:
+            score = state.pair_scores[item, graph.own[f]] / step
+            a, b, region = pair(work[0, 0], work[0, 1], score)
+            work[1, 0], work[1, 1] = a, b
+            labels[first], labels[first + 1] = pair_labels(a, b, region)
+            state.tight[item, f] = region
+        elif kind == BAND:
+            state.tight[item, f] = band(
+                work[0, :size], graph.costs[first:last], graph.low[f], graph.high[f],
+                work[1, :size], labels[first:last],
+            )  # fmt: skip
+        else:
+            state.tight[item, f] = or_out(work[0, :size], work[1, :size], labels[first:last], work[2, :size])
+        for j in range(size):
+            value = work[1, j]
+            points[first + j] = value if graph.signs[first + j] > 0.0 else 1.0 - value
+
+
+@kernel
+def decide(graph: Graph, state: State, item: int, sums: Array) -> None:
+    """Measure the points of an item and set its mode; a trial that is no better is taken back.
+
+    ``sums (V,)`` is room.
+    """
+    state.iterations[item] += 1
+    primal = 0.0
+    for j in range(graph.copies.shape[0]):
+        primal = max(primal, abs(state.points[item, j] - state.marginals[item, graph.copies[j]]))
+    error = primal * max(1.0, state.step[item])
+    if state.mode[item] == TRIAL:
+        error = max(error, _imbalance(graph, state, item, sums))
+    if error <= state.threshold[item]:
+        state.mode[item] = DONE
+        if graph.curvature == 0.0:
+            error = max(error, _recenter(state, item))
+    elif state.mode[item] == TRIAL:
+        if error < 0.5 * state.kept_error[item]:
+            state.mode[item] = POLISH
+        else:
+            state.mode[item] = RUNNING
+            error = state.kept_error[item]
+            state.marginals[item] = state.kept_marginals[item]
+            state.multipliers[item] = state.kept_multipliers[item]
+            state.points[item] = state.kept_points[item]
+    elif state.iterations[item] > state.polish_at[item]:
+        state.mode[item] = POLISH
+        since = state.iterations[item] - state.begun[item]
+        state.polish_at[item] = state.begun[item] + np.int64(POLISH_GROWTH * since) + 1
+    state.error[item], state.primal[item] = error, primal
+
+
+@kernel
+def _recenter(state: State, item: int) -> float:
+    """Draw the marginals to where they are, unless they were drawn there already; gives what multipliers lack.
+
+    The solution of the proximal problem is one of LP-MAP if it is its own center (Rockafellar 1976).
+    """
+    moved = 0.0
+    for i in range(state.scores.shape[1]):
+        moved = max(moved, abs(state.marginals[item, i] - state.center[item, i]))
+    lacking: float = state.curvature[item] * moved
+    if lacking > state.threshold[item]:
+        state.center[item] = state.marginals[item]
+        state.curvature[item] = max(SHARPER * state.curvature[item], LEAST_CURVATURE * state.step[item])
+        state.mode[item], state.begun[item] = POLISH, state.iterations[item]
+        state.polish_at[item] = state.iterations[item] + 3
+    return lacking
+
+
+@kernel
+def _imbalance(graph: Graph, state: State, item: int, sums: Array) -> float:
+    """By how much the multipliers fail to sum to the scores less curvature times marginals."""
+    for i in range(sums.shape[0]):
+        sums[i] = state.scores[item, i]
+        sums[i] += state.curvature[item] * (state.center[item, i] - state.marginals[item, i])
+    for j in range(graph.copies.shape[0]):
+        sums[graph.copies[j]] -= state.multipliers[item, j]
+    largest = 0.0
+    for i in range(sums.shape[0]):
+        if graph.degrees[i] > 0.0 and state.free[item, i] > 0.0:
+            largest = max(largest, abs(sums[i]))
+    return largest
+
+
+@kernel
+def update(graph: Graph, state: State, item: int, sums: Array) -> None:
+    """Move the marginals of an item to its points, and its multipliers after them. ``sums (V,)`` is room."""
+    marginals, multipliers, points = state.marginals[item], state.multipliers[item], state.points[item]
+    step, scores, curvature = state.step[item], state.scores[item], state.curvature[item]
+    for i in range(scores.shape[0]):
+        sums[i] = scores[i] + curvature * state.center[item, i]
+    for j in range(graph.copies.shape[0]):
+        variable = graph.copies[j]
+        points[j] = RELAXATION * points[j] + (1.0 - RELAXATION) * marginals[variable]
+        sums[variable] += step * points[j] - multipliers[j]
+    largest = 0.0
+    for i in range(scores.shape[0]):
+        if graph.degrees[i] > 0.0 and state.free[item, i] > 0.0:
+            value = sums[i] / (curvature + step * graph.degrees[i])
+            largest = max(largest, abs(value - marginals[i]))
+            marginals[i] = value
+    size = 0.0
+    for j in range(graph.copies.shape[0]):
+        multipliers[j] += step * (marginals[graph.copies[j]] - points[j])
+        size = max(size, abs(multipliers[j]))
+    state.dual[item] = step * largest
+    _adapt(state, item, size)
+
+
+@kernel
+def _adapt(state: State, item: int, size: float) -> None:
+    """Keep the two residuals, each relative to its scale, of the same order."""
+    turn = state.iterations[item]
+    if turn % (ADAPT_EVERY * (1 + turn // 100)) != 0:
+        return
+    primal, dual = state.primal[item], state.dual[item] / max(size, 1e-30)
+    ratio = np.sqrt(max(primal, 1e-30) / max(dual, 1e-30))
+    if ratio > 2.0 or ratio < 0.5:
+        ratio = min(max(ratio, 0.2), 5.0)
+        least, most = LEAST_STEP * state.scale[item], MOST_STEP * state.scale[item]
+        state.step[item] = min(max(state.step[item] * ratio, least), most)
