@@ -10,8 +10,6 @@ from tests.factor_graph.test_permitted import LOGIC, OUT, Ordered
 from strukt import FactorGraph, LinearChain, Matching, NonProjectiveTree
 from strukt.factor_graph import factors
 
-pytest.importorskip("strukt.inference.lp_sparsemap")
-
 
 def scores_of(graph, *batch, scale=1.0):
     return tuple(draw(*batch, *shape, seed=i, scale=scale) for i, shape in enumerate(graph.arrays.shapes))

@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from strukt.factor_graph.compile import Arrays, Problem
+from strukt.inference.lp_sparsemap import solve
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,6 @@ def solve_relaxation(
     Raises:
         ValueError: If there are no iterations, or the tolerance is below 0.
     """
-    from strukt.inference.lp_sparsemap import solve  # type: ignore[import-not-found]
-
     batch = len(problem.scores)
     found = solve(
         problem.layout,
