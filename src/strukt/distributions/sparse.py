@@ -20,7 +20,7 @@ from strukt.inference.sparsemap import (
 )
 from strukt.kernels import guards
 from strukt.kernels.arguments import precise
-from strukt.kernels.sparsemap.found import Found, Settings, Start, no_start
+from strukt.kernels.sparsemap.found import Found, Settings, Start, listed, no_start
 from strukt.kernels.sparsemap.state import INFEASIBLE
 
 if TYPE_CHECKING:
@@ -79,33 +79,46 @@ def _nothing(flat: StructuredDistribution) -> SparseMAP:
 def _solve(
     flat: StructuredDistribution, settings: Settings, method: str, start: tuple[Tensor, Tensor] | None
 ) -> SparseMAP:
-    """SparseMAP of distributions with one batch axis, from events and weights to begin with.
-
-    Raises:
-        InfeasibleError: If every structure of some item is forbidden.
-    """
+    """SparseMAP of distributions with one batch axis, from events and weights to begin with."""
     main = flat.scores[0]
     with torch.no_grad():
         exact = flat._with_scores(*(precise(score.detach()) for score in flat.scores))
-        found, events = _find(exact, settings, method, start)
-    infeasible = torch.from_numpy(np.where(found.phases == INFEASIBLE, -np.inf, 0.0))
-    guards.require_feasible(events, infeasible)
+        found, events = find(exact, settings, method, start)
     result = solution(main, found, events, flat._score)
     warn_unless_converged(result)
     return result
 
 
-def _find(
+def find(
     flat: StructuredDistribution, settings: Settings, method: str, start: tuple[Tensor, Tensor] | None
 ) -> tuple[Found, Tensor]:
-    """The structures, and the same as events."""
-    main, *others = flat.scores
+    """The structures for scores in double precision, and the same as events; gradients play no part.
+
+    Raises:
+        InfeasibleError: If every structure of some item is forbidden.
+    """
     p = flat._most_parts
     begin = _start(flat, p, start)
-    kernel = flat.oracles.sparsemap(main)
+    kernel = flat.oracles.sparsemap(flat.scores[0])
     if kernel is not None and method == ACTIVE_SET:
         found = cut(kernel(*flat._arguments(), begin, settings))
-        return found, flat._events_of_parts(found.parts, found.sizes)
+        events = flat._events_of_parts(found.parts, found.sizes)
+    else:
+        found, events = _ask(flat, p, begin, settings, method, None if start is None else start[0])
+    guards.require_feasible(events, torch.from_numpy(np.where(found.phases == INFEASIBLE, -np.inf, 0.0)))
+    return found, events
+
+
+def _ask(
+    flat: StructuredDistribution,
+    p: int,
+    begin: Start,
+    settings: Settings,
+    method: str,
+    started: Tensor | None,
+) -> tuple[Found, Tensor]:
+    """The structures that calls of the mode oracle find, and the same as events."""
+    main, *others = flat.scores
 
     def best(scores: Tensor) -> tuple[Tensor, Tensor]:
         events, values = flat.oracles.best(*flat._with_scores(scores, *others)._arguments())
@@ -113,12 +126,9 @@ def _find(
 
     bare = flat._with_scores(torch.zeros_like(main), *others)
     given = (main, p, begin, settings, best, flat.to_parts, bare._score)
-    if method == ACTIVE_SET:
-        found, answers = active_set(*given)
-    else:
-        found, answers = conditional_gradient(*given, method)
+    found, answers = active_set(*given) if method == ACTIVE_SET else conditional_gradient(*given, method)
     found = cut(found)
-    return found, chosen(answers, None if start is None else start[0], found)
+    return found, chosen(answers, started, found)
 
 
 def _start(flat: StructuredDistribution, p: int, start: tuple[Tensor, Tensor] | None) -> Start:
@@ -132,13 +142,5 @@ def _start(flat: StructuredDistribution, p: int, start: tuple[Tensor, Tensor] | 
     every = torch.where(unused, events[:, :1], events).movedim(1, 0)
     extra = flat._with_scores(torch.zeros_like(main), *others)._score(every).T
     used = flat.to_parts(every).movedim(1, 0).flatten(2).cpu().numpy() > 0
-    parts = np.zeros((*weights.shape, p), np.int32)
-    for index in np.ndindex(*weights.shape):
-        places = np.flatnonzero(used[index])
-        parts[index][: len(places)] = places
-    return Start(
-        parts,
-        used.sum(-1),
-        extra.cpu().double().numpy(),
-        weights.detach().cpu().double().contiguous().numpy(),
-    )
+    shares = weights.detach().double().cpu().contiguous().numpy()
+    return Start(*listed(used, p), extra.double().cpu().contiguous().numpy(), shares)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,7 +12,7 @@ from strukt.inference.consensus import Face
 from strukt.inference.sparsemap import active_set, chosen, cut
 from strukt.kernels import guards
 from strukt.kernels.semiring import NEG_INF
-from strukt.kernels.sparsemap.found import Settings, Start, no_start
+from strukt.kernels.sparsemap.found import Settings, Start, listed, no_start
 from strukt.kernels.sparsemap.state import INFEASIBLE
 
 MOST_STEPS = 2000
@@ -116,9 +115,5 @@ class MapOracle(Oracle):
 def _start(face: Face, scale: Tensor) -> Start:
     """The assignments of a former face, to begin with."""
     used = face.vertices.cpu().numpy() > 0
-    parts = np.zeros(used.shape, np.int32)
-    for index in np.ndindex(*used.shape[:2]):
-        places = np.flatnonzero(used[index])
-        parts[index][: len(places)] = places
-    extra = (face.scores / scale.unsqueeze(-1)).cpu().numpy()
-    return Start(parts, used.sum(-1), extra, face.weights.cpu().contiguous().numpy())
+    extra = (face.scores / scale.unsqueeze(-1)).cpu().contiguous().numpy()
+    return Start(*listed(used, used.shape[-1]), extra, face.weights.cpu().contiguous().numpy())

@@ -6,10 +6,11 @@ import torch
 from torch import Tensor
 
 from strukt.distributions.distribution import StructuredDistribution
+from strukt.distributions.sparse import ACTIVE_SET, find
 from strukt.factor_graph.oracles import MOST_STEPS, TOLERANCE, Oracle
 from strukt.inference.consensus import Face
-from strukt.inference.sparsemap import SparseMAP
 from strukt.kernels.semiring import NEG_INF
+from strukt.kernels.sparsemap.found import Settings
 
 ALWAYS = 1e-12
 """A part is in all structures if fewer than this share of them lack it."""
@@ -47,16 +48,15 @@ class StructureOracle(Oracle):
 
         structures = self._with(scores, [divided(other) for other in self._others], divided(self._main))
         with torch.no_grad():
-            begin = None if start is None else self._start(start, structures)
-            found = structures.sparsemap(MOST_STEPS, TOLERANCE, start=begin)
-            used = (found.events >= 0).flatten(2).any(-1, keepdim=True)
-            used[:, :1] = True  # the empty structure has no other event
-            vertices = self._flat(structures.to_parts(found.events.movedim(1, 0)).movedim(0, 1))
-            return self.face(found.weights.to(scores), torch.where(used, vertices, -1.0))
+            begin = None if start is None else (self._events_of(start), start.weights)
+            found, events = find(structures, Settings(MOST_STEPS, TOLERANCE), ACTIVE_SET, begin)
+            used = torch.arange(events.shape[1]) < torch.from_numpy(found.sizes).unsqueeze(-1)
+            vertices = self._flat(structures.to_parts(events.movedim(1, 0)).movedim(0, 1))
+            used, weights = used.to(scores.device), torch.from_numpy(found.weights).to(scores)
+            return self.face(weights, torch.where(used.unsqueeze(-1), vertices, -1.0))
 
-    def _start(self, face: Face, structures: StructuredDistribution) -> SparseMAP:
-        events = self._events(face.vertices.movedim(1, 0)).movedim(0, 1)
-        return SparseMAP(structures.scores[0], face.weights, events, *[face.weights.new_empty(0)] * 3)
+    def _events_of(self, face: Face) -> Tensor:
+        return self._events(face.vertices.movedim(1, 0)).movedim(0, 1)
 
     def log_potential(self, assignments: Tensor) -> Tensor:
         """Own scores ``(k, batch)`` of any assignments; -inf for what is no structure."""

@@ -87,15 +87,16 @@ def advance(state: ActiveSet, parts: Array, count: int, extra: float, max_calls:
     _take_gap(state, parts, count, score)
     if state.gap[0] <= max(0.5 * tol * tol, ROUNDING * scale):
         completion.begin(state, max_calls)
-    elif not _include(state, parts, count, score, ROUNDING * scale):
-        state.counters[PHASE] = STOPPED
+        return
+    if not _include(state, parts, count, score, ROUNDING * scale):
         if state.gap[0] <= STALLED * scale:
             completion.begin(state, max_calls)
-    else:
-        _settle(state)
-        _ask(state)
-        if state.counters[CALLS] >= max_calls:
-            state.counters[PHASE] = STOPPED
+            return
+        _start_again(state, parts, count, score)
+    _settle(state)
+    _ask(state)
+    if state.counters[CALLS] >= max_calls:
+        state.counters[PHASE] = STOPPED
 
 
 @kernel
@@ -115,6 +116,14 @@ def _take_gap(state: ActiveSet, parts: Array, count: int, score: float) -> None:
     for j in range(state.counters[SIZE]):
         mean += state.weights[j] * state.scores[j]
     state.gap[0] = max((score - mean) - (total(state.point, parts, count) - square), 0.0)
+
+
+@kernel
+def _start_again(state: ActiveSet, parts: Array, count: int, score: float) -> None:
+    """Go on from one structure alone: differences of huge scores have left the weights without digits."""
+    state.counters[SIZE] = 0
+    state.base[0] += score
+    _include(state, parts, count, 0.0, 0.0)
 
 
 @kernel

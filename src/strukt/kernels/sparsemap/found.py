@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from strukt.kernels.jit import kernel, over_batch
 from strukt.kernels.sparsemap import active_set
@@ -106,6 +107,15 @@ def solve(
     found = make_found(batch, k, p)
     over_batch(driver, threads, *arrays, start, settings, make(threads, d, p, k), found)
     return found
+
+
+def listed(used: npt.NDArray[np.bool_], p: int) -> tuple[Array, Array]:
+    """The parts ``(..., p)`` that structures use and their number ``(...)``, from Booleans ``(..., d)``."""
+    counts = used.sum(-1)
+    parts = np.zeros((*counts.shape, p), np.int32)
+    *rows, places = np.nonzero(used)
+    parts[(*rows, (used.cumsum(-1) - 1)[used])] = places
+    return parts, counts
 
 
 @kernel
