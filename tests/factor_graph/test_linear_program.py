@@ -1,5 +1,8 @@
 """LP-SparseMAP and LP-MAP of graphs, from the DSL down to the solver."""
 
+import itertools
+import warnings
+
 import pytest
 import torch
 from scipy.optimize import minimize
@@ -8,6 +11,7 @@ from tests.factor_graph.test_oracles import ORACLES
 from tests.factor_graph.test_permitted import LOGIC, OUT, Ordered
 
 from strukt import FactorGraph, LinearChain, Matching, NonProjectiveTree
+from strukt.errors import InfeasibleError
 from strukt.factor_graph import factors
 
 
@@ -158,8 +162,59 @@ def test_what_does_not_converge_is_said():
     assert not found.status
 
 
-def test_the_best_assignment_itself_is_not_there_yet():
+def frustrated(n, seed):
+    """Pairs of all variables with scores of both signs, whose relaxation is far from whole."""
     graph = FactorGraph()
-    graph.variables(2)
-    with pytest.raises(NotImplementedError, match=r"lp_map\(exact=True\) is not there yet"):
-        graph.lp_map(torch.zeros(2), exact=True)
+    x = graph.variables(n)
+    first, second = zip(*itertools.combinations(range(n), 2), strict=True)
+    graph.add(factors.Pairwise(x[list(first)], ~x[list(second)], 2 * draw(len(first), seed=seed)))
+    return graph
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_best_assignment_of_a_frustrated_graph(seed):
+    graph, scores = frustrated(9, seed), draw(9, seed=100 + seed)
+    found, truth = graph.lp_map(scores, exact=True), graph.enumerate(scores)
+    assert found.status
+    assert torch.equal(found.marginals, truth.mode.double())
+    assert torch.isclose(found.bound, truth.max_score)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_best_assignments_of_a_batch_under_hard_factors(seed):
+    graph = FactorGraph()
+    x = graph.variables(3, 4)
+    graph.add(factors.Chain(x, draw(4, 4, seed=seed)))
+    graph.add(factors.Knapsack(x[:, 1:].flatten(), torch.arange(1.0, 10.0), 9.5))
+    graph.add(factors.Imply(x[0, 0], ~x[1, 1], x[2, 3]))
+    graph.add(factors.Pairwise(x[0], x[2], draw(2, 4, seed=50 + seed)))
+    scores = draw(2, 3, 4, seed=90 + seed)
+    found = graph.lp_map(scores, exact=True)
+    assert found.status.all()
+    assert torch.equal(found.marginals, graph.enumerate(scores).mode.double())
+
+
+def test_the_relaxation_bounds_all_scores_converged_or_not():
+    graph, scores = frustrated(8, 7), draw(3, 8, seed=8)
+    best = graph.enumerate(scores).max_score
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for rounds in (1, 5, 50, 10_000):
+            assert (graph.lp_map(scores, max_iterations=rounds).bound >= best - 1e-9).all()
+
+
+def test_a_search_that_is_cut_short_says_so():
+    graph, scores = frustrated(10, 3), draw(10, seed=4)
+    with pytest.warns(UserWarning, match="stopped after 2 nodes in 1 of 1 items, with a gap of"):
+        found = graph.lp_map(scores, exact=True, max_nodes=2)
+    assert not found.status
+    assert found.gap > 0
+
+
+def test_a_graph_that_permits_nothing_has_no_best_assignment():
+    graph = FactorGraph()
+    x = graph.variables(3)
+    graph.add(factors.Or(x))
+    graph.add(factors.Budget(x, 0))
+    with pytest.raises(InfeasibleError, match="no assignment is permitted"):
+        graph.lp_map(torch.zeros(3), exact=True)

@@ -96,6 +96,14 @@ class Problem:
     factors: list[AnyFactor]
     type: torch.dtype
 
+    def of_item(self, item: int) -> Problem:
+        """The same for one item of the batch."""
+        factors = [factor.of_item(item) for factor in self.factors]
+        pairs = self.pair_scores if len(self.pair_scores) == 1 else self.pair_scores[item : item + 1]
+        oracles = [oracle for oracle in map(_oracle, factors) if oracle is not None]
+        scores = self.scores[item : item + 1]
+        return Problem(self.layout, torch.Size([1]), scores, pairs, oracles, factors, self.type)
+
 
 def compile_graph(
     arrays: Arrays,

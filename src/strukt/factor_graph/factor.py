@@ -103,6 +103,14 @@ class AnyFactor(abc.ABC):
             setattr(bound, name, rows.reshape(1 if shared else batch_shape.numel(), *own))
         return bound
 
+    def of_item(self, item: int) -> Self:
+        """The factor, bound to a batch, for one of its items."""
+        one = copy.copy(self)
+        for name in self.tensors:
+            value = getattr(self, name)
+            setattr(one, name, value if len(value) == 1 else value[item : item + 1])
+        return one
+
     def __repr__(self) -> str:
         return f"{type(self).__name__} over {self.variables.size} variables"
 

@@ -12,7 +12,7 @@ from strukt.factor_graph.belief_propagation import BeliefPropagation, belief_pro
 from strukt.factor_graph.compile import Arrays, Problem, Scores, compile_graph, layout_of
 from strukt.factor_graph.enumeration import Enumeration, enumerate_assignments
 from strukt.factor_graph.factor import AnyFactor
-from strukt.factor_graph.linear_program import Relaxation, solve_relaxation
+from strukt.factor_graph.linear_program import Relaxation, solve_exactly, solve_relaxation
 from strukt.factor_graph.mean_field import MeanField, mean_field
 from strukt.factor_graph.variables import Variables
 from strukt.inference.consensus import Layout
@@ -130,6 +130,7 @@ class FactorGraph:
         *,
         exact: bool = False,
         max_iterations: int = 10_000,
+        max_nodes: int = 1000,
         tol: float = 1e-9,
         start: Relaxation | None = None,
     ) -> Relaxation:
@@ -139,18 +140,18 @@ class FactorGraph:
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
-            exact: Whether to branch until the best assignment itself is found.
+            exact: Whether to branch until the best assignment itself is found, each item on its own.
             max_iterations: Bound on the rounds in which the factors come to agree.
+            max_nodes: Bound on the relaxations solved on the way to an exact answer.
             tol: On the error of the marginals.
-            start: A former result for the same graph and batch, to start from.
+            start: A former result for the same graph and batch, to start from; an exact answer needs none.
 
         Raises:
             ValueError: If scores do not fit.
+            InfeasibleError: If an exact answer is asked for and no assignment of some item is permitted.
         """
         if exact:
-            raise NotImplementedError(
-                "lp_map(exact=True) is not there yet; small graphs have enumerate(scores).mode"
-            )
+            return solve_exactly(self._problem(scores), self.arrays, max_nodes, tol)
         return solve_relaxation(self._problem(scores), self.arrays, 0.0, max_iterations, tol, start)
 
     def mean_field(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 
+from strukt.factor_graph.branch_and_bound import best_assignment
 from strukt.factor_graph.compile import Arrays, Problem
 from strukt.inference.lp_sparsemap import solve
 
@@ -19,6 +22,7 @@ class Relaxation:
         marginals: In the shape of the variables. Those of `lp_sparsemap` are differentiable.
         status: ``batch``, Boolean: whether the factors came to agree.
         gap: ``batch``, between the value of the point and its bound.
+        bound: ``batch``: no point has a larger value, converged or not. That of `lp_map` bounds all scores.
         iterations: ``batch``, the rounds.
         primal_residual: ``batch``, by how much factors disagree.
         dual_residual: ``batch``, by how much the last round moved the point.
@@ -28,6 +32,7 @@ class Relaxation:
     marginals: Tensor | tuple[Tensor, ...]
     status: Tensor
     gap: Tensor
+    bound: Tensor
     iterations: Tensor
     primal_residual: Tensor
     dual_residual: Tensor
@@ -63,8 +68,43 @@ def solve_relaxation(
         marginals=arrays.shaped(found.marginals.reshape(*shape, problem.layout.variables).to(problem.type)),
         status=found.status.reshape(shape),
         gap=found.gap.reshape(shape),
+        bound=found.bound.reshape(shape),
         iterations=found.iterations.reshape(shape),
         primal_residual=found.primal_residual.reshape(shape),
         dual_residual=found.dual_residual.reshape(shape),
         state=found.state,
+    )
+
+
+def solve_exactly(problem: Problem, arrays: Arrays, most_nodes: int, tol: float) -> Relaxation:
+    """The best assignments, by `branch_and_bound`; the state is None.
+
+    Raises:
+        InfeasibleError: If no assignment of some item is permitted.
+    """
+    found = [best_assignment(problem.of_item(item), most_nodes, tol) for item in range(len(problem.scores))]
+    if open_items := [best for best in found if not best.proven]:
+        gap = max(best.bound - best.score for best in open_items)
+        warnings.warn(
+            f"the search for the best assignment stopped after {most_nodes} nodes in {len(open_items)} of "
+            f"{len(found)} items, with a gap of {gap:.2g}; give a larger max_nodes",
+            stacklevel=3,
+        )
+    shape, like = problem.batch_shape, problem.scores
+    assignments = (
+        torch.stack([best.assignment for best in found]) if found else like.new_zeros(0, like.shape[1])
+    )
+
+    def of_items(values: list[float], dtype: torch.dtype) -> Tensor:
+        return torch.tensor(values, dtype=dtype, device=like.device).reshape(shape)
+
+    return Relaxation(
+        marginals=arrays.shaped(assignments.reshape(*shape, like.shape[1]).to(problem.type)),
+        status=of_items([best.proven for best in found], torch.bool),
+        gap=of_items([best.bound - best.score for best in found], like.dtype),
+        bound=of_items([best.bound for best in found], like.dtype),
+        iterations=of_items([best.iterations for best in found], torch.int64),
+        primal_residual=like.new_zeros(shape),
+        dual_residual=like.new_zeros(shape),
+        state=None,
     )

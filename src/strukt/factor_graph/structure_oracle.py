@@ -35,6 +35,14 @@ class StructureOracle(Oracle):
         self._given: Tensor | None = None
         self._support = main
 
+    def of_item(self, item: int) -> StructureOracle:
+        """The same for one item of the batch."""
+        given = self._template
+        scores = tuple(_row(score, item) for score in given.scores)
+        constants = tuple(_row(constant, item) for constant in given.constants)
+        one = given._rebuilt(scores, _row(given.lengths, item), constants)
+        return StructureOracle(one, self._type, self._name)
+
     def best(self, scores: Tensor) -> Tensor:
         structures = self._with(scores, self._others)
         return self._flat(structures.to_parts(structures.mode))
@@ -117,6 +125,11 @@ class StructureOracle(Oracle):
 
     def _events(self, assignments: Tensor) -> Tensor:
         return self._template.from_parts(self._shaped(assignments))
+
+
+def _row(value: Tensor, item: int) -> Tensor:
+    """One item of a batch; what all items share stays as it is."""
+    return value if len(value) == 1 else value[item : item + 1]
 
 
 def _support(scores: Tensor) -> Tensor:

@@ -59,6 +59,11 @@ class Structure(AnyFactor):
         bound._oracle = StructureOracle(bound._template(batch_shape, scores), scores, repr(self))
         return bound
 
+    def of_item(self, item: int) -> Self:
+        one = copy.copy(super().of_item(item))
+        one._oracle = self.oracle.of_item(item)
+        return one
+
     def log_potential(self, assignments: Tensor) -> Tensor:
         return self.oracle.log_potential(assignments)
 

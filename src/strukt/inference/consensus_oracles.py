@@ -110,10 +110,10 @@ def _item_faces(graph: Graph, faces: Sequence[Face | None], item: int) -> Faces:
     return Faces(np.zeros(m, np.int8), np.zeros(m), tilts, flat, starts, counts)
 
 
-def oracle_gap(
+def oracle_gain(
     graph: Graph, state: State, oracle: OracleFactor, face: Face, f: int, device: torch.device
-) -> Array:
-    """What the best assignments of one oracle have over the marginals, ``(batch,)``."""
+) -> tuple[Array, Array]:
+    """The largest sums of multipliers and own score of an assignment, and those at the marginals: ``(batch,)``."""
     part = slice(graph.starts[f], graph.starts[f + 1])
     signs = graph.signs[part]
     shown = state.marginals[:, graph.copies[part]]
@@ -122,6 +122,5 @@ def oracle_gap(
     with torch.no_grad():
         best = oracle.best(torch.from_numpy(main).to(device))
         own = oracle.own(best.unsqueeze(0))[0]
-    found: Array = ((numpy_of(best) - held) * main).sum(1) + numpy_of(own)
-    found -= (numpy_of(face.weights) * numpy_of(face.scores)).sum(1)
-    return found
+    gain: Array = (numpy_of(best) * main).sum(1) + numpy_of(own)
+    return gain, (held * main).sum(1) + (numpy_of(face.weights) * numpy_of(face.scores)).sum(1)

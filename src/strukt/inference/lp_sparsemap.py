@@ -24,7 +24,7 @@ from torch import Tensor
 
 from strukt.inference.consensus import ORACLE, Face, Layout, OracleFactor, require_oracles
 from strukt.inference.consensus_faces import all_faces, differentiable
-from strukt.inference.consensus_oracles import numpy_of, oracle_gap, run_with_oracles
+from strukt.inference.consensus_oracles import numpy_of, oracle_gain, run_with_oracles
 from strukt.inference.settings import require_iterations
 from strukt.kernels.consensus.derivative import undifferentiated
 from strukt.kernels.consensus.run import gaps, last_points, run
@@ -67,6 +67,7 @@ class Solution:
         marginals: ``(batch, V)``; differentiable with curvature.
         status: ``(batch,)``, True where the error is within the tolerance.
         gap: ``(batch,)``, the duality gap: how far the marginals are from the factors' best assignments, summed.
+        bound: ``(batch,)``: no marginals have a larger value of the objective, converged or not.
         iterations: ``(batch,)``, how often the factors were solved.
         primal_residual: ``(batch,)``, the largest difference of a factor's copy from its variable.
         dual_residual: ``(batch,)``, the step times the largest change of a marginal in the last iteration.
@@ -76,6 +77,7 @@ class Solution:
     marginals: Tensor
     status: Tensor
     gap: Tensor
+    bound: Tensor
     iterations: Tensor
     primal_residual: Tensor
     dual_residual: Tensor
@@ -115,14 +117,14 @@ def solve(
     _check(layout, scores, pair_scores, oracles, curvature, max_iterations, tol)
     job = _Job(_graph(layout, curvature), tuple(oracles), max_iterations, tol, start)
     found = undifferentiated(job, scores, pair_scores)
-    marginals, status, gap, iterations, primal, dual = found
+    marginals, status, gap, bound, iterations, primal, dual = found
     graph, state, faces = job.graph, job.state, job.faces
     _warn(status, gap, iterations, primal)
     if curvature > 0.0 and torch.is_grad_enabled():
         along = all_faces(graph, state, faces)
         marginals = differentiable(graph, state.free, along, scores, pair_scores, oracles, faces, marginals)
     position = Position(state.marginals, state.multipliers, state.step, tuple(faces))
-    return Solution(marginals.to(scores.dtype), status, gap, iterations, primal, dual, position)
+    return Solution(marginals.to(scores.dtype), status, gap, bound, iterations, primal, dual, position)
 
 
 def _check(
@@ -240,7 +242,7 @@ class _Job:
         self.state: State
 
     def __call__(self, scores: Tensor, pair_scores: Tensor) -> tuple[Tensor, ...]:
-        """Marginals, status, gap, iterations, primal and dual residuals."""
+        """Marginals, status, gap, bound, iterations, primal and dual residuals."""
         for name, value in (("scores", scores), ("pair_scores", pair_scores)):
             if not ((value < LARGEST) & ((value > -LARGEST) | (value == -torch.inf))).all():
                 raise ValueError(
@@ -253,17 +255,37 @@ class _Job:
         else:
             over_batch(run, thread_count(len(scores), 100 * state.points.size), graph, state, self._most)
         over_batch(last_points, 1, graph, state)
-        gap = np.zeros(len(scores))
-        over_batch(gaps, 1, graph, state, gap)
+        gap, best = np.zeros((2, len(scores)))
+        over_batch(gaps, 1, graph, state, gap, best)
         for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):
             face = self.faces[k]
             if face is not None and len(gap):
-                gap += np.abs(oracle_gap(graph, state, self._oracles[k], face, int(f), scores.device))
+                gain, held = oracle_gain(graph, state, self._oracles[k], face, int(f), scores.device)
+                gap += np.abs(gain - held)
+                best += gain
         values: tuple[npt.NDArray[Any], ...] = (
-            _settled(graph, state), state.mode == DONE, gap,
+            _settled(graph, state), state.mode == DONE, gap, best + _left(graph, state, numpy_of(scores)),
             state.iterations, state.primal, state.dual,
         )  # fmt: skip
         return tuple(torch.from_numpy(value.copy()).to(scores.device) for value in values)
+
+
+def _left(graph: Graph, state: State, scores: Array) -> Array:
+    """The largest value ``(batch,)`` of what the multipliers leave of the objective, for any marginals in [0, 1].
+
+    With the largest gains of the factors it bounds the objective, whatever the multipliers are (weak duality).
+    """
+    found = np.zeros(len(scores))
+    for item, row in enumerate(scores):
+        rest = np.where(row > -np.inf, row, 0.0)
+        rest -= np.bincount(graph.copies, state.multipliers[item], len(graph.degrees))
+        rest[row == -np.inf] = 0.0
+        point = (
+            (rest > 0.0) if graph.curvature == 0.0 else np.clip(rest / max(graph.curvature, 1e-300), 0.0, 1.0)
+        )
+        found[item] = rest @ point - 0.5 * graph.curvature * point @ point
+        found[item] += state.multipliers[item][graph.signs < 0.0].sum()
+    return found
 
 
 def _warn(status: Tensor, gap: Tensor, iterations: Tensor, primal: Tensor) -> None:

@@ -76,18 +76,21 @@ def last_points(graph: Graph, state: State, start: int, step: int) -> None:
 
 
 @kernel
-def gaps(graph: Graph, state: State, found: Array, start: int, step: int) -> None:
-    """Of each item the sum over closed forms of what a best assignment has over the marginals, ``(batch,)``."""
+def gaps(graph: Graph, state: State, found: Array, best: Array, start: int, step: int) -> None:
+    """What best assignments of closed forms have over the marginals, and what they gain, summed: ``(batch,)``."""
     work = np.empty((2, graph.widest))
     for item in range(start, state.mode.shape[0], step):
-        found[item] = 0.0
+        found[item] = best[item] = 0.0
         for f in range(graph.kinds.shape[0]):
             if graph.kinds[f] != ORACLE:
-                found[item] += abs(_gap(graph, state, item, f, work))
+                gain, held = _gain(graph, state, item, f, work)
+                found[item] += abs(gain - held)
+                best[item] += gain
 
 
 @kernel
-def _gap(graph: Graph, state: State, item: int, f: int, work: Array) -> float:
+def _gain(graph: Graph, state: State, item: int, f: int, work: Array) -> tuple[float, float]:
+    """The largest sum of multipliers of an assignment of a closed form, and the sum at the marginals."""
     first, last = graph.starts[f], graph.starts[f + 1]
     size, held = last - first, 0.0
     for j in range(size):
@@ -96,16 +99,15 @@ def _gap(graph: Graph, state: State, item: int, f: int, work: Array) -> float:
         work[1, j] = value if graph.signs[first + j] > 0.0 else 1.0 - value
         held += work[0, j] * work[1, j]
     if graph.kinds[f] == BAND:
-        return band_support(work[0, :size], graph.costs[first:last], graph.low[f], graph.high[f]) - held
+        return band_support(work[0, :size], graph.costs[first:last], graph.low[f], graph.high[f]), held
     if graph.kinds[f] != PAIR:
-        return or_out_support(work[0, :size]) - held
+        return or_out_support(work[0, :size]), held
     score = state.pair_scores[item, graph.own[f]]
     together = both(work[1, 0], work[1, 1], score)
     if together != 0.0 and score > -np.inf:
         held += score * together
     s, t = work[0, 0], work[0, 1]
-    best: float = max(max(0.0, s), max(t, s + t + score)) - held
-    return best
+    return max(max(0.0, s), max(t, s + t + score)), held
 
 
 @kernel
