@@ -20,6 +20,23 @@ def clarabel_sequences(unary: Tensor, transition: Tensor) -> Tensor:
     return _solve(linear, unary, _flows(n, c))
 
 
+def clarabel_budgets(arcs: Tensor, most: int) -> Tensor:
+    """Arborescences in which no word has more than so many dependents."""
+    linear = np.nan_to_num(_flat(arcs))
+    n = arcs.shape[1]
+    equations, right, inequalities, bounds = _arborescences(n)
+    dependents = sp.kron(np.ones((1, n)), sp.eye(n, n + 1, 1))
+    budgets = sp.hstack([dependents, sp.csr_matrix((n, n * linear.shape[1]))])
+    rows = (
+        equations,
+        right,
+        sp.vstack([inequalities, budgets], format="csc"),
+        np.r_[bounds, np.full(n, most)],
+    )
+    flows = np.zeros((len(arcs), n * linear.shape[1]))
+    return _solve(np.concatenate([linear, flows], 1), arcs, rows)
+
+
 def clarabel_matchings(scores: Tensor) -> Tensor:
     """Doubly stochastic matrices."""
     return _solve(_flat(scores), scores, _doubly_stochastic(scores.shape[1]))

@@ -6,12 +6,16 @@ from torch import Tensor
 
 from benchmarks.contest import MAPPINGS, Case, Contestant, Family
 from benchmarks.polytopes import (
+    clarabel_budgets,
     clarabel_grid,
     clarabel_matchings,
     clarabel_sequences,
     clarabel_trees,
     grid_edges,
 )
+
+BUDGET = 2
+"""The most dependents of a word."""
 
 
 def strukt_sequences(unary: Tensor, transition: Tensor) -> Tensor:
@@ -44,16 +48,33 @@ def strukt_matchings(scores: Tensor) -> Tensor:
     return Matching(scores).sparsemap().marginals
 
 
-def strukt_grid(unary: Tensor, pairs: Tensor) -> Tensor:
+def strukt_budgets(arcs: Tensor) -> Tensor:
+    from strukt import FactorGraph
     from strukt.factor_graph import factors
 
+    graph, n = FactorGraph(), arcs.shape[1]
+    heads = graph.variables(n, n + 1)
+    graph.add(factors.Tree(heads))
+    for head in range(1, n + 1):
+        graph.add(factors.Budget(heads[:, head], BUDGET))
+    marginals: Tensor = graph.lp_sparsemap(arcs).marginals
+    return marginals
+
+
+def clarabel_trees_with_budgets(arcs: Tensor) -> Tensor:
+    return clarabel_budgets(arcs, BUDGET)
+
+
+def strukt_grid(unary: Tensor, pairs: Tensor) -> Tensor:
     from strukt import FactorGraph
+    from strukt.factor_graph import factors
 
     graph = FactorGraph()
     variables = graph.variables(*unary.shape[1:])
     first, second = (variables.flatten()[side.numpy()] for side in grid_edges(*unary.shape[1:]))
     graph.add(factors.Pairwise(first, second, pairs))
-    return graph.lp_sparsemap(unary).marginals
+    marginals: Tensor = graph.lp_sparsemap(unary).marginals
+    return marginals
 
 
 def sequences(batch: int, n: int, c: int) -> Case:
@@ -104,6 +125,17 @@ FAMILIES = (
         cases=(matchings(1, 20), matchings(16, 20)),
         warm_up=matchings(2, 3),
         contestants=(Contestant("strukt", strukt_matchings), Contestant("clarabel", clarabel_matchings)),
+        operations=MAPPINGS,
+    ),
+    Family(
+        name="sparsemap-budget",
+        title="LP-SparseMAP of trees with at most two dependents for each word (items x words)",
+        cases=(trees(1, 15), trees(16, 15)),
+        warm_up=trees(2, 3),
+        contestants=(
+            Contestant("strukt", strukt_budgets),
+            Contestant("clarabel", clarabel_trees_with_budgets),
+        ),
         operations=MAPPINGS,
     ),
     Family(

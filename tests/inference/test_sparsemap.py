@@ -10,6 +10,8 @@ from scipy.optimize import nnls
 
 from strukt import KSubset, LinearChain, Matching, NonProjectiveTree, ProjectiveTree, SpanTree
 from strukt.errors import InfeasibleError
+from strukt.inference.consensus import ORACLE, Layout
+from strukt.testing.quadratic import consensus_marginals
 
 
 def sparsemax(x: torch.Tensor) -> torch.Tensor:
@@ -292,3 +294,36 @@ def test_omitted_items_of_subsets_are_required_where_leaving_them_out_is_forbidd
     found = KSubset(torch.tensor([-5.0, 0.2, 0.1]), 2, omitted=omitted).sparsemap()
     torch.testing.assert_close(found.marginals, torch.tensor([1.0, 0.55, 0.45]))
     torch.testing.assert_close(found.weights.sort().values, torch.tensor([0.45, 0.55]))
+
+
+def quadratic_program(structure):
+    """SparseMAP as a quadratic program over all structures, by an interior-point method."""
+    events = structure.enumerate_support()
+    vertices = structure.to_parts(events).flatten(1).numpy()
+    main = structure.scores[0].flatten().numpy()
+    count = len(main)
+    own = structure.score(events).numpy() - vertices @ main
+    none, number = np.zeros(1), np.array([-1])
+    layout = Layout(
+        count, np.arange(count), np.zeros(count, bool), np.array([0, count]), np.array([ORACLE]), np.ones(count),
+        none, none, number,
+    )  # fmt: skip
+    return consensus_marginals(layout, main, tables=[(vertices, own)])[0]
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("kind", ["sequence", "arborescence", "projective", "matching", "subset"])
+def test_against_a_quadratic_program_in_high_precision(kind, seed):
+    torch.manual_seed(seed)
+    structure = {
+        "sequence": lambda: LinearChain(*(torch.randn(*shape).double() for shape in ((6, 3), (3, 3)))),
+        "arborescence": lambda: NonProjectiveTree(torch.randn(4, 5).double(), single_root=bool(seed % 2)),
+        "projective": lambda: ProjectiveTree(torch.randn(4, 5).double()),
+        "matching": lambda: Matching(torch.randn(4, 4).double()),
+        "subset": lambda: KSubset(torch.randn(6).double(), 2),
+    }[kind]()
+    expected = quadratic_program(structure)
+    found = structure.sparsemap().marginals.flatten().numpy()
+    np.testing.assert_allclose(found, expected, atol=1e-8, rtol=0)
+    single = structure._with_scores(*(score.float() for score in structure.scores)).sparsemap().marginals
+    np.testing.assert_allclose(single.flatten().numpy(), expected, atol=1e-5, rtol=0)
