@@ -168,7 +168,9 @@ MUTATIONS = [
     chain_kernel("table[i] *= alpha[i]", "table[i] *= 1.0", "cpu_sample"),
     chain_kernel("(alpha[i] if in_log_space else 0.0)", "0.0", "cpu_sample"),
     chain_kernel("made[:] = False", "pass", "cpu_sample"),
-    eisner_kernel("left, j, i, j, 1)\n            open_", "left, j, i, j, 0)\n            open_", "eisner/cpu_inside"),
+    eisner_kernel(
+        "left, j, i, j, 1)\n            open_", "left, j, i, j, 0)\n            open_", "eisner/cpu_inside"
+    ),
     eisner_kernel(
         "open_[j, i] = weigh(semiring, joined, weights[i, j",
         "open_[j, i] = weigh(semiring, joined, weights[j, i",
@@ -439,7 +441,9 @@ MUTATIONS = [
     mapping("kernels/simplex/cpu", "following = s + (total - 1.0) / slope", "following = s + total / slope"),
     mapping("kernels/simplex/cpu", "values[kept], places[kept] = value, place", "values[kept] = value"),
     mapping("kernels/simplex/cpu", "if powers[row] >= 1.0:", "if powers[row] >= 0.0:"),
-    mapping("kernels/simplex/cpu_backward", "weight * (move - mean)", "weight * move"),
+    mapping(
+        "kernels/simplex/cpu_backward", "difference(difference(move, shift), mean)", "difference(move, shift)"
+    ),
     mapping("kernels/simplex/cpu_backward", "pieces[count] = first", "pieces[count] = 0"),
     mapping("kernels/simplex/cpu_loss", "(np.sqrt(p) - 1.0) / 0.75", "(np.sqrt(p) - 1.0) / 0.5"),
     mapping("kernels/simplex/cpu_loss", "scale * (probabilities[row, place] - one)", "-scale"),

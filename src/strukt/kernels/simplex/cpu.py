@@ -188,15 +188,18 @@ def _raise_gaps(scores: Array, places: Array, scale: float, weights: Array) -> N
 @kernel
 def _support(ranked: Array, scale: float) -> int:
     """The first of rising scores that has a weight: those above it would not sum to one if it had none."""
-    low, high = 0, ranked.shape[0] - 1
+    low, high, middle = 0, ranked.shape[0] - 1, 0
     while low < high:
-        middle, total = (low + high) // 2, 0.0
-        for j in range(middle + 1, ranked.shape[0]):
+        total = 0.0
+        for j in range(ranked.shape[0] - 1, middle, -1):
             total += (scale * (ranked[j] - ranked[middle])) ** (1.0 / scale)
+            if total >= 1.0:
+                break
         if total < 1.0:
             high = middle
         else:
             low = middle + 1
+        middle = (low + high) // 2
     return low
 
 
