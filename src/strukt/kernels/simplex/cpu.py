@@ -169,8 +169,10 @@ def _raise(values: Array, s: float, scale: float, root: float) -> None:
 
 @kernel
 def _raise_gaps(scores: Array, places: Array, scale: float, weights: Array) -> None:
-    """Weights beyond alpha = 2, whose sum is not convex in the threshold, and of which the small ones are high
-    roots: counted from the threshold they would lose their digits, so that they are from the smallest."""
+    """Weights beyond alpha = 2, whose sum is not convex in the threshold, from the smallest of them on.
+
+    Small ones are high roots of what their scores lie above the threshold: a difference that would cancel.
+    """
     for j in range(weights.shape[0]):
         weights[j] = scores[places[j]]
     ranked = np.sort(weights)
@@ -205,7 +207,7 @@ def _support(ranked: Array, scale: float) -> int:
 
 @kernel
 def _smallest_weight(gaps: Array, scale: float) -> float:
-    """The w for which ``(gap + w ** b) ** (1 / b)`` sum to one, b = ``scale``, with gaps from the smallest score on.
+    """The w for which ``(gap + w ** b) ** (1 / b)`` sum to one, b = ``scale``, with gaps to the smallest score.
 
     Each term is the norm of the order b of ``(gap ** (1 / b), w)`` and so convex in w: Newton's steps from above
     never pass the solution.

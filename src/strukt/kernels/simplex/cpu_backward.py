@@ -116,8 +116,10 @@ def _weigh(probabilities: Array, power: float, least: float, weights: Array) -> 
 
 @kernel
 def _sums(weights: Array, direction: Array, shift: float) -> tuple[float, float]:
-    """The sums of the weights, and of their products with what a direction exceeds the shift by, which may be
-    infinite where they are 0."""
+    """The sums of the weights, and of their products with a direction less the shift.
+
+    The direction may be infinite where they are 0.
+    """
     total, product = 0.0, 0.0
     for j in range(weights.shape[0]):
         weight, move = np.float64(weights[j]), np.float64(direction[j])

@@ -12,7 +12,6 @@ from torch import Tensor
 from strukt.kernels.autograd import formula_function
 from strukt.kernels.operator import operator
 
-
 MOST = 0.8
 """Negative powers are cut at the largest number to this power, so that their sums and products stay finite."""
 
