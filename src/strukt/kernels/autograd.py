@@ -59,10 +59,7 @@ def as_tuple(result: Any) -> Scores:
 
 
 def call(function: Any, *arguments: Any) -> Any:
-    """Apply one of the functions below, with its forward mode where it can have one.
-
-    ``torch.compile`` declines functions with a forward mode.
-    """
+    """Apply one of the functions below, with its forward mode, which ``torch.compile`` declines."""
     return (function if torch.compiler.is_compiling() else function.Eager).apply(*arguments)
 
 
@@ -243,9 +240,7 @@ def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callab
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-            ctx.set_materialize_grads(
-                False
-            )  # else a loss that knows its own gradient costs a pass over zeros
+            ctx.set_materialize_grads(False)  # a loss that knows its own gradient asks for none
             _keep(ctx, inputs[1:], output)
 
         @staticmethod
@@ -285,11 +280,15 @@ def formula_function(operator: Any, formula: Callable[..., Tensor]) -> Any:
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            ctx.set_materialize_grads(False)
             _keep(ctx, inputs)
 
         @staticmethod
-        def backward(ctx: Any, direction: Tensor) -> Any:
-            return torch.func.vjp(formula, *ctx.saved_tensors)[1](direction)
+        def backward(ctx: Any, direction: Tensor | None) -> Any:
+            given = ctx.saved_tensors
+            return (
+                (None,) * len(given) if direction is None else torch.func.vjp(formula, *given)[1](direction)
+            )
 
         @staticmethod
         def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
@@ -299,7 +298,9 @@ def formula_function(operator: Any, formula: Callable[..., Tensor]) -> Any:
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
             primals = ctx.saved_tensors
-            return torch.func.jvp(formula, primals, _filled(tangents, primals))[1]
+            # PyTorch's forward mode cannot be nested; the derivative of a backward pass in its direction can.
+            value, pull = torch.func.vjp(formula, *primals)
+            return torch.func.vjp(pull, torch.zeros_like(value))[1](_filled(tangents, primals))[0]
 
     Formula.Eager = Eager
     return Formula

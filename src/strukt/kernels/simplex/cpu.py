@@ -19,9 +19,9 @@ from torch import Tensor
 from strukt.kernels.jit import exp, kernel, log1p, over_batch, own_exp, rows_of, thread_count
 from strukt.kernels.memory import empty
 from strukt.kernels.simplex.cpu_backward import pull
-from strukt.kernels.simplex.cpu_loss import class_loss, class_residual
+from strukt.kernels.simplex.cpu_gain import gain, residual, slope
 
-__all__ = ["class_loss", "class_residual", "entmax", "normmax", "pull"]
+__all__ = ["entmax", "gain", "normmax", "pull", "residual", "slope"]
 
 Array = npt.NDArray[Any]
 
