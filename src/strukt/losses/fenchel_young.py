@@ -9,21 +9,19 @@ prediction less the target.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from strukt.kernels import simplex
-from strukt.kernels.autograd import call, over_batch
+from strukt.kernels.autograd import Batched, call
 
 Extra = Callable[[Tensor, Tensor], Tensor]
 
 
-class _Loss(torch.autograd.Function):
+class _Loss(Batched):
     """Values whose gradients are known: ``prediction - target`` in the scores, a slope in the parameter."""
-
-    Eager: ClassVar[Any]
 
     @staticmethod
     def forward(*arguments: Tensor) -> Tensor:
@@ -39,10 +37,6 @@ class _Loss(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> Any:
         prediction, target, slope = ctx.saved_tensors
         return None, simplex.residual(grad, prediction, target), None, None, grad * slope, None
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> tuple[Any, int]:
-        return over_batch(_Loss, info, in_dims, arguments)
 
 
 class _Eager(_Loss):
@@ -106,7 +100,7 @@ def _slope(prediction: Tensor, target: Tensor, parameter: Tensor, extra: Extra |
         def surplus(each: Tensor) -> Tensor:
             return extra(target, each) - extra(prediction, each)
 
-        value, pull = torch.func.vjp(surplus, parameter)
+        value, pull, *_ = torch.func.vjp(surplus, parameter)
         return pull(torch.ones_like(value))[0]  # type: ignore[no-any-return]
     slope = -simplex.slope(prediction, parameter)
     return slope + simplex.slope(target, parameter) if target.is_floating_point() else slope

@@ -63,7 +63,7 @@ def _lower(values: Array, found: Array) -> None:
     top = np.float64(values[0])
     for j in range(values.shape[0]):
         top = max(top, np.float64(values[j]))
-    top = top if abs(top) < np.inf else 0.0
+    top = top if abs(top) < np.inf else np.float64(0.0)
     for j in range(values.shape[0]):
         found[j] = np.float64(values[j]) - top
 

@@ -227,7 +227,7 @@ def _smallest_weight(gaps: Array, scale: float) -> float:
         if not following < w:
             break
         w = following
-    return w
+    return float(w)
 
 
 @kernel

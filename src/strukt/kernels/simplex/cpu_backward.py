@@ -56,7 +56,10 @@ def _pull(
         count, total, mean, power = 0, 0.0, 0.0, powers[row]
         least, shift = np.float64(0.0), np.float64(0.0)
         if power < 0.0:
-            least, shift = most ** (1.0 / power), _at_smallest(probabilities[row], bits[row], direction[row])
+            least, shift = (
+                np.float64(most ** (1.0 / power)),
+                _at_smallest(probabilities[row], bits[row], direction[row]),
+            )
         for first in range(0, d, PIECE):
             last = min(first + PIECE, d)
             weights = found[row, first:last]
@@ -84,7 +87,7 @@ def any_bits(bits: Array) -> bool:
 
 
 @kernel
-def _at_smallest(probabilities: Array, bits: Array, direction: Array) -> float:
+def _at_smallest(probabilities: Array, bits: Array, direction: Array) -> np.float64:
     """The direction at the smallest probability above 0."""
     smallest, place, d = np.inf, 0, probabilities.shape[0]
     for first in range(0, d, PIECE):
@@ -93,7 +96,7 @@ def _at_smallest(probabilities: Array, bits: Array, direction: Array) -> float:
             for j in range(first, last):
                 if 0.0 < probabilities[j] < smallest:
                     smallest, place = np.float64(probabilities[j]), j
-    return np.float64(direction[place]) if smallest < np.inf else 0.0
+    return np.float64(direction[place] if smallest < np.inf else 0.0)
 
 
 @kernel

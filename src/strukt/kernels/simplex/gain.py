@@ -9,12 +9,12 @@ either a class for each row, ``(rows,)`` of int64, or a point, ``(rows, d)``.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import call, constant_function, formula_function, over_batch
+from strukt.kernels.autograd import Batched, call, constant_function, formula_function
 from strukt.kernels.operator import operator
 from strukt.kernels.simplex.derivatives import _logs, _phi
 
@@ -97,9 +97,7 @@ def less(values: Tensor, direction: Tensor, target: Tensor) -> Tensor:
     return (direction * values).sum(-1) - direction.gather(-1, target.unsqueeze(-1)).squeeze(-1)
 
 
-class _Residual(torch.autograd.Function):
-    Eager: ClassVar[Any]
-
+class _Residual(Batched):
     @staticmethod
     def forward(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
         return _RESIDUAL(scale, points, target)  # type: ignore[no-any-return]
@@ -115,10 +113,6 @@ class _Residual(torch.autograd.Function):
         change = scale.unsqueeze(-1) * direction
         soft = target.is_floating_point()
         return less(points, direction, target).to(scale.dtype), change, -change if soft else None
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> tuple[Any, int]:
-        return over_batch(_Residual, info, in_dims, arguments)
 
 
 class _EagerResidual(_Residual):
