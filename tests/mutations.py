@@ -441,11 +441,13 @@ MUTATIONS = [
     mapping("kernels/simplex/cpu", "following = s + (total - 1.0) / slope", "following = s + total / slope"),
     mapping("kernels/simplex/cpu", "values[kept], places[kept] = value, place", "values[kept] = value"),
     mapping("kernels/simplex/cpu", "if powers[row] >= 1.0:", "if powers[row] >= 0.0:"),
-    mapping("kernels/simplex/cpu_backward", "weight * (move - mean)", "weight * move"),
+    mapping(
+        "kernels/simplex/cpu_backward", "difference(difference(move, shift), mean)", "difference(move, shift)"
+    ),
     mapping("kernels/simplex/cpu_backward", "pieces[count] = first", "pieces[count] = 0"),
-    mapping("kernels/simplex/cpu_loss", "(np.sqrt(p) - 1.0) / 0.75", "(np.sqrt(p) - 1.0) / 0.5"),
-    mapping("kernels/simplex/cpu_loss", "scale * (probabilities[row, place] - one)", "-scale"),
-    mapping("kernels/simplex/classes", ", scale.unsqueeze(-1) * direction, None", ", None, None"),
+    mapping("kernels/simplex/cpu_gain", "(np.sqrt(p) - 1.0) / 0.75", "(np.sqrt(p) - 1.0) / 0.5"),
+    mapping("kernels/simplex/cpu_gain", "scale * (points[row, place] - one)", "-scale"),
+    mapping("kernels/simplex/gain", "change = scale.unsqueeze(-1) * direction", "change = direction"),
     mapping("kernels/simplex/derivatives", "-_phi(u) * logs**2", "-(logs**2)"),
     mapping("kernels/simplex/derivatives", "threshold = -(", "threshold = ("),
     mapping("kernels/simplex/derivatives", "(probabilities * direction).sum(", "direction.sum("),
@@ -456,6 +458,6 @@ MUTATIONS = [
     mapping("kernels/fused/cpu", "values[last] == value", "values[last] != value"),
     mapping("kernels/fused/derivatives", "ranks + 1 -", "0 * ranks + 1 -"),
     mapping("mappings/subsets", "torch.where(fits, free,", "torch.where(~fits, free,"),
-    mapping("losses/fenchel_young", "None, grad * slope, None", "None, None, None"),
-    mapping("losses/fenchel_young", "- regulariser(fixed, each) +", "+"),
+    mapping("losses/fenchel_young", "None, None, grad * slope", "None, None, None"),
+    mapping("losses/fenchel_young", "- extra(prediction.detach(), each)", ""),
 ]

@@ -81,11 +81,6 @@ def test_an_alpha_of_one_is_softmax(alpha):
     assert torch.allclose(rows[[0, 2]], expected[[0, 2]], rtol=1e-13)
 
 
-LOST = pytest.mark.xfail(
-    strict=True, reason="the threshold is counted from the largest score, not from the support"
-)
-
-
 @pytest.mark.parametrize(
     ("alpha", "dtype"),
     [
@@ -93,9 +88,9 @@ LOST = pytest.mark.xfail(
         (2.5, torch.float32),
         (3.0, torch.float32),
         (4.0, torch.float32),
-        pytest.param(4.0, torch.float64, marks=LOST),
-        pytest.param(10.0, torch.float64, marks=LOST),
-        pytest.param(10.0, torch.float32, marks=LOST),
+        (4.0, torch.float64),
+        (10.0, torch.float64),
+        (10.0, torch.float32),
     ],
 )
 def test_large_alphas_are_solved(alpha, dtype):
@@ -132,6 +127,47 @@ def test_derivatives_at_an_alpha_of_ten():
     assert (mappings.entmax(x, 10.0) == 0).any()
     assert gradcheck(mappings.entmax, (x, alpha))
     assert gradgradcheck(mappings.entmax, (x, alpha))
+
+
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize("alpha", [2.5, 5.0, 10.0, 30.0])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_gradients_where_one_slope_exceeds_all_others(monkeypatch, backend, alpha, dtype):
+    """Its gradient is 0: the mean of the direction is its own, whose difference cancels."""
+    monkeypatch.setenv("STRUKT_BACKEND", backend)
+    x, direction = (normal(40, 20, seed=seed).to(dtype) for seed in (0, 3))
+    x.requires_grad_()
+    probabilities = mappings.entmax(x, alpha)
+    (found,) = grad(probabilities, x, direction)
+    p, v = probabilities.detach().double(), direction.double()
+    slopes = torch.where(p > 0, p, 1.0).pow(2 - alpha) * (p > 0)
+    shares = slopes / slopes.sum(-1, keepdim=True)
+    apart = v[:, :, None] - v[:, None, :]
+    expected = (slopes[:, :, None] * shares[:, None, :] * apart).sum(-1)
+    assert (slopes.amax(-1) > 1e4 * slopes.sum(-1).sub(slopes.amax(-1))).any() or alpha < 10
+    size = expected.abs().amax(-1, keepdim=True)
+    assert torch.allclose(
+        found / size.clamp(min=1e-9), expected / size.clamp(min=1e-9), atol=60 * torch.finfo(dtype).eps
+    )
+
+
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize("alpha", [5.0, 10.0, 50.0])
+@pytest.mark.parametrize("weight", [1e-3, 1e-4, 1e-5, 1e-6, 1e-10])
+def test_two_derivatives_where_a_weight_all_but_vanishes(monkeypatch, backend, alpha, weight):
+    """Of two weights of which the smaller has a slope up to 1e480: the second derivative of both."""
+    monkeypatch.setenv("STRUKT_BACKEND", backend)
+    b, w = alpha - 1.0, weight
+    gap = ((1 - w) ** b - w**b) / b
+    x = torch.tensor([[gap, 0.0, -1.0]], dtype=torch.float64, requires_grad=True)
+    probabilities = mappings.entmax(x, alpha)
+    assert probabilities[0].tolist() == pytest.approx([1 - w, w, 0.0], rel=1e-6, abs=1e-15)
+    (first,) = grad(probabilities @ torch.tensor([1.0, 2.0, 3.0]).double(), x, create_graph=True)
+    (second,) = grad(first[0, 1], x)
+    slope = 1.0 / ((1 - w) ** (b - 1) + w ** (b - 1))
+    bend = slope**3 * (b - 1) * ((1 - w) ** (b - 2) - w ** (b - 2))
+    assert first[0].tolist() == pytest.approx([-slope, slope, 0.0], rel=1e-9)
+    assert second[0].tolist() == pytest.approx([-bend, bend, 0.0], rel=1e-7)
 
 
 @ALL

@@ -51,13 +51,16 @@ def test_no_weight_is_sparsemax_and_a_large_one_is_uniform(mapping, penalty):
 
 @pytest.mark.parametrize("prox", [fused.variation, fused.oscar])
 @pytest.mark.parametrize("d", [1, 2, 9, 40])
-def test_proximal_maps_keep_the_mean_and_shrink_distances(prox, d):
+def test_proximal_maps_that_keep_the_mean_shrink_distances(prox, d):
     x, y = normal(6, d), normal(6, d, seed=1)
     weight = torch.tensor([0.0, 0.01, 0.1, 0.3, 1.0, 10.0], dtype=torch.float64)
     found, other = prox(x, weight), prox(y, weight)
+    assert (found.amax(-1) == 0).all()
+    # OSCAR takes as much from all rows.
+    found, other = (
+        given.mean(-1, keepdim=True) + z - z.mean(-1, keepdim=True) for given, z in ((x, found), (y, other))
+    )
     assert ((found - other).norm(dim=-1) <= (x - y).norm(dim=-1) + 1e-12).all()
-    shift = weight * (d - 1) / 2 if prox is fused.oscar else 0.0  # OSCAR takes from each pair
-    assert torch.allclose(found.mean(-1), x.mean(-1) - shift)
 
 
 @KINDS
@@ -75,8 +78,9 @@ def test_masked_scores_part_their_neighbours():
     x = normal(1, 7).requires_grad_()
     mask = torch.tensor([True, True, True, False, True, True, False])
     prox = fused.variation(x.masked_fill(~mask, -math.inf), torch.tensor([0.2], dtype=torch.float64))
-    assert torch.equal(prox[0, :3], fused.variation(x[:, :3], torch.tensor([0.2], dtype=torch.float64))[0])
-    assert torch.equal(prox[0, 4:6], fused.variation(x[:, 4:6], torch.tensor([0.2], dtype=torch.float64))[0])
+    for part in (slice(0, 3), slice(4, 6)):
+        alone = fused.variation(x[:, part], torch.tensor([0.2], dtype=torch.float64))[0]
+        assert torch.allclose(prox[0, part] - prox[0, part].max(), alone, atol=1e-15)
     found = fusedmax(x, 0.2, mask=mask)
     assert (found[0, ~mask] == 0).all()
     (grad,) = torch.autograd.grad(found.square().sum(), x)
@@ -108,3 +112,13 @@ def test_axes_weights_and_types(mapping, penalty):
     assert mapping(torch.zeros(2, 0), 0.1).shape == (2, 0)
     with pytest.raises(ValueError, match=r"weight holds -1.0 .* expected 0 or more"):
         mapping(x, -1.0)
+
+
+@KINDS
+@pytest.mark.parametrize("shift", [0.0, 1000.0, 10000.0])
+@pytest.mark.parametrize("weight", [0.001, 0.1, 10.0])
+def test_a_shift_of_all_scores_changes_nothing_in_float32(mapping, penalty, shift, weight):
+    x = (normal(20, 50) + shift).float()
+    expected = mapping(x.double(), weight)
+    assert torch.allclose(mapping(x, weight).double(), expected, rtol=0, atol=3e-7)
+    assert torch.allclose(mapping(x.double() - shift, weight), expected, rtol=0, atol=1e-11)

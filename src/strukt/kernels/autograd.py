@@ -59,10 +59,7 @@ def as_tuple(result: Any) -> Scores:
 
 
 def call(function: Any, *arguments: Any) -> Any:
-    """Apply one of the functions below, with its forward mode where it can have one.
-
-    ``torch.compile`` declines functions with a forward mode.
-    """
+    """Apply one of the functions below, with its forward mode, which ``torch.compile`` declines."""
     return (function if torch.compiler.is_compiling() else function.Eager).apply(*arguments)
 
 
@@ -96,6 +93,16 @@ def _split(value: Tensor, size: int) -> Tensor:
     return value.reshape(size, value.shape[0] // size, *value.shape[1:])
 
 
+class Batched(torch.autograd.Function):
+    """A function of tensors whose first axis is the batch; ``Eager`` is its subclass with a forward mode."""
+
+    Eager: ClassVar[Any]
+
+    @classmethod
+    def vmap(cls, info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
+        return over_batch(cls, info, in_dims, arguments)
+
+
 def _filled(tangents: Sequence[Any], primals: Sequence[Tensor]) -> Scores:
     """Zeros for the tangents that autograd leaves out."""
     return tuple(
@@ -117,9 +124,7 @@ def _forward(operator: Any) -> Callable[..., Any]:
 def outside_function(operator: Any, derivative: Callable[..., Scores]) -> Any:
     """The weighted marginals; ``derivative`` gives the gradients in the scores and in the weights."""
 
-    class Outside(torch.autograd.Function):
-        Eager: ClassVar[Any]
-
+    class Outside(Batched):
         forward = staticmethod(_forward(operator))
 
         @staticmethod
@@ -132,10 +137,6 @@ def outside_function(operator: Any, derivative: Callable[..., Scores]) -> Any:
             *grads, weights_grad = derivative((*tensors, *ctx.options), weights, directions)
             constants = len(tensors) - len(grads) + len(ctx.options)
             return (*grads, *(None,) * constants, weights_grad, None)
-
-        @staticmethod
-        def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
-            return over_batch(Outside, info, in_dims, arguments)
 
     class Eager(Outside):
         @staticmethod
@@ -158,9 +159,7 @@ def inside_function(
 ) -> Any:
     """The log-partition and its chart; the backward pass is the outside pass."""
 
-    class Inside(torch.autograd.Function):
-        Eager: ClassVar[Any]
-
+    class Inside(Batched):
         forward = staticmethod(_forward(operator))
 
         @staticmethod
@@ -179,10 +178,6 @@ def inside_function(
             grads = as_tuple(compute(*tensors, *ctx.options, grad, chart))
             return (*grads, *(None,) * (len(tensors) - len(grads) + len(ctx.options)))
 
-        @staticmethod
-        def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
-            return over_batch(Inside, info, in_dims, arguments)
-
     class Eager(Inside):
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
@@ -198,9 +193,7 @@ def inside_function(
 def constant_function(operator: Any) -> Any:
     """An operator whose result has no derivative."""
 
-    class Constant(torch.autograd.Function):
-        Eager: ClassVar[Any]
-
+    class Constant(Batched):
         forward = staticmethod(_forward(operator))
 
         @staticmethod
@@ -211,10 +204,6 @@ def constant_function(operator: Any) -> Any:
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
             return (None,) * ctx.inputs
-
-        @staticmethod
-        def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
-            return over_batch(Constant, info, in_dims, arguments)
 
     class Eager(Constant):
         @staticmethod
@@ -236,16 +225,12 @@ def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callab
         sensitivity: ``sensitivity(value, parameter)``: the derivative in the parameter, ``(rows, d)``.
     """
 
-    class Map(torch.autograd.Function):
-        Eager: ClassVar[Any]
-
+    class Map(Batched):
         forward = staticmethod(_forward(operator))
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-            ctx.set_materialize_grads(
-                False
-            )  # else a loss that knows its own gradient costs a pass over zeros
+            ctx.set_materialize_grads(False)  # a loss that knows its own gradient asks for none
             _keep(ctx, inputs[1:], output)
 
         @staticmethod
@@ -256,10 +241,6 @@ def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callab
             wanted, wanted_too = ctx.needs_input_grad
             grad = pull(direction, value, parameter) if wanted else None
             return grad, (direction * sensitivity(value, parameter)).sum(-1) if wanted_too else None
-
-        @staticmethod
-        def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
-            return over_batch(Map, info, in_dims, arguments)
 
     class Eager(Map):
         @staticmethod
@@ -278,28 +259,28 @@ def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callab
 def formula_function(operator: Any, formula: Callable[..., Tensor]) -> Any:
     """An operator with the derivatives of a formula in PyTorch that gives the same value."""
 
-    class Formula(torch.autograd.Function):
-        Eager: ClassVar[Any]
-
+    class Formula(Batched):
         forward = staticmethod(_forward(operator))
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            ctx.set_materialize_grads(False)
             _keep(ctx, inputs)
 
         @staticmethod
-        def backward(ctx: Any, direction: Tensor) -> Any:
-            return torch.func.vjp(formula, *ctx.saved_tensors)[1](direction)
-
-        @staticmethod
-        def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
-            return over_batch(Formula, info, in_dims, arguments)
+        def backward(ctx: Any, direction: Tensor | None) -> Any:
+            given = ctx.saved_tensors
+            return (
+                (None,) * len(given) if direction is None else torch.func.vjp(formula, *given)[1](direction)
+            )
 
     class Eager(Formula):
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
             primals = ctx.saved_tensors
-            return torch.func.jvp(formula, primals, _filled(tangents, primals))[1]
+            # PyTorch's forward mode cannot be nested; the derivative of a backward pass in its direction can.
+            value, pull, *_ = torch.func.vjp(formula, *primals)
+            return torch.func.vjp(pull, torch.zeros_like(value))[1](_filled(tangents, primals))[0]
 
     Formula.Eager = Eager
     return Formula

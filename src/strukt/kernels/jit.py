@@ -159,7 +159,8 @@ if UNAVAILABLE is None:
             2.0 * f + (p + (exponent * 1.90821492927058770002e-10 + lost))
         )
 
-    @numba.njit(error_model="numpy", inline="never")
+    # Said outright, else it inherits the liberties of the kernel that is compiled with it.
+    @numba.njit(fastmath=False, error_model="numpy", inline="never")
     def difference(a: float, b: float) -> float:
         """``a - b``, rounded before anything is added to it, where `kernel` leaves the order of sums open.
 

@@ -21,9 +21,6 @@ SMALLEST = 1 << 16
 MOST = 1 << 28
 """Bytes that are kept at most."""
 
-HUGE = 1 << 25
-"""Bytes from which a new block is asked for in huge pages: so many small ones take longer than any kernel."""
-
 LINE = 64
 """Bytes of a cache line, to which arrays are aligned: vectors that straddle two lines take twice as long."""
 
@@ -86,10 +83,7 @@ def _take(size: int) -> npt.NDArray[np.uint8]:
     try:
         block = _kept[size].pop()
     except (KeyError, IndexError):
-        # A bytearray would be filled with zeros. NumPy asks for huge pages, which may have to be made first: that
-        # pays for large blocks, which are hardly ever kept, and not for those that are made once.
-        if size >= HUGE:
-            return np.empty(size, np.uint8)
+        # A bytearray would be filled with zeros, and NumPy asks for huge pages, which may have to be made first.
         return torch.empty(size, dtype=torch.uint8, device="cpu").numpy()
     _total -= size
     return block

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TypedDict
 
@@ -10,12 +11,9 @@ from torch import Tensor
 from typing_extensions import Unpack
 
 from strukt import mappings
-from strukt.kernels import guards, simplex
-from strukt.losses.fenchel_young import loss
+from strukt.kernels import guards
+from strukt.losses.fenchel_young import Extra, loss
 from strukt.mappings.rows import check, of_rows, to_rows
-
-Regulariser = Callable[[Tensor, Tensor], Tensor]
-ClassLoss = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
 class Options(TypedDict, total=False):
@@ -62,9 +60,7 @@ def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **option
         tensor([[ 0.8307, -0.8307,  0.0000]])
     """
     each = of_rows("alpha", alpha, x, options.get("dim", -1), 1.0, "1 (cross-entropy) or more")
-    constant = not isinstance(alpha, Tensor)
-    by_class = simplex.class_loss if constant else None
-    return _loss(x, target, mappings.entmax, _tsallis, each, options, constant, by_class)
+    return _loss(x, target, mappings.entmax, each, options, not isinstance(alpha, Tensor))
 
 
 def sparsemax_loss(x: Tensor, target: Tensor, **options: Unpack[Options]) -> Tensor:
@@ -82,7 +78,7 @@ def normmax_loss(
 ) -> Tensor:
     """The loss of `strukt.mappings.normmax`; arguments, result and errors are those of `entmax_loss`."""
     each = of_rows("alpha", alpha, x, options.get("dim", -1), 1.0, "more than 1", strict=True)
-    return _loss(x, target, mappings.normmax, _norm, each, options, not isinstance(alpha, Tensor))
+    return _loss(x, target, mappings.normmax, each, options, not isinstance(alpha, Tensor), math.inf, _norm)
 
 
 def fusedmax_loss(
@@ -95,11 +91,11 @@ def fusedmax_loss(
     each = of_rows("weight", weight, x, options.get("dim", -1), 0.0, "0 or more")
     within = _within(x, options)
 
-    def regulariser(p: Tensor, weight: Tensor) -> Tensor:
+    def variation(p: Tensor, weight: Tensor) -> Tensor:
         steps = torch.where(within[..., 1:] & within[..., :-1], (p[..., 1:] - p[..., :-1]).abs(), 0.0)
-        return _half_square(p, weight) + weight.to(p.dtype) * steps.sum(-1)
+        return weight.to(p.dtype) * steps.sum(-1)
 
-    return _loss(x, target, mappings.fusedmax, regulariser, each, options, not isinstance(weight, Tensor))
+    return _loss(x, target, mappings.fusedmax, each, options, not isinstance(weight, Tensor), 2.0, variation)
 
 
 def oscarmax_loss(
@@ -110,37 +106,28 @@ def oscarmax_loss(
     ranks = torch.arange(x.shape[options.get("dim", -1)], device=x.device)
     below = _within(x, options).sum(-1, keepdim=True) - 1 - ranks
 
-    def regulariser(p: Tensor, weight: Tensor) -> Tensor:
+    def pairs(p: Tensor, weight: Tensor) -> Tensor:
         largest = p.sort(dim=-1, descending=True).values
-        return _half_square(p, weight) + weight.to(p.dtype) * (below.clamp(min=0) * largest).sum(-1)
+        return weight.to(p.dtype) * (below.clamp(min=0) * largest).sum(-1)
 
-    return _loss(x, target, mappings.oscarmax, regulariser, each, options, not isinstance(weight, Tensor))
+    return _loss(x, target, mappings.oscarmax, each, options, not isinstance(weight, Tensor), 2.0, pairs)
 
 
 def ksubset_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[Options]) -> Tensor:
     """The loss of `strukt.mappings.ksubset`; the target has entries from 0 to 1 that sum to k, a constant."""
     each = of_rows("k", k, x, options.get("dim", -1), 0.0, "0 or more")
-    return _loss(x, target, mappings.ksubset, _half_square, each.detach(), options, constant=True)
+    return _loss(x, target, mappings.ksubset, each.detach(), options, True, 2.0, _half_sum)
 
 
 def budget_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[Options]) -> Tensor:
     """The loss of `strukt.mappings.budget`; the target has entries from 0 to 1 that sum to at most k."""
     each = of_rows("k", k, x, options.get("dim", -1), 0.0, "0 or more")
-    return _loss(x, target, mappings.budget, _half_square, each.detach(), options, constant=True)
+    return _loss(x, target, mappings.budget, each.detach(), options, True, 2.0, _half_sum)
 
 
-def _half_square(p: Tensor, _: Tensor) -> Tensor:
-    return 0.5 * p.square().sum(-1)
-
-
-def _tsallis(p: Tensor, alpha: Tensor) -> Tensor:
-    """The negative entropy ``(sum p ** alpha - sum p) / (alpha (alpha - 1))``; ``sum p log p`` at alpha = 1."""
-    exponent = alpha.to(p.dtype).unsqueeze(-1)
-    logs = torch.where(p > 0, p, 1.0).log()
-    b = exponent - 1.0
-    curved = torch.where(b > 0, b, 1.0)
-    deformed = torch.where(b > 0, torch.expm1(curved * logs) / curved, logs)
-    return (p * deformed / exponent).sum(-1)
+def _half_sum(p: Tensor, _: Tensor) -> Tensor:
+    """What half the square exceeds the negative entropy for alpha = 2 by, which sums of one would cancel."""
+    return 0.5 * p.sum(-1)
 
 
 def _norm(p: Tensor, alpha: Tensor) -> Tensor:
@@ -162,13 +149,13 @@ def _loss(
     x: Tensor,
     target: Tensor,
     mapping: Callable[[Tensor, Tensor], Tensor],
-    regulariser: Regulariser,
     parameter: Tensor,
     options: Options,
     constant: bool,
-    by_class: ClassLoss | None = None,
+    alpha: float | None = None,
+    extra: Extra | None = None,
 ) -> Tensor:
-    """The loss of a mapping; ``by_class`` computes that for classes without a dense target."""
+    """The loss of a mapping; the last three are those of `strukt.losses.fenchel_young.loss`."""
     unknown = set(options) - set(Options.__annotations__)
     if unknown:
         raise TypeError(
@@ -185,15 +172,14 @@ def _loss(
         wanted = _points(target, x, axis, scores)
         counts = torch.ones(len(scores), dtype=torch.bool, device=x.device)
     else:
-        classes, counts = _classes(target, x, axis, options)
+        wanted, counts = _classes(target, x, axis, options)
+    if smoothing:
+        wanted = _smoothed(wanted, scores.detach(), smoothing)
+    elif extra is not None and not target.is_floating_point():
+        wanted = _smoothed(wanted, scores.detach(), 0.0)
     prediction = mapping(scores, parameter.unsqueeze(-1))
-    if by_class is not None and not target.is_floating_point() and not smoothing:
-        values = by_class(scores, prediction, classes, parameter).clamp(min=0.0)
-    else:
-        if not target.is_floating_point():
-            wanted = torch.zeros_like(scores).scatter(-1, classes.unsqueeze(-1), 1.0)
-        wanted = _smoothed(wanted, scores, smoothing) if smoothing else wanted
-        values = loss(scores, prediction, wanted, regulariser, parameter, constant)
+    alphas = None if alpha is None else torch.full_like(parameter, alpha, requires_grad=False)
+    values = loss(scores, prediction, wanted, parameter, alphas, extra, constant)
     rows = torch.where(counts, values, 0.0)
     found = rows.reshape(x.shape[:axis] + x.shape[axis + 1 :]).to(x.dtype)
     if reduction == "none":
@@ -224,6 +210,11 @@ def _classes(target: Tensor, x: Tensor, axis: int, options: Options) -> tuple[Te
 
 
 def _smoothed(wanted: Tensor, scores: Tensor, smoothing: float) -> Tensor:
-    open_ = (scores > -torch.inf).to(scores.dtype)
-    share = open_ / open_.sum(-1, keepdim=True).clamp(min=1.0)
-    return wanted + smoothing * (wanted.sum(-1, keepdim=True) * share - wanted)
+    """Target points ``(rows, d)`` of which a share is spread evenly over what is not forbidden."""
+    open_ = scores > -torch.inf
+    size = open_.sum(-1, keepdim=True).clamp(min=1)
+    if wanted.is_floating_point():
+        even = torch.where(open_, wanted.sum(-1, keepdim=True) / size, 0.0)
+        return torch.lerp(wanted, even, smoothing)
+    even = torch.where(open_, smoothing / size.to(scores.dtype), 0.0)
+    return even.scatter_add(-1, wanted.unsqueeze(-1), torch.full_like(even[..., :1], 1.0 - smoothing))

@@ -29,15 +29,16 @@ _OSCAR = map_function(
 
 
 def variation(scores: Tensor, weight: Tensor) -> Tensor:
-    """The minimum of ``|z - x|^2 / 2 + weight sum_j |z_j - z_{j-1}|`` for rows ``(rows, d)`` and ``(rows,)``.
+    """The minimum z of ``|z - x|^2 / 2 + weight sum_j |z_j - z_{j-1}|``, less the largest entry of each row.
 
-    A score of -inf stays, and parts the scores before it from those after it.
+    For rows ``(rows, d)`` and weights ``(rows,)``. A score of -inf stays, and parts the scores before it from
+    those after it. The derivatives are those of z: it is for functions that a shift of a row does not change.
     """
     return call(_VARIATION, scores, weight)  # type: ignore[no-any-return]
 
 
 def oscar(scores: Tensor, weight: Tensor) -> Tensor:
-    """The minimum of ``|z - x|^2 / 2 + weight sum_{i<j} max(z_i, z_j)``; scores of -inf stay and do not count."""
+    """The same for ``|z - x|^2 / 2 + weight sum_{i<j} max(z_i, z_j)``; scores of -inf stay, uncounted."""
     return call(_OSCAR, scores, weight)  # type: ignore[no-any-return]
 
 

@@ -6,12 +6,12 @@ are runs of equal values for total variation, and all entries of a value for OSC
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import call, over_batch
+from strukt.kernels.autograd import Batched, call
 from strukt.kernels.operator import operator
 
 
@@ -47,10 +47,8 @@ _RUN_MEANS = operator(
 )
 
 
-class _RunMeans(torch.autograd.Function):
+class _RunMeans(Batched):
     """The means of a direction in runs of equal values, which stay the same when the values move."""
-
-    Eager: ClassVar[Any]
 
     @staticmethod
     def forward(direction: Tensor, fused: Tensor) -> Tensor:
@@ -64,10 +62,6 @@ class _RunMeans(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, direction: Tensor) -> Any:
         return call(_RunMeans, direction, *ctx.saved_tensors), None
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], *arguments: Any) -> Any:
-        return over_batch(_RunMeans, info, in_dims, arguments)
 
 
 class _EagerRunMeans(_RunMeans):

@@ -1,4 +1,8 @@
-"""Proximal maps in compiled loops; without Numba they are plain Python over NumPy, and so run on any machine."""
+"""Proximal maps in compiled loops; without Numba they are plain Python over NumPy, and so run on any machine.
+
+They are computed in float64, and their largest value is taken from each row before it is rounded: only what values
+lie below it matters to probabilities, and scores that are all large would leave it few digits.
+"""
 
 from __future__ import annotations
 
@@ -27,47 +31,58 @@ def oscar(scores: Tensor, weight: Tensor) -> Tensor:
 
 
 def _run(function: Callable[..., None], scores: Tensor, weight: Tensor) -> Tensor:
-    given = scores.detach().double().cpu().contiguous().numpy()
+    given = scores.detach().cpu().contiguous().numpy()
     found = empty(given.shape, given.dtype)
     if given.size:
         weights = weight.detach().double().cpu().contiguous().numpy()
         over_batch(function, thread_count(len(given), 30 * given.size), given, weights, found)
-    return torch.from_numpy(found).to(scores.device, scores.dtype)
+    return torch.from_numpy(found).to(scores.device)
 
 
 @kernel
 def _variation(scores: Array, weights: Array, found: Array, start: int, step: int) -> None:
     d = scores.shape[1]
     knots, changes, bounds = np.empty(2 * d), np.empty((2 * d, 2)), np.empty((d, 2))
+    values = np.empty(d)
     for row in range(*rows_of(scores.shape[0], start, step)):
+        _lower(scores[row], values)
         first = 0
         while first < d:
             last = first
-            while last < d and scores[row, last] != -np.inf:
+            while last < d and values[last] != -np.inf:
                 last += 1
             if last > first:
-                _fuse(scores[row, first:last], weights[row], knots, changes, bounds, found[row, first:last])
-            else:
-                found[row, first] = -np.inf
-                last += 1
-            first = last
+                _fuse(values[first:last], weights[row], knots, changes, bounds)
+            first = last + 1
+        _lower(values, found[row])
 
 
 @kernel
-def _fuse(scores: Array, weight: float, knots: Array, changes: Array, bounds: Array, found: Array) -> None:
-    """One run without gaps, by dynamic programming over the last entry.
+def _lower(values: Array, found: Array) -> None:
+    """Values less the largest, if that is finite."""
+    top = np.float64(values[0])
+    for j in range(values.shape[0]):
+        top = max(top, np.float64(values[j]))
+    top = top if abs(top) < np.inf else np.float64(0.0)
+    for j in range(values.shape[0]):
+        found[j] = np.float64(values[j]) - top
+
+
+@kernel
+def _fuse(values: Array, weight: float, knots: Array, changes: Array, bounds: Array) -> None:
+    """One run of scores without gaps, in its place, by dynamic programming over the last entry.
 
     The derivative of the least cost in the last entry is piecewise linear: at each knot from ``low`` to ``high``
     the slope and the intercept of the line go up by a row of ``changes``. To go on by one entry it is cut at the
     weight on both sides, at ``bounds``, within which the entry before equals the next.
     """
-    n = scores.shape[0]
+    n = values.shape[0]
     low, high = n, n - 1
     for k in range(n):
-        slope, intercept = 1.0, -scores[k] - (weight if k > 0 else 0.0)
-        end_slope, end_intercept = 1.0, -scores[k] + (weight if k > 0 else 0.0)
+        slope, intercept = 1.0, -values[k] - (weight if k > 0 else 0.0)
+        end_slope, end_intercept = 1.0, -values[k] + (weight if k > 0 else 0.0)
         if k == n - 1:
-            found[k] = _zero_of(knots, changes, low, high, slope, intercept)
+            values[k] = _zero_of(knots, changes, low, high, slope, intercept)
             break
         while low <= high and slope * knots[low] + intercept <= -weight:
             slope, intercept = slope + changes[low, 0], intercept + changes[low, 1]
@@ -81,7 +96,7 @@ def _fuse(scores: Array, weight: float, knots: Array, changes: Array, bounds: Ar
         changes[low, 0], changes[low, 1] = slope, intercept + weight
         changes[high, 0], changes[high, 1] = -end_slope, weight - end_intercept
     for k in range(n - 2, -1, -1):
-        found[k] = min(max(found[k + 1], bounds[k, 0]), bounds[k, 1])
+        values[k] = min(max(values[k + 1], bounds[k, 0]), bounds[k, 1])
 
 
 @kernel
@@ -95,22 +110,22 @@ def _zero_of(knots: Array, changes: Array, low: int, high: int, slope: float, in
 @kernel
 def _oscar(scores: Array, weights: Array, found: Array, start: int, step: int) -> None:
     d = scores.shape[1]
-    means, sizes = np.empty(d), np.empty(d, np.int64)
+    means, sizes, values = np.empty(d), np.empty(d, np.int64), np.empty(d)
     for row in range(*rows_of(scores.shape[0], start, step)):
-        order = np.argsort(-scores[row])
-        count = 0
+        _lower(scores[row], values)
+        order, count = np.argsort(-values), 0
         for j in range(d):
-            count += int(scores[row, j] != -np.inf)
-        found[row] = -np.inf
-        _isotonic(scores[row], order[:count], weights[row], means, sizes, found[row])
+            count += int(values[j] != -np.inf)
+        _isotonic(values, order[:count], weights[row], means, sizes)
+        _lower(values, found[row])
 
 
 @kernel
-def _isotonic(scores: Array, order: Array, weight: float, means: Array, sizes: Array, found: Array) -> None:
-    """Scores less the weight for each one below, made to fall along the order by averaging neighbours."""
+def _isotonic(values: Array, order: Array, weight: float, means: Array, sizes: Array) -> None:
+    """Scores, less the weight for each one below, made to fall along the order by averaging neighbours."""
     count, blocks = order.shape[0], 0
     for k in range(count):
-        means[blocks], sizes[blocks] = scores[order[k]] - weight * (count - 1 - k), 1
+        means[blocks], sizes[blocks] = values[order[k]] - weight * (count - 1 - k), 1
         blocks += 1
         while blocks > 1 and means[blocks - 1] >= means[blocks - 2]:
             total = sizes[blocks - 2] + sizes[blocks - 1]
@@ -120,5 +135,5 @@ def _isotonic(scores: Array, order: Array, weight: float, means: Array, sizes: A
     k = 0
     for block in range(blocks):
         for _ in range(sizes[block]):
-            found[order[k]] = means[block]
+            values[order[k]] = means[block]
             k += 1

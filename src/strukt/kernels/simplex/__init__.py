@@ -10,7 +10,7 @@ from torch import Tensor
 from strukt.kernels.autograd import call, map_function
 from strukt.kernels.operator import operator
 from strukt.kernels.simplex import derivatives, reference
-from strukt.kernels.simplex.classes import class_loss
+from strukt.kernels.simplex.gain import gain, less, residual, slope
 
 
 def _map(
@@ -31,4 +31,4 @@ entmax = _map("entmax", reference.entmax, derivatives.entmax_pull, derivatives.e
 normmax = _map("normmax", reference.normmax, derivatives.normmax_pull, derivatives.normmax_sensitivity)
 """The same for an alpha above 1."""
 
-__all__ = ["class_loss", "entmax", "normmax"]
+__all__ = ["entmax", "gain", "less", "normmax", "residual", "slope"]

@@ -3,7 +3,7 @@
 The largest score has the weight 1 at the threshold 0, which is therefore too low, and scores that have no weight
 there never have one: only the others are looked at, and fewer after each step. Up to alpha = 2 the sum of the
 weights is convex in the threshold, so that Newton's steps never pass the solution, and for sparsemax they end
-exactly there (Michelot 1986). Beyond 2 they are kept within a bracket.
+exactly there (Michelot 1986). Beyond 2 it is the smallest weight that is sought, see `_smallest_weight`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from torch import Tensor
 from strukt.kernels.jit import exp, kernel, log1p, over_batch, own_exp, rows_of, thread_count
 from strukt.kernels.memory import empty
 from strukt.kernels.simplex.cpu_backward import pull
-from strukt.kernels.simplex.cpu_loss import class_loss, class_residual
+from strukt.kernels.simplex.cpu_gain import gain, residual, slope
 
-__all__ = ["class_loss", "class_residual", "entmax", "normmax", "pull"]
+__all__ = ["entmax", "gain", "normmax", "pull", "residual", "slope"]
 
 Array = npt.NDArray[Any]
 
 MOST_STEPS = 200
-"""Newton's steps need about ten; those within a bracket halve it every second time."""
+"""Newton's steps need about ten."""
 
 BLOCK = 32
 """Scores of which one vector comparison says whether any may have a weight."""
@@ -69,9 +69,10 @@ def _map(
             count = _collect(scores[row], top, scale, values, places)
             if powers[row] >= 1.0:
                 s, count = _newton(values, places, count, scale, powers[row])
+                _raise(values[:count], s, scale, roots[row])
             else:
-                s = _bracketed(values[:count], d, scale, powers[row])
-            _scatter(values, places, count, s, scale, roots[row], found[row])
+                _raise_gaps(scores[row], places[:count], scale, values[:count])
+            _scatter(values[:count], places, found[row])
 
 
 @kernel
@@ -154,35 +155,9 @@ def _newton(values: Array, places: Array, count: int, scale: float, power: float
 
 
 @kernel
-def _bracketed(values: Array, d: int, scale: float, power: float) -> float:
-    """The threshold where the sum is not convex in it: halving, and Newton's step where it stays within."""
-    low, high = 0.0, (1.0 - np.float64(d) ** -scale) / scale
-    s, positive = np.float64(0.0), np.empty(values.shape[0])
-    for turn in range(MOST_STEPS):
-        count = 0
-        for j in range(values.shape[0]):
-            positive[count] = values[j]
-            count += int(1.0 + scale * (values[j] - s) > 0.0)
-        total, slope = _sums(positive[:count], s, scale, power)
-        if total >= 1.0:
-            low = s
-        else:
-            high = s
-        s = s + (total - 1.0) / slope
-        if turn % 2 == 1 or not low < s < high:
-            s = 0.5 * (low + high)
-        if not low < s < high:
-            break
-    return low
-
-
-@kernel
-def _scatter(
-    values: Array, places: Array, count: int, s: float, scale: float, root: float, found: Array
-) -> None:
-    """Weights, divided by their sum, in their places among zeros."""
-    total = 0.0
-    for j in range(count):
+def _raise(values: Array, s: float, scale: float, root: float) -> None:
+    """Weights ``t ** root``, in the place of what the scores lie above the largest."""
+    for j in range(values.shape[0]):
         t = scale * (values[j] - s)
         if root == 1.0:
             values[j] = max(1.0 + t, 0.0)
@@ -190,7 +165,77 @@ def _scatter(
             values[j] = max(1.0 + t, 0.0) ** 2
         else:
             values[j] = exp(root * log1p(t)) if t > -1.0 else 0.0
-        total += values[j]
+
+
+@kernel
+def _raise_gaps(scores: Array, places: Array, scale: float, weights: Array) -> None:
+    """Weights beyond alpha = 2, whose sum is not convex in the threshold, from the smallest of them on.
+
+    Small ones are high roots of what their scores lie above the threshold: a difference that would cancel.
+    """
+    for j in range(weights.shape[0]):
+        weights[j] = scores[places[j]]
+    ranked = np.sort(weights)
+    first = _support(ranked, scale)
+    least = ranked[first]
+    w = _smallest_weight(scale * (ranked[first:] - least), scale)
+    for j in range(weights.shape[0]):
+        gap = scale * (weights[j] - least)
+        if gap > 0.0:
+            weights[j] = (gap + w**scale) ** (1.0 / scale)
+        else:
+            weights[j] = w if gap == 0.0 else 0.0
+
+
+@kernel
+def _support(ranked: Array, scale: float) -> int:
+    """The first of rising scores that has a weight: those above it would not sum to one if it had none."""
+    low, high, middle = 0, ranked.shape[0] - 1, 0
+    while low < high:
+        total = 0.0
+        for j in range(ranked.shape[0] - 1, middle, -1):
+            total += (scale * (ranked[j] - ranked[middle])) ** (1.0 / scale)
+            if total >= 1.0:
+                break
+        if total < 1.0:
+            high = middle
+        else:
+            low = middle + 1
+        middle = (low + high) // 2
+    return low
+
+
+@kernel
+def _smallest_weight(gaps: Array, scale: float) -> float:
+    """The w for which ``(gap + w ** b) ** (1 / b)`` sum to one, b = ``scale``, with gaps to the smallest score.
+
+    Each term is the norm of the order b of ``(gap ** (1 / b), w)`` and so convex in w: Newton's steps from above
+    never pass the solution.
+    """
+    w = 1.0 / gaps.shape[0]
+    for _ in range(MOST_STEPS):
+        total, slope, power = 0.0, 0.0, w**scale
+        for j in range(gaps.shape[0]):
+            if gaps[j] > 0.0:
+                weight = (gaps[j] + power) ** (1.0 / scale)
+                total += weight
+                slope += (w / weight) ** (scale - 1.0)
+            else:
+                total += w
+                slope += 1.0
+        following = max(w - (total - 1.0) / slope, 0.0)
+        if not following < w:
+            break
+        w = following
+    return float(w)
+
+
+@kernel
+def _scatter(weights: Array, places: Array, found: Array) -> None:
+    """Weights, divided by their sum, in their places among zeros."""
+    total = 0.0
+    for j in range(weights.shape[0]):
+        total += weights[j]
     found[:] = 0.0
-    for j in range(count):
-        found[places[j]] = values[j] / total
+    for j in range(weights.shape[0]):
+        found[places[j]] = weights[j] / total

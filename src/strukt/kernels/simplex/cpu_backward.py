@@ -13,8 +13,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import kernel, over_batch, rows_of, thread_count
+from strukt.kernels.jit import difference, kernel, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
+from strukt.kernels.simplex.derivatives import MOST
 
 Array = npt.NDArray[Any]
 
@@ -29,7 +30,8 @@ def pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
     found = empty(values.shape, values.dtype)
     if found.size:
         bits = values.view(f"i{values.itemsize}")
-        over_batch(_pull, thread_count(len(found), 4 * found.size), values, bits, moves, powers, found)
+        most = float(np.finfo(values.dtype).max) ** MOST
+        over_batch(_pull, thread_count(len(found), 4 * found.size), values, bits, moves, powers, most, found)
     return torch.from_numpy(found)
 
 
@@ -39,21 +41,31 @@ def _pull(
     bits: Array,
     direction: Array,
     powers: Array,
+    most: float,
     found: Array,
     start: int,
     step: int,
 ) -> None:
-    """For each row ``s (v - <s, v> / sum s)`` with s = p ** power where p is not 0."""
+    """For each row ``s (v - <s, v> / sum s)`` with s = p ** power where p is not 0.
+
+    A falling power may make one s that of nearly all, with the mean at its v; so this v is taken from all first.
+    """
     d = probabilities.shape[1]
     pieces = np.empty(d // PIECE + 1, np.int64)
     for row in range(*rows_of(probabilities.shape[0], start, step)):
-        count, total, mean = 0, 0.0, 0.0
+        count, total, mean, power = 0, 0.0, 0.0, powers[row]
+        least, shift = np.float64(0.0), np.float64(0.0)
+        if power < 0.0:
+            least, shift = (
+                np.float64(most ** (1.0 / power)),
+                _at_smallest(probabilities[row], bits[row], direction[row]),
+            )
         for first in range(0, d, PIECE):
             last = min(first + PIECE, d)
             weights = found[row, first:last]
             if any_bits(bits[row, first:last]):
-                _weigh(probabilities[row, first:last], powers[row], weights)
-                weight, product = _sums(weights, direction[row, first:last])
+                _weigh(probabilities[row, first:last], power, least, weights)
+                weight, product = _sums(weights, direction[row, first:last], shift)
                 total, mean = total + weight, mean + product
                 pieces[count] = first
                 count += 1
@@ -62,7 +74,7 @@ def _pull(
         mean = mean / total if total > 0.0 else 0.0
         for k in range(count):
             first, last = pieces[k], min(pieces[k] + PIECE, d)
-            _turn(found[row, first:last], direction[row, first:last], mean)
+            _turn(found[row, first:last], direction[row, first:last], shift, mean)
 
 
 @kernel
@@ -75,8 +87,21 @@ def any_bits(bits: Array) -> bool:
 
 
 @kernel
-def _weigh(probabilities: Array, power: float, weights: Array) -> None:
-    """``p ** power`` where p is not 0; NaN counts."""
+def _at_smallest(probabilities: Array, bits: Array, direction: Array) -> np.float64:
+    """The direction at the smallest probability above 0."""
+    smallest, place, d = np.inf, 0, probabilities.shape[0]
+    for first in range(0, d, PIECE):
+        last = min(first + PIECE, d)
+        if any_bits(bits[first:last]):
+            for j in range(first, last):
+                if 0.0 < probabilities[j] < smallest:
+                    smallest, place = np.float64(probabilities[j]), j
+    return np.float64(direction[place] if smallest < np.inf else 0.0)
+
+
+@kernel
+def _weigh(probabilities: Array, power: float, least: float, weights: Array) -> None:
+    """``p ** power`` where p is not 0, of at least some p; NaN counts."""
     zero, one = weights.dtype.type(0.0), weights.dtype.type(1.0)
     if power == 0.0:
         for j in range(probabilities.shape[0]):
@@ -88,24 +113,28 @@ def _weigh(probabilities: Array, power: float, weights: Array) -> None:
         weights[:] = probabilities
     else:
         for j in range(probabilities.shape[0]):
-            weights[j] = probabilities[j] ** power if probabilities[j] != zero else zero
+            p = np.float64(probabilities[j])
+            weights[j] = max(p, least) ** power if p != 0.0 else 0.0
 
 
 @kernel
-def _sums(weights: Array, direction: Array) -> tuple[float, float]:
-    """The sums of the weights, and of their products with a direction, which may be infinite where they are 0."""
+def _sums(weights: Array, direction: Array, shift: float) -> tuple[float, float]:
+    """The sums of the weights, and of their products with a direction less the shift.
+
+    The direction may be infinite where they are 0.
+    """
     total, product = 0.0, 0.0
     for j in range(weights.shape[0]):
         weight, move = np.float64(weights[j]), np.float64(direction[j])
         total += weight
-        product += weight * move if weight != 0.0 else 0.0
+        product += weight * difference(move, shift) if weight != 0.0 else 0.0
     return total, product
 
 
 @kernel
-def _turn(weights: Array, direction: Array, mean: float) -> None:
-    """Weights times what the direction exceeds its mean by, in their place."""
+def _turn(weights: Array, direction: Array, shift: float, mean: float) -> None:
+    """Weights times what the direction exceeds the shift and the mean by, in their place."""
     for j in range(weights.shape[0]):
         weight, move = np.float64(weights[j]), np.float64(direction[j])
-        change = weight * (move - mean)
+        change = weight * difference(difference(move, shift), mean)
         weights[j] = change if weight != 0.0 else 0.0

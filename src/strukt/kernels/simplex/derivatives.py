@@ -12,11 +12,16 @@ from torch import Tensor
 from strukt.kernels.autograd import formula_function
 from strukt.kernels.operator import operator
 
+MOST = 0.8
+"""Negative powers are cut at the largest number to this power, so that their sums and products stay finite."""
+
 
 def _powers(probabilities: Tensor, exponent: Tensor) -> Tensor:
     """``p ** exponent`` on the support and 0 elsewhere, without a NaN in any derivative."""
-    used = probabilities > 0
-    safe = torch.where(used, probabilities, 1.0)
+    used, falls = probabilities > 0, exponent.detach() < 0
+    most = torch.finfo(probabilities.dtype).max ** MOST
+    least = torch.where(falls, most ** (1.0 / torch.where(falls, exponent.detach(), -1.0)), 0.0)
+    safe = torch.where(used, probabilities, 1.0).clamp(min=least.unsqueeze(-1))
     return torch.where(used, safe ** exponent.unsqueeze(-1), 0.0)
 
 
@@ -25,15 +30,18 @@ def _logs(probabilities: Tensor) -> Tensor:
     return torch.where(probabilities > 0, probabilities, 1.0).log()
 
 
-def _mean(values: Tensor, weights: Tensor) -> Tensor:
-    """The mean of each row; 0 where all weights are."""
-    total = weights.sum(-1, keepdim=True)
-    return (weights * values).sum(-1, keepdim=True) / torch.where(total > 0, total, 1.0)
-
-
 def _pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
     weights = _powers(probabilities, (2.0 - alpha).to(probabilities.dtype))
-    return weights * (direction - _mean(direction, weights))
+    if not weights.shape[-1]:
+        return weights
+    # Beyond alpha = 2 one weight may exceed all others by far, with the mean at its direction, so that differences
+    # cancel: its direction is put to 0, and its change is what balances the others.
+    place = weights.argmax(-1, keepdim=True)
+    moves, others = direction - direction.gather(-1, place), weights.scatter(-1, place, 0.0)
+    total = weights.gather(-1, place) + others.sum(-1, keepdim=True)
+    mean = (others * moves).sum(-1, keepdim=True) / torch.where(total > 0, total, 1.0)
+    changes = others * (moves - mean)
+    return changes.scatter(-1, place, -changes.sum(-1, keepdim=True))
 
 
 _OPERATOR = operator(

@@ -7,6 +7,10 @@ the largest score:
 
 entmax (Peters, Niculae and Martins 2019, equation 10) chooses s such that the weights sum to one, normmax
 (Blondel, Martins and Niculae 2020) such that their powers of alpha do, with u / b in the place of u.
+
+For b above 1 small weights of entmax are high roots, which lose their digits when they are counted from the
+largest score. There the weights are (g + w ** b) ** (1 / b), with w that of the smallest score of the support and
+g = b (x - that score).
 """
 
 from __future__ import annotations
@@ -30,7 +34,9 @@ def entmax(scores: Tensor, alpha: Tensor) -> Tensor:
     b = alpha.double().unsqueeze(-1) - 1.0
     log_size = torch.full_like(b, float(max(scores.shape[-1], 1))).log()
     most = torch.where(b > 0, -torch.expm1(-b * log_size) / torch.where(b > 0, b, 1.0), log_size)
-    return _solve(scores, b, torch.ones_like(b), torch.ones_like(b), most)
+    found = _solve(scores, b, torch.ones_like(b), torch.ones_like(b), most)
+    beyond = (b > 1) & found.isfinite() & (scores > -torch.inf)
+    return torch.where(beyond, _solve_gaps(scores, b), found) if bool(beyond.any()) else found
 
 
 def normmax(scores: Tensor, alpha: Tensor) -> Tensor:
@@ -51,3 +57,29 @@ def _solve(scores: Tensor, b: Tensor, unit: Tensor, power: Tensor, most: Tensor)
     weights = deformed_exp((heights - low) / unit, b)
     found = weights / weights.sum(-1, keepdim=True)
     return torch.where(top == -torch.inf, 0.0, found).to(scores.dtype)
+
+
+def _solve_gaps(scores: Tensor, b: Tensor) -> Tensor:
+    """Entmax for b of at least 1: the support by its size, and the smallest weight, both by bisection."""
+    b = b.clamp(min=1.0)
+    ranked = scores.double().sort(dim=-1, descending=True).values
+    last = ((ranked > -torch.inf).sum(-1, keepdim=True) - 1).clamp(min=0)
+    first = torch.zeros_like(last)
+    for _ in range(scores.shape[-1].bit_length()):
+        middle = (first + last + 1) // 2
+        total = _gap_weights(ranked, ranked.gather(-1, middle), torch.zeros_like(b), b).sum(-1, keepdim=True)
+        first, last = torch.where(total < 1.0, middle, first), torch.where(total < 1.0, last, middle - 1)
+    least = ranked.gather(-1, first)
+    low, high = torch.zeros_like(b), torch.ones_like(b)
+    for _ in range(STEPS):
+        middle = 0.5 * (low + high)
+        above = _gap_weights(ranked, least, middle, b).sum(-1, keepdim=True) >= 1.0
+        low, high = torch.where(above, low, middle), torch.where(above, middle, high)
+    weights = _gap_weights(scores.double(), least, low, b)
+    return (weights / weights.sum(-1, keepdim=True)).to(scores.dtype)
+
+
+def _gap_weights(scores: Tensor, least: Tensor, smallest: Tensor, b: Tensor) -> Tensor:
+    gaps = b * (scores - least)
+    raised = (gaps.clamp(min=0.0) + smallest**b) ** (1.0 / b)
+    return torch.where(gaps > 0.0, raised, torch.where(gaps == 0.0, smallest, 0.0))

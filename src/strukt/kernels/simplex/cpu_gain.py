@@ -1,0 +1,173 @@
+"""Fused Numba kernels of gains and of their gradients; they look at pieces with support only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from strukt.kernels.jit import exp, kernel, log1p, over_batch, rows_of, thread_count
+from strukt.kernels.memory import empty
+from strukt.kernels.simplex.cpu_backward import PIECE, any_bits
+
+Array = npt.NDArray[Any]
+
+LEAST = 1e-16
+"""What it is less than is nothing beside one."""
+
+
+def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tensor:
+    """The gain of a point ``(rows, d)`` at the scores of each row, ``(rows,)`` in float64."""
+    found = torch.empty(len(scores), dtype=torch.float64, device="cpu")
+    return _run(_gains, points, found, scores, centres.double(), alpha.double())
+
+
+def slope(points: Tensor, alpha: Tensor) -> Tensor:
+    """The derivative of the negative entropy of each row in alpha, ``(rows,)``."""
+    return _run(_slopes, points, torch.empty(len(points), dtype=points.dtype, device="cpu"), alpha.double())
+
+
+def residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
+    """Points less the target, a class or a point, times a number for each row: ``(rows, d)``."""
+    found = torch.from_numpy(empty(tuple(points.shape), points.detach().numpy().dtype))
+    return _run(_residuals if target.is_floating_point() else _class_residuals, points, found, scale, target)
+
+
+def _run(function: Callable[..., None], points: Tensor, found: Tensor, *others: Tensor) -> Tensor:
+    values, *more = (value.detach().contiguous().numpy() for value in (points, *others))
+    if values.size:
+        bits = values.view(f"i{values.itemsize}")
+        threads = thread_count(len(values), 2 * values.size)
+        over_batch(function, threads, values, bits, *more, found.numpy())
+    elif found.numel():
+        found.zero_()
+    return found
+
+
+@kernel
+def _gains(
+    points: Array,
+    bits: Array,
+    scores: Array,
+    centres: Array,
+    alphas: Array,
+    found: Array,
+    start: int,
+    step: int,
+) -> None:
+    d = points.shape[1]
+    for row in range(*rows_of(points.shape[0], start, step)):
+        total = 0.0
+        for first in range(0, d, PIECE):
+            last = min(first + PIECE, d)
+            if any_bits(bits[row, first:last]):
+                total += _terms(points[row, first:last], scores[row, first:last], centres[row], alphas[row])
+        found[row] = total
+
+
+@kernel
+def _terms(points: Array, scores: Array, centre: float, alpha: float) -> float:
+    """The sum of ``p (x - centre - (p ** b - 1) / (b alpha))``, b = alpha - 1; x may be -inf where p is 0."""
+    total, b = 0.0, alpha - 1.0
+    if b == np.inf:
+        for j in range(points.shape[0]):
+            p, above = np.float64(points[j]), np.float64(scores[j]) - centre
+            total += p * above if p != 0.0 else 0.0
+    elif b == 1.0:
+        for j in range(points.shape[0]):
+            p, above = np.float64(points[j]), np.float64(scores[j]) - centre
+            total += p * (above - 0.5 * (p - 1.0)) if p != 0.0 else 0.0
+    elif b == 0.5:
+        for j in range(points.shape[0]):
+            p, above = np.float64(points[j]), np.float64(scores[j]) - centre
+            total += p * (above - (np.sqrt(p) - 1.0) / 0.75) if p != 0.0 else 0.0
+    else:
+        for j in range(points.shape[0]):
+            p, above = np.float64(points[j]), np.float64(scores[j]) - centre
+            log = _log(p)
+            deformed = _expm1(b * log) / b if b > 0.0 else log
+            total += p * (above - deformed / alpha) if p != 0.0 else 0.0
+    return total
+
+
+@kernel
+def _log(p: float) -> float:
+    """The logarithm, in vectors; times p it is right to the last digits of one."""
+    return log1p(max(p, LEAST) - 1.0)
+
+
+@kernel
+def _expm1(u: float) -> float:
+    """``exp(u) - 1``, in vectors, to 13 digits."""
+    near = u * (1.0 + u * (1 / 2 + u * (1 / 6 + u * (1 / 24 + u * (1 / 120 + u * (1 / 720))))))
+    far = exp(u) - 1.0
+    return near if abs(u) < 0.01 else far
+
+
+@kernel
+def _slopes(points: Array, bits: Array, alphas: Array, found: Array, start: int, step: int) -> None:
+    """Sums of ``p (phi(b log p) (log p) ** 2 - (p ** b - 1) / (b alpha)) / alpha``, with phi of `derivatives`."""
+    d = points.shape[1]
+    for row in range(*rows_of(points.shape[0], start, step)):
+        total, alpha = 0.0, alphas[row]
+        b = alpha - 1.0
+        for first in range(0, d, PIECE):
+            last = min(first + PIECE, d)
+            if any_bits(bits[row, first:last]):
+                total += _changes(points[row, first:last], b)
+        found[row] = total / alpha
+
+
+@kernel
+def _changes(points: Array, b: float) -> float:
+    total = 0.0
+    for j in range(points.shape[0]):
+        p = np.float64(points[j])
+        log = _log(p)
+        u = b * log
+        less = _expm1(u)
+        bend = _series(u) if abs(u) < 0.5 else (u * (less + 1.0) - less) / (u * u)
+        deformed = less / b if b > 0.0 else log
+        total += p * (bend * log * log - deformed / (b + 1.0))
+    return total
+
+
+@kernel
+def _series(u: float) -> float:
+    """The sum of ``u ** k / (k! (k + 2))``."""
+    total, term = 0.0, 1.0
+    for k in range(14):
+        total += term / (k + 2)
+        term *= u / (k + 1)
+    return total
+
+
+@kernel
+def _class_residuals(
+    points: Array, bits: Array, scales: Array, classes: Array, found: Array, start: int, step: int
+) -> None:
+    d, one = points.shape[1], found.dtype.type(1.0)
+    for row in range(*rows_of(points.shape[0], start, step)):
+        scale, place = found.dtype.type(scales[row]), classes[row]
+        for first in range(0, d, PIECE):
+            last = min(first + PIECE, d)
+            if any_bits(bits[row, first:last]):
+                for j in range(first, last):
+                    found[row, j] = scale * points[row, j]
+            else:
+                found[row, first:last] = 0.0
+        found[row, place] = scale * (points[row, place] - one)
+
+
+@kernel
+def _residuals(
+    points: Array, bits: Array, scales: Array, targets: Array, found: Array, start: int, step: int
+) -> None:
+    for row in range(*rows_of(points.shape[0], start, step)):
+        scale = found.dtype.type(scales[row])
+        for j in range(points.shape[1]):
+            found[row, j] = scale * (points[row, j] - targets[row, j])

@@ -1,0 +1,135 @@
+"""What a point gains at the scores of a row, of which losses are differences, and the gradient of these.
+
+    gain(x, p) = sum over the support of  p (x - centre - (p ** b - 1) / (b alpha))  with b = alpha - 1
+
+is the expected score less the negative entropy of Tsallis (1988), whose limit for a large alpha is 0. The loss of
+a target is the gain of the prediction less that of the target (Blondel, Martins and Niculae 2020). A target is
+either a class for each row, ``(rows,)`` of int64, or a point, ``(rows, d)``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import Batched, call, constant_function, formula_function
+from strukt.kernels.operator import operator
+from strukt.kernels.simplex.derivatives import _logs, _phi
+
+
+def _gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tensor:
+    exponent, p = alpha.unsqueeze(-1).double(), points.double()
+    above = torch.where(p != 0, scores.double() - centres.unsqueeze(-1), 0.0)
+    return (p * (above - torch.where(exponent < torch.inf, _deformed_log(p, exponent), 0.0) / exponent)).sum(
+        -1
+    )
+
+
+def _deformed_log(p: Tensor, exponent: Tensor) -> Tensor:
+    """``(p ** b - 1) / b`` on the support and 0 elsewhere."""
+    b, logs = exponent - 1.0, _logs(p)
+    curved = torch.where((b > 0) & (b < torch.inf), b, 1.0)
+    return torch.where(b > 0, torch.expm1(curved * logs) / curved, logs)
+
+
+def _slope(points: Tensor, alpha: Tensor) -> Tensor:
+    exponent, logs = alpha.unsqueeze(-1).to(points.dtype), _logs(points)
+    change = _phi((exponent - 1.0) * logs) * logs**2 - _deformed_log(points, exponent) / exponent
+    return (points * change / exponent).sum(-1)
+
+
+def _residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
+    each = scale.unsqueeze(-1).to(points.dtype)
+    if target.is_floating_point():
+        return each * (points - target)
+    return each * points.scatter_add(-1, target.unsqueeze(-1), -torch.ones_like(each))
+
+
+def _rows(scores: Tensor, *_: Tensor) -> Tensor:
+    return scores.new_empty(len(scores))
+
+
+_GAIN = constant_function(
+    operator(
+        "simplex",
+        "gain",
+        "(Tensor scores, Tensor points, Tensor centres, Tensor alpha) -> Tensor",
+        _gain,
+        lambda scores, *_: scores.new_empty(len(scores), dtype=torch.float64),
+    )
+)
+_SLOPE = formula_function(
+    operator("simplex", "slope", "(Tensor points, Tensor alpha) -> Tensor", _slope, _rows), _slope
+)
+_RESIDUAL = operator(
+    "simplex",
+    "residual",
+    "(Tensor scale, Tensor points, Tensor target) -> Tensor",
+    _residual,
+    lambda scale, points, target: torch.empty_like(points),
+)
+
+
+def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tensor:
+    """The gain ``(rows,)`` in float64, without derivatives; -inf for points of forbidden scores.
+
+    Args:
+        scores: ``(rows, d)``, -inf where they are forbidden.
+        points: ``(rows, d)``.
+        centres: ``(rows,)``, what is taken from the scores of a row.
+        alpha: ``(rows,)``, from 1 on, inf for the expected score alone.
+    """
+    detached = (value.detach() for value in (scores, points, centres, alpha))
+    return call(_GAIN, *detached)  # type: ignore[no-any-return]
+
+
+def slope(points: Tensor, alpha: Tensor) -> Tensor:
+    """The derivative of the negative entropy in alpha, ``(rows,)``; differentiable in both."""
+    return call(_SLOPE, points, alpha)  # type: ignore[no-any-return]
+
+
+def less(values: Tensor, direction: Tensor, target: Tensor) -> Tensor:
+    """The product of each row of a direction with values less the target, ``(rows,)``."""
+    if target.is_floating_point():
+        return (direction * (values - target)).sum(-1)
+    return (direction * values).sum(-1) - direction.gather(-1, target.unsqueeze(-1)).squeeze(-1)
+
+
+class _Residual(Batched):
+    @staticmethod
+    def forward(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
+        return _RESIDUAL(scale, points, target)  # type: ignore[no-any-return]
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, direction: Tensor) -> Any:
+        scale, points, target = ctx.saved_tensors
+        change = scale.unsqueeze(-1) * direction
+        soft = target.is_floating_point()
+        return less(points, direction, target).to(scale.dtype), change, -change if soft else None
+
+
+class _EagerResidual(_Residual):
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
+        scale, points, target = ctx.saved_tensors
+        change, move, shift = tangents
+        found = torch.zeros_like(points) if move is None else scale.unsqueeze(-1) * move
+        found = found if shift is None else found - scale.unsqueeze(-1) * shift
+        return found if change is None else found + call(_Residual, change, points, target)
+
+
+_Residual.Eager = _EagerResidual
+
+
+def residual(scale: Tensor, points: Tensor, target: Tensor) -> Tensor:
+    """``scale (points - target)``, ``(rows, d)``, for a scale ``(rows,)``; differentiable."""
+    # A compiled backward pass is never differentiated again, so that the bare operator will do.
+    compute = _RESIDUAL if torch.compiler.is_compiling() else _EagerResidual.apply
+    return compute(scale, points, target)  # type: ignore[no-any-return]
