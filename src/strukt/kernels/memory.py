@@ -18,8 +18,8 @@ from torch import Tensor
 SMALLEST = 1 << 16
 """Bytes below which the C library's own memory is as good."""
 
-MOST = 1 << 28
-"""Bytes that are kept at most."""
+MOST = (1 << 28) + (1 << 20)
+"""Bytes that are kept at most: one block of 256 MiB, and its margin."""
 
 LINE = 64
 """Bytes of a cache line, to which arrays are aligned: vectors that straddle two lines take twice as long."""
