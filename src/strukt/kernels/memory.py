@@ -18,8 +18,8 @@ from torch import Tensor
 SMALLEST = 1 << 16
 """Bytes below which the C library's own memory is as good."""
 
-MOST = (1 << 28) + (1 << 20)
-"""Bytes that are kept at most: one block of 256 MiB, and its margin."""
+MOST = (1 << 29) + (1 << 20)
+"""Bytes that are kept at most: two blocks of 256 MiB, a result and its gradient, with their margins."""
 
 LINE = 64
 """Bytes of a cache line, to which arrays are aligned: vectors that straddle two lines take twice as long."""
