@@ -118,7 +118,7 @@ BACKENDS = {
     "(test_vectors and (gradient_is or all_derivatives or conjugate))",
     SPARSE: "test_sparsemap and (kernels_equal or gradient_in or same_point or warm_start or all_scores_tie)",
     GRAPHS: "test_consensus or "
-    "(test_lp_sparsemap and (equals_the or test_oracles or own_scores or nearly or now)) or "
+    "(test_lp_sparsemap and (equal or test_oracles or own_scores or nearly or now)) or "
     "(factor_graph and (layout or test_logic or test_enumeration or ((exact_without or bounds) and 1.0)))",
     FRAMES: "(test_ctc or test_extended) and not float32 or (more_than_there_are and frames)",
 }

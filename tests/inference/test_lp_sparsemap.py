@@ -1,5 +1,6 @@
 """LP-SparseMAP and LP-MAP against an interior-point method, and what they must bear."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -30,6 +31,7 @@ MIXED = layout(
     6, at_most(2.0, 0, 1, 2, 3), knapsack([1.5, 2, 0.5, 1], 2.2, 1, 2, ~4, 5), or_out(0, 2, ~3, 5), xor(3, 4)
 )
 FEW = np.array([[0.0, 0, 0, 0], [1, 0, 1, 0], [0, 1, 1, 0], [1, 1, 0, 1], [0, 0, 1, 1]])
+ALL = np.array(list(itertools.product((0.0, 1.0), repeat=4)))
 WITH_TABLE = layout(6, oracle(0, 1, ~2, 3), at_most(1.0, 0, 3, 4, 5), pair(1, 4), at_least_one(2, 5))
 
 
@@ -198,15 +200,15 @@ def test_gradients_have_the_same_relative_error_at_every_scale_of_the_cotangent(
         torch.testing.assert_close(grad / scale, whole, atol=1e-13, rtol=0)
 
 
-@pytest.mark.parametrize("scale", [0.3, 1.0])
-def test_derivatives_of_own_scores_to_second_order(scale):
-    """All assignments of the table carry the point, or some do."""
+@pytest.mark.parametrize(("table", "scale"), [(FEW, 0.3), (ALL, 1.0)])
+def test_derivatives_of_own_scores_to_second_order(table, scale):
+    """All assignments of the table carry the point, or some do, and depend on the others."""
     scores, pairs, own = (
-        normal(s, 2, n, scale=scale).requires_grad_() for s, n in ((10, 6), (11, 1), (12, len(FEW)))
+        normal(s, 2, n, scale=scale).requires_grad_() for s, n in ((10, 6), (11, 1), (12, len(table)))
     )
 
     def marginals(scores, pairs, own):
-        return solve(WITH_TABLE, scores, pairs, [Table(FEW, own)]).marginals
+        return solve(WITH_TABLE, scores, pairs, [Table(table, own)]).marginals
 
     assert torch.autograd.gradcheck(marginals, (scores, pairs, own))
     assert torch.autograd.gradgradcheck(lambda *a: marginals(*a).square(), (scores, pairs, own))
