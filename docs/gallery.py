@@ -8,8 +8,9 @@ import torch
 from shapes import number, svg, text
 from torch import Tensor
 
-from strukt import LinearChain, Matching, ProjectiveTree
+from strukt import FactorGraph, LinearChain, Matching, ProjectiveTree
 from strukt.distributions import StructuredDistribution
+from strukt.factor_graph import factors
 from strukt.mappings import budget, entmax15, fusedmax, normmax, oscarmax, sparsemax
 
 
@@ -150,7 +151,7 @@ def _heats(answers: Sequence[Tensor], columns: Sequence[str], rows: Sequence[str
                 place = f'x="{left + wide * i + 1:.1f}" y="{y + 1}" width="{wide - 2:.1f}" height="30"'
                 shapes.append(f'<rect class="frame" {place}/>')
                 if share:
-                    shapes.append(f'<rect class="{role}" fill-opacity="{SHADE * share:.3f}" {place}/>')
+                    shapes.append(f'<rect class="{role}" fill-opacity="{SHADE * share:.2f}" {place}/>')
                     shapes.append(text(left + wide * (i + 0.5), y + 21, "small", number(share, 2)))
     return shapes
 
@@ -181,6 +182,22 @@ def trees() -> str:
     return svg(WIDTH, 384, "Arcs of a sentence: marginals, and SparseMAP with its trees", shapes)
 
 
+def budgets() -> str:
+    """SparseMAP of the trees, and LP-SparseMAP where no word has more than two dependents."""
+    graph = FactorGraph()
+    arcs = graph.variables(*ARCS.shape)
+    graph.add(factors.ProjectiveTree(arcs))
+    for head in range(1, len(MEAL) + 1):
+        graph.add(factors.Budget(arcs[:, head], 2))
+    titles = ("SparseMAP", "LP-SparseMAP with budgets")
+    answers = (ProjectiveTree(ARCS).sparsemap().marginals, graph.lp_sparsemap(ARCS).marginals)
+    shapes = []
+    for panel, (title, answer) in enumerate(zip(titles, answers, strict=True)):
+        shapes.append(text(WIDTH / 2 * (panel + 0.5), 26, "name sparsemap", title))
+        shapes += _arcs(answer, "sparsemap", WIDTH / 2 * panel, WIDTH / 2, 204)
+    return svg(WIDTH, 220, "Arcs of a sentence: SparseMAP, and LP-SparseMAP with a budget", shapes)
+
+
 def _arcs(probabilities: Tensor, role: str, left: float, room: float, floor: float) -> Iterator[str]:
     """Arcs above the words, as wide as they are probable; numbers where there is room, of arcs leftwards below."""
     step, labelled = (room - 30) / len(MEAL), room > WIDTH / 3
@@ -199,7 +216,8 @@ def _arcs(probabilities: Tensor, role: str, left: float, room: float, floor: flo
             yield f'<path class="arc {role}" style="stroke-width: {5 * share + 0.3:.2f}px" d="{path}"/>'
             yield f'<circle class="{role}" cx="{x:.1f}" cy="{foot:.1f}" r="{0.5 + 3.5 * share:.1f}"/>'
             if labelled and 0.1 <= share < 0.995:
-                yield text((start + x) / 2, apex + (15 if start > x else -4), "small", number(share, 2))
+                beside, above = ((start + x) / 2, 15 if start > x else -4) if head else (x - 22, 14)
+                yield text(beside, apex + above, "small", number(share, 2))
 
 
 def supports() -> str:
@@ -237,5 +255,6 @@ PICTURES = {
     "temperatures.svg": temperatures,
     "tags.svg": tags,
     "trees.svg": trees,
+    "budgets.svg": budgets,
     "matchings.svg": matchings,
 }

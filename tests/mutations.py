@@ -30,6 +30,7 @@ GRID, FRAMES = "MonotoneAlignment", "CTC"
 GRAMMAR, SUBSETS = "PCFG", "KSubset"
 VECTORS = "mappings"
 SPARSE = "SparseMAP"
+GRAPHS = "FactorGraph"
 
 
 def chain_kernel(right: str, wrong: str, file: str, count: int = 1) -> Mutation:
@@ -58,6 +59,14 @@ def inside_kernel(right: str, wrong: str, file: str = "inside/cpu") -> Mutation:
 
 def mapping(file: str, right: str, wrong: str) -> Mutation:
     return Mutation(f"{file}.py", right, wrong, VECTORS)
+
+
+def consensus(file: str, right: str, wrong: str) -> Mutation:
+    return Mutation(f"kernels/consensus/{file}.py", right, wrong, GRAPHS)
+
+
+def graph(file: str, right: str, wrong: str) -> Mutation:
+    return Mutation(f"{file}.py", right, wrong, GRAPHS)
 
 
 def subset_kernel(right: str, wrong: str, file: str = "cpu_kbest", count: int = 1) -> Mutation:
@@ -460,4 +469,32 @@ MUTATIONS = [
     mapping("mappings/subsets", "torch.where(fits, free,", "torch.where(~fits, free,"),
     mapping("losses/fenchel_young", "None, None, grad * slope", "None, None, None"),
     mapping("losses/fenchel_young", "- extra(prediction.detach(), each)", ""),
+    mapping("losses/fenchel_young", "None, grad * slope, None", "None, None, None"),
+    mapping("losses/fenchel_young", "- regulariser(fixed, each) +", "+"),
+    consensus("band", "rest = (total - target) / slope if slope > 0.0 else 0.0", "rest = 0.0"),
+    consensus("or_out", "if total >= top:", "if total >= 0.0:"),
+    consensus("pair", "        return 1.0, 1.0\n", "        return 0.0, 0.0\n"),
+    consensus("faces", "pooled += graph.signs[j] * values[j]", "pooled += values[j]"),
+    consensus("polish", "curvature * y[j] - faces.tilts[j]", "curvature * y[j]"),
+    consensus("sweep", "multipliers[j] += step * (marginals", "multipliers[j] += (marginals"),
+    consensus("sweep", "lacking: float = state.curvature[item] * moved", "lacking: float = 0.0"),
+    graph("inference/lp_sparsemap", "state.marginals[~possible] = 0.0", "pass"),
+    graph("inference/consensus_faces", "(face.weights > 0).double()", "(face.weights >= 0).double()"),
+    graph(
+        "inference/consensus_oracles",
+        "main = state.multipliers[:, part] * signs",
+        "main = state.multipliers[:, part]",
+    ),
+    graph(
+        "factor_graph/logic",
+        "__init__(~_with_output(inputs, output))",
+        "__init__(_with_output(inputs, output))",
+    ),
+    graph("factor_graph/compile", "e.own + first[id(factor)] if", "e.own if"),
+    graph("factor_graph/belief_propagation", "variables, -edges]", "variables, edges]"),
+    graph(
+        "factor_graph/counting", "_backward(rest, costs[i], saturating)", "_backward(rest, costs[i], False)"
+    ),
+    graph("factor_graph/mean_field", "torch.where(negated, -field, field)", "field"),
+    graph("factor_graph/enumeration", "patterns = patterns ^ torch", "patterns = patterns | torch"),
 ]

@@ -13,6 +13,7 @@ from tests.mutations import (
     FRAMES,
     FREE,
     GRAMMAR,
+    GRAPHS,
     GRID,
     MATCHING,
     MUTATIONS,
@@ -75,6 +76,13 @@ FILES = (
     "mappings/test_subsets",
     "losses/test_vectors",
     "inference/test_sparsemap",
+    "kernels/test_consensus",
+    "inference/test_lp_sparsemap",
+    "factor_graph/test_belief_propagation",
+    "factor_graph/test_enumeration",
+    "factor_graph/test_mean_field",
+    "factor_graph/test_oracles",
+    "factor_graph/test_permitted",
 )
 MODULES = {
     CHAIN: "test_chain_edges",
@@ -91,6 +99,7 @@ MODULES = {
     SUBSETS: "test_subset and not backends",
     VECTORS: "mappings",
     SPARSE: "inference/test_sparsemap",
+    GRAPHS: "factor_graph",
 }
 BACKENDS = {
     CHAIN: "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged) or test_candidates or "
@@ -108,6 +117,9 @@ BACKENDS = {
     VECTORS: "((test_simplex or test_fused or test_subsets) and (optimal or derivatives)) or "
     "(test_vectors and (gradient_is or all_derivatives or conjugate))",
     SPARSE: "test_sparsemap and (kernels_equal or gradient_in or same_point or warm_start or all_scores_tie)",
+    GRAPHS: "test_consensus or "
+    "(test_lp_sparsemap and (equal or test_oracles or own_scores or nearly or now)) or "
+    "(factor_graph and (layout or test_logic or test_enumeration or ((exact_without or bounds) and 1.0)))",
     FRAMES: "(test_ctc or test_extended) and not float32 or (more_than_there_are and frames)",
 }
 

@@ -10,6 +10,7 @@ import pytest
 
 from strukt import distributions
 from strukt.cli import configuration, main
+from strukt.factor_graph import factors
 from strukt.tasks import TASKS
 
 ROOT = Path(__file__).parents[2]
@@ -64,6 +65,17 @@ def test_the_reference_shows_every_module_of_structures():
     page = (ROOT / "docs" / "reference" / "distributions.md").read_text(encoding="utf-8")
     for name in STRUCTURES:
         assert f"::: {getattr(distributions, name).__module__}\n" in page
+
+
+def test_the_reference_and_the_guide_show_every_factor():
+    reference, guide = (
+        (ROOT / "docs" / folder / "factor-graphs.md").read_text(encoding="utf-8")
+        for folder in ("reference", "guides")
+    )
+    for name in factors.__all__:
+        module = getattr(factors, name).__module__
+        assert f"::: {module}\n" in reference or f"::: {module}.{name}\n" in reference, name
+        assert re.search(rf"\b{name}\b", guide), name
 
 
 @pytest.mark.parametrize("words", COMMANDS)

@@ -1,5 +1,6 @@
 """LP-SparseMAP and LP-MAP against an interior-point method, and what they must bear."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -30,6 +31,7 @@ MIXED = layout(
     6, at_most(2.0, 0, 1, 2, 3), knapsack([1.5, 2, 0.5, 1], 2.2, 1, 2, ~4, 5), or_out(0, 2, ~3, 5), xor(3, 4)
 )
 FEW = np.array([[0.0, 0, 0, 0], [1, 0, 1, 0], [0, 1, 1, 0], [1, 1, 0, 1], [0, 0, 1, 1]])
+ALL = np.array(list(itertools.product((0.0, 1.0), repeat=4)))
 WITH_TABLE = layout(6, oracle(0, 1, ~2, 3), at_most(1.0, 0, 3, 4, 5), pair(1, 4), at_least_one(2, 5))
 
 
@@ -152,12 +154,16 @@ def test_a_batch_equals_its_items(graph):
 
 def test_a_batch_with_an_oracle_equals_its_items():
     scores, pairs, own = normal(3, 4, 6), normal(4, 4, 1), normal(5, 4, len(FEW))
+    own, weights = own.requires_grad_(), normal(6, 4, 6)
     whole = solve(WITH_TABLE, scores, pairs, [Table(FEW, own)])
+    (slope,) = torch.autograd.grad(whole.marginals, own, weights)
     for item in range(4):
         part = slice(item, item + 1)
         one = solve(WITH_TABLE, scores[part], pairs[part], [Table(FEW, own[part])])
-        np.testing.assert_allclose(one.marginals[0].numpy(), whole.marginals[item].numpy(), atol=1e-13)
+        torch.testing.assert_close(one.marginals[0], whole.marginals[item], atol=1e-13, rtol=0)
         assert one.iterations[0] == whole.iterations[item]
+        (alone,) = torch.autograd.grad(one.marginals, own, weights[part])
+        torch.testing.assert_close(alone[item], slope[item], atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize(("graph", "seed"), [(matching(4), 0), (K4, 1), (MIXED, 2), (grid(3), 3)])
@@ -194,13 +200,15 @@ def test_gradients_have_the_same_relative_error_at_every_scale_of_the_cotangent(
         torch.testing.assert_close(grad / scale, whole, atol=1e-13, rtol=0)
 
 
-def test_derivatives_of_own_scores_to_second_order():
+@pytest.mark.parametrize(("table", "scale"), [(FEW, 0.3), (ALL, 1.0)])
+def test_derivatives_of_own_scores_to_second_order(table, scale):
+    """All assignments of the table carry the point, or some do, and depend on the others."""
     scores, pairs, own = (
-        normal(s, 2, n, scale=0.3).requires_grad_() for s, n in ((10, 6), (11, 1), (12, len(FEW)))
+        normal(s, 2, n, scale=scale).requires_grad_() for s, n in ((10, 6), (11, 1), (12, len(table)))
     )
 
     def marginals(scores, pairs, own):
-        return solve(WITH_TABLE, scores, pairs, [Table(FEW, own)]).marginals
+        return solve(WITH_TABLE, scores, pairs, [Table(table, own)]).marginals
 
     assert torch.autograd.gradcheck(marginals, (scores, pairs, own))
     assert torch.autograd.gradgradcheck(lambda *a: marginals(*a).square(), (scores, pairs, own))
@@ -316,6 +324,15 @@ def test_lp_map_of_any_scale(scale):
         assert reached / scale == pytest.approx(value, abs=1e-8)
 
 
+@pytest.mark.parametrize("lead", [1e-2, 1e-3])
+def test_lp_map_of_scores_that_nearly_tie(lead):
+    """The center of the proximal term must move until the better score has everything."""
+    scores = torch.tensor([[1.0, 1.0 + lead, 0.0, 0.5]], dtype=torch.float64)
+    found = solve(layout(4, xor(0, 1, 2), xor(0, 1, 3)), scores, no_pairs(1), [], curvature=0.0)
+    assert found.status.all()
+    np.testing.assert_allclose(found.marginals[0].numpy(), [0, 1, 0, 0], atol=1e-6)
+
+
 def test_duplicate_factors_and_a_factor_of_one_variable():
     graph = layout(3, xor(0, 1, 2), xor(0, 1, 2), xor(2, 1, 0), xor(1), at_most(1.0, 0))
     found = solve(graph, torch.tensor([[3.0, -1.0, 0.0]], dtype=torch.float64), no_pairs(1), [])
@@ -358,9 +375,11 @@ def test_small_types_are_computed_in_double_precision(dtype):
     assert torch.autograd.grad(found.marginals.sum(), scores)[0].dtype == dtype
 
 
-def test_zeros_and_ones_are_exact():
-    found = solve(matching(6), normal(0, 3, 36, scale=2.0), no_pairs(3), []).marginals
+@pytest.mark.parametrize("scale", [2.0, 1e3, 1e6])
+def test_zeros_and_ones_are_exact(scale):
+    found = solve(matching(6), normal(0, 3, 36, scale=scale), no_pairs(3), []).marginals
     assert ((found == 0) | (found > 1e-9)).all()
+    assert ((found == 1) | (found < 1 - 1e-9)).all()
     assert (found == 0).sum() > 40
     assert not torch.signbit(found).any()
 
@@ -378,6 +397,17 @@ def test_a_warm_start_takes_fewer_iterations():
     warm = solve(WITH_TABLE, near[:, :6], pairs[:, :1], [table], start=first.state)
     assert warm.status.all()
     assert (warm.iterations <= first.iterations).all()
+
+
+def test_a_warm_start_from_variables_that_are_forbidden_now():
+    scores = normal(0, 3, 16)
+    start = solve(matching(4), scores, no_pairs(3), []).state
+    likeliest = torch.from_numpy(start.marginals).argmax(-1, keepdim=True)
+    scores.scatter_(1, likeliest, -torch.inf)
+    warm, cold = (solve(matching(4), scores, no_pairs(3), [], start=given) for given in (start, None))
+    assert warm.status.all()
+    assert (warm.marginals.gather(1, likeliest) == 0).all()
+    torch.testing.assert_close(warm.marginals, cold.marginals, atol=1e-10, rtol=0)
 
 
 def test_no_convergence_warns_with_the_gap():

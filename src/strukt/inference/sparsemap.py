@@ -41,8 +41,8 @@ class SparseMAP:
     Attributes:
         marginals: The shape of the main scores; differentiable.
         weights: ``batch + (k,)``, probabilities of the structures; differentiable. 0 where an item needs fewer,
-        and for
-            structures that tie with the others: they say how the solution moves, but are not needed to carry it.
+            and for structures that tie with the others: they say how the solution moves, but are not needed to
+            carry it.
         events: ``batch + (k,) + event_shape``; -1 where an item needs fewer.
         status: ``batch``, whether the solution is as exact as was asked for.
         gap: ``batch``, the duality gap: at least half the squared error of the marginals.
