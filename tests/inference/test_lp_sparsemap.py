@@ -324,7 +324,7 @@ def test_lp_map_of_any_scale(scale):
         assert reached / scale == pytest.approx(value, abs=1e-8)
 
 
-@pytest.mark.parametrize("lead", [1e-2, 1e-3])
+@pytest.mark.parametrize("lead", [1e-2, 1e-3, 1e-5, 1e-7])
 def test_lp_map_of_scores_that_nearly_tie(lead):
     """The center of the proximal term must move until the better score has everything."""
     scores = torch.tensor([[1.0, 1.0 + lead, 0.0, 0.5]], dtype=torch.float64)

@@ -32,6 +32,7 @@ class StructureOracle(Oracle):
         self._type = scores
         self._name = name
         self._shape = main.shape[1:]
+        self._silent = not others and not main.requires_grad and not bool(main.any())
         self._given: Tensor | None = None
         self._support = main
 
@@ -48,6 +49,8 @@ class StructureOracle(Oracle):
         return self._flat(structures.to_parts(structures.mode))
 
     def own(self, vertices: Tensor) -> Tensor:
+        if self._silent:
+            return vertices.new_zeros(vertices.shape[:2])
         return self._template._score(self._events(vertices)).to(vertices.dtype)
 
     def project(self, scores: Tensor, scale: Tensor, start: Face | None) -> Face:

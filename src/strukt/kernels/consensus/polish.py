@@ -120,8 +120,9 @@ def polish_item(graph: Graph, state: State, item: int, faces: Faces) -> None:
     m, v = graph.copies.shape[0], graph.degrees.shape[0]
     marginals, multipliers, points = state.marginals[item], state.multipliers[item], state.points[item]
     free = state.free[item]
-    state.kept_marginals[item], state.kept_multipliers[item] = marginals, multipliers
-    state.kept_points[item], state.kept_error[item] = points, state.error[item]
+    if state.tries[item] == 0:
+        state.kept_marginals[item], state.kept_multipliers[item] = marginals, multipliers
+        state.kept_points[item], state.kept_error[item] = points, state.error[item]
     wanted, offset, d, y = np.empty(v), np.empty(m), np.empty(v), np.empty(m)
     curvature = state.curvature[item]
     for i in range(v):

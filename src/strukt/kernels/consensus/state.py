@@ -69,6 +69,7 @@ class State(NamedTuple):
         error: How far the last points were from the marginals, in the larger of the scales of both sides.
         primal: The largest ``|point - marginal|``.
         dual: The largest ``step |marginal - marginal before|``.
+        tries: How many trials in a row were no better than what is kept.
         kept_marginals: Where to go back to if the polished point is no better.
         kept_multipliers: The same.
         kept_points: The same.
@@ -95,6 +96,7 @@ class State(NamedTuple):
     error: Array
     primal: Array
     dual: Array
+    tries: Array
     kept_marginals: Array
     kept_multipliers: Array
     kept_points: Array
@@ -129,6 +131,7 @@ def empty_state(graph: Graph, scores: Array, free: Array, pair_scores: Array, th
         error=zeros() + np.inf,
         primal=zeros() + np.inf,
         dual=zeros() + np.inf,
+        tries=zeros(dtype=np.int64),
         kept_marginals=zeros(scores.shape[1]),
         kept_multipliers=zeros(copies),
         kept_points=zeros(copies),

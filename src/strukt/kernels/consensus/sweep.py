@@ -38,6 +38,9 @@ LEAST_CURVATURE = 1e-6
 LEAST_STEP, MOST_STEP = 1e-6, 1e8
 """Bounds of the step, in first steps."""
 
+PATIENCE = 2
+"""Trials in a row that may be no better: the faces of a point that went too far are often the right ones."""
+
 ADAPT_EVERY = 10
 """Iterations between changes of the step; their number grows with that of the changes."""
 
@@ -91,9 +94,11 @@ def decide(graph: Graph, state: State, item: int, sums: Array) -> None:
         if graph.curvature == 0.0:
             error = max(error, _recenter(state, item))
     elif state.mode[item] == TRIAL:
-        if error < 0.5 * state.kept_error[item]:
+        if error < 0.5 * state.kept_error[item] or state.tries[item] < PATIENCE:
+            state.tries[item] = 0 if error < 0.5 * state.kept_error[item] else state.tries[item] + 1
             state.mode[item] = POLISH
         else:
+            state.tries[item] = 0
             state.mode[item] = RUNNING
             error = state.kept_error[item]
             state.marginals[item] = state.kept_marginals[item]
