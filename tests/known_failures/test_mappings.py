@@ -262,6 +262,24 @@ def test_rows_of_which_all_scores_are_forbidden(mapping):
         assert (derivative[1] == 0).all()
 
 
+@ALL
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("d", [1, 2, 3, 7])
+def test_nan_makes_its_row_nan_wherever_it_stands_and_no_other(monkeypatch, mapping, backend, dtype, d):
+    """A row of fused scores would drop it: what lies between two neighbours is cut at their bounds."""
+    monkeypatch.setenv("STRUKT_BACKEND", backend)
+    x, clean = normal(d, d).to(dtype), normal(3, d, seed=1).to(dtype)
+    x.fill_diagonal_(math.nan)
+    parted = x.clone()
+    parted[torch.arange(d - 1), torch.arange(1, d)] = -math.inf
+    found = mapping(torch.cat([x, clean, parted]))
+    assert found[:d].isnan().all()
+    assert found[d + 3 :].isnan().all()
+    assert torch.equal(found[d : d + 3], mapping(clean))
+    assert mapping(x.T, dim=0).isnan().all()
+
+
 @ALL_LOSSES
 def test_ignored_rows_may_be_forbidden_altogether(loss):
     x, classes = normal(3, 6), torch.tensor([4, -100, 2])

@@ -23,7 +23,8 @@ def fusedmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
             as scores of -inf do. Where all are masked, all probabilities are 0.
 
     Returns:
-        Probabilities in the shape and type of ``x``, differentiable any number of times. Time O(d) a row.
+        Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
+        times. Time O(d) a row.
 
     Raises:
         ValueError: If a shape, type or value does not fit.

@@ -20,7 +20,7 @@ def ksubset(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = N
 
     Returns:
         Entries in the shape and type of ``x``, differentiable any number of times; all 1 where no more than k
-        items are left. Time O(d) a row in general.
+        items are left, and NaN in a row with NaN. Time O(d) a row in general.
 
     Raises:
         ValueError: If a shape, type or value does not fit.

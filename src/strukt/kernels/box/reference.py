@@ -10,7 +10,7 @@ STEPS = 100
 
 
 def subset(scores: Tensor, size: Tensor) -> Tensor:
-    """``clip(x - t, 0, 1)`` with the sum of ``size`` in each row."""
+    """``clip(x - t, 0, 1)`` with the sum of ``size`` in each row; NaN in a row with NaN or +inf."""
     heights = scores.double()
     possible = heights > -torch.inf
     if not scores.shape[-1]:
@@ -26,4 +26,5 @@ def subset(scores: Tensor, size: Tensor) -> Tensor:
         low, high = torch.where(above, middle, low), torch.where(above, high, middle)
     full = possible.sum(-1, keepdim=True) <= wanted
     found = torch.where(full, 1.0, (finite - low).clamp(0.0, 1.0))
-    return torch.where(possible, found, 0.0).to(scores.dtype)
+    wrong = ~(heights < torch.inf).all(-1, keepdim=True)
+    return torch.where(possible, found, 0.0).masked_fill(wrong, torch.nan).to(scores.dtype)

@@ -32,7 +32,8 @@ def variation(scores: Tensor, weight: Tensor) -> Tensor:
     """The minimum z of ``|z - x|^2 / 2 + weight sum_j |z_j - z_{j-1}|``, less the largest entry of each row.
 
     For rows ``(rows, d)`` and weights ``(rows,)``. A score of -inf stays, and parts the scores before it from
-    those after it. The derivatives are those of z: it is for functions that a shift of a row does not change.
+    those after it; NaN or +inf makes its row NaN. The derivatives are those of z: it is for functions that a shift
+    of a row does not change.
     """
     return call(_VARIATION, scores, weight)  # type: ignore[no-any-return]
 

@@ -59,11 +59,16 @@ def _variation(scores: Array, weights: Array, found: Array, start: int, step: in
 
 @kernel
 def _lower(values: Array, found: Array) -> None:
-    """Values less the largest, if that is finite."""
-    top = np.float64(values[0])
+    """Values less the largest; rows of -inf stay, and rows with NaN or +inf become NaN throughout."""
+    top, wrong = np.float64(values[0]), 0
     for j in range(values.shape[0]):
         top = max(top, np.float64(values[j]))
-    top = top if abs(top) < np.inf else np.float64(0.0)
+        wrong += int(not values[j] < np.inf)
+    # One NaN would not do: what is fused by its neighbours is cut at their bounds, which drops it.
+    if wrong > 0:
+        top = np.nan
+    elif top == -np.inf:
+        top = np.float64(0.0)
     for j in range(values.shape[0]):
         found[j] = np.float64(values[j]) - top
 
