@@ -218,3 +218,80 @@ def test_a_graph_that_permits_nothing_has_no_best_assignment():
     graph.add(factors.Budget(x, 0))
     with pytest.raises(InfeasibleError, match="no assignment is permitted"):
         graph.lp_map(torch.zeros(3), exact=True)
+
+
+@pytest.mark.parametrize("scores", [torch.zeros(12), torch.tensor([1.0, 0, 0, 1, 0, 1, 0, 1, 1, 0, 0, 1])])
+@pytest.mark.parametrize("kind", ["tree", "chain", "matching", "dense"])
+def test_the_derivative_where_scores_tie_is_that_of_the_whole_face(kind, scores):
+    """An untrained network gives equal scores: few assignments carry the optimum, which yet moves freely."""
+    graph, scores = FactorGraph(), scores.double()
+    if kind == "tree":
+        graph.add(factors.Tree(graph.variables(3, 4)))
+        alone = lambda s: NonProjectiveTree(s).sparsemap().marginals  # noqa: E731
+    elif kind == "chain":
+        graph.add(factors.Chain(graph.variables(4, 3), torch.zeros(3, 3, dtype=torch.float64)))
+        alone = lambda s: LinearChain(s, torch.zeros(3, 3).double()).sparsemap().marginals  # noqa: E731
+    elif kind == "matching":
+        graph.add(factors.Matching(graph.variables(3, 4)))
+        alone = lambda s: Matching(s).sparsemap().marginals  # noqa: E731
+    else:
+        x = graph.variables(3, 4)
+        graph.add(factors.Dense([x[0], x[1], x[2]], torch.zeros(4, 4, 4, dtype=torch.float64)))
+        transition = torch.zeros(4, 4, dtype=torch.float64)
+        alone = lambda s: LinearChain(s, transition).sparsemap().marginals  # noqa: E731
+    given = scores.reshape(graph.arrays.shapes[0])
+    jacobian = torch.autograd.functional.jacobian(lambda s: graph.lp_sparsemap(s).marginals, given)
+    expected = torch.autograd.functional.jacobian(alone, given)
+    assert torch.allclose(jacobian, expected, atol=1e-9)
+
+
+def test_a_start_knows_nothing_of_scores_that_have_changed():
+    table = torch.zeros(2, 2, 2, dtype=torch.float64)
+    graph = FactorGraph()
+    graph.add(factors.Dense(graph.variables(3), table))
+    scores = torch.tensor([0.3, 0.2, 0.4], dtype=torch.float64)
+    start = graph.lp_sparsemap(scores)
+    table += 0.5 * draw(2, 2, 2, seed=3)
+    warm = graph.lp_sparsemap(scores, start=start)
+    assert torch.allclose(warm.marginals, graph.lp_sparsemap(scores).marginals, atol=1e-9)
+    assert warm.gap < 1e-9
+
+
+@pytest.mark.parametrize("start", [3, torch.zeros(3)])
+def test_a_start_must_be_a_result(start):
+    graph = FactorGraph()
+    graph.add(factors.Xor(graph.variables(3)))
+    with pytest.raises(ValueError, match=r"start is a .*; expected what lp_sparsemap or lp_map gave"):
+        graph.lp_sparsemap(torch.zeros(3), start=start)
+    with pytest.raises(ValueError, match="start is an exact result"):
+        graph.lp_map(torch.zeros(3), start=graph.lp_map(torch.zeros(3), exact=True))
+
+
+def test_a_search_too_short_to_find_anything_does_not_say_infeasible():
+    graph = FactorGraph()
+    x = graph.variables(3)
+    for pair in ([0, 1], [1, 2], [0, 2]):
+        graph.add(factors.AtMostOne(x[pair]))
+    graph.add(factors.Or(x))
+    with pytest.raises(ValueError, match="max_nodes is 1, but no assignment was found"):
+        graph.lp_map(torch.ones(3), exact=True, max_nodes=1)
+    with pytest.raises(ValueError, match="max_nodes is 0"):
+        graph.lp_map(torch.ones(3), exact=True, max_nodes=0)
+    assert graph.lp_map(torch.ones(3), exact=True).marginals.sum() == 1
+
+
+def test_functional_gradients_through_a_structure_with_scores_of_its_own():
+    scores, cotangent = draw(4, 3, seed=1), draw(4, 3, seed=2)
+
+    def value(scores, transition):
+        graph = FactorGraph()
+        tags = graph.variables(4, 3)
+        graph.add(factors.Chain(tags, transition))
+        graph.add(factors.Budget(tags[:, 0], 1))
+        return (graph.lp_sparsemap(scores).marginals * cotangent).sum()
+
+    leaves = [scores.clone().requires_grad_(), draw(3, 3, seed=3).requires_grad_()]
+    expected = torch.autograd.grad(value(*leaves), leaves)
+    found = torch.func.grad(value, argnums=(0, 1))(scores, leaves[1].detach())
+    for one, other in zip(found, expected, strict=True):
+        assert torch.allclose(one, other)

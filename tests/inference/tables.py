@@ -112,8 +112,10 @@ class Table:
             for row, own, by in zip(scores, self.scores, scale, strict=True)
         ]
         weights = torch.from_numpy(np.stack(items))
-        vertices = self.assignments.expand(len(scores), *self.assignments.shape)
-        return Face(weights @ self.assignments, weights, vertices, self.scores.detach())
+        first = weights.argmax(1, keepdim=True)
+        rows = torch.where(weights > 0, torch.arange(len(self.assignments)), first)  # only those of the face
+        own = self.scores.detach().expand(len(scores), -1).gather(1, rows)
+        return Face(weights @ self.assignments, weights, self.assignments[rows], own)
 
     def own(self, vertices):
         same = (vertices.unsqueeze(-2) == self.assignments).all(-1).double()

@@ -327,3 +327,62 @@ def test_against_a_quadratic_program_in_high_precision(kind, seed):
     np.testing.assert_allclose(found, expected, atol=1e-8, rtol=0)
     single = structure._with_scores(*(score.float() for score in structure.scores)).sparsemap().marginals
     np.testing.assert_allclose(single.flatten().numpy(), expected, atol=1e-5, rtol=0)
+
+
+def test_structures_of_other_lengths_are_no_start():
+    """The next batch has the same padded shape and other lengths: what is no structure of it is passed over."""
+    torch.manual_seed(11)
+    arcs = torch.randn(3, 4, 5, dtype=torch.float64)
+    before = NonProjectiveTree(torch.randn(3, 4, 5, dtype=torch.float64), torch.tensor([4, 3, 1])).sparsemap()
+    after = NonProjectiveTree(arcs, torch.tensor([4, 2, 3]))
+    torch.testing.assert_close(after.sparsemap(start=before).marginals, after.sparsemap().marginals)
+    projective = ProjectiveTree(arcs)
+    free = NonProjectiveTree(arcs).sparsemap()
+    torch.testing.assert_close(projective.sparsemap(start=free).marginals, projective.sparsemap().marginals)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script. is deprecated:DeprecationWarning")  # PyTorch's own
+@pytest.mark.parametrize("kind", KINDS)
+def test_forward_mode_and_functional_transforms(kind):
+    structure = random_structures()[kind]
+    main, *others = structure.scores
+    tangent = torch.randn_like(main)
+
+    def marginals(main):
+        return structure._with_scores(main, *others).sparsemap().marginals
+
+    _, pulled = torch.autograd.functional.vjp(marginals, main, tangent)
+    value, pushed = torch.func.jvp(marginals, (main,), (tangent,))  # the Jacobian is symmetric
+    torch.testing.assert_close(pushed, pulled)
+    torch.testing.assert_close(value, marginals(main))
+    gradient = torch.func.grad(lambda main: (marginals(main) * tangent).sum())(main)
+    torch.testing.assert_close(gradient, pulled)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script. is deprecated:DeprecationWarning")  # PyTorch's own
+def test_hessians_of_a_loss_by_torch_func():
+    unary, transition = torch.randn(3, 2, dtype=torch.float64), torch.randn(2, 2, dtype=torch.float64)
+
+    def loss(unary):
+        return LinearChain(unary, transition).sparsemap().marginals.square().sum()
+
+    expected = torch.autograd.functional.hessian(loss, unary)
+    torch.testing.assert_close(torch.func.hessian(loss)(unary), expected)
+    with pytest.raises(NotImplementedError, match="batch axis in front"):
+        torch.func.vmap(loss)(unary.expand(2, 3, 2))
+
+
+@pytest.mark.parametrize(
+    "structure",
+    [
+        LinearChain(torch.zeros(2, 0, 3), torch.zeros(3, 3)),
+        NonProjectiveTree(torch.zeros(0, 1)),
+        ProjectiveTree(torch.zeros(2, 0, 1)),
+        Matching(torch.zeros(0, 3)),
+        KSubset(torch.zeros(0), 0),
+    ],
+)
+def test_no_position_at_all(structure):
+    found = structure.sparsemap()
+    assert found.marginals.shape == structure.scores[0].shape
+    assert (found.weights == 1).all()

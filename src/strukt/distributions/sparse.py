@@ -22,6 +22,7 @@ from strukt.kernels import guards
 from strukt.kernels.arguments import precise
 from strukt.kernels.sparsemap.found import Found, Settings, Start, listed, no_start
 from strukt.kernels.sparsemap.state import INFEASIBLE
+from strukt.kernels.undifferentiated import undifferentiated
 
 if TYPE_CHECKING:
     from strukt.distributions.distribution import StructuredDistribution
@@ -44,6 +45,8 @@ def sparsemap(
     if method not in (ACTIVE_SET, *METHODS):
         raise ValueError(f"method is {method!r}; expected one of {', '.join((ACTIVE_SET, *METHODS))}")
     shape = distribution.scores[0].shape
+    if start is not None and not isinstance(start, SparseMAP):
+        raise ValueError(f"start is a {type(start).__name__}; expected an earlier result of sparsemap")
     if start is not None and start.marginals.shape != shape:
         raise ValueError(
             f"start has marginals of shape {tuple(start.marginals.shape)}; expected those of scores of shape "
@@ -81,10 +84,17 @@ def _solve(
 ) -> SparseMAP:
     """SparseMAP of distributions with one batch axis, from events and weights to begin with."""
     main = flat.scores[0]
-    with torch.no_grad():
-        exact = flat._with_scores(*(precise(score.detach()) for score in flat.scores))
-        found, events = find(exact, settings, method, start)
-    result = solution(main, found, events, flat._score)
+    kept: list[Found] = []
+
+    def search(*tensors: Tensor) -> tuple[Tensor]:
+        scores = tensors[: len(flat.scores)]
+        exact = flat._with_scores(*(precise(score) for score in scores))
+        found, events = find(exact, settings, method, tensors[len(scores) :] or None)  # type: ignore[arg-type]
+        kept.append(found)
+        return (events,)
+
+    (events,) = undifferentiated(search, *flat.scores, *(start or ()))
+    result = solution(main, kept[0], events, flat._score)
     warn_unless_converged(result)
     return result
 
@@ -138,6 +148,8 @@ def _start(flat: StructuredDistribution, p: int, start: tuple[Tensor, Tensor] | 
     if start is None:
         return no_start(batch, p)
     events, weights = start
+    legal = flat.is_structure(events.movedim(1, 0)).movedim(0, 1)  # of other lengths they may not be
+    weights = torch.where(legal, weights, torch.zeros_like(weights))
     unused = (weights <= 0.0).reshape(*weights.shape, *(1,) * len(flat.event_shape))
     every = torch.where(unused, events[:, :1], events).movedim(1, 0)
     extra = flat._with_scores(torch.zeros_like(main), *others)._score(every).T

@@ -29,7 +29,7 @@ OPEN = -1
 SLACK = 1e-9
 """The share of the best score that another assignment must gain to be looked for."""
 
-NODE_ITERATIONS = 1000
+NODE_ITERATIONS = 300
 """Iterations in a node: what has not converged by then is split, too."""
 
 
@@ -67,9 +67,11 @@ def best_assignment(problem: Problem, most_nodes: int, tol: float) -> Best:
 
     Raises:
         InfeasibleError: If no assignment is permitted.
+        ValueError: If none was found in so many nodes, though there may be one.
     """
     order, nodes, iterations = itertools.count(), 0, 0
-    best, assignment, bound = -np.inf, None, np.inf
+    best, bound = -np.inf, np.inf
+    assignment: Tensor | None = None
     root = np.full(problem.layout.variables, OPEN, np.int8)
     root[problem.scores[0].cpu().numpy() == NEG_INF] = 0
     waiting = [(-np.inf, next(order), root)]
@@ -78,6 +80,10 @@ def best_assignment(problem: Problem, most_nodes: int, tol: float) -> Best:
         if bound <= best + _slack(best) or nodes == most_nodes:
             break
         above, _, fixed = heapq.heappop(waiting)
+        if (fixed != OPEN).all():
+            rounded = torch.from_numpy(fixed.astype(np.int64)).to(problem.scores.device)
+            best, assignment = max((best, assignment), (total_score(problem, rounded), rounded), key=_first)
+            continue
         found = _relax(problem, fixed, tol)
         nodes += 1
         if found is None:
@@ -87,15 +93,16 @@ def best_assignment(problem: Problem, most_nodes: int, tol: float) -> Best:
         marginals = _unflipped(found.marginals[0], fixed)
         rounded = (marginals > 0.5).long()
         score = total_score(problem, rounded)
-        if score > best:
-            best, assignment = score, rounded
-        if most > best + _slack(best) and (fixed == OPEN).any():
+        best, assignment = max((best, assignment), (score, rounded), key=_first)
+        if most > best + _slack(best):
             for child in _children(fixed, marginals):
                 heapq.heappush(waiting, (-most, next(order), child))
-    if assignment is None:
-        raise InfeasibleError(
-            f"no assignment is permitted by all factors, as far as {nodes} nodes of the search have shown"
-        )
+    if best == -np.inf or assignment is None:
+        if waiting:
+            raise ValueError(
+                f"max_nodes is {most_nodes}, but no assignment was found by then; give a larger one"
+            )
+        raise InfeasibleError("no assignment is permitted by all factors")
     return Best(assignment, best, max(best, bound if waiting else best), nodes, iterations)
 
 
@@ -108,6 +115,10 @@ def total_score(problem: Problem, assignment: Tensor) -> float:
         seen = assignment[torch.from_numpy(index)] ^ torch.from_numpy(negated).to(assignment)
         total = total + factor.log_potential(seen.to(scores).reshape(1, 1, -1)).sum()
     return float(total)
+
+
+def _first(found: tuple[float, Tensor | None]) -> float:
+    return found[0]
 
 
 def _slack(score: float) -> float:

@@ -150,6 +150,8 @@ class FactorGraph:
             ValueError: If scores do not fit.
             InfeasibleError: If an exact answer is asked for and no assignment of some item is permitted.
         """
+        if max_nodes < 1:
+            raise ValueError(f"max_nodes is {max_nodes}; expected at least 1")
         if exact:
             return solve_exactly(self._problem(scores), self.arrays, max_nodes, tol)
         return solve_relaxation(self._problem(scores), self.arrays, 0.0, max_iterations, tol, start)

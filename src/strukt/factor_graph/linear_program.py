@@ -52,6 +52,9 @@ def solve_relaxation(
     Raises:
         ValueError: If there are no iterations, or the tolerance is below 0.
     """
+    if start is not None and (not isinstance(start, Relaxation) or start.state is None):
+        given = "an exact result" if isinstance(start, Relaxation) else f"a {type(start).__name__}"
+        raise ValueError(f"start is {given}; expected what lp_sparsemap or lp_map gave for this graph")
     batch = len(problem.scores)
     found = solve(
         problem.layout,

@@ -14,6 +14,7 @@ from strukt.kernels import guards
 from strukt.kernels.semiring import NEG_INF
 from strukt.kernels.sparsemap.found import Settings, Start, listed, no_start
 from strukt.kernels.sparsemap.state import INFEASIBLE
+from strukt.kernels.undifferentiated import plain
 
 MOST_STEPS = 2000
 """Bound on the calls of a factor's oracle for one projection."""
@@ -51,7 +52,9 @@ class Oracle(abc.ABC):
             return assignments, used.sum(-1) + extra(assignments)
 
         with torch.no_grad():
-            begin = no_start(*scores.shape) if start is None else _start(start, scale)
+            begin = no_start(*scores.shape)
+            if start is not None:
+                begin = _start(start, self.own(start.vertices.movedim(1, 0)).T, scale)
             settings = Settings(MOST_STEPS, TOLERANCE)
             found, answers = active_set(
                 scores, scores.shape[1], begin, settings, best, lambda seen: seen, extra
@@ -69,7 +72,7 @@ class Oracle(abc.ABC):
         weights = torch.where(used, weights, torch.zeros_like(weights))
         vertices = torch.where(used.unsqueeze(-1), vertices, vertices[:, :1])
         point = (weights.unsqueeze(1) @ vertices).squeeze(1)
-        return Face(point, weights, vertices, self.own(vertices.movedim(1, 0)).T)
+        return Face(point, weights, vertices, plain(self.own(vertices.movedim(1, 0))).T)
 
     def messages(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         """Sums over all assignments, weighted by what each variable's value weighs.
@@ -112,8 +115,8 @@ class MapOracle(Oracle):
         return type(self._factor).__name__
 
 
-def _start(face: Face, scale: Tensor) -> Start:
-    """The assignments of a former face, to begin with."""
+def _start(face: Face, own: Tensor, scale: Tensor) -> Start:
+    """The assignments of a former face, to begin with, and their own scores now ``(batch, k)``."""
     used = face.vertices.cpu().numpy() > 0
-    extra = (face.scores / scale.unsqueeze(-1)).cpu().contiguous().numpy()
+    extra = (own / scale.unsqueeze(-1)).cpu().contiguous().numpy()
     return Start(*listed(used, used.shape[-1]), extra, face.weights.cpu().contiguous().numpy())

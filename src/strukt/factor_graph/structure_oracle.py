@@ -11,6 +11,7 @@ from strukt.factor_graph.oracles import MOST_STEPS, TOLERANCE, Oracle
 from strukt.inference.consensus import Face
 from strukt.kernels.semiring import NEG_INF
 from strukt.kernels.sparsemap.found import Settings
+from strukt.kernels.undifferentiated import plain
 
 ALWAYS = 1e-12
 """A part is in all structures if fewer than this share of them lack it."""
@@ -29,10 +30,11 @@ class StructureOracle(Oracle):
         main, *others = template.scores
         self._template = template._with_scores(main, *others)  # from here on, events are not checked
         self._main, self._others = main, others
-        self._type = scores
+        self._plain = [plain(score) for score in template.scores]  # for searches, which no derivative follows
+        self._type = plain(scores)
         self._name = name
         self._shape = main.shape[1:]
-        self._silent = not others and not main.requires_grad and not bool(main.any())
+        self._silent = not others and not main.requires_grad and not bool(self._plain[0].any())
         self._given: Tensor | None = None
         self._support = main
 
@@ -45,7 +47,8 @@ class StructureOracle(Oracle):
         return StructureOracle(one, self._type, self._name)
 
     def best(self, scores: Tensor) -> Tensor:
-        structures = self._with(scores, self._others)
+        main, *others = self._plain
+        structures = self._with(scores, others, main)
         return self._flat(structures.to_parts(structures.mode))
 
     def own(self, vertices: Tensor) -> Tensor:
@@ -57,7 +60,8 @@ class StructureOracle(Oracle):
         def divided(value: Tensor) -> Tensor:
             return value / scale.to(value).reshape(-1, *(1,) * (value.dim() - 1))
 
-        structures = self._with(scores, [divided(other) for other in self._others], divided(self._main))
+        main, *others = (divided(score) for score in self._plain)
+        structures = self._with(scores, others, main)
         with torch.no_grad():
             begin = None if start is None else (self._events_of(start), start.weights)
             found, events = find(structures, Settings(MOST_STEPS, TOLERANCE), ACTIVE_SET, begin)

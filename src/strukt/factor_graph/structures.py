@@ -76,7 +76,7 @@ class Structure(AnyFactor):
     def _template(self, batch_shape: torch.Size, scores: Tensor) -> StructuredDistribution:
         """The structure with main scores of 0, along one batch axis."""
         shape = batch_shape + torch.Size(self.shape)
-        made: Any = self.make(scores.new_zeros(shape))
+        made: Any = self.make(torch.zeros(shape, dtype=scores.dtype, device=scores.device))
         if not isinstance(made, StructuredDistribution):
             raise ValueError(f"make gave a {type(made).__name__}; expected a StructuredDistribution")
         if made.scores[0].shape != shape:

@@ -3,7 +3,9 @@
 Each step asks the mode oracle for the structure that gains most (Frank and Wolfe 1956) and moves some weight:
 from all structures to it; or from the worst structure to all others if that gains more (away steps, Wolfe
 1970); or from the worst structure to it (pairwise; Lacoste-Julien and Jaggi 2015). The objective is quadratic,
-so that the best step is known. The first converges like 1 / t, the others linearly.
+so that the best step is known. The first converges like 1 / t, the others linearly. Where scores tie, the
+structures that they find need not span the face that the solution can move in: only the active set completes
+these.
 """
 
 from __future__ import annotations

@@ -121,8 +121,8 @@ class Face:
 
     Attributes:
         point: ``(batch, size)``.
-        weights: ``(batch, k)``, 0 beyond the last assignment.
-        vertices: ``(batch, k, size)``, 0 or 1.
+        weights: ``(batch, k)``; 0 for assignments that tie with the others.
+        vertices: ``(batch, k, size)``, 0 or 1; beyond the last one of an item its first again, with weight 0.
         scores: ``(batch, k)``, own scores of the assignments.
     """
 

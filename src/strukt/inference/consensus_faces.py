@@ -15,11 +15,13 @@ import torch
 from torch import Tensor
 
 from strukt.inference.consensus import ORACLE, PAIR, Face, OracleFactor
+from strukt.inference.consensus_oracles import numpy_of
 from strukt.kernels.consensus.derivative import Projection, attach
 from strukt.kernels.consensus.faces import oracle_faces
 from strukt.kernels.consensus.run import faces_of_all
 from strukt.kernels.consensus.state import Faces, Graph, State
 from strukt.kernels.jit import over_batch
+from strukt.kernels.undifferentiated import carries_derivative
 
 Array = npt.NDArray[Any]
 
@@ -35,11 +37,9 @@ def all_faces(graph: Graph, state: State, faces: Sequence[Face | None]) -> Faces
     for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):
         face = faces[k]
         assert face is not None or not batch
+        given = [] if face is None else [numpy_of(v) for v in (face.weights, face.vertices, face.scores)]
         for item in range(batch):
-            weights, vertices, scores = (
-                value[item].detach().double().cpu().numpy()
-                for value in (face.weights, face.vertices, face.scores)  # type: ignore[union-attr]
-            )
+            weights, vertices, scores = (value[item] for value in given)
             basis, _ = oracle_faces(graph, int(f), weights, vertices, scores)
             starts[item, f], counts[item, f] = used, len(basis)
             used += basis.size
@@ -86,16 +86,10 @@ def _pairs(graph: Graph, found: Faces, pair_scores: Tensor) -> Tensor:
 def _add_own(graph: Graph, moved: Tensor, oracle: OracleFactor, face: Face, f: int) -> Tensor:
     """Scores and what the own scores of the assignments of one face add to them."""
     own = oracle.own(face.vertices.transpose(0, 1)).T
-    if not own.requires_grad:
+    if not carries_derivative(own):
         return moved
     part = slice(graph.starts[f], graph.starts[f + 1])
-    used = (face.weights > 0).double().unsqueeze(-1)
-    signs = torch.from_numpy(graph.signs[part]).to(moved.device)
-    vertices = face.vertices.double() * signs
-    centred = used * (
-        vertices - (used * vertices).sum(1, keepdim=True) / used.sum(1, keepdim=True).clamp(min=1.0)
-    )
-    tilt = torch.linalg.pinv(centred, rtol=DEPENDENT) @ (
-        used * torch.where(used > 0, own.double().unsqueeze(-1), 0.0)
-    )
+    vertices = face.vertices.double() * torch.from_numpy(graph.signs[part]).to(moved.device)
+    centred = vertices - vertices.mean(1, keepdim=True)
+    tilt = torch.linalg.pinv(centred, rtol=DEPENDENT) @ own.double().unsqueeze(-1)
     return moved.index_add(1, torch.from_numpy(graph.copies[part]).to(moved.device), tilt.squeeze(-1))

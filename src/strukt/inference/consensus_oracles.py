@@ -16,6 +16,7 @@ from strukt.kernels.consensus.polish import polish_item
 from strukt.kernels.consensus.run import advance
 from strukt.kernels.consensus.state import DONE, POLISH, Faces, Graph, State
 from strukt.kernels.jit import over_batch, thread_count
+from strukt.kernels.undifferentiated import plain
 
 Array = npt.NDArray[Any]
 
@@ -64,7 +65,7 @@ def _call(
 
 def numpy_of(value: Tensor) -> Array:
     """The numbers of a tensor in double precision."""
-    found: Array = value.detach().double().cpu().contiguous().numpy()
+    found: Array = plain(value.double().cpu().contiguous()).numpy()
     return found
 
 
@@ -74,15 +75,15 @@ def _merge(kept: Tensor, old: Face | None, new: Face) -> Face:
         return new
     k = max(old.weights.shape[1], new.weights.shape[1])
 
-    def choose(a: Tensor, b: Tensor) -> Tensor:
-        wide = [torch.nn.functional.pad(x, [0, 0] * (x.dim() - 2) + [0, k - x.shape[1]]) for x in (a, b)]
+    def choose(a: Tensor, b: Tensor, more: float) -> Tensor:
+        wide = [torch.cat([x, more * x[:, :1].expand(-1, k - x.shape[1], *x.shape[2:])], 1) for x in (a, b)]
         return torch.where(kept.reshape(-1, *[1] * (a.dim() - 1)), wide[0], wide[1])
 
     return Face(
         torch.where(kept.unsqueeze(1), old.point, new.point),
-        choose(old.weights, new.weights),
-        choose(old.vertices, new.vertices),
-        choose(old.scores, new.scores),
+        choose(old.weights, new.weights, 0.0),
+        choose(old.vertices, new.vertices, 1.0),
+        choose(old.scores, new.scores, 1.0),
     )
 
 

@@ -26,15 +26,18 @@ from strukt.inference.consensus import ORACLE, Face, Layout, OracleFactor, requi
 from strukt.inference.consensus_faces import all_faces, differentiable
 from strukt.inference.consensus_oracles import numpy_of, oracle_gain, run_with_oracles
 from strukt.inference.settings import require_iterations
-from strukt.kernels.consensus.derivative import undifferentiated
 from strukt.kernels.consensus.run import gaps, last_points, run
-from strukt.kernels.consensus.state import DONE, Graph, State, empty_state
+from strukt.kernels.consensus.state import DONE, Faces, Graph, State, empty_state
 from strukt.kernels.jit import over_batch, thread_count
+from strukt.kernels.undifferentiated import undifferentiated
 
 Array = npt.NDArray[np.float64]
 
 CERTAIN = 1e-3
 """The part of the tolerance that the error of the copies must reach: marginals may be further off than these."""
+
+CONSISTENT = 1e-7
+"""The gap, relative to the bound, that is left where points and multipliers belong together."""
 
 ROUNDING = 4e-15
 """The error that is left of scores of size 1."""
@@ -116,13 +119,15 @@ def solve(
     """
     _check(layout, scores, pair_scores, oracles, curvature, max_iterations, tol)
     job = _Job(_graph(layout, curvature), tuple(oracles), max_iterations, tol, start)
+    job.wants_faces = curvature > 0.0 and torch.is_grad_enabled()
     found = undifferentiated(job, scores, pair_scores)
     marginals, status, gap, bound, iterations, primal, dual = found
     graph, state, faces = job.graph, job.state, job.faces
     _warn(status, gap, iterations, primal)
-    if curvature > 0.0 and torch.is_grad_enabled():
-        along = all_faces(graph, state, faces)
-        marginals = differentiable(graph, state.free, along, scores, pair_scores, oracles, faces, marginals)
+    if job.along is not None:
+        marginals = differentiable(
+            graph, state.free, job.along, scores, pair_scores, oracles, faces, marginals
+        )
     position = Position(state.marginals, state.multipliers, state.step, tuple(faces))
     return Solution(marginals.to(scores.dtype), status, gap, bound, iterations, primal, dual, position)
 
@@ -239,7 +244,9 @@ class _Job:
     ) -> None:
         self.graph, self._oracles, self._most, self._tol, self._start = graph, oracles, most, tol, start
         self.faces: list[Face | None] = [None] * len(oracles) if start is None else list(start.faces)
+        self.wants_faces = False
         self.state: State
+        self.along: Faces | None = None
 
     def __call__(self, scores: Tensor, pair_scores: Tensor) -> tuple[Tensor, ...]:
         """Marginals, status, gap, bound, iterations, primal and dual residuals."""
@@ -263,8 +270,12 @@ class _Job:
                 gain, held = oracle_gain(graph, state, self._oracles[k], face, int(f), scores.device)
                 gap += np.abs(gain - held)
                 best += gain
+        if self.wants_faces:  # here, where tensors are plain
+            self.along = all_faces(graph, state, self.faces)
+        bound = best + _left(graph, state, numpy_of(scores))
+        agreed = (state.mode == DONE) & (gap <= CONSISTENT * (1.0 + np.abs(bound)))
         values: tuple[npt.NDArray[Any], ...] = (
-            _settled(graph, state), state.mode == DONE, gap, best + _left(graph, state, numpy_of(scores)),
+            _settled(graph, state), agreed, gap, bound,
             state.iterations, state.primal, state.dual,
         )  # fmt: skip
         return tuple(torch.from_numpy(value.copy()).to(scores.device) for value in values)
@@ -295,5 +306,5 @@ def _warn(status: Tensor, gap: Tensor, iterations: Tensor, primal: Tensor) -> No
             f"the factors of {int(failed.sum())} of {len(status)} graphs did not come to agree in "
             f"{int(iterations.max())} iterations: the gap is {gap[failed].max().item():.2g}, copies differ from "
             f"their variables by up to {primal[failed].max().item():.2g}",
-            stacklevel=3,
+            stacklevel=5,
         )

@@ -23,6 +23,7 @@ from strukt.kernels.sparsemap import rounds
 from strukt.kernels.sparsemap.found import Found, Settings, Start, capacity, make_found
 from strukt.kernels.sparsemap.products import response
 from strukt.kernels.sparsemap.state import CONVERGED, SIZE, make
+from strukt.kernels.undifferentiated import carries_derivative
 
 MAX_ITERATIONS = 1000
 """Calls of the mode oracle for an item."""
@@ -44,7 +45,7 @@ class SparseMAP:
             and for structures that tie with the others: they say how the solution moves, but are not needed to
             carry it.
         events: ``batch + (k,) + event_shape``; -1 where an item needs fewer.
-        status: ``batch``, whether the solution is as exact as was asked for.
+        status: ``batch``, whether the solution is as exact as was asked for, or as rounding allows.
         gap: ``batch``, the duality gap: at least half the squared error of the marginals.
         iterations: ``batch``, calls of the mode oracle.
     """
@@ -135,7 +136,7 @@ def solution(main: Tensor, found: Found, events: Tensor, score: Callable[[Tensor
     weights = torch.from_numpy(np.where(used, found.weights, 0.0)).to(device, exact)
     if torch.is_grad_enabled():
         scores = precise(score(events.movedim(1, 0)).T)
-        if scores.requires_grad:
+        if carries_derivative(scores):
             scores = torch.where(torch.from_numpy(used).to(device), scores, 0.0)
             moves = response(found.parts, found.counts, found.sizes, main[0].numel()).to(device, exact)
             change = (moves @ (scores - scores.detach()).unsqueeze(-1)).squeeze(-1)
@@ -144,7 +145,9 @@ def solution(main: Tensor, found: Found, events: Tensor, score: Callable[[Tensor
     places = torch.from_numpy(np.where(within, found.parts, 0).astype(np.int64)).to(device)
     shares = weights.unsqueeze(-1) * torch.from_numpy(within).to(device)
     flat = weights.new_zeros(batch, max(main[0].numel(), 1))
-    marginals = flat.scatter_add(1, places.reshape(batch, -1), shares.reshape(batch, -1))
+    marginals = flat.scatter_add(1, places.reshape(batch, -1), shares.reshape(batch, -1))[
+        :, : main[0].numel()
+    ]
     return SparseMAP(
         marginals.reshape(main.shape).to(dtype),
         weights.to(dtype),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,11 +35,6 @@ class Projection:
 def attach(moved: Tensor, marginals: Tensor, projection: Projection) -> Tensor:
     """Marginals with the derivative of ``projection(moved)``, any number of times."""
     return _Marginals.apply(moved, marginals, projection)  # type: ignore[no-any-return, no-untyped-call]
-
-
-def undifferentiated(function: Callable[..., tuple[Tensor, ...]], *arguments: Tensor) -> tuple[Tensor, ...]:
-    """``function(*arguments)`` without derivatives, on plain tensors whatever ``torch.func`` has wrapped."""
-    return _Run.apply(function, *arguments)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def _one_by_one(
@@ -103,32 +97,3 @@ class _Project(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, in_dims: Any, *arguments: Any) -> Any:
         return _one_by_one(_Project, info, in_dims, arguments)
-
-
-class _Run(torch.autograd.Function):
-    """A function as an operation without derivatives."""
-
-    @staticmethod
-    def forward(function: Callable[..., tuple[Tensor, ...]], *arguments: Tensor) -> tuple[Tensor, ...]:
-        return function(*(argument.detach() for argument in arguments))
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: tuple[Tensor, ...]) -> None:
-        ctx.mark_non_differentiable(*output)
-        ctx.inputs, ctx.outputs = len(inputs), len(output)
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Any) -> Any:
-        return (None,) * ctx.inputs
-
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:
-        return (None,) * ctx.outputs
-
-    @staticmethod
-    def vmap(info: Any, in_dims: Any, *arguments: Any) -> Any:
-        if any(axis is not None for axis in in_dims):
-            raise NotImplementedError(
-                "vmap over the scores of a factor graph: give them a batch axis in front"
-            )
-        return _Run.apply(*arguments), (None,) * 6  # type: ignore[no-untyped-call]

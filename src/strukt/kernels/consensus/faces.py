@@ -142,20 +142,19 @@ def orthonormal(directions: Array, changes: Array, basis: Array) -> tuple[int, A
 def oracle_faces(graph: Graph, f: int, weights: Array, vertices: Array, scores: Array) -> tuple[Array, Array]:
     """A basis ``(count, size)`` of the face of one oracle's point and its tilt ``(size,)``, in its variables.
 
+    Vertices of weight 0 count: they tie with the others and tell where the point can move.
+
     Args:
         graph: The graph.
         f: The factor.
-        weights: ``(k,)``; vertices of weight 0 do not count.
+        weights: ``(k,)``.
         vertices: ``(k, size)``.
         scores: ``(k,)``, the own scores of the vertices.
     """
-    used = weights > 0.0
-    signs = graph.signs[graph.starts[f] : graph.starts[f + 1]]
-    shown = vertices[used] * signs
-    values = scores[used]
-    base = int(weights[used].argmax()) if used.any() else 0
+    shown = vertices * graph.signs[graph.starts[f] : graph.starts[f + 1]]
+    base = int(weights.argmax())
     directions = np.ascontiguousarray(np.delete(shown, base, 0) - shown[base : base + 1])
-    changes = np.ascontiguousarray(np.delete(values, base) - values[base : base + 1])
+    changes = np.ascontiguousarray(np.delete(scores, base) - scores[base : base + 1])
     basis = np.zeros_like(directions)
     count, tilt = orthonormal(directions, changes, basis)
     return basis[:count], tilt

@@ -1,0 +1,66 @@
+"""Searches, of which only the result has a derivative: they run on plain tensors, also under ``torch.func``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import forward_ad
+
+MAPPED = "vmap over the scores of SparseMAP or of a factor graph: give them a batch axis in front instead"
+
+
+def undifferentiated(function: Callable[..., tuple[Tensor, ...]], *arguments: Tensor) -> tuple[Tensor, ...]:
+    """``function(*arguments)`` without derivatives, on plain tensors."""
+    return _Run.apply(function, *arguments)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def carries_derivative(value: Tensor) -> bool:
+    """Whether somebody may ask for a derivative through a tensor, backwards or forwards."""
+    if value.requires_grad or torch._C._functorch.is_functorch_wrapped_tensor(value):
+        return True
+    inside = forward_ad._current_level >= 0
+    return inside and forward_ad.unpack_dual(value).tangent is not None  # type: ignore[no-untyped-call]
+
+
+def plain(value: Tensor) -> Tensor:
+    """The numbers of a tensor, whatever ``torch.func`` has wrapped around them."""
+    functorch, value = (
+        torch._C._functorch,
+        value.detach(),
+    )  # whose result is wrapped, as of all operations there
+    while functorch.is_functorch_wrapped_tensor(value):
+        if functorch.is_batchedtensor(value):
+            raise NotImplementedError(MAPPED)
+        value = functorch.get_unwrapped(value)
+    return value
+
+
+class _Run(torch.autograd.Function):
+    """A function as an operation without derivatives."""
+
+    @staticmethod
+    def forward(function: Callable[..., tuple[Tensor, ...]], *arguments: Tensor) -> tuple[Tensor, ...]:
+        return function(*(argument.detach() for argument in arguments))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: tuple[Tensor, ...]) -> None:
+        ctx.mark_non_differentiable(*output)
+        ctx.inputs, ctx.outputs = len(inputs), len(output)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return (None,) * ctx.inputs
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        return (None,) * ctx.outputs
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *arguments: Any) -> Any:
+        if any(axis is not None for axis in in_dims):
+            raise NotImplementedError(MAPPED)
+        found = _Run.apply(*arguments)  # type: ignore[no-untyped-call]
+        return found, (None,) * len(found)
