@@ -11,10 +11,15 @@ from strukt.nn import (
     Entmax15Loss,
     EntmaxLoss,
     Fusedmax,
+    FusedmaxLoss,
     Normmax,
+    NormmaxLoss,
     Oscarmax,
+    OscarmaxLoss,
     RelaxedBudget,
+    RelaxedBudgetLoss,
     RelaxedSubset,
+    RelaxedSubsetLoss,
     Sparsemax,
     SparsemaxLoss,
 )
@@ -66,6 +71,44 @@ def test_losses_take_the_place_of_cross_entropy():
     assert torch.allclose(EntmaxLoss(1.0)(x, target), nn.CrossEntropyLoss()(x, target))
     assert SparsemaxLoss()(x, target) == losses.sparsemax_loss(x, target)
     assert Entmax15Loss(reduction="sum")(x, target) == losses.entmax15_loss(x, target, reduction="sum")
+
+
+@pytest.mark.parametrize(
+    ("module", "settings", "function"),
+    [
+        (EntmaxLoss, {"alpha": 1.3}, losses.entmax_loss),
+        (NormmaxLoss, {"alpha": 3.0}, losses.normmax_loss),
+        (FusedmaxLoss, {"weight": 0.1}, losses.fusedmax_loss),
+        (OscarmaxLoss, {"weight": 0.1}, losses.oscarmax_loss),
+        (RelaxedSubsetLoss, {"k": 2}, losses.ksubset_loss),
+        (RelaxedBudgetLoss, {"k": 1.5}, losses.budget_loss),
+    ],
+)
+def test_losses_are_their_functions(module, settings, function):
+    x = torch.randn(5, 4, 3, generator=torch.Generator().manual_seed(1))
+    points = mappings.ksubset(torch.randn(x.shape, generator=torch.Generator().manual_seed(2)), 2, dim=1)
+    classes = torch.randint(4, (5, 3), generator=torch.Generator().manual_seed(3))
+    options = {"dim": 1, "reduction": "none", "ignore_index": 2, "label_smoothing": 0.1}
+    loss = module(**settings, **options)
+    for target in (points, classes):
+        assert torch.equal(loss(x, target), function(x, target, **settings, **options))
+    assert not loss.state_dict()
+    ((name, value),) = settings.items()
+    assert repr(loss).startswith(f"{module.__name__}({name}={value}, dim=1, reduction=none")
+    setattr(loss, name, value + 0.5)
+    assert torch.equal(loss(x, points), function(x, points, **{name: value + 0.5}, **options))
+
+
+def test_losses_start_from_the_settings_of_their_functions():
+    x = torch.randn(5, 4, generator=torch.Generator().manual_seed(1))
+    target = torch.tensor([0, 1, 2, 3, 1])
+    for module, function in (
+        (EntmaxLoss, losses.entmax_loss),
+        (NormmaxLoss, losses.normmax_loss),
+        (FusedmaxLoss, losses.fusedmax_loss),
+        (OscarmaxLoss, losses.oscarmax_loss),
+    ):
+        assert module()(x, target) == function(x, target)
 
 
 def test_messages_name_the_misfit():

@@ -120,7 +120,31 @@ class RelaxedBudget(_Mapping):
         super().__init__(mappings.budget, dim, k=k)
 
 
-class EntmaxLoss(nn.Module):
+class _Loss(nn.Module):
+    """A loss of classes or points, with fixed settings, each of them an attribute."""
+
+    def __init__(self, loss: Callable[..., Tensor], options: losses.Options, **settings: float) -> None:
+        super().__init__()
+        self._loss = loss
+        self._names = tuple(settings)
+        self.options = options
+        for name, value in settings.items():
+            setattr(self, name, value)
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """What the loss is given beside its options."""
+        return {name: getattr(self, name) for name in self._names}
+
+    def forward(self, x: Tensor, target: Tensor) -> Tensor:
+        """A number, or one for each example with ``reduction="none"``; see the function."""
+        return self._loss(x, target, **self.settings, **self.options)
+
+    def extra_repr(self) -> str:
+        return ", ".join(f"{name}={value}" for name, value in {**self.settings, **self.options}.items())
+
+
+class EntmaxLoss(_Loss):
     """`strukt.losses.entmax_loss` with an alpha; its options are those of `strukt.losses.vectors.Options`.
 
     Examples:
@@ -128,14 +152,10 @@ class EntmaxLoss(nn.Module):
         tensor(0.2500)
     """
 
-    def __init__(self, alpha: float = 1.5, **options: Unpack[losses.Options]) -> None:
-        super().__init__()
-        self.alpha = alpha
-        self.options = options
+    alpha: float
 
-    def forward(self, x: Tensor, target: Tensor) -> Tensor:
-        """See `strukt.losses.entmax_loss`."""
-        return losses.entmax_loss(x, target, self.alpha, **self.options)
+    def __init__(self, alpha: float = 1.5, **options: Unpack[losses.Options]) -> None:
+        super().__init__(losses.entmax_loss, options, alpha=alpha)
 
 
 class SparsemaxLoss(EntmaxLoss):
@@ -150,3 +170,54 @@ class Entmax15Loss(EntmaxLoss):
 
     def __init__(self, **options: Unpack[losses.Options]) -> None:
         super().__init__(1.5, **options)
+
+
+class NormmaxLoss(_Loss):
+    """`strukt.losses.normmax_loss` with an alpha; options as for `EntmaxLoss`."""
+
+    alpha: float
+
+    def __init__(self, alpha: float = 2.0, **options: Unpack[losses.Options]) -> None:
+        super().__init__(losses.normmax_loss, options, alpha=alpha)
+
+
+class FusedmaxLoss(_Loss):
+    """`strukt.losses.fusedmax_loss` with a weight; options as for `EntmaxLoss`."""
+
+    weight: float
+
+    def __init__(self, weight: float = 1.0, **options: Unpack[losses.Options]) -> None:
+        super().__init__(losses.fusedmax_loss, options, weight=weight)
+
+
+class OscarmaxLoss(_Loss):
+    """`strukt.losses.oscarmax_loss` with a weight; options as for `EntmaxLoss`."""
+
+    weight: float
+
+    def __init__(self, weight: float = 1.0, **options: Unpack[losses.Options]) -> None:
+        super().__init__(losses.oscarmax_loss, options, weight=weight)
+
+
+class RelaxedSubsetLoss(_Loss):
+    """`strukt.losses.ksubset_loss`, of exactly k items; options as for `EntmaxLoss`.
+
+    Examples:
+        >>> several = torch.tensor([[1.0, 0.0, 1.0]])
+        >>> RelaxedSubsetLoss(2)(torch.tensor([[0.5, 0.5, 0.0]]), several)
+        tensor(0.5833)
+    """
+
+    k: float
+
+    def __init__(self, k: float, **options: Unpack[losses.Options]) -> None:
+        super().__init__(losses.ksubset_loss, options, k=k)
+
+
+class RelaxedBudgetLoss(_Loss):
+    """`strukt.losses.budget_loss`, of at most k items; options as for `EntmaxLoss`."""
+
+    k: float
+
+    def __init__(self, k: float, **options: Unpack[losses.Options]) -> None:
+        super().__init__(losses.budget_loss, options, k=k)

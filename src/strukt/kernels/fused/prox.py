@@ -66,7 +66,7 @@ def _lower(values: Array, found: Array) -> None:
         wrong += int(not values[j] < np.inf)
     # One NaN would not do: what is fused by its neighbours is cut at their bounds, which drops it.
     if wrong > 0:
-        top = np.nan
+        top = np.float64(np.nan)
     elif top == -np.inf:
         top = np.float64(0.0)
     for j in range(values.shape[0]):
