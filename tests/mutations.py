@@ -470,7 +470,7 @@ MUTATIONS = [
     mapping("losses/fenchel_young", "None, None, grad * slope", "None, None, None"),
     mapping("losses/fenchel_young", "- extra(prediction.detach(), each)", ""),
     mapping("losses/fenchel_young", "None, grad * slope, None", "None, None, None"),
-    mapping("losses/fenchel_young", "- regulariser(fixed, each) +", "+"),
+    mapping("losses/fenchel_young", "extra(target, each) - extra(", "extra(target, each) + extra("),
     consensus("band", "rest = (total - target) / slope if slope > 0.0 else 0.0", "rest = 0.0"),
     consensus("or_out", "if total >= top:", "if total >= 0.0:"),
     consensus("pair", "        return 1.0, 1.0\n", "        return 0.0, 0.0\n"),
@@ -479,7 +479,7 @@ MUTATIONS = [
     consensus("sweep", "multipliers[j] += step * (marginals", "multipliers[j] += (marginals"),
     consensus("sweep", "lacking: float = state.curvature[item] * moved", "lacking: float = 0.0"),
     graph("inference/lp_sparsemap", "state.marginals[~possible] = 0.0", "pass"),
-    graph("inference/consensus_faces", "(face.weights > 0).double()", "(face.weights >= 0).double()"),
+    graph("inference/consensus_faces", "vertices - vertices.mean(1, keepdim=True)", "vertices"),
     graph(
         "inference/consensus_oracles",
         "main = state.multipliers[:, part] * signs",

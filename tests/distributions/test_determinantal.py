@@ -365,3 +365,9 @@ def test_rounding_is_no_error():
     """A kernel of low rank has eigenvalues a little below 0, and a little asymmetry does no harm."""
     kernel = gram(50, 3, seed=1).float()
     KDPP(kernel + 1e-6 * torch.randn(50, 50, generator=torch.Generator().manual_seed(0)), 2)
+
+
+def test_sparse_marginals_where_the_rank_leaves_no_subset():
+    kernel = gram(5, 2).float()
+    with pytest.raises(InfeasibleError, match="batch item 0"):
+        KDPP(kernel / kernel.diagonal().max(), 3).sparsemap()

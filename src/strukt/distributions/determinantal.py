@@ -10,6 +10,7 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt.distributions.subset import Size, SubsetStructure, omissions, sizes_of
+from strukt.inference.sparsemap import MAX_ITERATIONS, TOL, SparseMAP
 from strukt.kernels import arguments, determinantal, guards
 from strukt.kernels.determinantal import enumeration, selection
 from strukt.kernels.determinantal.items import Items, rank_tolerance
@@ -86,6 +87,18 @@ class KDPP(SubsetStructure):
     def kernel(self) -> Tensor:
         """The kernel, ``batch + (n, n)``, or with batch axes of size 1 if all items share it."""
         return self.scores[2]
+
+    def sparsemap(
+        self,
+        max_iterations: int = MAX_ITERATIONS,
+        tol: float = TOL,
+        method: str = "active_set",
+        start: SparseMAP | None = None,
+    ) -> SparseMAP:
+        # Computed in double precision, in which a kernel of float32 may seem to have a higher rank than it has.
+        events, scores = self.oracles.best(*self._arguments())
+        guards.require_feasible(events, scores)
+        return super().sparsemap(max_iterations, tol, method, start)
 
     @property
     def greedy_mode(self) -> Tensor:

@@ -97,7 +97,11 @@ class DynamicProgram:
     def _total(self, ring: Semiring, *arguments: Any) -> Tensor:
         """The recursion's total, in the type that it computes in."""
         scores, rest = arguments[: self.count], arguments[self.count :]
-        return self.recursion(ring, *(precise(score) for score in scores), *rest)
+        return self.recursion(ring, *(self._precise(score) for score in scores), *rest)
+
+    def _precise(self, score: Tensor) -> Tensor:
+        """Scores in the type to compute in."""
+        return precise(score)
 
 
 def used_alternatives(parts: Tensor, *options: bool) -> Tensor:
