@@ -470,7 +470,7 @@ MUTATIONS = [
     mapping("losses/fenchel_young", "None, None, grad * slope", "None, None, None"),
     mapping("losses/fenchel_young", "- extra(prediction.detach(), each)", ""),
     mapping("losses/fenchel_young", "None, grad * slope, None", "None, None, None"),
-    mapping("losses/fenchel_young", "extra(target, each) - extra(", "extra(target, each) + extra("),
+    mapping("losses/fenchel_young", "value + extra(target, each)", "value - extra(target, each)"),
     consensus("band", "rest = (total - target) / slope if slope > 0.0 else 0.0", "rest = 0.0"),
     consensus("or_out", "if total >= top:", "if total >= 0.0:"),
     consensus("pair", "        return 1.0, 1.0\n", "        return 0.0, 0.0\n"),
