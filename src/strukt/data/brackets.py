@@ -1,0 +1,207 @@
+"""Bracketed trees (Penn Treebank style) in and out, without loss of layout; plain text, which becomes trees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from strukt.data import sentence
+from strukt.data.blocks import Block
+from strukt.data.constituents import TRACE, BracketError, Tree
+from strukt.data.files import Source, lines, name_of
+from strukt.data.problems import Problem, Report, stop
+from strukt.data.sentence import Cell
+
+TOPS = ("ROOT", "TOP", "S1")
+"""Labels that only the outermost bracket of a tree has."""
+
+_TOP = re.compile(rf"\((?:{'|'.join(TOPS)})(?:[\s(]|$)")
+_BEGIN = re.compile(rf"{_TOP.pattern}|\(\s*\(")
+_EMPTY_FILE = "give a file with at least one"
+
+
+class Sentence(sentence.Sentence):
+    r"""A tree of a bracket file, in the layout of the file, with the blank line after it if there is one.
+
+    Attributes:
+        tree: The tree, with its traces.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read(io.BytesIO(b"(ROOT\n  (VP (VB Stop)))\n"))
+        >>> sentence.forms, str(sentence.tree)
+        (['Stop'], '(ROOT (VP (VB Stop)))')
+    """
+
+    __slots__ = ("tree",)
+
+    def __init__(self, block: Block, tree: Tree) -> None:
+        super().__init__(block)
+        self.tree = tree
+
+    @property
+    def forms(self) -> list[str]:
+        """The words as they stand in the tree, without traces."""
+        return self.column("form")
+
+    def column(self, name: str) -> list[str]:
+        """One of the columns "form" and "tag", without traces.
+
+        Raises:
+            ValueError: There is no such column.
+        """
+        if name not in ("form", "tag"):
+            raise ValueError(f"a tree has no column {name!r}; choose form or tag")
+        leaves = [node for node in self.tree.nodes if node.word is not None and node.label != TRACE]
+        return [node.word or "" if name == "form" else node.label for node in leaves]
+
+    def annotated(  # type: ignore[override]  # here it is no columns that are annotated
+        self, *, tree: Tree | None = None, **columns: Sequence[Cell]
+    ) -> Sentence:
+        r"""A copy with another tree over the same words, written in one line.
+
+        The same tree leaves the text as it is.
+
+        Raises:
+            ValueError: The words differ, or something else than a tree is given.
+
+        Examples:
+            >>> import io
+            >>> [sentence] = read_text(io.BytesIO(b"It works\n"))
+            >>> sentence
+            <brackets sentence of 2 words, <stream>:1>
+            >>> tree = Tree.build(sentence.forms, ["PRP", "VBZ"], [(0, 2, "S")])
+            >>> str(sentence.annotated(tree=tree))
+            '(S (PRP It) (VBZ works))\n'
+        """
+        if tree is None or columns:
+            raise ValueError(f"a tree has no columns to replace, got {sorted(columns)}; give tree=")
+        if tree == self.tree:
+            return self
+        blank = [text for text in self.block.lines[-1:] if not text or text.isspace()]
+        changed = Sentence(Block([str(tree), *blank], "", self.path, self.line), tree)
+        if changed.forms != self.forms:
+            raise ValueError("tree: its words are not those of the sentence; give a tree over these words")
+        return changed
+
+    def with_misc(self, **values: Sequence[Cell]) -> Sentence:
+        """Raises a ValueError: a tree has no place for notes beside its words."""
+        raise ValueError(f"a tree has no place for notes, got {sorted(values)}; use CoNLL-U for them")
+
+    def __str__(self) -> str:
+        # The lines hold the blank line after the tree, which a bracket file need not have.
+        return "\n".join([*self.block.lines, ""])
+
+
+def read(source: Source) -> Iterator[Sentence]:
+    r"""Reads bracketed trees lazily: each as soon as the line after it is there, in constant memory.
+
+    A tree may stand in one line or in many, with a blank line after it or without. It ends where its brackets
+    are closed; a blank line or a line that begins with `(ROOT`, `(TOP`, `(S1` or `((` ends it at the latest, so
+    that a missing bracket is told where it is missing. Repaired, with a `DataWarning` each: a byte order mark
+    (dropped), CRLF line ends (LF instead), blank lines that end no tree (dropped). A file whose last line does
+    not end in LF is read as if it did.
+
+    Args:
+        source: A path, `-` for standard input, or an open stream; gzip is recognised by its content.
+
+    Raises:
+        DataError: The file cannot be read or holds something else than trees; with its name and the line.
+
+    Examples:
+        >>> import io
+        >>> text = b"(S (VP (VB Go)))\n( (X (UH Oh)\n     (UH no)))\n\n"
+        >>> sentences = list(read(io.BytesIO(text)))
+        >>> [sentence.forms for sentence in sentences]
+        [['Go'], ['Oh', 'no']]
+        >>> "".join(map(str, sentences)).encode() == text
+        True
+    """
+    for block in blocks(source):
+        if tree := parse(block, stop):
+            yield Sentence(block, tree)
+
+
+def read_text(source: Source) -> Iterator[Sentence]:
+    r"""Reads plain text, one sentence a line with white space between the words, into trees without constituents.
+
+    Every word has the tag X; `annotated` puts a tree in the place of this one. Brackets in the text become
+    `-LRB-` and `-RRB-`, as they are written in trees. Blank lines are skipped.
+
+    Raises:
+        DataError: The file cannot be read, is not UTF-8 text, holds no sentence, or holds trees.
+
+    Examples:
+        >>> import io
+        >>> [str(sentence) for sentence in read_text(io.BytesIO(b"It works\n"))]
+        ['( (X It) (X works))\n']
+    """
+    path = name_of(source)
+    found = False
+    for number, text in enumerate(lines(source), 1):
+        if words := text.split():
+            found = True
+            if _is_tree(text):
+                message = "expected plain text, found a tree"
+                stop(Problem("tree", message, "read it as brackets, not as text", path, number))
+            tree = Tree.build(words, ["X"] * len(words), [])
+            yield Sentence(Block([str(tree)], "", path, number), tree)
+    if not found:
+        stop(Problem("empty-file", "the file holds no sentence", _EMPTY_FILE, path))
+
+
+def blocks(source: Source, report: Report = stop) -> Iterator[Block]:
+    """The lines of each tree, and the blank line after it if there is one.
+
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+        report: Where problems go.
+
+    Raises:
+        DataError: The file is empty, or as `files.lines`.
+    """
+    path = name_of(source)
+    pending: list[str] = []
+    depth, number, found, said = 0, 0, False, False
+    for number, text in enumerate(lines(source, report), 1):
+        is_blank = not text or text.isspace()
+        if pending and (is_blank or depth <= 0 or _BEGIN.match(text)):
+            yield Block([*pending, text] if is_blank else pending, "", path, number - len(pending))
+            pending, depth = [], 0
+        elif is_blank and not said:
+            said = True
+            message = "the blank line ends no tree"
+            report(Problem("blank-line", message, "dropping such lines", path, number, repaired=True))
+        if not is_blank:
+            found = True
+            pending.append(text)
+            depth += text.count("(") - text.count(")")
+    if pending:
+        yield Block(pending, "", path, number - len(pending) + 1)
+    elif not found:
+        report(Problem("empty-file", "the file holds no tree", _EMPTY_FILE, path))
+
+
+def parse(block: Block, report: Report) -> Tree | None:
+    """The tree in the lines of a block; what is wrong with it goes to `report`, and then there is no tree."""
+    text = "\n".join(block.lines)
+    try:
+        tree = Tree.parse(text)
+    except BracketError as error:
+        line = block.line + text.count("\n", 0, error.offset)
+        report(Problem(error.rule, error.message, error.remedy, block.path, line))
+        return None
+    if all(tag == TRACE for tag in tree.tags):
+        report(Problem("no-words", "the tree has traces and no word", "delete it", block.path, block.line))
+        return None
+    return tree
+
+
+def _is_tree(text: str) -> bool:
+    """Whether a line is a tree or begins one; `(see below)`, which could be `(TAG word)`, is text."""
+    if _TOP.match(text):
+        return True
+    try:
+        return len(Tree.parse(text).nodes) > 2
+    except BracketError:
+        return False
