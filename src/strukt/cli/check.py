@@ -7,7 +7,8 @@ from collections import Counter
 from strukt.cli import console, corpora
 from strukt.cli.options import Parser, add_format
 from strukt.cli.table import table
-from strukt.data.check import Report, check
+from strukt.data.check import check
+from strukt.data.check_report import Report
 from strukt.tasks import TASKS
 
 FAULTY = 2

@@ -2,73 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from strukt.data import columns, conllu, trees
-from strukt.data.blocks import Block, blocks
-from strukt.data.conllu import block_without_space, tree_problems
-from strukt.data.conllu_rules import parse
+from strukt.data import check_trees, columns, conllu, trees
+from strukt.data.blocks import blocks
+from strukt.data.check_report import Report, read_conllu
+from strukt.data.conllu import tree_problems
 from strukt.data.corpus import format_of
 from strukt.data.files import Source, name_of
 from strukt.data.problems import Problem
 from strukt.errors import DataError
-
-
-@dataclass
-class Report:
-    """What a check has found.
-
-    Attributes:
-        path: The file.
-        problems: The problems in the order of the file, as many as were asked for.
-        problem_count: The number of all problems, without the repaired ones.
-        repair_count: The number of problems that reading repairs.
-        sentences: Sentences without such a problem; all counts below are of these.
-        words: Their words.
-        longest: Number of words of the longest one.
-        longest_line: The line where that one begins.
-        counts: What is counted for this task and format alone, such as multiword tokens.
-        labels: By name of the column, how often each label occurs.
-    """
-
-    path: str
-    kept: int = 1000
-    problems: list[Problem] = field(default_factory=list)
-    problem_count: int = 0
-    repair_count: int = 0
-    sentences: int = 0
-    words: int = 0
-    longest: int = 0
-    longest_line: int = 0
-    counts: Counter[str] = field(default_factory=Counter)
-    labels: dict[str, Counter[str]] = field(default_factory=dict)
-
-    def add(self, problem: Problem) -> None:
-        """Takes a problem down."""
-        self.repair_count += problem.repaired
-        self.problem_count += not problem.repaired
-        if len(self.problems) < self.kept:
-            self.problems.append(problem)
-
-    def count(self, sentence: conllu.Sentence | columns.Sentence) -> None:
-        """Counts a sentence without problems."""
-        self.sentences += 1
-        self.words += len(sentence)
-        if len(sentence) > self.longest:
-            self.longest, self.longest_line = len(sentence), sentence.line
-
-    def count_labels(self, column: str, labels: Iterable[str]) -> None:
-        """Counts the labels of a column."""
-        self.labels.setdefault(column, Counter()).update(labels)
-
-    def summary(self) -> dict[str, int]:
-        """All counts in one table; of each column, how many different labels it has."""
-        sizes = {"sentences": self.sentences, "words": self.words, "longest sentence": self.longest}
-        labels = {f"{column} labels": len(labels) for column, labels in self.labels.items()}
-        return sizes | dict(self.counts) | labels
 
 
 def check(task: str, source: Source, format: str | None = None, kept: int = 1000) -> Report:
@@ -77,9 +21,10 @@ def check(task: str, source: Source, format: str | None = None, kept: int = 1000
     Memory grows with the number of problems that are kept and of different labels, not with the file.
 
     Args:
-        task: "tag" or "dependency".
+        task: "tag", "dependency" or "constituency".
         source: A path, `-` for standard input, or an open stream.
-        format: "conllu" or "columns"; if None it is known from the name of the file.
+        format: "conllu", "columns" or "brackets", as the task has it; if None it is known from the name of
+            the file.
         kept: The number of problems to keep; all are counted.
 
     Raises:
@@ -93,23 +38,20 @@ def check(task: str, source: Source, format: str | None = None, kept: int = 1000
         ...     print(problem)
         <stream>:2: the word 'is' has no tag; write it after the word and a TAB
     """
-    if task not in {known for known, _ in _CHECKS}:
-        raise ValueError(f"task: there is no check for {task!r}; choose tag or dependency")
+    tasks = dict.fromkeys(known for known, _ in _CHECKS)
+    if task not in tasks:
+        raise ValueError(f"task: there is no check for {task!r}; choose one of {', '.join(tasks)}")
     format = format or format_of(source)
     if (task, format) not in _CHECKS:
         known = " or ".join(name for for_task, name in _CHECKS if for_task == task)
         raise DataError(f"the task {task} needs the format {known}, not {format}", name_of(source))
     report = Report(name_of(source), kept)
-    check_blocks = _CHECKS[task, format]
-    check_blocks(blocks(source, report.add), report)
+    _CHECKS[task, format](source, report)
     return report
 
 
-def _check_dependency(found: Iterable[Block], report: Report) -> None:
-    for block in found:
-        sentence = _conllu_sentence(block, report)
-        if sentence is None:
-            continue
+def _check_dependency(source: Source, report: Report) -> None:
+    for sentence in read_conllu(source, report):
         faults = list(tree_problems(sentence))
         for problem in faults:
             report.add(problem)
@@ -119,12 +61,9 @@ def _check_dependency(found: Iterable[Block], report: Report) -> None:
             report.counts["non-projective sentences"] += not trees.is_projective(sentence.heads)
 
 
-def _check_conllu_tags(found: Iterable[Block], report: Report) -> None:
+def _check_conllu_tags(source: Source, report: Report) -> None:
     untagged: dict[str, Problem] = {}
-    for block in found:
-        sentence = _conllu_sentence(block, report)
-        if sentence is None:
-            continue
+    for sentence in read_conllu(source, report):
         report.count(sentence)
         for column in ("upos", "xpos"):
             tags = sentence.column(column)
@@ -138,8 +77,8 @@ def _check_conllu_tags(found: Iterable[Block], report: Report) -> None:
             report.add(problem)
 
 
-def _check_column_tags(found: Iterable[Block], report: Report) -> None:
-    for block in found:
+def _check_column_tags(source: Source, report: Report) -> None:
+    for block in blocks(source, report.add):
         before = report.problem_count
         sentence = columns.Sentence(block, columns.parse(block, report.add))
         if report.problem_count > before:
@@ -154,26 +93,15 @@ def _check_column_tags(found: Iterable[Block], report: Report) -> None:
         report.count_labels("tag", tags)
 
 
-_CHECKS: Mapping[tuple[str, str], Callable[[Iterable[Block], Report], None]] = MappingProxyType(
+_CHECKS: Mapping[tuple[str, str], Callable[[Source, Report], None]] = MappingProxyType(
     {
         ("tag", "conllu"): _check_conllu_tags,
         ("tag", "columns"): _check_column_tags,
         ("dependency", "conllu"): _check_dependency,
+        ("constituency", "brackets"): check_trees.check_brackets,
+        ("constituency", "conllu"): check_trees.check_conllu,
     }
 )
-
-
-def _conllu_sentence(block: Block, report: Report) -> conllu.Sentence | None:
-    """The sentence, if its lines are in order."""
-    before = report.problem_count
-    block = block_without_space(block, report.add)
-    words = parse(block, report.add)
-    if report.problem_count > before:
-        return None
-    sentence = conllu.Sentence(block, words)
-    report.counts["multiword tokens"] += len(sentence.multiword_tokens)
-    report.counts["empty nodes"] += len(sentence.empty_nodes)
-    return sentence
 
 
 def _untagged(sentence: conllu.Sentence, column: str, position: int) -> Problem:

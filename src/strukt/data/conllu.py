@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from strukt.data import sentence, trees
+from strukt.data import conllu_constituency, sentence, trees
 from strukt.data.blocks import Block, blocks
 from strukt.data.conllu_rules import COLUMNS, Word, parse
+from strukt.data.constituents import Tree
 from strukt.data.files import Source
 from strukt.data.problems import Problem, Report, stop
 from strukt.data.sentence import Cell, add_note, cells
@@ -70,6 +71,17 @@ class Sentence(sentence.Sentence):
         return list(zip(self.heads, self.deprels, strict=True))
 
     @property
+    def tree(self) -> Tree:
+        """The constituency tree in the comment `# constituency = `.
+
+        Raises:
+            DataError: There is none, it is no tree, or its words are not those of the sentence.
+        """
+        tree = conllu_constituency.parse(self.block, self.words, stop)
+        assert tree is not None, "stop has raised where there is no tree"
+        return tree
+
+    @property
     def comments(self) -> list[str]:
         """The lines before the words, with their `#`."""
         return [text for text in self.block.lines if text.startswith("#")]
@@ -94,14 +106,16 @@ class Sentence(sentence.Sentence):
         values = [getattr(word, name) for word in self.words]
         return ["_" if value is None else str(value) for value in values]
 
-    def annotated(self, **columns: Sequence[Cell]) -> Sentence:
-        r"""A copy in which the named columns of the words are replaced.
+    def annotated(  # type: ignore[override]  # a tree is no column
+        self, *, tree: Tree | None = None, **columns: Sequence[Cell]
+    ) -> Sentence:
+        r"""A copy in which the named columns of the words, or the constituency tree, are replaced.
 
-        Comments, multiword tokens, empty nodes and all other columns stay the same to the byte.
+        All other comments, multiword tokens, empty nodes and all other columns stay the same to the byte.
 
         Raises:
             ValueError: There is no such column or it is the ID, it has not one value for each word, or a
-                value cannot stand in a file.
+                value cannot stand in a file; the words of the tree are not those of the sentence.
             DataError: A head is no number from 0 to n.
 
         Examples:
@@ -117,6 +131,8 @@ class Sentence(sentence.Sentence):
             for index, values in texts.items():
                 row[index] = values[position]
             lines[word.line - self.line] = "\t".join(row)
+        if tree is not None:
+            lines = self._with_tree(lines, tree)
         return _sentence(Block(lines, self.block.end, self.path, self.line))
 
     def with_misc(self, **values: Sequence[Cell]) -> Sentence:
@@ -134,6 +150,11 @@ class Sentence(sentence.Sentence):
             texts = cells(key, notes, len(self.words))
             misc = [add_note(old, key, text) for old, text in zip(misc, texts, strict=True)]
         return self.annotated(misc=misc)
+
+    def _with_tree(self, lines: list[str], tree: Tree) -> list[str]:
+        if message := conllu_constituency.difference(tree, self.words):
+            raise ValueError(f"tree: {message}; give a tree over the words of the sentence")
+        return conllu_constituency.replaced(lines, tree)
 
     def _rows(self) -> Iterator[list[str]]:
         return (text.split("\t") for text in self.block.lines if not text.startswith("#"))

@@ -1,0 +1,35 @@
+"""What is wrong with constituency trees, in bracket files and in CoNLL-U, and what is in them."""
+
+from __future__ import annotations
+
+from strukt.data import brackets, conllu_constituency
+from strukt.data.check_report import Report, read_conllu
+from strukt.data.constituents import TRACE, Tree
+from strukt.data.files import Source
+
+
+def check_brackets(source: Source, report: Report) -> None:
+    """Checks a file of bracketed trees."""
+    for block in brackets.blocks(source, report.add):
+        if tree := brackets.parse(block, report.add):
+            report.count(brackets.Sentence(block, tree))
+            _count(tree, report)
+
+
+def check_conllu(source: Source, report: Report) -> None:
+    """Checks the trees in the comments of a CoNLL-U file."""
+    for sentence in read_conllu(source, report):
+        if tree := conllu_constituency.parse(sentence.block, sentence.words, report.add):
+            report.count(sentence)
+            _count(tree, report)
+
+
+def _count(tree: Tree, report: Report) -> None:
+    """Counts what a parser learns: labels without function tags, tags without traces."""
+    constituents = tree.without_functions().constituents
+    tags = [tag for tag in tree.tags if tag != TRACE]
+    report.counts["trees"] += 1
+    report.counts["constituents"] += len(constituents)
+    report.counts["traces"] += len(tree.tags) - len(tags)
+    report.count_labels("constituent", (constituent.label or "(none)" for constituent in constituents))
+    report.count_labels("tag", tags)

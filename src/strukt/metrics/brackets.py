@@ -1,0 +1,121 @@
+"""How well constituency trees agree, by the rules of EVALB with Collins's parameters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate
+
+from strukt.data.constituents import Constituent, Tree
+
+PUNCTUATION = frozenset((",", ":", "``", "''", "."))
+"""Words with these tags are deleted before brackets are compared."""
+
+UNCOUNTED = PUNCTUATION | {"TOP", "ROOT", "S1", ""}
+"""Constituents with these labels do not count."""
+
+EQUAL = {"PRT": "ADVP"}
+"""Labels that count as another one."""
+
+
+class Parseval:
+    """Counts constituents with the right label and both borders right.
+
+    The rules are those of EVALB with `COLLINS.prm`: traces, punctuation (by its tag in the gold tree) and what
+    then has no word are deleted; the outermost bracket (TOP, ROOT, S1 or no label) does not count; labels are cut
+    at function tags; PRT is ADVP. Of m predicted constituents with the same span and label and n gold ones,
+    min(m, n) are right. A sentence of which no word is left is skipped.
+
+    Source: Black et al. (1991), A Procedure for Quantitatively Comparing the Syntactic Coverage of English
+    Grammars; README of EVALB (Sekine and Collins, 1997).
+
+    Examples:
+        >>> score = Parseval()
+        >>> gold = Tree.parse("(ROOT (S (NP (PRP I)) (VP (VBP see) (NP (PRP you))) (. .)))")
+        >>> score.update(gold, Tree.parse("(ROOT (S (NP (PRP I)) (VP (VBP see)) (NP (PRP you)) (. .)))"))
+        >>> score.result()
+        {'precision': 75.0, 'recall': 75.0, 'f1': 75.0, 'exact': 0.0, 'tagging': 100.0}
+    """
+
+    def __init__(self) -> None:
+        self.gold: Counter[str] = Counter()
+        self.predicted: Counter[str] = Counter()
+        self.right: Counter[str] = Counter()
+        self.sentences = 0
+        self.exact = 0
+        self.words = 0
+        self.right_tags = 0
+
+    def update(self, gold: Tree, predicted: Tree) -> None:
+        """Adds one sentence.
+
+        Raises:
+            ValueError: The trees have different words.
+        """
+        gold, predicted = gold.without_traces(), predicted.without_traces()
+        if gold.words != predicted.words:
+            raise ValueError(f"the trees have different words: {_difference(gold.words, predicted.words)}")
+        kept = [tag not in PUNCTUATION for tag in gold.tags]
+        if not any(kept):
+            return
+        gold_constituents, predicted_constituents = _counted(gold, kept), _counted(predicted, kept)
+        _add(self.gold, gold_constituents)
+        _add(self.predicted, predicted_constituents)
+        _add(self.right, gold_constituents & predicted_constituents)
+        self.sentences += 1
+        self.exact += gold_constituents == predicted_constituents
+        self.words += sum(kept)
+        tags = zip(gold.tags, predicted.tags, kept, strict=True)
+        self.right_tags += sum(is_kept and tag == other for tag, other, is_kept in tags)
+
+    def result(self) -> dict[str, float]:
+        """Precision, recall and F1 of brackets, sentences with all brackets right, and tags; in per cent.
+
+        A share of nothing is 0.
+        """
+        row = _scores(self.gold.total(), self.predicted.total(), self.right.total())
+        return row | {
+            "exact": _percent(self.exact, self.sentences),
+            "tagging": _percent(self.right_tags, self.words),
+        }
+
+    def details(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Under "label", precision, recall, F1 and the number of gold brackets of each label, from A to Z."""
+        labels = sorted(self.gold.keys() | self.predicted.keys())
+        counts = {label: (self.gold[label], self.predicted[label], self.right[label]) for label in labels}
+        rows = {label: _scores(*count) | {"gold": float(count[0])} for label, count in counts.items()}
+        return {"label": rows}
+
+
+def _counted(tree: Tree, kept: Sequence[bool]) -> Counter[Constituent]:
+    """The constituents that count, with their spans in words that are kept."""
+    before = [0, *accumulate(kept)]
+    constituents: Counter[Constituent] = Counter()
+    for start, end, label in tree.without_functions().constituents:
+        if before[start] < before[end] and label not in UNCOUNTED:
+            constituents[Constituent(before[start], before[end], EQUAL.get(label, label))] += 1
+    return constituents
+
+
+def _add(total: Counter[str], constituents: Counter[Constituent]) -> None:
+    for constituent, count in constituents.items():
+        total[constituent.label] += count
+
+
+def _difference(gold: Sequence[str], predicted: Sequence[str]) -> str:
+    for position, (word, other) in enumerate(zip(gold, predicted, strict=False), 1):
+        if word != other:
+            return f"word {position} is {word!r} in gold and {other!r} in predicted"
+    return f"gold has {len(gold)} words, predicted {len(predicted)}"
+
+
+def _scores(gold: int, predicted: int, right: int) -> dict[str, float]:
+    return {
+        "precision": _percent(right, predicted),
+        "recall": _percent(right, gold),
+        "f1": _percent(2 * right, gold + predicted),
+    }
+
+
+def _percent(part: int, whole: int) -> float:
+    return 100 * part / whole if whole else 0.0
