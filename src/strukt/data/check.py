@@ -9,11 +9,13 @@ from types import MappingProxyType
 
 from strukt.data import columns, conllu, trees
 from strukt.data.blocks import Block, blocks
+from strukt.data.check_entities import ENTITY_CHECKS
 from strukt.data.conllu import block_without_space, tree_problems
 from strukt.data.conllu_rules import parse
 from strukt.data.corpus import format_of
 from strukt.data.files import Source, name_of
 from strukt.data.problems import Problem
+from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 
 
@@ -53,7 +55,7 @@ class Report:
         if len(self.problems) < self.kept:
             self.problems.append(problem)
 
-    def count(self, sentence: conllu.Sentence | columns.Sentence) -> None:
+    def count(self, sentence: Sentence) -> None:
         """Counts a sentence without problems."""
         self.sentences += 1
         self.words += len(sentence)
@@ -77,9 +79,9 @@ def check(task: str, source: Source, format: str | None = None, kept: int = 1000
     Memory grows with the number of problems that are kept and of different labels, not with the file.
 
     Args:
-        task: "tag" or "dependency".
+        task: "tag", "dependency" or "ner".
         source: A path, `-` for standard input, or an open stream.
-        format: "conllu" or "columns"; if None it is known from the name of the file.
+        format: "conllu", "columns", or for entities "jsonl"; if None it is known from the name of the file.
         kept: The number of problems to keep; all are counted.
 
     Raises:
@@ -93,20 +95,21 @@ def check(task: str, source: Source, format: str | None = None, kept: int = 1000
         ...     print(problem)
         <stream>:2: the word 'is' has no tag; write it after the word and a TAB
     """
-    if task not in {known for known, _ in _CHECKS}:
-        raise ValueError(f"task: there is no check for {task!r}; choose tag or dependency")
+    tasks = dict.fromkeys(known for known, _ in _CHECKS)
+    if task not in tasks:
+        raise ValueError(f"task: there is no check for {task!r}; choose one of {', '.join(tasks)}")
     format = format or format_of(source)
     if (task, format) not in _CHECKS:
         known = " or ".join(name for for_task, name in _CHECKS if for_task == task)
         raise DataError(f"the task {task} needs the format {known}, not {format}", name_of(source))
     report = Report(name_of(source), kept)
-    check_blocks = _CHECKS[task, format]
-    check_blocks(blocks(source, report.add), report)
+    check_source = _CHECKS[task, format]
+    check_source(source, report)
     return report
 
 
-def _check_dependency(found: Iterable[Block], report: Report) -> None:
-    for block in found:
+def _check_dependency(source: Source, report: Report) -> None:
+    for block in blocks(source, report.add):
         sentence = _conllu_sentence(block, report)
         if sentence is None:
             continue
@@ -119,9 +122,9 @@ def _check_dependency(found: Iterable[Block], report: Report) -> None:
             report.counts["non-projective sentences"] += not trees.is_projective(sentence.heads)
 
 
-def _check_conllu_tags(found: Iterable[Block], report: Report) -> None:
+def _check_conllu_tags(source: Source, report: Report) -> None:
     untagged: dict[str, Problem] = {}
-    for block in found:
+    for block in blocks(source, report.add):
         sentence = _conllu_sentence(block, report)
         if sentence is None:
             continue
@@ -138,8 +141,8 @@ def _check_conllu_tags(found: Iterable[Block], report: Report) -> None:
             report.add(problem)
 
 
-def _check_column_tags(found: Iterable[Block], report: Report) -> None:
-    for block in found:
+def _check_column_tags(source: Source, report: Report) -> None:
+    for block in blocks(source, report.add):
         before = report.problem_count
         sentence = columns.Sentence(block, columns.parse(block, report.add))
         if report.problem_count > before:
@@ -154,11 +157,12 @@ def _check_column_tags(found: Iterable[Block], report: Report) -> None:
         report.count_labels("tag", tags)
 
 
-_CHECKS: Mapping[tuple[str, str], Callable[[Iterable[Block], Report], None]] = MappingProxyType(
+_CHECKS: Mapping[tuple[str, str], Callable[[Source, Report], None]] = MappingProxyType(
     {
         ("tag", "conllu"): _check_conllu_tags,
         ("tag", "columns"): _check_column_tags,
         ("dependency", "conllu"): _check_dependency,
+        **ENTITY_CHECKS,
     }
 )
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 
 from strukt.data.entities import Entity, depths, ordered
 
@@ -47,29 +47,32 @@ class EntityF1:
 
     def result(self) -> dict[str, float]:
         """Precision, recall and F1 of all entities, F1 of nested ones, in per cent; 0 if none can be counted."""
-        whole = self._scores(lambda label, depth: True)
-        nested = self._scores(lambda label, depth: depth > 0)
+        kinds = self._kinds()
+        whole, nested = self._scores(kinds), self._scores(kind for kind in kinds if kind[1])
         return {name: whole[name] for name in ("precision", "recall", "f1")} | {"nested_f1": nested["f1"]}
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
         """The same for each type in alphabetical order and for each depth, with the number of gold entities."""
-        kinds = self.gold.keys() | self.predicted.keys()
+        by_type: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        by_depth: dict[int, list[tuple[str, int]]] = defaultdict(list)
+        for label, depth in self._kinds():
+            by_type[label].append((label, depth))
+            by_depth[depth].append((label, depth))
         return {
-            "type": {
-                wanted: self._scores(lambda label, depth, wanted=wanted: label == wanted)
-                for wanted in sorted({label for label, _ in kinds})
-            },
-            "depth": {
-                str(wanted): self._scores(lambda label, depth, wanted=wanted: depth == wanted)
-                for wanted in sorted({depth for _, depth in kinds})
-            },
+            "type": {label: self._scores(by_type[label]) for label in sorted(by_type)},
+            "depth": {str(depth): self._scores(by_depth[depth]) for depth in sorted(by_depth)},
         }
 
-    def _scores(self, counts: Callable[[str, int], bool]) -> dict[str, float]:
-        """The scores of the entities whose type and depth count."""
+    def _kinds(self) -> set[tuple[str, int]]:
+        """All types at all depths at which there are entities."""
+        return self.gold.keys() | self.predicted.keys()
+
+    def _scores(self, kinds: Iterable[tuple[str, int]]) -> dict[str, float]:
+        """The scores of the entities of these types and depths."""
+        chosen = list(kinds)
 
         def total(counter: Counter[tuple[str, int]]) -> int:
-            return sum(number for kind, number in counter.items() if counts(*kind))
+            return sum(counter[kind] for kind in chosen)
 
         gold, predicted = total(self.gold), total(self.predicted)
         precision = 100 * total(self.right_by_predicted_depth) / predicted if predicted else 0.0
