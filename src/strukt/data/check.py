@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from strukt.data import check_trees, columns, conllu, trees
+from strukt.data import check_entities, check_trees, columns, conllu, trees
 from strukt.data.blocks import blocks
 from strukt.data.check_report import Report, read_conllu
 from strukt.data.conllu import tree_problems
@@ -21,10 +21,10 @@ def check(task: str, source: Source, format: str | None = None, kept: int = 1000
     Memory grows with the number of problems that are kept and of different labels, not with the file.
 
     Args:
-        task: "tag", "dependency" or "constituency".
+        task: "tag", "dependency", "constituency" or "ner".
         source: A path, `-` for standard input, or an open stream.
-        format: "conllu", "columns" or "brackets", as the task has it; if None it is known from the name of
-            the file.
+        format: "conllu", "columns", "brackets" or "jsonl", as the task has it; if None it is known from the
+            name of the file.
         kept: The number of problems to keep; all are counted.
 
     Raises:
@@ -100,6 +100,9 @@ _CHECKS: Mapping[tuple[str, str], Callable[[Source, Report], None]] = MappingPro
         ("dependency", "conllu"): _check_dependency,
         ("constituency", "brackets"): check_trees.check_brackets,
         ("constituency", "conllu"): check_trees.check_conllu,
+        ("ner", "conllu"): check_entities.check_conllu,
+        ("ner", "columns"): check_entities.check_columns,
+        ("ner", "jsonl"): check_entities.check_json_lines,
     }
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from strukt.data.blocks import Block
 
@@ -54,7 +54,7 @@ class Sentence(ABC):
         """
 
     @abstractmethod
-    def annotated(self: SentenceT, **columns: Sequence[Cell]) -> SentenceT:
+    def annotated(self: SentenceT, **columns: Any) -> SentenceT:
         """A copy in which the named columns of the words are replaced, and nothing else.
 
         Raises:

@@ -1,0 +1,45 @@
+"""What is wrong with a corpus of entities, and what is in it; a part of `check`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from strukt.data import conllu_entities, json_lines, layers
+from strukt.data.check_report import Report
+from strukt.data.entities import Sentence, depths, entity_problems
+from strukt.data.files import Source
+
+
+def check_conllu(source: Source, report: Report) -> None:
+    """What is wrong with the `Entity=` notes of CoNLL-U."""
+    _check(conllu_entities.read(source, report.add), report)
+
+
+def check_columns(source: Source, report: Report) -> None:
+    """What is wrong with layers of BIO labels."""
+    _check(layers.read(source, report.add), report)
+
+
+def check_json_lines(source: Source, report: Report) -> None:
+    """What is wrong with entities as JSON lines."""
+    _check(json_lines.read(source, report.add), report)
+
+
+def _check(sentences: Iterable[Sentence], report: Report) -> None:
+    """Takes down what is wrong with a corpus, and counts the sentences that can be learnt from."""
+    for sentence in sentences:
+        faults = list(entity_problems(sentence))
+        for problem in faults:
+            report.add(problem)
+        if not faults:
+            _count(sentence, report)
+
+
+def _count(sentence: Sentence, report: Report) -> None:
+    entities = sentence.entities
+    nesting = depths(entities)
+    report.count(sentence)
+    report.count_labels("type", (entity.label for entity in entities))
+    report.counts["entities"] += len(entities)
+    report.counts["nested entities"] += sum(depth > 0 for depth in nesting)
+    report.counts["deepest nesting"] = max([report.counts["deepest nesting"], *nesting])

@@ -1,0 +1,298 @@
+"""Entities in CoNLL-U, as notes `Entity=(1-person(2-place)1)` in MISC: the form of GUM and of CorefUD."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from strukt.data import conllu, entities
+from strukt.data.blocks import Block, blocks
+from strukt.data.conllu_rules import parse
+from strukt.data.entities import Entity, check_entities, ordered
+from strukt.data.files import Source
+from strukt.data.problems import Problem, Report, stop
+from strukt.data.sentence import Cell, add_note
+
+NEW_FIELDS = ("eid", "etype")
+"""The fields of a mention in a file that declares none: its identifier and its type."""
+
+_DECLARATION = re.compile(r"#\s*global\.Entity\s*=\s*(\S*)\s*")
+_HEAD_OF_DOCUMENT = re.compile(r"#\s*(newdoc\b|global\.)")
+_NOTE = re.compile(r"(?:\([^()]+\)?|[^()]+\))+")
+_MARK = re.compile(r"\((?P<opened>[^()]+)(?P<single>\))?|(?P<closed>[^()]+)\)")
+_PART = re.compile(r"\[\d+/\d+\]$")
+
+
+class Sentence(entities.Sentence):
+    r"""A sentence of a CoNLL-U file whose words may open and close mentions.
+
+    Attributes:
+        plain: The same sentence without regard to entities.
+        fields: The fields of a mention in their order, as the last comment `# global.Entity = ...` of the file
+            declares them; None if there was none.
+        is_first: Whether the file begins with this sentence.
+
+    Examples:
+        >>> import io
+        >>> lines = [f"{word}\tw" + "\t_" * 8 for word in (1, 2)]
+        >>> [sentence] = read(io.BytesIO("\n".join([*lines, "", ""]).encode()))
+        >>> changed = sentence.annotated(entities=[Entity(0, 2, "person"), Entity(1, 2, "place")])
+        >>> changed.plain.comments, changed.column("misc")
+        (['# global.Entity = eid-etype'], ['Entity=(e1.1-person', 'Entity=(e2.1-place)e1.1)'])
+    """
+
+    __slots__ = ("_entities", "fields", "is_first", "plain")
+
+    def __init__(
+        self, plain: conllu.Sentence, fields: tuple[str, ...] | None, is_first: bool, found: list[Entity]
+    ) -> None:
+        super().__init__(plain.block)
+        self.plain = plain
+        self.fields = fields
+        self.is_first = is_first
+        self._entities = found
+
+    @property
+    def forms(self) -> list[str]:
+        """The FORM column."""
+        return self.plain.forms
+
+    @property
+    def entities(self) -> list[Entity]:
+        """The mentions that the notes of the words open and close."""
+        return list(self._entities)
+
+    @property
+    def is_annotated(self) -> bool:
+        """Whether the file declares mentions; a sentence of such a file may have none."""
+        return self.fields is not None
+
+    def line_of(self, position: int) -> int:
+        """The line of a word."""
+        return self.plain.words[position].line
+
+    def column(self, name: str) -> list[str]:
+        """One column of the words as text, as `conllu.Sentence.column`.
+
+        Raises:
+            ValueError: There is no such column.
+        """
+        return self.plain.column(name)
+
+    def annotated(self, *, entities: Sequence[Entity] | None = None, **columns: Any) -> Sentence:
+        """A copy with these mentions, and with the named columns as `conllu.Sentence.annotated` replaces them.
+
+        A mention gets an identifier that no mention of another sentence has, since that would make the two
+        coreferent, and its type; the other fields that the file declares are written as `_`. The first sentence
+        of a file that declares none gets the declaration.
+
+        Raises:
+            ValueError: A mention lies outside the sentence or its type cannot stand in a note (it is `_`, or
+                holds a hyphen, bracket, bar or white space); and as `conllu.Sentence.annotated`.
+        """
+        plain = self.plain.annotated(**columns)
+        if entities is None:
+            return _sentence(plain, self.fields, self.is_first, stop)
+        check_entities(entities, len(plain), forbidden="-()[]| \t\n\r\0")
+        if any(entity.label == "_" for entity in entities):
+            raise ValueError("entities: the type '_' cannot stand in the file, where it means none")
+        fields = self.fields or NEW_FIELDS
+        notes = _notes(ordered(entities), [word.line for word in plain.words], fields)
+        misc = [_with_note(old, note) for old, note in zip(plain.column("misc"), notes, strict=True)]
+        plain = plain.annotated(misc=misc)
+        if self.fields is None and self.is_first:
+            plain = _declared(plain)
+        return _sentence(plain, fields, self.is_first, stop)
+
+    def with_misc(self, **values: Sequence[Cell]) -> Sentence:
+        """A copy with notes added to MISC, as `conllu.Sentence.with_misc`.
+
+        Raises:
+            ValueError: As there.
+        """
+        return _sentence(self.plain.with_misc(**values), self.fields, self.is_first, stop)
+
+
+def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
+    """Reads CoNLL-U with entities lazily and without loss, as `conllu.read`.
+
+    The order of the fields of a mention stands in the comment `# global.Entity = eid-etype-...` of the first
+    sentence of a document and holds until the next such comment. A sentence without notes has no entities.
+
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+        report: Where problems go; if it returns, sentences with a problem are left out.
+
+    Raises:
+        DataError: The file cannot be read, is not well-formed, or its mentions cannot be understood: one is not
+            opened or not closed in its sentence, has no type or several parts, stands on the line of a
+            multiword token or empty node, or its fields are not declared.
+    """
+    fields: tuple[str, ...] | None = None
+    is_first = True
+    for block in blocks(source, report):
+        problems = _Counted(report)
+        block = conllu.block_without_space(block, problems)
+        fields = _declaration(block, fields, problems)
+        plain = conllu.Sentence(block, parse(block, problems))
+        if not problems.count:
+            sentence = _sentence(plain, fields, is_first, problems)
+            if not problems.count:
+                yield sentence
+        is_first = False
+
+
+class _Counted:
+    """Passes problems on and counts those that are not repaired."""
+
+    def __init__(self, report: Report) -> None:
+        self.count = 0
+        self._report = report
+
+    def __call__(self, problem: Problem) -> None:
+        self.count += not problem.repaired
+        self._report(problem)
+
+
+def _declaration(block: Block, before: tuple[str, ...] | None, report: Report) -> tuple[str, ...] | None:
+    """The fields of a mention from this sentence on."""
+    fields = before
+    for number, text in enumerate(block.lines, block.line):
+        if match := _DECLARATION.fullmatch(text):
+            fields = tuple(match[1].split("-"))
+            if "etype" not in fields[1:]:
+                message = f"the fields of a mention are {match[1]!r}, with no etype after the identifier"
+                report(Problem("entity", message, "declare them as eid-etype-...", block.path, number))
+                fields = NEW_FIELDS  # to read on with
+    return fields
+
+
+def _sentence(
+    plain: conllu.Sentence, fields: tuple[str, ...] | None, is_first: bool, report: Report
+) -> Sentence:
+    for problem in _misplaced(plain.block):
+        report(problem)
+    mentions = _Mentions(plain, fields, report)
+    for position in range(len(plain)):
+        mentions.take(position)
+    mentions.finish()
+    return Sentence(plain, fields, is_first, ordered(mentions.found))
+
+
+class _Mentions:
+    """Goes through the words of one sentence and pairs what opens a mention with what closes it."""
+
+    def __init__(self, plain: conllu.Sentence, fields: tuple[str, ...] | None, report: Report) -> None:
+        self.found: list[Entity] = []
+        self._plain = plain
+        self._fields = fields
+        self._report = report
+        self._open: list[tuple[str, int, str]] = []  # identifier, position, type
+
+    def take(self, position: int) -> None:
+        note = _note(self._plain.words[position].misc)
+        if not note:
+            return
+        if not _NOTE.fullmatch(note):
+            remedy = "write (id-type to open a mention, id) to close it, (id-type) for one word"
+            self._problem(f"the note Entity={note} cannot be understood", remedy, position)
+            return
+        if self._fields is None:
+            remedy = "state their order in a comment of the first sentence: # global.Entity = eid-etype-..."
+            self._problem("the fields of the mentions are not declared", remedy, position)
+            self._fields = NEW_FIELDS  # so that it is said once in a sentence
+        for match in _MARK.finditer(note):
+            if match["closed"]:
+                self._close(match["closed"], position)
+            else:
+                self._begin(match["opened"].split("-"), position, bool(match["single"]))
+
+    def finish(self) -> None:
+        for identifier, position, _ in self._open:
+            message = f"the mention {identifier} is not closed in its sentence"
+            self._problem(message, f"write {identifier}) at its last word", position)
+
+    def _begin(self, values: list[str], position: int, is_single: bool) -> None:
+        identifier = values[0]
+        index = (self._fields or NEW_FIELDS).index("etype")
+        label = values[index] if index < len(values) else ""
+        if _PART.search(identifier):
+            remedy = "write one mention from its first word to its last, or leave it out"
+            self._problem(f"the mention {identifier} is a part of one with gaps", remedy, position)
+            return
+        if label in ("", "_"):
+            message = f"the mention {identifier} has no type"
+            self._problem(message, f"write it as field {index + 1}", position)
+        if is_single:
+            self.found.append(Entity(position, position + 1, label))
+        else:
+            self._open.append((identifier, position, label))
+
+    def _close(self, identifier: str, position: int) -> None:
+        if _PART.search(identifier):
+            return  # was told of where it begins
+        for index in range(len(self._open) - 1, -1, -1):
+            if self._open[index][0] == identifier:
+                _, start, label = self._open.pop(index)
+                self.found.append(Entity(start, position + 1, label))
+                return
+        message = f"the mention {identifier} is closed but not open"
+        self._problem(message, f"write ({identifier}-type at its first word", position)
+
+    def _problem(self, message: str, remedy: str, position: int) -> None:
+        line = self._plain.words[position].line
+        self._report(Problem("entity", message, remedy, self._plain.path, line))
+
+
+def _misplaced(block: Block) -> Iterator[Problem]:
+    """Mentions on lines that are no words."""
+    for number, text in enumerate(block.lines, block.line):
+        if not text.startswith("#") and "Entity=" in text:
+            row = text.split("\t")
+            if not row[0].isdecimal() and _note(row[9]):
+                message = f"a mention stands on the line {row[0]}, which is no word"
+                yield Problem("entity", message, "write it beside the words", block.path, number)
+
+
+def _note(misc: str) -> str:
+    """What the notes `Entity=` of a MISC cell hold."""
+    return "".join(note.removeprefix("Entity=") for note in misc.split("|") if note.startswith("Entity="))
+
+
+def _with_note(misc: str, value: str) -> str:
+    """A MISC cell with its note `Entity=` replaced, or taken away if there is no value."""
+    if value:
+        return add_note(misc, "Entity", value)
+    return "|".join(note for note in misc.split("|") if not note.startswith("Entity=")) or "_"
+
+
+def _notes(found: Sequence[Entity], lines: Sequence[int], fields: Sequence[str]) -> list[str]:
+    """The note of each word; outer mentions open first and close last."""
+    opened, single, closed = ([""] * len(lines) for _ in range(3))
+    beginning: Counter[int] = Counter()  # mentions at each word, so that each has a name of its own
+    for start, end, label in found:
+        beginning[start] += 1
+        identifier = f"e{lines[start]}.{beginning[start]}"
+        values = {0: identifier, fields.index("etype"): label}
+        content = "-".join(values.get(index, "_") for index in range(len(fields)))
+        if end - start == 1:
+            single[start] += f"({content})"
+        else:
+            opened[start] += f"({content}"
+            closed[end - 1] = f"{identifier}){closed[end - 1]}"
+    return [
+        # What closes would follow what opens only where mentions cross, and could not be told apart there.
+        after + before + alone if before else alone + after
+        for before, alone, after in zip(opened, single, closed, strict=True)
+    ]
+
+
+def _declared(plain: conllu.Sentence) -> conllu.Sentence:
+    """The sentence with a comment that declares the fields, after those that begin a document."""
+    lines = list(plain.block.lines)
+    heads = [index for index, text in enumerate(lines) if _HEAD_OF_DOCUMENT.match(text)]
+    lines.insert(heads[-1] + 1 if heads else 0, f"# global.Entity = {'-'.join(NEW_FIELDS)}")
+    block = Block(lines, plain.block.end, plain.path, plain.line)
+    return conllu.Sentence(block, parse(block, stop))

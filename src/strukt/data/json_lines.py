@@ -1,0 +1,231 @@
+"""JSON lines of entities: each line an object with the words of a sentence and the spans of its entities."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from reprlib import repr as shortened
+from typing import Any, NoReturn
+
+from strukt.data import entities
+from strukt.data.blocks import Block
+from strukt.data.entities import Entity, check_entities, ordered
+from strukt.data.files import Source, lines, name_of
+from strukt.data.problems import Problem, Report, stop
+from strukt.data.sentence import Cell
+
+LAYOUT = '[{"start": 0, "end": 2, "type": "PER"}, ...]'
+"""How the entities of a sentence are written; words are counted from 0, and `end` is not included."""
+
+_SURROGATE = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
+
+
+class Sentence(entities.Sentence):
+    r"""A line such as `{"tokens": ["Ada", "spoke"], "entities": [{"start": 0, "end": 1, "type": "PER"}]}`.
+
+    Other keys of the object are kept. Text to be annotated has no key `entities`.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read(io.BytesIO(b'{"id": 7, "tokens": ["Ada", "spoke"]}\n'))
+        >>> print(sentence.annotated(entities=[Entity(0, 1, "PER")], probabilities=[0.5]), end="")
+        {"id": 7, "tokens": ["Ada", "spoke"], "entities": [{"start": 0, "end": 1, "type": "PER", "p": 0.5}]}
+    """
+
+    __slots__ = ("_entities", "_object")
+
+    def __init__(self, block: Block, content: dict[str, Any], found: list[Entity]) -> None:
+        super().__init__(block)
+        self._object = content
+        self._entities = found
+
+    @property
+    def forms(self) -> list[str]:
+        """The tokens."""
+        return list(self._object["tokens"])
+
+    @property
+    def entities(self) -> list[Entity]:
+        """The entities, which may cross."""
+        return list(self._entities)
+
+    @property
+    def is_annotated(self) -> bool:
+        """Whether the object has the key `entities`."""
+        return "entities" in self._object
+
+    def line_of(self, position: int) -> int:  # noqa: ARG002
+        """The line of the sentence, on which all its words are."""
+        return self.line
+
+    def column(self, name: str) -> list[str]:
+        """The column "form"; there is no other.
+
+        Raises:
+            ValueError: Another name was given.
+        """
+        if name != "form":
+            raise ValueError(f"JSON lines have no column {name!r}; choose form, or take the entities")
+        return self.forms
+
+    def annotated(
+        self,
+        *,
+        entities: Sequence[Entity] | None = None,
+        probabilities: Sequence[float] | None = None,
+        **columns: Any,
+    ) -> Sentence:
+        """A copy with these entities, each with its probability as `p` if they are given.
+
+        Raises:
+            ValueError: An entity lies outside the sentence or its type cannot stand in a file, there is not
+                one probability for each entity, or a column is named, of which there are none.
+        """
+        if columns:
+            raise ValueError(f"JSON lines have no column {min(columns)!r}; give entities")
+        if entities is None:
+            if probabilities is not None:
+                raise ValueError(
+                    "probabilities: there are no entities to go with them; give entities as well"
+                )
+            return self
+        check_entities(entities, len(self._object["tokens"]))
+        if probabilities is not None and len(probabilities) != len(entities):
+            raise ValueError(f"probabilities: got {len(probabilities)} for {len(entities)} entities")
+        notes = {} if probabilities is None else dict(zip(entities, map(float, probabilities), strict=True))
+        found = ordered(entities)
+        spans = [
+            {"start": entity.start, "end": entity.end, "type": entity.label}
+            | ({"p": notes[entity]} if entity in notes else {})
+            for entity in found
+        ]
+        content = self._object | {"entities": spans}
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+        return Sentence(Block([text], "", self.path, self.line), content, found)
+
+    def with_misc(self, **values: Sequence[Cell]) -> Sentence:
+        """There is no place for notes on words.
+
+        Raises:
+            ValueError: Always.
+        """
+        raise ValueError(f"{', '.join(values)}: JSON lines have no place for notes on words")
+
+    def __str__(self) -> str:
+        return self.block.lines[0] + "\n"
+
+
+def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
+    """Reads JSON lines lazily; a line that is not annotated anew is written as it was read.
+
+    Blank lines are dropped, with a warning once per file.
+
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+        report: Where problems go; if it returns, sentences with a problem are left out.
+
+    Raises:
+        DataError: The file cannot be read, a line is no such object, or there is none; with file and line.
+    """
+    path = name_of(source)
+    said = found = False
+    for number, text in enumerate(lines(source, report), 1):
+        if text and not text.isspace():
+            found = True
+            try:
+                yield _sentence(Block([text], "", path, number))
+            except _Faulty as error:
+                report(Problem("json", error.message, error.remedy, path, number))
+        elif not said:
+            said = True
+            message = "the blank line holds no sentence"
+            report(Problem("blank-line", message, "dropping such lines", path, number, repaired=True))
+    if not found:
+        report(Problem("empty-file", "the file holds no sentence", "give a file with at least one", path))
+
+
+def read_text(source: Source) -> Iterator[Sentence]:
+    r"""Reads plain text lazily: one sentence a line, its words separated by white space, ready to be annotated.
+
+    Raises:
+        DataError: The file cannot be read, is not UTF-8 text, or holds no sentence.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read_text(io.BytesIO(b"Ada spoke .\n"))
+        >>> print(sentence, end="")
+        {"tokens": ["Ada", "spoke", "."]}
+    """
+    path = name_of(source)
+    found = False
+    for number, text in enumerate(lines(source), 1):
+        if tokens := text.split():
+            found = True
+            content = {"tokens": tokens}
+            yield Sentence(Block([json.dumps(content, ensure_ascii=False)], "", path, number), content, [])
+    if not found:
+        stop(Problem("empty-file", "the file holds no sentence", "give a file with at least one", path))
+
+
+class _Faulty(Exception):  # noqa: N818
+    """What is wrong with a line, and how to mend it."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+
+def _sentence(block: Block) -> Sentence:
+    content = _object(block.lines[0])
+    tokens = content.get("tokens")
+    if not isinstance(tokens, list) or not tokens:
+        raise _Faulty("the object has no tokens", 'give "tokens": ["first", "second", ...]')
+    for position, token in enumerate(tokens):
+        if not isinstance(token, str) or not token.strip() or any(mark in token for mark in "\t\n\r\0"):
+            message = f"the token {position} is {shortened(token)}"
+            raise _Faulty(message, "every token is text, not empty, without TAB or line end")
+    found = content.get("entities", [])
+    if not isinstance(found, list):
+        raise _Faulty(f"the entities are {shortened(found)}", f"write them as {LAYOUT}")
+    return Sentence(block, content, ordered(_entity(item, len(tokens)) for item in found))
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        content = json.loads(text, parse_constant=_refuse)
+        if _SURROGATE.search(text):
+            json.dumps(content, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise _Faulty(
+            "the line holds half of a character as \\u escape", "write the other half too"
+        ) from None
+    except RecursionError:
+        raise _Faulty("the line is nested too deeply", "is this a corpus?") from None
+    except ValueError as error:
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        raise _Faulty(
+            f"the line is not JSON: {reason}", 'write {"tokens": [...], "entities": [...]}'
+        ) from None
+    if not isinstance(content, dict):
+        raise _Faulty(f"the line is no object but {shortened(content)}", 'write {"tokens": [...], ...}')
+    return content
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number")
+
+
+def _entity(item: object, length: int) -> Entity:
+    """An entity of a sentence of so many words."""
+    if not isinstance(item, dict):
+        raise _Faulty(f"an entity is {shortened(item)}", f"write the entities as {LAYOUT}")
+    start, end, label = (item.get(key) for key in ("start", "end", "type"))
+    if type(start) is not int or type(end) is not int or not 0 <= start < end <= length:
+        message = f"an entity has start {shortened(start)} and end {shortened(end)}"
+        raise _Faulty(f"{message} in a sentence of {length} tokens", f"use 0 <= start < end <= {length}")
+    if not isinstance(label, str) or not label or any(mark in label for mark in "\t\n\r\0"):
+        message = f"the entity from {start} to {end} has type {shortened(label)}"
+        raise _Faulty(message, "give its type as text, not empty, without TAB or line end")
+    return Entity(start, end, label)

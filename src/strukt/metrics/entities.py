@@ -1,0 +1,86 @@
+"""How well nested entities agree: precision, recall and F1, by type and by depth of nesting."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+from strukt.data.entities import Entity, depths, ordered
+
+
+class EntityF1:
+    """Counts entities of which both borders and the type are right.
+
+    The depth of a gold entity is the number of other gold entities that contain it, that of a predicted one
+    the number of other predicted ones (`data.entities.depths`). An entity that is right may thus have two
+    depths: it counts at its gold depth for recall and at its predicted depth for precision. An entity is
+    nested if its depth is at least 1. An entity that is given twice counts once.
+
+    Examples:
+        >>> score = EntityF1()
+        >>> gold = [Entity(0, 3, "person"), Entity(2, 3, "place")]
+        >>> score.update(gold, predicted=[Entity(2, 3, "place")])
+        >>> {name: round(value, 1) for name, value in score.result().items()}
+        {'precision': 100.0, 'recall': 50.0, 'f1': 66.7, 'nested_f1': 0.0}
+        >>> score.details()["depth"]["1"]
+        {'precision': 0.0, 'recall': 100.0, 'f1': 0.0, 'gold': 1}
+    """
+
+    def __init__(self) -> None:
+        # Entities by type and depth, so many gold, predicted, and right ones.
+        self.gold: Counter[tuple[str, int]] = Counter()
+        self.predicted: Counter[tuple[str, int]] = Counter()
+        self.right_by_gold_depth: Counter[tuple[str, int]] = Counter()
+        self.right_by_predicted_depth: Counter[tuple[str, int]] = Counter()
+
+    def update(self, gold: Iterable[Entity], predicted: Iterable[Entity]) -> None:
+        """Adds the entities of one sentence.
+
+        Complexity: sorting the entities.
+        """
+        gold_depths, predicted_depths = _depth_of_each(gold), _depth_of_each(predicted)
+        right = gold_depths.keys() & predicted_depths.keys()
+        self.gold.update((entity.label, depth) for entity, depth in gold_depths.items())
+        self.predicted.update((entity.label, depth) for entity, depth in predicted_depths.items())
+        self.right_by_gold_depth.update((entity.label, gold_depths[entity]) for entity in right)
+        self.right_by_predicted_depth.update((entity.label, predicted_depths[entity]) for entity in right)
+
+    def result(self) -> dict[str, float]:
+        """Precision, recall and F1 of all entities, F1 of nested ones, in per cent; 0 if none can be counted."""
+        kinds = self._kinds()
+        whole, nested = self._scores(kinds), self._scores(kind for kind in kinds if kind[1])
+        return {name: whole[name] for name in ("precision", "recall", "f1")} | {"nested_f1": nested["f1"]}
+
+    def details(self) -> dict[str, dict[str, dict[str, float]]]:
+        """The same for each type in alphabetical order and for each depth, with the number of gold entities."""
+        by_type: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        by_depth: dict[int, list[tuple[str, int]]] = defaultdict(list)
+        for label, depth in self._kinds():
+            by_type[label].append((label, depth))
+            by_depth[depth].append((label, depth))
+        return {
+            "type": {label: self._scores(by_type[label]) for label in sorted(by_type)},
+            "depth": {str(depth): self._scores(by_depth[depth]) for depth in sorted(by_depth)},
+        }
+
+    def _kinds(self) -> set[tuple[str, int]]:
+        """All types at all depths at which there are entities."""
+        return self.gold.keys() | self.predicted.keys()
+
+    def _scores(self, kinds: Iterable[tuple[str, int]]) -> dict[str, float]:
+        """The scores of the entities of these types and depths."""
+        chosen = list(kinds)
+
+        def total(counter: Counter[tuple[str, int]]) -> int:
+            return sum(counter[kind] for kind in chosen)
+
+        gold, predicted = total(self.gold), total(self.predicted)
+        precision = 100 * total(self.right_by_predicted_depth) / predicted if predicted else 0.0
+        recall = 100 * total(self.right_by_gold_depth) / gold if gold else 0.0
+        f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+        return {"precision": precision, "recall": recall, "f1": f1, "gold": gold}
+
+
+def _depth_of_each(entities: Iterable[Entity]) -> dict[Entity, int]:
+    distinct = ordered(entities)
+    return dict(zip(distinct, depths(distinct), strict=True))
