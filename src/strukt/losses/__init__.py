@@ -1,4 +1,4 @@
-"""Losses by convex duality, one for each mapping and for every structure: Fenchel-Young losses.
+"""Losses by convex duality, one for each mapping and for every structure, and the loss of binary codes.
 
 Examples:
     >>> import torch
@@ -7,6 +7,7 @@ Examples:
     tensor(0.)
 """
 
+from strukt.losses.contrastive_hashing import contrastive_hashing
 from strukt.losses.structures import fenchel_young_loss
 from strukt.losses.vectors import (
     Options,
@@ -23,6 +24,7 @@ from strukt.losses.vectors import (
 __all__ = [
     "Options",
     "budget_loss",
+    "contrastive_hashing",
     "entmax15_loss",
     "entmax_loss",
     "fenchel_young_loss",

@@ -1,5 +1,6 @@
 """Layers: scorers that end in a structure, and the encoders below them."""
 
+from strukt.nn.attention_hash import AttentionHash
 from strukt.nn.biaffine import Biaffine
 from strukt.nn.crf import CRF, Constraints, bio_constraints
 from strukt.nn.dropout import SharedDropout
@@ -26,6 +27,7 @@ from strukt.nn.mappings import (
 
 __all__ = [
     "CRF",
+    "AttentionHash",
     "BiLSTM",
     "Biaffine",
     "CharacterCNN",

@@ -1,0 +1,75 @@
+"""Scores of the bits of spans: attention with one head for each bit."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+class AttentionHash(nn.Module):
+    """Scores `g_k(l, r, +1) = (W_k^Q h_l)' (W_k^K h_r) / sqrt(d_k)` of the value +1 of each bit; -1 scores 0.
+
+    What is left of an attention layer when its heads are bits: queries and keys; there are no values, no output
+    projection and no table of labels. `BitSpanTree` takes the scores as they are.
+
+    Source: Wang et al. (2024), "To be continuous, or to be discrete, those are bits of questions", section 3.1,
+    equation 11.
+
+    Args:
+        size: Of the vectors of fenceposts.
+        bits: Number of bits of a code.
+        head_size: `d_k`, of queries and keys; `size / bits`, rounded up, if None.
+
+    Raises:
+        ValueError: A size is not positive.
+
+    Examples:
+        >>> from strukt.distributions import BitSpanTree
+        >>> layer = AttentionHash(16, bits=3)
+        >>> scores = layer(torch.randn(2, 6, 16))  # two sentences of five words
+        >>> scores.shape, BitSpanTree(scores).mode.shape
+        (torch.Size([2, 6, 6, 3]), torch.Size([2, 6, 6]))
+    """
+
+    def __init__(self, size: int, bits: int, head_size: int | None = None) -> None:
+        super().__init__()
+        if size < 1 or bits < 1:
+            raise ValueError(f"size is {size} and bits is {bits}; expected at least 1 of both")
+        head_size = math.ceil(size / bits) if head_size is None else head_size
+        if head_size < 1:
+            raise ValueError(f"head_size is {head_size}; expected at least 1")
+        self.query = nn.Parameter(torch.empty(bits, head_size, size))
+        self.key = nn.Parameter(torch.empty(bits, head_size, size))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws weights such that vectors with entries of variance 1 have scores of variance 1.
+
+        All codes are then possible and none is certain. Scores of 0 would stay: the gradient of the queries is 0
+        where the keys are, and the other way round.
+        """
+        for weight in (self.query, self.key):
+            nn.init.normal_(weight, std=weight.shape[-1] ** -0.5)
+
+    def forward(self, fenceposts: Tensor) -> Tensor:
+        """Scores the bits of every span.
+
+        Args:
+            fenceposts: `(*batch, n + 1, size)`, a row for each place between words and at both ends.
+
+        Returns:
+            `(*batch, n + 1, n + 1, bits)`; `[l, r]` scores the span from fencepost l to r. Time `O(n^2)` for each
+            bit and entry of a head.
+
+        Raises:
+            ValueError: The vectors are of another size.
+        """
+        if fenceposts.dim() < 2 or fenceposts.shape[-1] != self.query.shape[-1]:
+            raise ValueError(
+                f"fenceposts has shape {tuple(fenceposts.shape)}; expected (*batch, n + 1, {self.query.shape[-1]})"
+            )
+        queries = torch.einsum("...ld,ked->...kle", fenceposts, self.query * self.query.shape[1] ** -0.5)
+        keys = torch.einsum("...rd,ked->...kre", fenceposts, self.key)
+        return torch.einsum("...kle,...kre->...lrk", queries, keys)

@@ -1,0 +1,73 @@
+"""Scores of bits against the formula."""
+
+import pytest
+import torch
+
+from strukt.distributions import BitSpanTree
+from strukt.nn import AttentionHash
+
+
+@pytest.mark.parametrize(("size", "bits", "head_size"), [(8, 4, None), (7, 3, None), (3, 8, None), (6, 2, 5)])
+def test_every_score_is_that_of_the_formula(size, bits, head_size):
+    torch.manual_seed(0)
+    layer = AttentionHash(size, bits, head_size).double()
+    fenceposts = torch.randn(2, 4, size, dtype=torch.float64)
+    scores = layer(fenceposts)
+    assert scores.shape == (2, 4, 4, bits)
+    expected_size = head_size or -(-size // bits)
+    assert layer.query.shape == layer.key.shape == (bits, expected_size, size)
+    for item in range(2):
+        for left in range(4):
+            for right in range(4):
+                for bit in range(bits):
+                    query = layer.query[bit] @ fenceposts[item, left]
+                    key = layer.key[bit] @ fenceposts[item, right]
+                    expected = query @ key / expected_size**0.5
+                    torch.testing.assert_close(scores[item, left, right, bit], expected)
+
+
+@pytest.mark.parametrize("batch", [(), (3,), (2, 3), (0,)])
+def test_batches_of_any_shape(batch):
+    layer = AttentionHash(6, 2)
+    fenceposts = torch.randn(*batch, 5, 6)
+    scores = layer(fenceposts)
+    assert scores.shape == (*batch, 5, 5, 2)
+    for item, single in zip(fenceposts.reshape(-1, 5, 6), scores.reshape(-1, 5, 5, 2), strict=True):
+        torch.testing.assert_close(layer(item), single)
+
+
+def test_scores_of_trees_have_gradients_in_every_parameter():
+    torch.manual_seed(0)
+    layer = AttentionHash(6, 3).double()
+    fenceposts = torch.randn(2, 5, 6, dtype=torch.float64, requires_grad=True)
+    trees = BitSpanTree(layer(fenceposts), torch.tensor([4, 2]))
+    leaves = (fenceposts, layer.query, layer.key)
+    gradients = torch.autograd.grad(trees.log_prob(trees.mode).sum(), leaves)
+    assert all(bool(gradient.abs().max() > 0) for gradient in gradients)
+    assert (gradients[0][1, 3:] == 0).all()  # beyond the length
+
+
+def test_gradients_are_right():
+    layer = AttentionHash(3, 2).double()
+    fenceposts = torch.randn(1, 3, 3, dtype=torch.float64, requires_grad=True)
+
+    def scores(fenceposts: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+        return torch.func.functional_call(layer, {"query": query, "key": key}, fenceposts)
+
+    assert torch.autograd.gradcheck(scores, (fenceposts, layer.query, layer.key))
+
+
+@pytest.mark.parametrize(("size", "bits"), [(64, 8), (512, 8), (512, 16)])
+def test_scores_start_with_variance_one(size, bits):
+    torch.manual_seed(0)
+    scores = AttentionHash(size, bits)(torch.randn(4, 60, size))
+    assert 0.7 < float(scores.detach().std()) < 1.4
+
+
+def test_other_sizes_are_refused():
+    with pytest.raises(ValueError, match="size is 4 and bits is 0; expected at least 1 of both"):
+        AttentionHash(4, 0)
+    with pytest.raises(ValueError, match="head_size is 0; expected at least 1"):
+        AttentionHash(4, 2, 0)
+    with pytest.raises(ValueError, match=r"fenceposts has shape \(5, 3\); expected \(\*batch, n \+ 1, 4\)"):
+        AttentionHash(4, 2)(torch.zeros(5, 3))
