@@ -4,7 +4,7 @@ import pytest
 from tests.viz.test_html import Page
 
 from strukt.cli.main import main
-from strukt.cli.pictures import diagram_of
+from strukt.tasks.prediction import diagram_of
 from strukt.data import conllu
 
 

@@ -63,7 +63,7 @@ def test_scores_by_label_add_up(pairs):
     score = SpanF1()
     for gold, predicted in pairs:
         score.update(gold, predicted)
-    by_label = score.by_label()
+    by_label = score.details()["label"]
     assert sorted(by_label) == list(by_label)
     assert set(by_label) == {label for pair in pairs for side in pair for label, _, _ in spans(side)}
     if len(by_label) == 1:
@@ -95,7 +95,7 @@ def test_a_span_needs_both_borders_and_the_label():
     assert score.result() == {"precision": 0.0, "recall": 0.0, "f1": 0.0}
     score.update(["B-X", "I-X"], ["B-X", "I-X"])
     assert score.result() == pytest.approx({"precision": 100 / 3, "recall": 100 / 3, "f1": 100 / 3})
-    assert score.by_label()["X"]["recall"] == 50
+    assert score.details()["label"]["X"]["recall"] == 50
 
 
 def test_spans_do_not_run_over_sentences():

@@ -21,7 +21,7 @@ def run(arguments: list[str]) -> int:
     options = _parser().parse(arguments)
     task = console.choose(options.task, TASKS, "task")
     corpora.require_files([options.file])
-    report = check(task, options.file, options.format or corpora.default_format(options.file))
+    report = check(task, options.file, options.format)
     for problem in report.problems:
         print(f"{problem} [repaired]" if problem.repaired else problem)
     unlisted = report.problem_count + report.repair_count - len(report.problems)

@@ -13,18 +13,19 @@ from strukt.errors import DataError
 STANDARD_INPUT = "-"
 
 
-def read(paths: Sequence[str], format: str | None) -> Iterator[Sentence]:
+def read(paths: Sequence[str], format: str | None, readers: corpus.Readers) -> Iterator[Sentence]:
     """The sentences of several files, one after the other, read as they are needed.
 
     Args:
         paths: Files; `-` is standard input.
-        format: Their format; if None, the name of each tells, and standard input is CoNLL-U.
+        format: Their format; if None, the name of each tells.
+        readers: What they are read for.
 
     Raises:
         DataError: A file does not exist (said at once, not when its turn comes) or cannot be read.
     """
     require_files(paths)
-    return chain.from_iterable(corpus.read(path, format or default_format(path)) for path in paths)
+    return chain.from_iterable(corpus.read(path, format, readers) for path in paths)
 
 
 def require_files(paths: Sequence[str]) -> None:
@@ -38,8 +39,3 @@ def require_files(paths: Sequence[str]) -> None:
             raise DataError("there is no such file", path)
         if os.path.isdir(path):
             raise DataError("is a directory; give a file in it", path)
-
-
-def default_format(path: str) -> str | None:
-    """The format of standard input; of a file, its name tells."""
-    return "conllu" if path == STANDARD_INPUT else None

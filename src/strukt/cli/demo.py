@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from strukt.cli import console
 from strukt.cli.options import Parser
-from strukt.cli.pictures import diagram_of
 from strukt.cli.show import draw
 from strukt.cli.table import table
 from strukt.data import conllu, embedded
@@ -44,7 +43,7 @@ def run(arguments: list[str]) -> int:
     print(f"\nOn {len(predicted):,} statements that it has not seen:\n")
     print(_scores(model, {"parser": predicted, "each word hangs on the one before": guessed}, splits["test"]))
     print("\nOne of them, as the parser sees it:\n")
-    draw(diagram_of(_specimen(predicted)))
+    draw(next(model.diagrams([_specimen(predicted)])))
     print(_next_steps(folder))
     return 0
 

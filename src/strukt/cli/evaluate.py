@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from strukt.cli import corpora
 from strukt.cli.options import Parser, add_format
-from strukt.cli.table import percentages
+from strukt.cli.table import detailed, percentages
 from strukt.data import corpus
+
+if TYPE_CHECKING:
+    from strukt.tasks.model import Measurement
 
 
 def run(arguments: list[str]) -> int:
     """Prints the metrics as a table, or as JSON."""
     options = _parser().parse(arguments)
     corpora.require_files([options.file])
-    format = options.format or corpora.default_format(options.file)
-    sentences = corpus.read_annotated(options.file, format)
 
     from strukt.train import bundle
 
-    results = bundle.load(options.model).evaluate(sentences)
-    print(json.dumps(results) if options.json else percentages(results))
+    model = bundle.load(options.model)
+    measured = model.measure(corpus.read_annotated(options.file, options.format, model.readers()))
+    print(json.dumps(measured.scores | measured.details) if options.json else report(measured))
     return 0
+
+
+def report(measured: Measurement) -> str:
+    """All scores, then the tables of scores by label, by depth ..."""
+    details = [detailed(name, rows) for name, rows in measured.details.items() if rows]
+    return "\n\n".join([percentages(measured.scores), *details])
 
 
 def _parser() -> Parser:

@@ -15,11 +15,12 @@ from strukt.cli.options import Parser, add_format
 def run(arguments: list[str]) -> int:
     """Writes the annotated sentences in order, each as soon as it is computed."""
     options = _parser().parse(arguments)
-    sentences = corpora.read(options.file, options.format)
+    corpora.require_files(options.file)
 
     from strukt.train import bundle
 
     model = bundle.load(options.model)
+    sentences = corpora.read(options.file, options.format, model.readers())
     with _output(options.output) as stream:
         for sentence in model.predict(sentences, probabilities=options.probabilities):
             stream.write(str(sentence))

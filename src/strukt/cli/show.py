@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import sys
 
 from strukt.cli import console
 from strukt.cli.options import Parser
-from strukt.cli.pictures import diagram_of
-from strukt.data import conllu, text
+from strukt.data import text
 from strukt.viz import canvas, html, terminal
+from strukt.viz.brackets import BracketDiagram
 from strukt.viz.diagram import Diagram
+
+AnyDiagram = Diagram | BracketDiagram
 
 
 def run(arguments: list[str]) -> int:
@@ -25,8 +28,8 @@ def run(arguments: list[str]) -> int:
     from strukt.train import bundle
 
     model = bundle.load(options.model)
-    (sentence,) = model.predict([conllu.from_forms(words)], probabilities=options.probabilities)
-    diagram = diagram_of(sentence)
+    sentences = model.readers()["text"](io.StringIO(" ".join(words)))
+    (diagram,) = model.diagrams(sentences, options.probabilities)
     if options.html:
         _write_page(diagram, options.html)
     else:
@@ -34,13 +37,13 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def draw(diagram: Diagram) -> None:
+def draw(diagram: AnyDiagram) -> None:
     """Prints a picture that fits the terminal, in colour if it shows colours."""
     palette = canvas.COLOURED if console.use_colour(sys.stdout) else canvas.PLAIN
     print(terminal.draw(diagram, shutil.get_terminal_size((100, 24)).columns, palette))
 
 
-def _write_page(diagram: Diagram, path: str) -> None:
+def _write_page(diagram: AnyDiagram, path: str) -> None:
     from strukt.data.files import atomic_write
 
     with atomic_write(path) as stream:

@@ -41,3 +41,21 @@ def percentages(results: Mapping[str, float]) -> str:
         LAS  89.00
     """
     return table([(name, f"{value:.2f}") for name, value in results.items()])
+
+
+def detailed(name: str, rows: Mapping[str, Mapping[str, float]]) -> str:
+    """Metrics of each label, depth ..., one a line; `gold` is how many there are.
+
+    Examples:
+        >>> print(detailed("type", {"place": {"f1": 50.0, "gold": 4}, "time": {"f1": 100.0, "gold": 1}}))
+        type       f1  gold
+        place   50.00     4
+        time   100.00     1
+    """
+    columns = list(next(iter(rows.values())))
+    cells = [[row, *(_cell(column, values[column]) for column in columns)] for row, values in rows.items()]
+    return table([[name, *columns], *cells])
+
+
+def _cell(column: str, value: float) -> str:
+    return f"{value:,.0f}" if column == "gold" else f"{value:.2f}"

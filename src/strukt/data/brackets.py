@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from strukt.data import sentence
 from strukt.data.blocks import Block
-from strukt.data.constituents import TRACE, BracketError, Tree
+from strukt.data.constituents import TRACE, BracketError, Tree, unescape
 from strukt.data.files import Source, lines, name_of
 from strukt.data.problems import Problem, Report, stop
 from strukt.data.sentence import Cell
@@ -41,7 +41,7 @@ class Sentence(sentence.Sentence):
 
     @property
     def forms(self) -> list[str]:
-        """The words as they stand in the tree, without traces."""
+        """The words as they stand in text, `(` for `-LRB-`, without traces."""
         return self.column("form")
 
     def column(self, name: str) -> list[str]:
@@ -53,7 +53,7 @@ class Sentence(sentence.Sentence):
         if name not in ("form", "tag"):
             raise ValueError(f"a tree has no column {name!r}; choose form or tag")
         leaves = [node for node in self.tree.nodes if node.word is not None and node.label != TRACE]
-        return [node.word or "" if name == "form" else node.label for node in leaves]
+        return [unescape(node.word or "") if name == "form" else node.label for node in leaves]
 
     def annotated(  # type: ignore[override]  # here it is no columns that are annotated
         self, *, tree: Tree | None = None, **columns: Sequence[Cell]

@@ -38,13 +38,15 @@ def check(task: str, source: Source, format: str | None = None, kept: int = 1000
         ...     print(problem)
         <stream>:2: the word 'is' has no tag; write it after the word and a TAB
     """
-    tasks = dict.fromkeys(known for known, _ in _CHECKS)
-    if task not in tasks:
-        raise ValueError(f"task: there is no check for {task!r}; choose one of {', '.join(tasks)}")
-    format = format or format_of(source)
-    if (task, format) not in _CHECKS:
-        known = " or ".join(name for for_task, name in _CHECKS if for_task == task)
-        raise DataError(f"the task {task} needs the format {known}, not {format}", name_of(source))
+    formats = [name for for_task, name in _CHECKS if for_task == task]
+    if not formats:
+        tasks = ", ".join(dict.fromkeys(known for known, _ in _CHECKS))
+        raise ValueError(f"task: there is no check for {task!r}; choose one of {tasks}")
+    format = format or format_of(source, formats[0])
+    if format not in formats:
+        raise DataError(
+            f"the task {task} needs the format {' or '.join(formats)}, not {format}", name_of(source)
+        )
     report = Report(name_of(source), kept)
     _CHECKS[task, format](source, report)
     return report

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from strukt.data.bracket_syntax import BracketError, Node, parse
 
-__all__ = ["TRACE", "BracketError", "Constituent", "Node", "Tree", "escape"]
+__all__ = ["TRACE", "BracketError", "Constituent", "Node", "Tree", "escape", "unescape"]
 
 TRACE = "-NONE-"
 """The tag of what stands in a tree but not in the sentence."""
@@ -166,6 +166,16 @@ def escape(word: str) -> str:
         ('Governor-LRB-s-RRB-', '10_000')
     """
     return _WHITE_SPACE.sub("_", word.replace("(", "-LRB-").replace(")", "-RRB-"))
+
+
+def unescape(word: str) -> str:
+    """A word of a tree as it stands in text.
+
+    Examples:
+        >>> unescape("Governor-LRB-s-RRB-")
+        'Governor(s)'
+    """
+    return word.replace("-LRB-", "(").replace("-RRB-", ")")
 
 
 def _leaves(words: Sequence[str], tags: Sequence[str]) -> list[Node]:

@@ -6,15 +6,34 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from strukt.data import columns, conllu, text
+from strukt.data import brackets, columns, conllu, conllu_entities, json_lines, layers, text
 from strukt.data.files import Source, name_of
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 
-FORMATS: Mapping[str, Callable[[Source], Iterator[Sentence]]] = MappingProxyType(
-    {"conllu": conllu.read, "columns": columns.read, "text": text.read}
+Readers = Mapping[str, Callable[[Source], Iterator[Sentence]]]
+"""The reader of each format; the first one is that of standard input."""
+
+WORDS: Readers = MappingProxyType({"conllu": conllu.read, "columns": columns.read, "text": text.read})
+"""Of sentences whose words have tags or heads."""
+
+TREES: Readers = MappingProxyType(
+    {"brackets": brackets.read, "conllu": conllu.read, "text": brackets.read_text}
 )
-"""The reader of each format."""
+"""Of sentences with constituency trees."""
+
+ENTITIES: Readers = MappingProxyType(
+    {
+        "conllu": conllu_entities.read,
+        "columns": layers.read,
+        "jsonl": json_lines.read,
+        "text": json_lines.read_text,
+    }
+)
+"""Of sentences with nested entities."""
+
+FORMATS = ("conllu", "columns", "brackets", "jsonl", "text")
+"""All formats."""
 
 SUFFIXES: Mapping[str, str] = MappingProxyType(
     {
@@ -24,14 +43,22 @@ SUFFIXES: Mapping[str, str] = MappingProxyType(
         ".bio": "columns",
         ".iob": "columns",
         ".annotated": "columns",
+        ".ptb": "brackets",
+        ".mrg": "brackets",
+        ".brackets": "brackets",
+        ".jsonl": "jsonl",
         ".txt": "text",
     }
 )
 """The format that the end of a file name stands for, after a `.gz` is taken off."""
 
 
-def format_of(source: Source) -> str:
+def format_of(source: Source, standard_input: str = "conllu") -> str:
     """The format of a file, by the end of its name.
+
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+        standard_input: The format of standard input.
 
     Raises:
         DataError: The name says nothing about the format.
@@ -41,38 +68,40 @@ def format_of(source: Source) -> str:
         ('conllu', 'columns')
     """
     name = name_of(source)
+    if name == "<stdin>":
+        return standard_input
     suffix = os.path.splitext(name.removesuffix(".gz"))[1].lower()
     if suffix not in SUFFIXES:
         raise DataError(f"its name does not tell the format; state one of: {', '.join(FORMATS)}", name)
     return SUFFIXES[suffix]
 
 
-def read_annotated(source: Source, format: str | None = None) -> Iterator[Sentence]:
+def read(source: Source, format: str | None = None, readers: Readers = WORDS) -> Iterator[Sentence]:
+    """Reads a corpus lazily.
+
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+        format: One of `FORMATS`; if None it is known from the name, and standard input has the first of `readers`.
+        readers: What the corpus is read for: `WORDS`, `TREES` or `ENTITIES`.
+
+    Raises:
+        DataError: The format is not known from the name, or not one of the readers', or as the reader.
+        ValueError: There is no such format.
+    """
+    if format is None:
+        format = format_of(source, next(iter(readers)))
+    if format not in FORMATS:
+        raise ValueError(f"format: there is no {format!r}; choose one of {', '.join(FORMATS)}")
+    if format not in readers:
+        raise DataError(f"is of the format {format}; expected one of {', '.join(readers)}", name_of(source))
+    return readers[format](source)
+
+
+def read_annotated(source: Source, format: str | None = None, readers: Readers = WORDS) -> Iterator[Sentence]:
     """Reads a corpus as `read` does, but no plain text.
 
     Raises:
         DataError: It is plain text, or as `read`.
     """
-    if (format or format_of(source)) == "text":
-        raise DataError(
-            "plain text has no annotation; give a CoNLL-U file or one with two columns", name_of(source)
-        )
-    return read(source, format)
-
-
-def read(source: Source, format: str | None = None) -> Iterator[Sentence]:
-    """Reads a corpus lazily.
-
-    Args:
-        source: A path, `-` for standard input, or an open stream.
-        format: One of `FORMATS`; if None it is known from the name.
-
-    Raises:
-        DataError: The format is not known from the name, or as the reader of the format.
-        ValueError: There is no such format.
-    """
-    if format is None:
-        format = format_of(source)
-    if format not in FORMATS:
-        raise ValueError(f"format: there is no {format!r}; choose one of {', '.join(FORMATS)}")
-    return FORMATS[format](source)
+    annotated = {name: reader for name, reader in readers.items() if name != "text"}
+    return read(source, format, annotated)

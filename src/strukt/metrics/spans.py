@@ -68,11 +68,11 @@ class SpanF1:
         """Precision, recall and F1 of all spans so far, in per cent; 0 where nothing can be counted."""
         return _scores(self.gold.total(), self.predicted.total(), self.right.total())
 
-    def by_label(self) -> dict[str, dict[str, float]]:
-        """The same for each label, in alphabetical order."""
+    def details(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Under "label", the same for each label, in alphabetical order."""
         labels = sorted(self.gold.keys() | self.predicted.keys())
         counts = {label: (self.gold[label], self.predicted[label], self.right[label]) for label in labels}
-        return {label: _scores(*count) for label, count in counts.items()}
+        return {"label": {label: _scores(*count) for label, count in counts.items()}}
 
 
 def _ends(last_mark: str, last_label: str, mark: str, label: str) -> bool:

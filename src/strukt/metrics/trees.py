@@ -64,6 +64,10 @@ class AttachmentScore:
             "CLAS": _percent(self.right_content, content),
         }
 
+    def details(self) -> dict[str, dict[str, dict[str, float]]]:
+        """No tables."""
+        return {}
+
 
 def _percent(part: float, whole: float) -> float:
     return 100 * part / whole if whole else 0.0

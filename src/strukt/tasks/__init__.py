@@ -5,5 +5,7 @@ from __future__ import annotations
 TASKS: dict[str, str] = {
     "tag": "strukt.tasks.tag",
     "dependency": "strukt.tasks.dependency",
+    "constituency": "strukt.tasks.constituency",
+    "ner": "strukt.tasks.ner",
 }
-"""Each task's module, which has `Config`, `SUMMARY` and `model_class()` and imports nothing heavy."""
+"""Each task's module, which has `Config`, `SUMMARY`, `READERS` and `model_class()` and imports nothing heavy."""

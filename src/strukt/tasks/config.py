@@ -114,6 +114,30 @@ class TaskConfig:
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
 
 
+@dataclass
+class SpanTaskConfig(TaskConfig):
+    """What the tasks have in common that predict labelled spans.
+
+    Args:
+        criterion: The likelihood of trees with a score for each label; the same scores with a margin; or binary
+            codes in place of labels, by contrastive hashing.
+        span_size: Size of the vectors that are compared to score a span.
+        label_size: Size of the vectors that are compared to label it.
+        bits: Length of the codes.
+        variant: Which spans the contrastive loss compares with.
+        temperature: What similarities are divided by.
+        tree_weight: Weight of the likelihood of the tree without codes, which is added to the contrastive loss.
+    """
+
+    criterion: Literal["likelihood", "margin", "bits"] = "likelihood"
+    span_size: int = 250
+    label_size: int = 100
+    bits: int = 8
+    variant: Literal["max", "self", "sup", "hash"] = "max"
+    temperature: float = 0.1
+    tree_weight: float = 0.0
+
+
 def from_dict(kind: type[ConfigT], values: dict[str, Any]) -> ConfigT:
     """Builds a configuration from what `dataclasses.asdict` made of one.
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from strukt.data import corpus
 from strukt.tasks.config import EncoderConfig, TaskConfig, TrainerConfig
 
 if TYPE_CHECKING:
     from strukt.tasks.parser import Parser
 
 SUMMARY = "the head of each word and the label of the arc to it"
+READERS = corpus.WORDS
 
 
 @dataclass

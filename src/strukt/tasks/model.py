@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -15,30 +17,20 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from strukt.data.batching import batches
+from strukt.data.corpus import Readers
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
-from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree
+from strukt.distributions.distribution import StructuredDistribution
+from strukt.tasks import TASKS
 from strukt.tasks.batch import Batch, in_fitting_pieces
 from strukt.tasks.encoding import build_encoder, count_vocabularies
+from strukt.tasks.prediction import AnyDiagram, Prediction
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 WINDOW = 512
 """The most sentences that prediction reads ahead, to batch those of similar length."""
-
-
-@dataclass
-class Prediction:
-    """What a model says of one sentence.
-
-    Attributes:
-        columns: Values of the predicted columns.
-        notes: Probabilities, for the MISC column.
-    """
-
-    columns: Mapping[str, Sequence[str | int]]
-    notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 class Metric(Protocol):
@@ -49,6 +41,22 @@ class Metric(Protocol):
 
     def result(self) -> dict[str, float]:
         """The scores in percent."""
+
+    def details(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Tables of the same by label, by depth ...: name of the table, row, column."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """How good predictions are, in percent.
+
+    Attributes:
+        scores: By name.
+        details: Tables of scores by label, by depth ...: name of the table, row, column.
+    """
+
+    scores: dict[str, float]
+    details: dict[str, dict[str, dict[str, float]]]
 
 
 class StructuredModel(nn.Module, ABC):
@@ -109,18 +117,18 @@ class StructuredModel(nn.Module, ABC):
 
     @abstractmethod
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """What the loss compares with, `(n,)` each."""
+        """What the loss compares with: vectors, which are padded with -1."""
 
     @abstractmethod
     def loss(self, batch: Batch) -> Tensor:
         """The mean loss per word, a scalar."""
 
     @abstractmethod
-    def distribution_of(self, batch: Batch) -> LinearChain | NonProjectiveTree | ProjectiveTree:
+    def distribution_of(self, batch: Batch) -> StructuredDistribution:
         """The distribution over the structures of each sentence."""
 
     @abstractmethod
-    def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[Prediction]:
+    def predict_batch(self, batch: Batch, probabilities: bool = False) -> Sequence[Prediction]:
         """The best structures, and with `probabilities` how probable each of their parts is."""
 
     @abstractmethod
@@ -130,6 +138,12 @@ class StructuredModel(nn.Module, ABC):
     @abstractmethod
     def observed(self, sentence: Sentence) -> Any:
         """What the metric compares."""
+
+    @classmethod
+    def readers(cls) -> Readers:
+        """The readers of what this model annotates."""
+        found: Readers = import_module(TASKS[cls.task]).READERS
+        return found
 
     @property
     def device(self) -> torch.device:
@@ -154,7 +168,7 @@ class StructuredModel(nn.Module, ABC):
             }
         return Batch(sentences, lengths, inputs, targets)
 
-    def distribution(self, sentences: Sequence[Sentence]) -> LinearChain | NonProjectiveTree | ProjectiveTree:
+    def distribution(self, sentences: Sequence[Sentence]) -> StructuredDistribution:
         """The distribution over the structures of each sentence, for probabilities and pictures.
 
         Args:
@@ -171,35 +185,67 @@ class StructuredModel(nn.Module, ABC):
             probabilities: Also note the probability of each predicted part.
 
         Yields:
-            The sentences with the predicted columns replaced.
-        """
-        for window in _windows(sentences):
-            yield from self._predict_window(window, probabilities)
+            The sentences with the predictions in the place of what they were annotated with.
 
-    def evaluate(self, sentences: Iterable[Sentence]) -> dict[str, float]:
-        """The field's metrics on annotated sentences, in percent.
+        Raises:
+            DataError: The format of a sentence has no place for the predictions.
+        """
+        for sentence, prediction in self._predictions(sentences, probabilities):
+            yield prediction.annotate(sentence)
+
+    def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[AnyDiagram]:
+        """What pictures of the predictions show, in the order of the sentences.
+
+        Args:
+            sentences: Any number of sentences; what they are annotated with is not read.
+            probabilities: Also how probable each predicted part is.
+        """
+        for sentence, prediction in self._predictions(sentences, probabilities):
+            yield prediction.diagram(sentence)
+
+    def measure(self, sentences: Iterable[Sentence]) -> Measurement:
+        """The field's metrics on annotated sentences.
 
         Args:
             sentences: A corpus with gold annotation.
         """
-        metric = self.metric()
-        for window in _windows(sentences):
-            for gold, predicted in zip(window, self._predict_window(window, False), strict=True):
-                metric.update(self.observed(gold), self.observed(predicted))
-        return metric.result()
+        metric, parts, wholes = self.metric(), Counter[str](), Counter[str]()
+        for gold, prediction in self._predictions(sentences, probabilities=False):
+            metric.update(self.observed(gold), self.observed(prediction.annotate(gold)))
+            for name, (part, whole) in prediction.shares.items():
+                parts[name] += part
+                wholes[name] += whole
+        shares = {name: 100 * parts[name] / whole if whole else 0.0 for name, whole in wholes.items()}
+        return Measurement(metric.result() | shares, metric.details())
 
-    def require_usable(self, sentence: Sentence) -> None:
+    def evaluate(self, sentences: Iterable[Sentence]) -> dict[str, float]:
+        """The scores of `measure`, in percent.
+
+        Args:
+            sentences: A corpus with gold annotation.
+        """
+        return self.measure(sentences).scores
+
+    def calibrate(self, sentences: Sequence[Sentence]) -> None:
+        """Counts on the training corpus what is not learned by gradients; before each evaluation in training."""
+
+    def require_usable(self, sentence: Sentence, probabilities: bool = False) -> None:
         """Raises DataError if a sentence of this format has no place for the predictions."""
 
-    def _predict_window(self, window: list[Sentence], probabilities: bool) -> list[Sentence]:
-        for sentence in window:
-            self.require_usable(sentence)
-        annotated = list(window)
+    def _predictions(
+        self, sentences: Iterable[Sentence], probabilities: bool
+    ) -> Iterator[tuple[Sentence, Prediction]]:
+        for window in _windows(sentences):
+            for sentence in window:
+                self.require_usable(sentence, probabilities)
+            yield from zip(window, self._predict_window(window, probabilities), strict=True)
+
+    def _predict_window(self, window: list[Sentence], probabilities: bool) -> list[Prediction]:
+        predictions: dict[int, Prediction] = {}
         for indices in batches([len(sentence) for sentence in window], self.config.trainer.tokens):
-            sentences = [window[index] for index in indices]
-            for index, prediction in zip(indices, self._predict_batch(sentences, probabilities), strict=True):
-                annotated[index] = _annotated(window[index], prediction)
-        return annotated
+            found = self._predict_batch([window[index] for index in indices], probabilities)
+            predictions.update(zip(indices, found, strict=True))
+        return [predictions[index] for index in range(len(window))]
 
     def _predict_batch(self, sentences: list[Sentence], probabilities: bool) -> list[Prediction]:
         def run(pieces: list[list[Sentence]]) -> list[Prediction]:
@@ -229,18 +275,3 @@ def _windows(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
     while window := list(islice(stream, size)):
         yield window
         size = min(2 * size, WINDOW)
-
-
-def _annotated(sentence: Sentence, prediction: Prediction) -> Sentence:
-    annotated = sentence.annotated(**prediction.columns)
-    return annotated.with_misc(**prediction.notes) if prediction.notes else annotated
-
-
-def probability_notes(probabilities: Tensor) -> list[str]:
-    """Probabilities as they are written to a file.
-
-    Examples:
-        >>> probability_notes(torch.tensor([0.5, 0.99999]))
-        ['0.5000', '1.0000']
-    """
-    return [f"{value:.4f}" for value in probabilities.tolist()]

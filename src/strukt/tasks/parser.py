@@ -20,9 +20,11 @@ from strukt.errors import DataError
 from strukt.metrics.trees import AttachmentScore
 from strukt.nn import Biaffine, SharedDropout
 from strukt.nn.encoders import mask_of
+from strukt.nn.perceptron import perceptron
 from strukt.tasks.batch import Batch
 from strukt.tasks.dependency import Config
-from strukt.tasks.model import Prediction, StructuredModel, probability_notes
+from strukt.tasks.model import StructuredModel
+from strukt.tasks.prediction import WordPrediction, probability_notes
 
 TREES: dict[str, type[NonProjectiveTree] | type[ProjectiveTree]] = {
     "nonprojective": NonProjectiveTree,
@@ -46,10 +48,10 @@ class Parser(StructuredModel):
         size, dropout = self.encoder.size, config.encoder.dropout
         self.root = nn.Parameter(torch.zeros(size))
         self.dropout = SharedDropout(dropout)
-        self.arc_dependent = _perceptron(size, config.arc_size, dropout)
-        self.arc_head = _perceptron(size, config.arc_size, dropout)
-        self.label_dependent = _perceptron(size, config.label_size, dropout)
-        self.label_head = _perceptron(size, config.label_size, dropout)
+        self.arc_dependent = perceptron(size, config.arc_size, dropout)
+        self.arc_head = perceptron(size, config.arc_size, dropout)
+        self.label_dependent = perceptron(size, config.label_size, dropout)
+        self.label_head = perceptron(size, config.label_size, dropout)
         self.arc_score = Biaffine(config.arc_size, config.arc_size, 1)
         self.label_score = Biaffine(config.label_size, config.label_size, len(vocabularies["labels"]))
 
@@ -103,7 +105,7 @@ class Parser(StructuredModel):
         """The distribution over trees with one root."""
         return self._trees(self._arc_scores(self._encoded(batch)), batch.lengths)
 
-    def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[Prediction]:
+    def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[WordPrediction]:
         """The best tree and the best label of each of its arcs.
 
         With `probabilities` the notes `p`, the marginal probability of the arc, and `p_label`, that of the
@@ -127,7 +129,7 @@ class Parser(StructuredModel):
             if marginals is not None:
                 notes["p"] = probability_notes(marginals[row, :n])
                 notes["p_label"] = probability_notes(certainty[row, :n])
-            predictions.append(Prediction(columns, notes))
+            predictions.append(WordPrediction(columns, notes))
         return predictions
 
     def metric(self) -> AttachmentScore:
@@ -164,18 +166,11 @@ class Parser(StructuredModel):
         trees = TREES[self.config.criterion](arcs, lengths)
         return -trees.log_prob(heads).sum() / lengths.sum()
 
-    def require_usable(self, sentence: Sentence) -> None:
+    def require_usable(self, sentence: Sentence, probabilities: bool = False) -> None:  # noqa: ARG002
         _conllu(sentence)
 
     def _trees(self, arcs: Tensor, lengths: Tensor) -> NonProjectiveTree | ProjectiveTree:
         return TREES[self.config.decoder](arcs, lengths)
-
-
-def _perceptron(inputs: int, size: int, dropout: float) -> nn.Sequential:
-    linear = nn.Linear(inputs, size)
-    nn.init.orthogonal_(linear.weight)
-    nn.init.zeros_(linear.bias)
-    return nn.Sequential(linear, nn.LeakyReLU(0.1), SharedDropout(dropout))
 
 
 def _gatherable(heads: Tensor) -> Tensor:

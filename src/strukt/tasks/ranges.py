@@ -15,12 +15,18 @@ _COUNT: Range = ("a number from 1 on", lambda value: value >= 1)
 _SIZE: Range = ("0 or more", lambda value: value >= 0)
 _POSITIVE: Range = ("a number above 0", lambda value: value > 0)
 _SHARE: Range = ("from 0 up to, but not including, 1", lambda value: 0 <= value < 1)
+_BITS: Range = ("from 1 to 62", lambda value: 1 <= value <= 62)
 _PART: Range = ("from 0 to 1", lambda value: 0 <= value <= 1)
 
 RANGES: Mapping[str, Range] = MappingProxyType(
     {
         "arc_size": _COUNT,
         "label_size": _COUNT,
+        "span_size": _COUNT,
+        "bits": _BITS,
+        "temperature": _POSITIVE,
+        "tree_weight": _SIZE,
+        "tag_weight": _SIZE,
         "encoder.layers": _COUNT,
         "encoder.hidden": _COUNT,
         "encoder.heads": _COUNT,

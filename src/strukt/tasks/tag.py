@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from strukt.data import corpus
 from strukt.tasks.config import TaskConfig
 
 if TYPE_CHECKING:
     from strukt.tasks.tagger import Tagger
 
 SUMMARY = "a label for each word: parts of speech, named entities, slots"
+READERS = corpus.WORDS
 
 
 @dataclass

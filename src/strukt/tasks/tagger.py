@@ -19,7 +19,8 @@ from strukt.metrics.accuracy import Accuracy
 from strukt.metrics.spans import SpanF1
 from strukt.nn import CRF, SharedDropout, bio_constraints
 from strukt.tasks.batch import Batch
-from strukt.tasks.model import Prediction, StructuredModel, probability_notes
+from strukt.tasks.model import StructuredModel
+from strukt.tasks.prediction import WordPrediction, probability_notes
 from strukt.tasks.tag import Config
 
 
@@ -89,7 +90,7 @@ class Tagger(StructuredModel):
         chain: LinearChain = self.crf(self._emissions(batch), batch.lengths)
         return chain
 
-    def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[Prediction]:
+    def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[WordPrediction]:
         """The best tags; with `probabilities` the note `p`, the marginal probability of each tag."""
         chain = self.distribution_of(batch)
         tags = chain.mode
@@ -102,7 +103,7 @@ class Tagger(StructuredModel):
             n = len(sentence)
             notes = {} if of_tags is None else {"p": probability_notes(of_tags[row, :n])}
             column = _column(self.config, sentence)
-            predictions.append(Prediction({column: [symbols[index] for index in indices[:n]]}, notes))
+            predictions.append(WordPrediction({column: [symbols[index] for index in indices[:n]]}, notes))
         return predictions
 
     def metric(self) -> Accuracy | SpanF1:

@@ -19,10 +19,12 @@ class Evaluation(Callback):
     """Evaluates the averaged weights after each epoch, and stops when the training is finished.
 
     Args:
+        train: The training corpus.
         dev: The development corpus.
     """
 
-    def __init__(self, dev: Sequence[Sentence]) -> None:
+    def __init__(self, train: Sequence[Sentence], dev: Sequence[Sentence]) -> None:
+        self.train = train
         self.dev = dev
 
     @override
@@ -32,6 +34,7 @@ class Evaluation(Callback):
         scores: dict[str, float] = {}
         if trainer.is_global_zero:
             with training.average.applied(training.model):
+                training.model.calibrate(self.train)
                 scores = training.model.evaluate(self.dev)
         training.end_epoch(trainer.strategy.broadcast(scores))
         trainer.should_stop = trainer.should_stop or training.is_finished

@@ -60,8 +60,8 @@ def fit(
         raise SettingError("--trainer.accelerator is gpu, and PyTorch finds none; leave it out, or give cpu")
     module = import_module(TASKS[task])
     model_class: type[StructuredModel] = module.model_class()
-    train_sentences = _corpus("train", config.train, train)
-    dev_sentences = _corpus("dev", config.dev, dev)
+    train_sentences = _corpus("train", config.train, train, module.READERS)
+    dev_sentences = _corpus("dev", config.dev, dev, module.READERS)
     usable, _ = split_long(model_class.trainable(config, train_sentences), config.trainer.tokens)
     if not usable:
         raise DataError("holds no sentence to train on", config.train or None)
@@ -99,7 +99,7 @@ def _run(
             max_epochs=-1,  # `Training` knows when it is finished
             callbacks=[
                 TimeLimit(options.max_minutes),
-                Evaluation(dev),
+                Evaluation(train, dev),
                 Checkpoints(folder.checkpoints, options.checkpoint_steps),
                 Display(),
                 FinalModel(folder.path, folder.checkpoints),
@@ -137,10 +137,12 @@ def _strategy(options: TrainerConfig) -> Any:
     return DDPStrategy(start_method="spawn")
 
 
-def _corpus(name: str, path: str, sentences: Iterable[Sentence] | None) -> list[Sentence]:
+def _corpus(
+    name: str, path: str, sentences: Iterable[Sentence] | None, readers: corpus.Readers
+) -> list[Sentence]:
     if sentences is None and not path:
         raise StruktError(f"no {name} corpus; give one with --{name} FILE")
-    found = list(corpus.read_annotated(path) if sentences is None else sentences)
+    found = list(corpus.read_annotated(path, readers=readers) if sentences is None else sentences)
     if not found:
         raise DataError("holds no sentence", path or None)
     return found

@@ -1,0 +1,80 @@
+"""Scores of all spans of a sentence, from vectors of its words."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from strukt.nn.biaffine import Biaffine
+from strukt.nn.perceptron import perceptron
+
+
+def fenceposts(words: Tensor) -> Tensor:
+    """Vectors of the places between words: what was read up to there, and what is to come.
+
+    The first half of a word's vector tells of the words up to it, the second half of those from it on, as two-way
+    LSTMs have it; the fencepost has the first half of the word before it and the second half of the word after
+    it. Of other encoders, half of the features go each way (Kitaev and Klein 2018, section 2.2).
+
+    Args:
+        words: ``(*batch, n, size)``, zero in the padding.
+
+    Returns:
+        ``(*batch, n + 1, size)``; zeros stand for what is before the first word and after the last.
+
+    Examples:
+        >>> import torch
+        >>> fenceposts(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        tensor([[0., 2.],
+                [1., 4.],
+                [3., 0.]])
+    """
+    before, after = words.tensor_split(2, -1)
+    left = functional.pad(before, (0, 0, 1, 0))
+    right = functional.pad(after, (0, 0, 0, 1))
+    return torch.cat([left, right], -1)
+
+
+class SpanScorer(nn.Module):
+    """A score of each label for each span: how well the span is one, and how well it is one of that label.
+
+    Both are biaffine in vectors of the two fenceposts (Zhang, Zhou and Li 2020, "Fast and accurate neural CRF
+    constituency parsing").
+
+    Args:
+        size: Size of the vectors of fenceposts.
+        labels: Number of labels `c`.
+        span_size: Size of the vectors that are compared to score a span.
+        label_size: Size of the vectors that are compared to label it.
+        dropout: Dropout of these vectors.
+
+    Examples:
+        >>> import torch
+        >>> SpanScorer(8, labels=5)(torch.randn(2, 4, 8)).shape
+        torch.Size([2, 4, 4, 5])
+    """
+
+    def __init__(
+        self, size: int, labels: int, span_size: int = 250, label_size: int = 100, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.span_left = perceptron(size, span_size, dropout)
+        self.span_right = perceptron(size, span_size, dropout)
+        self.label_left = perceptron(size, label_size, dropout)
+        self.label_right = perceptron(size, label_size, dropout)
+        self.span_score = Biaffine(span_size, span_size, 1)
+        self.label_score = Biaffine(label_size, label_size, labels)
+
+    def forward(self, posts: Tensor) -> Tensor:
+        """Scores of all spans.
+
+        Args:
+            posts: ``(*batch, n + 1, size)`` vectors of fenceposts.
+
+        Returns:
+            ``(*batch, n + 1, n + 1, c)``; ``[i, j]`` scores the span from fencepost i to j.
+        """
+        spans: Tensor = self.span_score(self.span_left(posts), self.span_right(posts))
+        labels: Tensor = self.label_score(self.label_left(posts), self.label_right(posts))
+        return spans + labels

@@ -1,0 +1,136 @@
+"""Spans with binary codes in place of labels, trained by contrastive hashing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from strukt.data.binarisation import EMPTY
+from strukt.data.codes import CodeVocabulary
+from strukt.data.vocabulary import Vocabulary
+from strukt.distributions import BitSpanTree
+from strukt.losses import contrastive_hashing
+from strukt.nn import AttentionHash
+from strukt.nn.encoders import mask_of
+from strukt.nn.spans import fenceposts
+from strukt.tasks.config import SpanTaskConfig
+from strukt.tasks.span_layer import Found, GoldSpans, SpanLayer, spans_of
+
+
+class CodeSpans(SpanLayer):
+    """An attention head for each bit, a distribution over trees with codes, and what each code means.
+
+    Source: Wang et al. (2024), "To be continuous, or to be discrete, those are bits of questions".
+
+    Args:
+        config: The configuration of the task.
+        size: Size of the vectors of words.
+        labels: The labels.
+
+    Attributes:
+        vocabulary: What the codes mean.
+    """
+
+    views: ClassVar[int] = 2
+
+    def __init__(self, config: SpanTaskConfig, size: int, labels: Vocabulary) -> None:
+        super().__init__(labels)
+        self.bits = config.bits
+        self.config = config
+        # Features of mean 0: otherwise nearly all spans begin with the same code, and nothing tells them apart.
+        self.norm = nn.BatchNorm1d(size, affine=False)
+        self.hash = AttentionHash(size, config.bits)
+        self.vocabulary = CodeVocabulary({})
+
+    def distribution(self, words: Tensor, lengths: Tensor) -> BitSpanTree:
+        posts = fenceposts(words)
+        inside = mask_of(lengths + 1, posts.shape[1])
+        normed = torch.zeros_like(posts).masked_scatter(inside.unsqueeze(-1), self.norm(posts[inside]))
+        scores: Tensor = self.hash(normed)
+        return BitSpanTree(scores.float(), lengths, validate_args=False)
+
+    def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
+        """The contrastive loss of the spans of a tree, averaged over them.
+
+        What is not known of the tree is drawn from the distribution of the first view.
+        """
+        trees = [self.distribution(words, lengths) for words in views]
+        drawn = gold.trees(_codes_summed(trees[0]).detach(), lengths).sample()
+        spans = gold.among(drawn, self.empty)
+        first, second = (spans.at(view.bit_marginals) for view in trees)
+        config = self.config
+        loss = contrastive_hashing(first, second, spans.labels, config.variant, config.temperature)
+        if config.tree_weight == 0:
+            return loss
+        of_trees = [view.log_partition - gold.trees(_codes_summed(view), lengths).log_partition for view in trees]
+        return loss + config.tree_weight * sum(of_trees, torch.zeros_like(of_trees[0])).sum() / lengths.sum()
+
+    def found(self, words: Tensor, lengths: Tensor, probabilities: bool = False) -> Iterator[list[Found]]:
+        trees = self.distribution(words, lengths)
+        logs = _log_marginals(trees) if probabilities else None
+        for item, event in enumerate(trees.mode):
+            yield [
+                Found(i, j, self.label(code), None if logs is None else _probability(logs[item, i, j], code), code)
+                for i, j, code in spans_of(event)
+            ]
+
+    @property
+    def codes(self) -> Sequence[int]:
+        return self.vocabulary.codes
+
+    def label(self, code: int) -> str:
+        """What a code means; nothing before anything was counted."""
+        return self.vocabulary.label(code) if len(self.vocabulary) else EMPTY
+
+    def shares(self, spans: Sequence[Found]) -> dict[str, tuple[int, int]]:
+        """How many of the codes were never seen in training."""
+        return {"unseen_codes": (sum(span.code not in self.vocabulary for span in spans), len(spans))}
+
+    def calibrate(self, batches: Iterable[tuple[Tensor, GoldSpans, Tensor]]) -> None:
+        """Counts which codes stand for which labels (section 3.5); what is not known of a tree is as is best."""
+        self.vocabulary = CodeVocabulary.count(pair for batch in batches for pair in self._pairs(*batch))
+
+    def _pairs(self, words: Tensor, gold: GoldSpans, lengths: Tensor) -> Iterator[tuple[int, str]]:
+        trees = self.distribution(words, lengths)
+        spans = gold.among(gold.trees(_codes_summed(trees), lengths).mode, self.empty)
+        weights = 1 << torch.arange(self.bits, device=words.device)
+        codes = ((spans.at(trees.scores[0]) > 0) * weights).sum(-1)
+        for code, label in zip(codes.tolist(), spans.labels.tolist(), strict=True):
+            yield code, self.labels.symbols[label]
+
+    def get_extra_state(self) -> Tensor:
+        """Code, number of the label, and count, of each pair that was counted: ``(m, 3)``."""
+        rows = [
+            (code, self.labels.index(label), count)
+            for code, counts in self.vocabulary.counts.items()
+            for label, count in counts.items()
+        ]
+        return torch.tensor(rows, dtype=torch.long).reshape(-1, 3)
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Takes over what `get_extra_state` gave."""
+        counts: dict[int, dict[str, int]] = {}
+        for code, label, count in state.tolist():
+            counts.setdefault(code, {})[self.labels.symbols[label]] = count
+        self.vocabulary = CodeVocabulary(counts)
+
+
+def _codes_summed(trees: BitSpanTree) -> Tensor:
+    """The log of the summed weights of all codes of each span: ``(batch, n + 1, n + 1)``."""
+    return functional.softplus(trees.scores[0]).sum(-1)
+
+
+def _log_marginals(trees: BitSpanTree) -> Tensor:
+    """The log-probability of each value of each bit ``(batch, n + 1, n + 1, bits, 2)``."""
+    return trees.bit_marginals.log()
+
+
+def _probability(log_marginals: Tensor, code: int) -> float:
+    """Of a span with a code, from the log-marginals ``(bits, 2)``: the bits of a span are independent."""
+    bits = len(log_marginals)
+    chosen = sum(log_marginals[bit, code >> bit & 1] for bit in range(bits))
+    return float((chosen - (bits - 1) * log_marginals[0].logsumexp(-1)).exp())

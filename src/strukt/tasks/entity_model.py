@@ -1,0 +1,100 @@
+"""The model of nested named entities: labelled spans, of which nothing is known outside the entities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from strukt.data import entities, json_lines
+from strukt.data.binarisation import EMPTY
+from strukt.data.entities import Entity
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import Vocabulary
+from strukt.errors import DataError
+from strukt.metrics.entities import EntityF1
+from strukt.tasks.batch import Batch
+from strukt.tasks.ner import Config
+from strukt.tasks.prediction import EntityPrediction
+from strukt.tasks.span_layer import SpanLayer
+from strukt.tasks.span_model import SpanModel, bracket
+from strukt.tasks.tag_spans import TagSpans
+
+
+class EntityModel(SpanModel):
+    """Predicts entities that nest.
+
+    Where two entities have the same words, their labels are one label for the model, as those of unary
+    constituents are.
+    """
+
+    task: ClassVar[str] = "ner"
+    config: Config
+
+    @classmethod
+    def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:  # noqa: ARG003
+        """Checks that every sentence is annotated with entities that do not cross."""
+        return [entities.require_nested(_annotated(sentence)) for sentence in sentences]
+
+    @classmethod
+    def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
+        """The types."""
+        labels = {label for sentence in sentences for _, _, label in _labelled(_annotated(sentence).entities)}
+        if not labels:
+            raise DataError("holds no entity to learn from", config.train or None)
+        return {"labels": Vocabulary.labels({EMPTY, *labels})}
+
+    def build_layer(self) -> SpanLayer:
+        if self.config.criterion == "flat":
+            return TagSpans(self.encoder.size, self.vocabularies["labels"])
+        return super().build_layer()
+
+    def known_spans(self, sentence: Sentence) -> list[Entity]:
+        return _labelled(_annotated(sentence).entities)
+
+    def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[EntityPrediction]:
+        """The spans of the best trees that are entities."""
+        predictions = []
+        for spans in self.layer.found(self.words(batch), batch.lengths, probabilities):
+            brackets = [
+                bracket(span, label) for span in spans if span.label != EMPTY for label in span.label.split(_AND)
+            ]
+            shares = self.layer.shares(spans)
+            predictions.append(EntityPrediction(brackets, self.layer.bits, self.layer.codes, shares))
+        return predictions
+
+    def metric(self) -> EntityF1:
+        """Entities with the right type and both borders right."""
+        return EntityF1()
+
+    def observed(self, sentence: Sentence) -> list[Entity]:
+        """The entities of a sentence."""
+        return _annotated(sentence).entities
+
+    def require_usable(self, sentence: Sentence, probabilities: bool = False) -> None:
+        """Probabilities have a place in JSON lines only."""
+        _annotated(sentence)
+        if probabilities and not isinstance(sentence, json_lines.Sentence):
+            raise DataError(
+                "this format has no place for the probabilities of entities; give JSON lines or text",
+                sentence.path,
+                sentence.line,
+            )
+
+
+_AND = "\t"
+"""Joins the labels of entities with the same words; no format allows it in a label."""
+
+
+def _annotated(sentence: Sentence) -> entities.Sentence:
+    if not isinstance(sentence, entities.Sentence):
+        raise DataError("this task needs a file of entities", sentence.path, sentence.line)
+    return sentence
+
+
+def _labelled(found: Sequence[Entity]) -> list[Entity]:
+    """Each span once."""
+    labels: dict[tuple[int, int], str] = {}
+    for start, end, label in found:
+        before = labels.get((start, end))
+        labels[start, end] = label if before is None else before + _AND + label
+    return [Entity(start, end, label) for (start, end), label in labels.items()]

@@ -1,0 +1,39 @@
+"""Named entities, one inside another too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from strukt.data import corpus
+from strukt.tasks.config import EncoderConfig, SpanTaskConfig, TrainerConfig
+
+if TYPE_CHECKING:
+    from strukt.tasks.entity_model import EntityModel
+
+SUMMARY = "named entities, one inside another too"
+READERS = corpus.ENTITIES
+
+
+@dataclass
+class Config(SpanTaskConfig):
+    """Options of the task of named entities.
+
+    Args:
+        criterion: The likelihood of trees that hold the entities, with a score for each label; the same scores
+            with a margin; binary codes in place of labels, by contrastive hashing; or tags of words in a chain,
+            which find the outermost entities only.
+        encoder: How words become vectors.
+        trainer: How long, on what, and how safely.
+    """
+
+    criterion: Literal["likelihood", "margin", "bits", "flat"] = "likelihood"
+    encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=2, hidden=256))
+    trainer: TrainerConfig = field(default_factory=lambda: TrainerConfig(epochs=20, tokens=1500))
+
+
+def model_class() -> type[EntityModel]:
+    """The model of this task."""
+    from strukt.tasks.entity_model import EntityModel
+
+    return EntityModel

@@ -1,0 +1,158 @@
+"""What models say of a sentence: how it is written to a file, and what a picture shows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from torch import Tensor
+
+from strukt.data.constituents import Tree
+from strukt.data.entities import Entity
+from strukt.data.sentence import Sentence
+from strukt.viz.brackets import Bracket, BracketDiagram
+from strukt.viz.diagram import Diagram
+
+AnyDiagram = Diagram | BracketDiagram
+
+NOTE = "p="
+"""How the probability of the main prediction is noted in the MISC column."""
+
+
+class Prediction(Protocol):
+    """What a model says of one sentence."""
+
+    @property
+    def shares(self) -> Mapping[str, tuple[int, int]]:
+        """What evaluation adds up to a score of its own: by name, how many of how many."""
+
+    def annotate(self, sentence: Sentence) -> Sentence:
+        """The sentence with the prediction in the place of what it was annotated with."""
+
+    def diagram(self, sentence: Sentence) -> AnyDiagram:
+        """What a picture of the prediction shows."""
+
+
+@dataclass(frozen=True)
+class WordPrediction:
+    """Something about each word: tags, heads.
+
+    Attributes:
+        columns: Values of the predicted columns.
+        notes: Probabilities, for the MISC column.
+    """
+
+    columns: Mapping[str, Sequence[str | int]]
+    notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    shares: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def annotate(self, sentence: Sentence) -> Sentence:
+        """Replaces the columns and adds the notes."""
+        annotated = sentence.annotated(**self.columns)
+        return annotated.with_misc(**self.notes) if self.notes else annotated
+
+    def diagram(self, sentence: Sentence) -> Diagram:
+        """Words with tags, or with arcs."""
+        return diagram_of(self.annotate(sentence))
+
+
+@dataclass(frozen=True)
+class TreePrediction:
+    """A constituency tree.
+
+    Attributes:
+        tree: The tree.
+        brackets: What a picture shows of it.
+        bits: Length of the codes; 0 without codes.
+        codes: All codes that the model knows.
+        shares: See `Prediction`.
+    """
+
+    tree: Tree
+    brackets: Sequence[Bracket]
+    bits: int = 0
+    codes: Sequence[int] = ()
+    shares: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def annotate(self, sentence: Sentence) -> Sentence:
+        """Replaces the tree."""
+        return sentence.annotated(tree=self.tree)  # type: ignore[arg-type]  # of formats with trees only
+
+    def diagram(self, sentence: Sentence) -> BracketDiagram:
+        """The tree over words and tags."""
+        return BracketDiagram(sentence.forms, self.brackets, self.tree.tags, self.bits, self.codes)
+
+
+@dataclass(frozen=True)
+class EntityPrediction:
+    """Nested entities.
+
+    Attributes:
+        brackets: The entities, in the order of `entities.ordered`, with what a picture shows of them.
+        bits: Length of the codes; 0 without codes.
+        codes: All codes that the model knows.
+        shares: See `Prediction`.
+    """
+
+    brackets: Sequence[Bracket]
+    bits: int = 0
+    codes: Sequence[int] = ()
+    shares: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def annotate(self, sentence: Sentence) -> Sentence:
+        """Replaces the entities; their probabilities, where they are known, go with them."""
+        entities = [Entity(bracket.start, bracket.end, bracket.label) for bracket in self.brackets]
+        known = [bracket.probability for bracket in self.brackets if bracket.probability is not None]
+        probabilities = {"probabilities": known} if known else {}
+        return sentence.annotated(entities=entities, **probabilities)  # type: ignore[arg-type]  # as above
+
+    def diagram(self, sentence: Sentence) -> BracketDiagram:
+        """Brackets over the words."""
+        return BracketDiagram(sentence.forms, self.brackets, (), self.bits, self.codes)
+
+
+def probability_notes(probabilities: Tensor) -> list[str]:
+    """Probabilities as they are written to a file.
+
+    Examples:
+        >>> import torch
+        >>> probability_notes(torch.tensor([0.5, 0.99999]))
+        ['0.5000', '1.0000']
+    """
+    return [f"{value:.4f}" for value in probabilities.tolist()]
+
+
+def diagram_of(sentence: Sentence) -> Diagram:
+    r"""The tags, arcs and probabilities that a sentence carries.
+
+    Args:
+        sentence: A predicted sentence with the columns of CoNLL-U; XPOS tags are drawn before UPOS tags.
+
+    Examples:
+        >>> from strukt.data import conllu
+        >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(upos=["NOUN", "VERB"])
+        >>> diagram_of(sentence).tags
+        ['NOUN', 'VERB']
+    """
+    tags = _filled(sentence.column("xpos")) or _filled(sentence.column("upos"))
+    heads = [int(head) for head in _filled(sentence.column("head"))]
+    probabilities = _probabilities(sentence)
+    return Diagram(
+        forms=sentence.forms,
+        tags=tags,
+        heads=heads,
+        relations=_filled(sentence.column("deprel")) if heads else [],
+        tag_probabilities=[] if heads else probabilities,
+        head_probabilities=probabilities if heads else [],
+    )
+
+
+def _filled(column: list[str]) -> list[str]:
+    """A column, or nothing if no word has a value in it."""
+    return column if any(value != "_" for value in column) else []
+
+
+def _probabilities(sentence: Sentence) -> list[float]:
+    notes = [note for misc in sentence.column("misc") for note in misc.split("|") if note.startswith(NOTE)]
+    return [float(note.removeprefix(NOTE)) for note in notes]

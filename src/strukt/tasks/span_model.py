@@ -1,0 +1,93 @@
+"""What the models of labelled spans have in common: an encoder, a layer of spans, and targets that are spans."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from strukt.data.batching import batches
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import Vocabulary
+from strukt.distributions.distribution import StructuredDistribution
+from strukt.nn import SharedDropout
+from strukt.tasks.batch import Batch
+from strukt.tasks.code_spans import CodeSpans
+from strukt.tasks.config import SpanTaskConfig
+from strukt.tasks.label_spans import LabelSpans
+from strukt.tasks.model import StructuredModel
+from strukt.tasks.span_layer import Found, GoldSpans, SpanLayer
+from strukt.viz.brackets import Bracket
+
+
+class SpanModel(StructuredModel):
+    """Predicts labelled spans that nest.
+
+    Attributes:
+        layer: From vectors of words to spans.
+    """
+
+    config: SpanTaskConfig
+
+    def __init__(
+        self, config: SpanTaskConfig, vocabularies: dict[str, Vocabulary], assets: Path | None = None
+    ) -> None:
+        super().__init__(config, vocabularies, assets)
+        self.dropout = SharedDropout(config.encoder.dropout)
+        self.layer = self.build_layer()
+
+    def build_layer(self) -> SpanLayer:
+        """The layer that the criterion asks for."""
+        kind = CodeSpans if self.config.criterion == "bits" else LabelSpans
+        return kind(self.config, self.encoder.size, self.vocabularies["labels"])
+
+    @abstractmethod
+    def known_spans(self, sentence: Sentence) -> Iterable[tuple[int, int, str]]:
+        """The spans that a sentence is annotated with, none of them twice."""
+
+    @property
+    def selection(self) -> str:
+        """F1 of the spans."""
+        return "f1"
+
+    def targets(self, sentence: Sentence) -> dict[str, Tensor]:
+        """`starts`, `ends` and `labels`, one of each for a known span."""
+        labels = self.vocabularies["labels"]
+        rows = [(start, end, labels.index(label)) for start, end, label in self.known_spans(sentence)]
+        columns = torch.tensor(rows, dtype=torch.long).reshape(-1, 3).unbind(-1)
+        return dict(zip(("starts", "ends", "labels"), columns, strict=True))
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean loss of the layer."""
+        return self.layer.loss(self.views(batch), GoldSpans.of(batch.targets), batch.lengths)
+
+    def views(self, batch: Batch) -> list[Tensor]:
+        """The vectors of the words, as often as the layer wants them."""
+        return [self.words(batch) for _ in range(self.layer.views)]
+
+    def words(self, batch: Batch) -> Tensor:
+        """Vectors ``(batch, n, size)``, with dropout in training."""
+        vectors: Tensor = self.dropout(self.encoder(batch.inputs, batch.lengths))
+        return vectors
+
+    def distribution_of(self, batch: Batch) -> StructuredDistribution:
+        """The distribution over structures of spans."""
+        return self.layer.distribution(self.words(batch), batch.lengths)
+
+    def calibrate(self, sentences: Sequence[Sentence]) -> None:
+        """Counts the codes of all known spans, where there are codes."""
+        with self._predicting():
+            self.layer.calibrate(self._known(sentences))
+
+    def _known(self, sentences: Sequence[Sentence]) -> Iterator[tuple[Tensor, GoldSpans, Tensor]]:
+        for indices in batches([len(sentence) for sentence in sentences], self.config.trainer.tokens):
+            batch = self.collate([sentences[index] for index in indices]).to(self.device)
+            yield self.words(batch), GoldSpans.of(batch.targets), batch.lengths
+
+
+def bracket(span: Found, label: str) -> Bracket:
+    """What a picture shows of a span."""
+    return Bracket(label, span.start, span.end, span.code, span.probability)

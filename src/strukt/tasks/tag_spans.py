@@ -1,0 +1,68 @@
+"""Spans as tags of words in a chain: a baseline that finds the outermost spans only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from strukt.data.binarisation import EMPTY
+from strukt.data.vocabulary import Vocabulary
+from strukt.distributions import LinearChain
+from strukt.metrics.spans import spans
+from strukt.nn import CRF, bio_constraints
+from strukt.tasks.span_layer import Found, GoldSpans, SpanLayer
+
+
+class TagSpans(SpanLayer):
+    """A conditional random field over BIO tags (Lample et al. 2016).
+
+    Args:
+        size: Size of the vectors of words.
+        labels: The labels.
+    """
+
+    def __init__(self, size: int, labels: Vocabulary) -> None:
+        super().__init__(labels)
+        types = [label for label in labels.symbols if label != EMPTY]
+        self.tags = ["O", *(f"{mark}-{label}" for label in types for mark in "BI")]
+        self.score = nn.Linear(size, len(self.tags))
+        self.crf = CRF(len(self.tags), bio_constraints(self.tags))
+
+    def distribution(self, words: Tensor, lengths: Tensor) -> LinearChain:
+        scores: Tensor = self.score(words)
+        chain: LinearChain = self.crf(scores.float(), lengths)
+        return chain
+
+    def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
+        """The mean negative log-likelihood per word."""
+        (words,) = views
+        tags = self._tags_of(gold, words.shape[:2])
+        return -self.distribution(words, lengths).log_prob(tags).sum() / lengths.sum()
+
+    def found(self, words: Tensor, lengths: Tensor, probabilities: bool = False) -> Iterator[list[Found]]:
+        chain = self.distribution(words, lengths)
+        tags, marginals = chain.mode.tolist(), chain.marginals if probabilities else None
+        for item, length in enumerate(lengths.tolist()):
+            named = spans([self.tags[tag] for tag in tags[item][:length]])
+            yield [
+                Found(first, last + 1, label, None if marginals is None else _least(marginals[item], first, last))
+                for label, first, last in named
+            ]
+
+    def _tags_of(self, gold: GoldSpans, shape: torch.Size) -> Tensor:
+        """BIO tags of the outermost spans: longer ones are written over shorter ones."""
+        tags = torch.zeros(shape, dtype=torch.long, device=gold.starts.device)
+        number = {tag: index for index, tag in enumerate(self.tags)}
+        rows = zip(*(part.tolist() for part in (gold.items, gold.starts, gold.ends, gold.labels)), strict=True)
+        for item, start, end, label in sorted(rows, key=lambda row: row[2] - row[1]):
+            name = self.labels.symbols[label]
+            tags[item, start:end] = number[f"I-{name}"]
+            tags[item, start] = number[f"B-{name}"]
+        return tags
+
+
+def _least(marginals: Tensor, first: int, last: int) -> float:
+    """The least certain word bounds the probability of a span."""
+    return float(marginals[first : last + 1].amax(-1).min())
