@@ -8,7 +8,8 @@ import pytest
 from tests.viz.test_diagram import random_tree
 
 from strukt.viz.diagram import Diagram
-from strukt.viz.svg import STYLE, draw, text_width
+from strukt.viz.svg import STYLE, draw
+from strukt.viz.svg_elements import text_width
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 
