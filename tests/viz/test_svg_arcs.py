@@ -8,7 +8,7 @@ import pytest
 from tests.viz.test_diagram import random_tree
 
 from strukt.viz.diagram import Diagram
-from strukt.viz.svg import STYLE, draw
+from strukt.viz.svg import draw
 from strukt.viz.svg_elements import text_width
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
@@ -68,7 +68,3 @@ def test_an_improbable_arc_is_lighter():
 
 def test_no_words_make_a_picture_too():
     assert ElementTree.fromstring(draw(Diagram([]))).tag == NAMESPACE + "svg"
-
-
-def test_the_style_knows_light_and_dark():
-    assert "prefers-color-scheme: dark" in STYLE

@@ -46,8 +46,8 @@ class BracketDiagram:
 
     Args:
         forms: The words.
-        brackets: Outer ones before those inside them, then from left to right; of two over the same words the first
-            is the outer one.
+        brackets: Outer ones before those inside them, then from left to right; of two over the same words the
+            first is the outer one.
         tags: The tag of each word, or none.
         bits: The length of the codes; 0 without codes.
         codes: All codes that the model knows: their Hamming distances fix the colours, so that a code has the same
@@ -84,9 +84,9 @@ class BracketDiagram:
             if not 0 <= bracket.start < bracket.end <= expected:
                 raise ValueError(f"brackets: {_name(bracket)}, expected 0 <= start < end <= {expected} words")
         for code in (*self.codes, *self._codes_shown()):
-            if not 0 <= code < 1 << self.bits:
+            if not (self.bits > 0 and 0 <= code < 1 << self.bits):
                 raise ValueError(
-                    f"codes: got {code}, expected 0..{(1 << self.bits) - 1}, which {self.bits} bits can say"
+                    f"codes: got {code} with bits={self.bits}, expected bits > 0 and 0 <= code < 2**bits"
                 )
         self._require_nested()
 

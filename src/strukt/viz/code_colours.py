@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_LIGHTNESS, _LIGHTNESS_RANGE = 0.575, 0.075  # of OKLab; stands out from white paper and from black
+_LIGHTNESS, _LIGHTNESS_RANGE = 0.575, 0.065  # of OKLab; stands out from white paper and from black
 _CHROMA = 0.14
 _AXES = 3
 _TIE = 1e-3
@@ -61,7 +61,7 @@ def _points(codes: list[int], bits: int) -> Floats:
     are, rounding would otherwise choose the axes.
     """
     signs = np.array([[2.0 * (code >> bit & 1) - 1.0 for bit in range(bits)] for code in codes])
-    weights: Floats = 1.0 - _TIE * np.arange(bits)
+    weights = 1.0 - _TIE * np.arange(bits, dtype=np.float64)
     return signs * weights
 
 

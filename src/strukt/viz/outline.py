@@ -77,16 +77,18 @@ def draw(diagram: BracketDiagram, width: int, palette: Palette) -> str:
           ╰─NP─ a/DT cat/NN
         >>> print(draw(diagram, 13, {}))
         S
-        ├NP─ The/DT dog/NN
+        ├NP─ The/DT
+        │    dog/NN
         ╰VP
          ├ chased/VBD
-         ╰NP─ a/DT cat/NN
+         ╰NP─ a/DT
+              cat/NN
         >>> print(draw(diagram, 12, {}))
         0 S
         1 NP─ The/DT
               dog/NN
         1 VP
-        2 chased/VBD
+        2  chased/VBD
         2 NP─ a/DT
               cat/NN
     """

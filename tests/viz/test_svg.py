@@ -1,0 +1,37 @@
+"""One function draws everything that there is, in one style."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from strukt.viz.brackets import Bracket, BracketDiagram
+from strukt.viz.diagram import Diagram
+from strukt.viz.heat_map import HeatMap
+from strukt.viz.svg import STYLE, draw
+
+PICTURES = {
+    "arcs": Diagram(["a", "b"], ["A", "B"], [2, 0], ["x", "root"], [0.5, 0.5], [0.5, 0.5]),
+    "brackets": BracketDiagram(["a", "b"], [Bracket("X", 0, 2, 3, 0.5)], ["A", "B"], bits=4),
+    "heat map": HeatMap("T", ["a"], ["b"], [[1.0]]),
+}
+
+
+@pytest.mark.parametrize("kind", PICTURES)
+def test_every_kind_is_drawn_in_the_one_style(kind):
+    picture = draw(PICTURES[kind])
+    assert ElementTree.fromstring(picture).get("aria-label")
+    roles = set(re.findall(r'class="(\w+)"', picture)) - {"strukt", "chip"}
+    assert roles
+    assert all(f".strukt .{role} " in STYLE for role in roles)
+
+
+def test_what_has_no_drawing_is_refused():
+    with pytest.raises(
+        TypeError, match=r"^diagram: got a str, expected a Diagram or BracketDiagram or HeatMap"
+    ):
+        draw("Dogs bark")
+
+
+def test_the_style_knows_light_and_dark():
+    assert "prefers-color-scheme: dark" in STYLE
