@@ -5,7 +5,9 @@ from html.parser import HTMLParser
 
 import pytest
 
+from strukt.viz.brackets import Bracket, BracketDiagram
 from strukt.viz.diagram import Diagram
+from strukt.viz.heat_map import HeatMap
 from strukt.viz.html import page
 
 VOID = {"meta", "rect", "path"}
@@ -40,7 +42,9 @@ class Page(HTMLParser):
 @pytest.fixture
 def text():
     first = Diagram(["Dogs", "bark"], ["NOUN", "VERB"], [2, 0], ["nsubj", "root"], [0.9, 0.8], [0.7, 0.6])
-    return page([first, Diagram(["<i>&"], ["X"])], "parser · <Dogs> & bark")
+    brackets = BracketDiagram(["<i>&"], [Bracket("<NP>", 0, 1, code=9)], ["X"], bits=4)
+    table = HeatMap("<b>", ["<i>"], ["&"], [[1.0]])
+    return page([first, Diagram(["<i>&"], ["X"]), brackets, table], "parser · <Dogs> & bark")
 
 
 def test_every_element_is_closed_in_order(text):
@@ -60,12 +64,13 @@ def test_there_is_no_script_in_attributes(text):
 
 def test_text_is_escaped(text):
     shown = Page(text).texts
-    assert "<i>&" in shown
+    assert shown.count("<i>&") == 2
+    assert {"<NP>", "<b>", "<i>", "&"} <= set(shown)
     assert "parser · <Dogs> & bark" in shown
 
 
-def test_one_figure_per_sentence(text):
-    assert text.count("<figure>") == text.count("<svg ") == 2
+def test_one_figure_per_picture(text):
+    assert text.count("<figure>") == text.count("<svg ") == 4
 
 
 def test_light_and_dark(text):

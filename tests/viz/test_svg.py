@@ -1,72 +1,36 @@
-"""The SVG is well-formed, escaped, and has one arrow per word."""
+"""One function draws everything that there is, in one style."""
 
-import random
+import re
 import xml.etree.ElementTree as ElementTree
-from itertools import pairwise
 
 import pytest
-from tests.viz.test_diagram import random_tree
 
+from strukt.viz.brackets import Bracket, BracketDiagram
 from strukt.viz.diagram import Diagram
-from strukt.viz.svg import STYLE, draw, text_width
+from strukt.viz.heat_map import HeatMap
+from strukt.viz.svg import STYLE, draw
 
-NAMESPACE = "{http://www.w3.org/2000/svg}"
-
-
-def elements(diagram: Diagram, kind: str, role: str) -> list[ElementTree.Element]:
-    picture = ElementTree.fromstring(draw(diagram))
-    return [element for element in picture.iter(NAMESPACE + kind) if element.get("class") == role]
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_one_arrow_per_word(seed):
-    diagram = Diagram(["w"] * 9, ["T"] * 9, random_tree(9, random.Random(seed)), ["r"] * 9)
-    assert len(elements(diagram, "path", "tip")) == len(elements(diagram, "path", "arc")) == 9
-    assert len(elements(diagram, "text", "label")) == len(elements(diagram, "text", "tag")) == 9
+PICTURES = {
+    "arcs": Diagram(["a", "b"], ["A", "B"], [2, 0], ["x", "root"], [0.5, 0.5], [0.5, 0.5]),
+    "brackets": BracketDiagram(["a", "b"], [Bracket("X", 0, 2, 3, 0.5)], ["A", "B"], bits=4),
+    "heat map": HeatMap("T", ["a"], ["b"], [[1.0]]),
+}
 
 
-def test_everything_lies_inside_the_picture():
-    diagram = Diagram(
-        ["Donaudampfschifffahrt", "国境", "."], ["NOUN", "X", "."], [0, 1, 1], ["root", "flat", "punct"]
-    )
-    picture = ElementTree.fromstring(draw(diagram))
-    width, height = float(picture.get("width")), float(picture.get("height"))
-    for text in picture.iter(NAMESPACE + "text"):
-        half = text_width(text.text, 12.0) / 2
-        assert half <= float(text.get("x")) <= width - half
-        assert 0 < float(text.get("y")) < height
+@pytest.mark.parametrize("kind", PICTURES)
+def test_every_kind_is_drawn_in_the_one_style(kind):
+    picture = draw(PICTURES[kind])
+    assert ElementTree.fromstring(picture).get("aria-label")
+    roles = set(re.findall(r'class="(\w+)"', picture)) - {"strukt", "chip"}
+    assert roles
+    assert all(f".strukt .{role} " in STYLE for role in roles)
 
 
-def test_words_do_not_overlap():
-    forms = ["wide" * 5, "i", "MMMM", "x"]
-    words = elements(Diagram(forms), "text", "form")
-    centres = [float(word.get("x")) for word in words]
-    for (left, right), (first, second) in zip(pairwise(centres), pairwise(forms), strict=True):
-        assert right - left > (text_width(first, 17.0) + text_width(second, 17.0)) / 2
-
-
-def test_text_is_escaped():
-    diagram = Diagram(['<script>alert("&")</script>'], ["<b>"], [0], ["a<b"])
-    picture = draw(diagram)
-    assert "<script" not in picture
-    assert elements(diagram, "text", "form")[0].text == '<script>alert("&")</script>'
-    assert elements(diagram, "text", "label")[0].text == "a<b"
-
-
-def test_control_characters_are_replaced_because_xml_forbids_them():
-    assert elements(Diagram(["a\x00b"]), "text", "form")[0].text == "a�b"
-
-
-def test_an_improbable_arc_is_lighter():
-    faint, strong = elements(
-        Diagram(["a", "b", "c"], heads=[2, 0, 2], head_probabilities=[0.1, 0.5, 1.0]), "path", "arc"
-    )[:2]
-    assert faint.get("style") == "opacity: 0.41"
-    assert strong.get("style") == "opacity: 1.00"
-
-
-def test_no_words_make_a_picture_too():
-    assert ElementTree.fromstring(draw(Diagram([]))).tag == NAMESPACE + "svg"
+def test_what_has_no_drawing_is_refused():
+    with pytest.raises(
+        TypeError, match=r"^diagram: got a str, expected a Diagram or BracketDiagram or HeatMap"
+    ):
+        draw("Dogs bark")
 
 
 def test_the_style_knows_light_and_dark():

@@ -7,17 +7,19 @@ from html import escape
 from pathlib import Path
 
 from strukt.viz import svg
+from strukt.viz.brackets import BracketDiagram
 from strukt.viz.diagram import Diagram
+from strukt.viz.heat_map import HeatMap
 from strukt.viz.width import printable
 
 _STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
 
-def page(diagrams: Iterable[Diagram], title: str) -> str:
+def page(diagrams: Iterable[Diagram | BracketDiagram | HeatMap], title: str) -> str:
     """A complete page: no script, no font, no address outside itself; light or dark as the reader has it.
 
     Args:
-        diagrams: The sentences, one picture each.
+        diagrams: The sentences and tables, one picture each.
         title: The heading and the name of the window; escaped, as all text is.
 
     Examples:

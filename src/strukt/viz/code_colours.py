@@ -1,0 +1,108 @@
+"""Colours for binary codes: the smaller the Hamming distance, the more alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+_LIGHTNESS, _LIGHTNESS_RANGE = 0.575, 0.065  # of OKLab; stands out from white paper and from black
+_CHROMA = 0.14
+_AXES = 3
+_TIE = 1e-3
+
+
+def code_colours(codes: Iterable[int], bits: int, vocabulary: Iterable[int]) -> dict[int, str]:
+    """A colour for each code, the same in every picture that has the same vocabulary.
+
+    The bits of a code are a point of {-1, +1}^bits, where the squared distance of two codes is four times
+    their Hamming distance. The first two principal components of the vocabulary are hue and chroma, the third is
+    lightness.
+
+    Args:
+        codes: The codes that need a colour.
+        bits: Their length.
+        vocabulary: The codes whose differences are to be seen best; equal ones count once, in any order.
+
+    Returns:
+        `#rrggbb` for each code. The contrast with black and with white is 3 at least.
+
+    Complexity:
+        A singular value decomposition of a matrix of (vocabulary, bits).
+
+    Source:
+        The space of colours is OKLab (Ottosson, "A perceptual color space for image processing", 2020).
+
+    Examples:
+        >>> near, far, unseen = code_colours([0b0000, 0b1111, 0b0001], 4, [0b0000, 0b1111]).values()
+        >>> near == unseen, near == far
+        (False, False)
+    """
+    wanted, known = sorted(set(codes)), sorted(set(vocabulary))
+    if not wanted:
+        return {}
+    points, frame = _points(wanted, bits), _points(known, bits)
+    middle = frame.mean(axis=0)
+    axes = _principal_axes(frame - middle)
+    placed, extent = (points - middle) @ axes, (frame - middle) @ axes
+    return dict(zip(wanted, _hexadecimal(_rgb(_oklab(placed, extent))), strict=True))
+
+
+def _points(codes: list[int], bits: int) -> Floats:
+    """Codes as rows of -1 and +1.
+
+    The bits weigh a little less from one to the next: where all directions vary equally, as among all codes there
+    are, rounding would otherwise choose the axes.
+    """
+    signs = np.array([[2.0 * (code >> bit & 1) - 1.0 for bit in range(bits)] for code in codes])
+    weights = 1.0 - _TIE * np.arange(bits, dtype=np.float64)
+    return signs * weights
+
+
+def _principal_axes(centred: Floats) -> Floats:
+    """The directions in which rows differ most, as three columns; zeros where there are fewer."""
+    _, _, directions = np.linalg.svd(centred, full_matrices=False)
+    axes = np.zeros((centred.shape[1], _AXES))
+    for column, direction in enumerate(directions[:_AXES]):
+        size = np.abs(direction)
+        largest = np.argmax(size > size.max() - 1e-9)  # the first of equals
+        axes[:, column] = direction * np.sign(direction[largest])  # an axis has no sign of its own
+    return axes
+
+
+def _oklab(placed: Floats, extent: Floats) -> Floats:
+    """Positions as lightness, a and b, scaled so that the vocabulary (`extent`) fills the range."""
+    scale = max(np.hypot(extent[:, 0], extent[:, 1]).max(), 1.0)
+    plane = placed[:, :2] / scale
+    plane = plane / np.maximum(np.hypot(plane[:, 0], plane[:, 1]), 1.0)[:, None]
+    height = np.clip(placed[:, 2] / max(np.abs(extent[:, 2]).max(), 1.0), -1.0, 1.0)
+    return np.column_stack([_LIGHTNESS + _LIGHTNESS_RANGE * height, _CHROMA * plane])
+
+
+_FROM_LAB = np.array(
+    [[1, 0.3963377774, 0.2158037573], [1, -0.1055613458, -0.0638541728], [1, -0.0894841775, -1.2914855480]]
+)
+_TO_RGB = np.array(
+    [
+        [4.0767416621, -3.3077115913, 0.2309699292],
+        [-1.2684380046, 2.6097574011, -0.3413193965],
+        [-0.0041960863, -0.7034186147, 1.7076147010],
+    ]
+)
+
+
+def _rgb(lab: Floats) -> Floats:
+    """OKLab as sRGB in [0, 1]; colours that no screen shows become the nearest in each channel."""
+    linear = np.clip((lab @ _FROM_LAB.T) ** 3 @ _TO_RGB.T, 0.0, 1.0)
+    encoded: Floats = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return encoded
+
+
+def _hexadecimal(rgb: Floats) -> list[str]:
+    return ["#" + "".join(f"{channel:02x}" for channel in row) for row in np.rint(255 * rgb).astype(int)]

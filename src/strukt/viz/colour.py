@@ -1,0 +1,39 @@
+"""What a colour is to a terminal and to the eye; colours are written `#rrggbb`."""
+
+from __future__ import annotations
+
+
+def channels(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue of `#rrggbb`, from 0 to 255."""
+    red, green, blue = bytes.fromhex(colour.removeprefix("#"))
+    return red, green, blue
+
+
+def terminal_code(colour: str) -> str:
+    """The nearest of the 256 colours that nearly every terminal has.
+
+    Examples:
+        >>> terminal_code("#ff0000")
+        '38;5;196'
+    """
+    levels = (0, 95, 135, 175, 215, 255)
+    red, green, blue = (min(range(6), key=lambda i: abs(levels[i] - channel)) for channel in channels(colour))
+    return f"38;5;{16 + 36 * red + 6 * green + blue}"
+
+
+def luminance(colour: str) -> float:
+    """The relative luminance of `#rrggbb` by the Web Content Accessibility Guidelines, from 0 to 1."""
+    shares = (channel / 255 for channel in channels(colour))
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in shares)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def ink_on(colour: str) -> str:
+    """White or black, whichever is easier to read on a colour; the contrast is 4.5 at least.
+
+    Examples:
+        >>> ink_on("#ffff00"), ink_on("#000080")
+        ('#000000', '#ffffff')
+    """
+    on_black, on_white = luminance(colour) + 0.05, 1.05 / (luminance(colour) + 0.05)
+    return "#000000" if on_black / 0.05 > on_white else "#ffffff"

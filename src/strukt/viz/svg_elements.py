@@ -1,0 +1,58 @@
+"""What SVG pictures are made of; all text is escaped."""
+
+from __future__ import annotations
+
+from html import escape
+
+from strukt.viz.listing import shorten
+from strukt.viz.width import clusters, printable
+
+FORM, SMALL = 17.0, 12.0
+"""The font sizes of words and of what is written around them, in pixels."""
+
+_NARROW, _WIDE = set("iIjlftr.,:;'!|()[]- "), set("mwMW%@—")
+
+
+def text_width(text: str, size: float) -> float:
+    """About how wide a text is in a proportional font, in pixels; there is nothing here to measure it with.
+
+    Examples:
+        >>> text_width("mm", 10.0) > text_width("ii", 10.0)
+        True
+    """
+    return size * sum(_advance(cluster, columns) for cluster, columns in clusters(text))
+
+
+def _advance(character: str, columns: int) -> float:
+    if columns == 2:
+        return 1.05
+    if character in _NARROW:
+        return 0.36
+    if character in _WIDE:
+        return 0.92
+    return 0.72 if character.isupper() else 0.58
+
+
+def opening(description: str, width: float, height: float) -> str:
+    """The tag that begins a picture, and what is read out to those who do not see it."""
+    return (
+        f'<svg class="strukt" xmlns="http://www.w3.org/2000/svg" role="img" '
+        f'aria-label="{escape(printable(description))}" '
+        f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">'
+    )
+
+
+def text(x: float, y: float, role: str, content: str) -> str:
+    """Text centred at x; the role is its class in the style sheet."""
+    return f'<text class="{role}" x="{x:.1f}" y="{y:.1f}">{escape(printable(content))}</text>'
+
+
+def label(x: float, y: float, name: str, probability: float | None) -> str:
+    """A label and its probability, centred at x."""
+    suffix = "" if probability is None else f' <tspan class="probability">{shorten(probability)}</tspan>'
+    return f'<text class="label" x="{x:.1f}" y="{y:.1f}">{escape(printable(name))}{suffix}</text>'
+
+
+def faint(probability: float | None) -> str:
+    """An improbable line is drawn lighter, though never invisible."""
+    return "" if probability is None else f' style="opacity: {0.35 + 0.65 * probability:.2f}"'
