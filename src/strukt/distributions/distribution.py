@@ -324,6 +324,14 @@ class StructuredDistribution(ScoredStructures):
         """The result of `sparsemap` along one batch axis, if a formula gives it."""
         return None
 
+    def _in_double_precision(self) -> Self:
+        """The same with the scores as `sparsemap` computes with them.
+
+        Raises:
+            InfeasibleError: If some item has no structure in the type that was given, but seems to have one here.
+        """
+        return self._with_scores(*(arguments.precise(score) for score in self.scores))
+
     @property
     def _most_parts(self) -> int:
         """The largest number of parts in a structure."""

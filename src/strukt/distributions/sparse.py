@@ -19,7 +19,6 @@ from strukt.inference.sparsemap import (
     warn_unless_converged,
 )
 from strukt.kernels import guards
-from strukt.kernels.arguments import precise
 from strukt.kernels.sparsemap.found import Found, Settings, Start, listed, no_start
 from strukt.kernels.sparsemap.state import INFEASIBLE
 from strukt.kernels.undifferentiated import undifferentiated
@@ -87,9 +86,9 @@ def _solve(
     kept: list[Found] = []
 
     def search(*tensors: Tensor) -> tuple[Tensor]:
-        scores = tensors[: len(flat.scores)]
-        exact = flat._with_scores(*(precise(score) for score in scores))
-        found, events = find(exact, settings, method, tensors[len(scores) :] or None)  # type: ignore[arg-type]
+        count = len(flat.scores)
+        exact = flat._with_scores(*tensors[:count])._in_double_precision()
+        found, events = find(exact, settings, method, tensors[count:] or None)  # type: ignore[arg-type]
         kept.append(found)
         return (events,)
 
