@@ -27,10 +27,8 @@ def carries_derivative(value: Tensor) -> bool:
 
 def plain(value: Tensor) -> Tensor:
     """The numbers of a tensor, whatever ``torch.func`` has wrapped around them."""
-    functorch, value = (
-        torch._C._functorch,
-        value.detach(),
-    )  # whose result is wrapped, as of all operations there
+    functorch = torch._C._functorch
+    value = value.detach()  # whose result is wrapped, as of all operations there
     while functorch.is_functorch_wrapped_tensor(value):
         if functorch.is_batchedtensor(value):
             raise NotImplementedError(MAPPED)
