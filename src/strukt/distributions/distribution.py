@@ -309,7 +309,7 @@ class StructuredDistribution(ScoredStructures):
             tol: The error in the marginals at which to stop. All is computed in double precision.
             method: ``"active_set"``, or a formula where there is one; to compare, ``"conditional_gradient"``,
                 ``"away_step"`` or ``"pairwise"``.
-            start: An earlier result to begin with, for scores that have changed little.
+            start: An earlier result to begin with, for scores that have changed little; a formula needs none.
 
         Raises:
             ValueError: If an argument is out of range, or the earlier result is of another batch.

@@ -21,7 +21,7 @@ from strukt.inference.sparsemap import (
 from strukt.kernels import guards
 from strukt.kernels.sparsemap.found import Found, Settings, Start, listed, no_start
 from strukt.kernels.sparsemap.state import INFEASIBLE
-from strukt.kernels.undifferentiated import undifferentiated
+from strukt.kernels.undifferentiated import numpy_of, undifferentiated
 
 if TYPE_CHECKING:
     from strukt.distributions.distribution import StructuredDistribution
@@ -153,5 +153,4 @@ def _start(flat: StructuredDistribution, p: int, start: tuple[Tensor, Tensor] | 
     every = torch.where(unused, events[:, :1], events).movedim(1, 0)
     extra = flat._with_scores(torch.zeros_like(main), *others)._score(every).T
     used = flat.to_parts(every).movedim(1, 0).flatten(2).cpu().numpy() > 0
-    shares = weights.detach().double().cpu().contiguous().numpy()
-    return Start(*listed(used, p), extra.double().cpu().contiguous().numpy(), shares)
+    return Start(*listed(used, p), numpy_of(extra), numpy_of(weights))

@@ -24,12 +24,12 @@ from torch import Tensor
 
 from strukt.inference.consensus import ORACLE, Face, Layout, OracleFactor, require_oracles
 from strukt.inference.consensus_faces import all_faces, differentiable
-from strukt.inference.consensus_oracles import numpy_of, oracle_gain, run_with_oracles
+from strukt.inference.consensus_oracles import oracle_gain, run_with_oracles
 from strukt.inference.settings import require_iterations
 from strukt.kernels.consensus.run import gaps, last_points, run
 from strukt.kernels.consensus.state import DONE, Faces, Graph, State, empty_state
 from strukt.kernels.jit import over_batch, thread_count
-from strukt.kernels.undifferentiated import undifferentiated
+from strukt.kernels.undifferentiated import numpy_of, undifferentiated
 
 Array = npt.NDArray[np.float64]
 

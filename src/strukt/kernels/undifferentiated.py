@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
+
+Array = npt.NDArray[np.float64]
 
 MAPPED = "vmap over the scores of SparseMAP or of a factor graph: give them a batch axis in front instead"
 
@@ -34,6 +38,12 @@ def plain(value: Tensor) -> Tensor:
             raise NotImplementedError(MAPPED)
         value = functorch.get_unwrapped(value)
     return value
+
+
+def numpy_of(value: Tensor) -> Array:
+    """The numbers of a tensor in double precision."""
+    found: Array = plain(value.double().cpu().contiguous()).numpy()
+    return found
 
 
 class _Run(torch.autograd.Function):
