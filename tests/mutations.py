@@ -478,7 +478,7 @@ MUTATIONS = [
     consensus("polish", "curvature * y[j] - faces.tilts[j]", "curvature * y[j]"),
     consensus("sweep", "multipliers[j] += step * (marginals", "multipliers[j] += (marginals"),
     consensus("sweep", "lacking: float = state.curvature[item] * moved", "lacking: float = 0.0"),
-    graph("inference/lp_sparsemap", "state.marginals[~possible] = 0.0", "pass"),
+    graph("inference/consensus_start", "np.where(possible, start.marginals, 0.0)", "start.marginals"),
     graph("inference/consensus_faces", "vertices - vertices.mean(1, keepdim=True)", "vertices"),
     graph(
         "inference/consensus_oracles",
