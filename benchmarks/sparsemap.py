@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from torch import Tensor
 
 from benchmarks.contest import MAPPINGS, Case, Contestant, Family
@@ -94,56 +96,48 @@ def grid(batch: int, height: int, width: int) -> Case:
     return Case(f"{batch}x{height}x{width}", ((batch, height, width), (batch, edges)), chart=height * width)
 
 
+def family(
+    name: str,
+    title: str,
+    case: Callable[..., Case],
+    size: tuple[int, ...],
+    small: tuple[int, ...],
+    strukt: Callable[..., Tensor],
+    clarabel: Callable[..., Tensor],
+    *others: Contestant,
+) -> Family:
+    """One item and a batch of 16 of the same size, mapped by strukt, by clarabel and by others."""
+    return Family(
+        name=f"sparsemap-{name}",
+        title=title,
+        cases=(case(1, *size), case(16, *size)),
+        warm_up=case(2, *small),
+        contestants=(Contestant("strukt", strukt), Contestant("clarabel", clarabel), *others),
+        operations=MAPPINGS,
+    )
+
+
 FAMILIES = (
-    Family(
-        name="sparsemap-sequence",
-        title="SparseMAP of sequences (items x length x tags)",
-        cases=(sequences(1, 40, 16), sequences(16, 40, 16)),
-        warm_up=sequences(2, 3, 3),
-        contestants=(
-            Contestant("strukt", strukt_sequences),
-            Contestant("clarabel", clarabel_sequences),
-            Contestant("marginals", sequence_marginals, yardstick="marginals of the chain"),
-        ),
-        operations=MAPPINGS,
+    family(
+        "sequence", "SparseMAP of sequences (items x length x tags)",
+        sequences, (40, 16), (3, 3), strukt_sequences, clarabel_sequences,
+        Contestant("marginals", sequence_marginals, yardstick="marginals of the chain"),
     ),
-    Family(
-        name="sparsemap-tree",
-        title="SparseMAP of dependency trees (items x words)",
-        cases=(trees(1, 20), trees(16, 20)),
-        warm_up=trees(2, 3),
-        contestants=(
-            Contestant("strukt", strukt_trees),
-            Contestant("clarabel", clarabel_trees),
-            Contestant("marginals", tree_marginals, yardstick="marginals by the Matrix-Tree theorem"),
-        ),
-        operations=MAPPINGS,
+    family(
+        "tree", "SparseMAP of dependency trees (items x words)",
+        trees, (20,), (3,), strukt_trees, clarabel_trees,
+        Contestant("marginals", tree_marginals, yardstick="marginals by the Matrix-Tree theorem"),
     ),
-    Family(
-        name="sparsemap-matching",
-        title="SparseMAP of matchings (items x rows x columns)",
-        cases=(matchings(1, 20), matchings(16, 20)),
-        warm_up=matchings(2, 3),
-        contestants=(Contestant("strukt", strukt_matchings), Contestant("clarabel", clarabel_matchings)),
-        operations=MAPPINGS,
+    family(
+        "matching", "SparseMAP of matchings (items x rows x columns)",
+        matchings, (20,), (3,), strukt_matchings, clarabel_matchings,
     ),
-    Family(
-        name="sparsemap-budget",
-        title="LP-SparseMAP of trees with at most two dependents for each word (items x words)",
-        cases=(trees(1, 15), trees(16, 15)),
-        warm_up=trees(2, 3),
-        contestants=(
-            Contestant("strukt", strukt_budgets),
-            Contestant("clarabel", clarabel_trees_with_budgets),
-        ),
-        operations=MAPPINGS,
+    family(
+        "budget", "LP-SparseMAP of trees with at most two dependents for each word (items x words)",
+        trees, (15,), (3,), strukt_budgets, clarabel_trees_with_budgets,
     ),
-    Family(
-        name="sparsemap-grid",
-        title="LP-SparseMAP of grids of binary variables (items x height x width)",
-        cases=(grid(1, 10, 10), grid(16, 10, 10)),
-        warm_up=grid(2, 2, 3),
-        contestants=(Contestant("strukt", strukt_grid), Contestant("clarabel", clarabel_grid)),
-        operations=MAPPINGS,
+    family(
+        "grid", "LP-SparseMAP of grids of binary variables (items x height x width)",
+        grid, (10, 10), (2, 3), strukt_grid, clarabel_grid,
     ),
-)
+)  # fmt: skip

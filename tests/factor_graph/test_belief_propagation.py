@@ -4,10 +4,10 @@ import math
 
 import pytest
 import torch
-from tests.factor_graph.graphs import draw, every, grid, logic_tree, scored_tree
+from tests.factor_graph.graphs import draw, every, logic_tree, scored_tree
 
 import strukt
-from strukt import BinaryCRF, FactorGraph
+from strukt import FactorGraph
 from strukt.factor_graph import factors
 from strukt.factor_graph.counting import count
 
@@ -102,48 +102,6 @@ def test_evidence_reaches_a_structure():
     assert torch.allclose(found.log_partition, given.log_partition)
 
 
-def test_loopy_pairs_agree_with_the_binary_model():
-    graph, pairwise = grid(3, 3)
-    unary = draw(3, 3, seed=5)
-    found = graph.belief_propagation(unary, tol=1e-12, iterations=500)
-    other = BinaryCRF(unary.flatten(), pairwise).belief_propagation(iterations=500)
-    assert torch.allclose(found.marginals.flatten(), other.marginals)
-    assert torch.allclose(found.log_partition, other.log_partition)
-
-
-def test_what_does_not_come_to_rest_is_said():
-    graph, _ = grid(3, 3, scale=8.0)
-    with pytest.warns(UserWarning, match=r"belief_propagation stopped after 2 rounds .* still change by"):
-        found = graph.belief_propagation(draw(2, 3, 3), iterations=2)
-    assert not found.status.any()
-    assert (found.residual > 1e-6).all()
-    assert found.iterations.tolist() == [2, 2]
-
-
-def test_batches_are_their_items():
-    pairs = draw(3, 1, 4, seed=3)
-
-    def solve(pairs, scores):
-        graph = FactorGraph()
-        x = graph.variables(4)
-        graph.add(factors.Pairwise(x, x[[1, 2, 3, 0]], pairs))
-        graph.add(factors.Budget(x, 2))
-        return graph.belief_propagation(scores)
-
-    scores = draw(2, 4, seed=4) * torch.tensor([[0.1], [3.0]])
-    whole = solve(pairs, scores)
-    assert whole.marginals.shape == (3, 2, 4)
-    assert whole.log_partition.shape == whole.status.shape == whole.residual.shape == (3, 2)
-    assert len(set(whole.iterations.flatten().tolist())) > 1
-    for i in range(3):
-        for j in range(2):
-            item = solve(pairs[i, 0], scores[j])
-            assert torch.allclose(whole.marginals[i, j], item.marginals, rtol=1e-12)
-            assert torch.allclose(whole.log_partition[i, j], item.log_partition, rtol=1e-12)
-            assert whole.iterations[i, j] == item.iterations
-    assert solve(pairs[0, 0], draw(0, 4)).marginals.shape == (0, 4)
-
-
 @pytest.mark.parametrize("make", [logic_tree, scored_tree])
 def test_derivatives_by_unrolling(make):
     graph = make()
@@ -212,23 +170,3 @@ def test_costs_that_are_not_whole_are_refused():
     graph.add(factors.Knapsack(graph.variables(2), [0.5, 1], 1))
     with pytest.raises(NotImplementedError, match=r"whole numbers .* \(0.5, 1.0\); scale and round"):
         graph.belief_propagation(torch.zeros(2))
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"), [({"iterations": 0}, "iterations is 0"), ({"damping": 1.0}, "damping is 1.0")]
-)
-def test_settings(settings, message):
-    graph = FactorGraph()
-    graph.variables(2)
-    with pytest.raises(ValueError, match=message):
-        graph.belief_propagation(torch.zeros(2), **settings)
-
-
-@pytest.mark.parametrize("solver", ["belief_propagation", "mean_field"])
-def test_single_precision_is_computed_in_double(solver):
-    graph, _ = grid(3, 3)
-    scores = draw(4, 3, 3).float()
-    found, exact = getattr(graph, solver)(scores), getattr(graph, solver)(scores.double())
-    assert found.marginals.dtype == torch.float32
-    assert torch.equal(found.marginals, exact.marginals.float())
-    assert torch.equal(found.iterations, exact.iterations)

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
-from tests.factor_graph.graphs import draw, grid
+from tests.factor_graph.graphs import draw
 
-from strukt import BinaryCRF, FactorGraph, LinearChain
+from strukt import FactorGraph, LinearChain
 from strukt.factor_graph import factors
 
 
@@ -62,16 +62,6 @@ def test_the_end_is_stationary():
     assert all(torch.allclose(g, m) for g, m in zip(gradients, found.marginals, strict=True))
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_pairs_agree_with_the_binary_model(seed):
-    graph, pairwise = grid(3, 3, scale=0.4, seed=seed)
-    unary = draw(3, 3, seed=20 + seed)
-    found = graph.mean_field(unary, iterations=500, tol=1e-12)
-    other = BinaryCRF(unary.flatten(), pairwise).mean_field(500)
-    assert torch.allclose(found.marginals.flatten(), other.marginals)
-    assert torch.allclose(found.lower_bound, other.lower_bound)
-
-
 def test_exact_where_nothing_depends():
     graph = FactorGraph()
     graph.add(factors.Chain(graph.variables(3, 2), torch.zeros(2, 2)))
@@ -116,29 +106,6 @@ def test_forbidden_variables():
     assert gradient.isfinite().all()
 
 
-def test_batches_are_their_items():
-    pairs = draw(3, 1, 3, scale=2.0)
-
-    def solve(pairs, scores):
-        graph = FactorGraph()
-        x = graph.variables(4)
-        graph.add(factors.Pairwise(x[:3], x[1:], pairs))
-        return graph.mean_field(scores)
-
-    scores = draw(2, 4, seed=1)
-    whole = solve(pairs, scores)
-    assert whole.marginals.shape == (3, 2, 4)
-    assert whole.status.shape == whole.lower_bound.shape == (3, 2)
-    assert len(set(whole.iterations.flatten().tolist())) > 1
-    for i in range(3):
-        for j in range(2):
-            item = solve(pairs[i, 0], scores[j])
-            assert torch.allclose(whole.marginals[i, j], item.marginals, rtol=1e-12)
-            assert torch.allclose(whole.lower_bound[i, j], item.lower_bound, rtol=1e-12)
-            assert whole.iterations[i, j] == item.iterations
-    assert solve(pairs[0, 0], draw(0, 4)).marginals.shape == (0, 4)
-
-
 @pytest.mark.parametrize(
     ("make", "name"),
     [
@@ -166,11 +133,3 @@ def test_groups_that_overlap_are_refused():
     graph.add(factors.Xor(~graph.variables(3)))
     with pytest.raises(ValueError, match="Xor over 3 variables has a group with negated variables"):
         graph.mean_field(torch.zeros(3))
-
-
-def test_what_does_not_come_to_rest_is_said():
-    graph, _ = grid(3, 3)
-    with pytest.warns(UserWarning, match=r"mean_field stopped after 1 sweeps .* still change by"):
-        found = graph.mean_field(draw(3, 3), iterations=1)
-    assert not found.status
-    assert found.residual > 1e-6

@@ -12,7 +12,7 @@ from tests.inference.tables import or_out as or_factor
 from tests.inference.tables import pair as pair_factor
 
 from strukt.inference.consensus import OR_OUT, PAIR
-from strukt.inference.lp_sparsemap import _graph
+from strukt.inference.consensus_start import graph_of
 from strukt.kernels.consensus.band import FIXED, FREE, POOLED, band, band_support
 from strukt.kernels.consensus.faces import find_faces, orthonormal, take_normal
 from strukt.kernels.consensus.or_out import or_out, or_out_support
@@ -155,7 +155,7 @@ def test_labels_of_an_or_say_what_moves_together():
 def test_faces_hold_the_derivative(form, x, c):
     """What leaves the face of one factor does not move its point; what stays moves it by itself."""
     one = layout(len(x), form)
-    graph, m = _graph(one, 1.0), len(x)
+    graph, m = graph_of(one, 1.0), len(x)
     labels, tight = np.zeros(m, np.int8), np.zeros(1, np.int8)
 
     def solve(x, c=c):
@@ -203,7 +203,7 @@ def test_orthonormal_basis_leaves_out_what_depends_on_others():
 
 def test_intersection_is_the_dense_projection():
     rng = np.random.default_rng(1)
-    graph = _graph(layout(6, xor(0, 1, ~2), xor(2, 3, 4), or_factor(1, 3, 5)), 1.0)
+    graph = graph_of(layout(6, xor(0, 1, ~2), xor(2, 3, 4), or_factor(1, 3, 5)), 1.0)
     m = len(graph.copies)
     labels = np.array([1, 1, 1, 1, 1, 0, 2, 1, 2], np.int8)
     faces = Faces(

@@ -16,33 +16,26 @@ from torch.func import hessian, jacrev
 
 from strukt import losses, mappings
 
-MAPPINGS = {
-    "softmax": partial(mappings.entmax, alpha=1.0),
-    "entmax 4/3": partial(mappings.entmax, alpha=4 / 3),
-    "entmax 1.5": mappings.entmax15,
-    "sparsemax": mappings.sparsemax,
-    "entmax 3": partial(mappings.entmax, alpha=3.0),
-    "normmax": mappings.normmax,
-    "fusedmax": partial(mappings.fusedmax, weight=0.1),
-    "oscarmax": partial(mappings.oscarmax, weight=0.02),
+REGULARISED = {
+    "softmax": (mappings.entmax, losses.entmax_loss, {"alpha": 1.0}),
+    "entmax 4/3": (mappings.entmax, losses.entmax_loss, {"alpha": 4 / 3}),
+    "entmax 1.5": (mappings.entmax15, losses.entmax15_loss, {}),
+    "sparsemax": (mappings.sparsemax, losses.sparsemax_loss, {}),
+    "entmax 3": (mappings.entmax, losses.entmax_loss, {"alpha": 3.0}),
+    "normmax": (mappings.normmax, losses.normmax_loss, {}),
+    "fusedmax": (mappings.fusedmax, losses.fusedmax_loss, {"weight": 0.1}),
+    "oscarmax": (mappings.oscarmax, losses.oscarmax_loss, {"weight": 0.02}),
+}
+TO_THE_SIMPLEX = {name: partial(mapping, **given) for name, (mapping, _, given) in REGULARISED.items()}
+LOSSES = {name: partial(loss, **given) for name, (_, loss, given) in REGULARISED.items()}
+MAPPINGS = TO_THE_SIMPLEX | {
     "ksubset": partial(mappings.ksubset, k=2.0),
     "budget": partial(mappings.budget, k=2.0),
-}
-LOSSES = {
-    "softmax": partial(losses.entmax_loss, alpha=1.0),
-    "entmax 4/3": partial(losses.entmax_loss, alpha=4 / 3),
-    "entmax 1.5": losses.entmax15_loss,
-    "sparsemax": losses.sparsemax_loss,
-    "entmax 3": partial(losses.entmax_loss, alpha=3.0),
-    "normmax": losses.normmax_loss,
-    "fusedmax": partial(losses.fusedmax_loss, weight=0.1),
-    "oscarmax": partial(losses.oscarmax_loss, weight=0.02),
 }
 FUSED = {
     "fusedmax": partial(mappings.fusedmax, weight=0.1),
     "oscarmax": partial(mappings.oscarmax, weight=2e-4),
 }
-TO_THE_SIMPLEX = [name for name in MAPPINGS if name not in ("ksubset", "budget")]
 
 ALL = pytest.mark.parametrize("mapping", MAPPINGS.values(), ids=MAPPINGS)
 ALL_LOSSES = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)

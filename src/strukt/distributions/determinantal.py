@@ -10,7 +10,6 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt.distributions.subset import Size, SubsetStructure, omissions, sizes_of
-from strukt.inference.sparsemap import MAX_ITERATIONS, TOL, SparseMAP
 from strukt.kernels import arguments, determinantal, guards
 from strukt.kernels.determinantal import enumeration, selection
 from strukt.kernels.determinantal.items import Items, rank_tolerance
@@ -88,18 +87,6 @@ class KDPP(SubsetStructure):
         """The kernel, ``batch + (n, n)``, or with batch axes of size 1 if all items share it."""
         return self.scores[2]
 
-    def sparsemap(
-        self,
-        max_iterations: int = MAX_ITERATIONS,
-        tol: float = TOL,
-        method: str = "active_set",
-        start: SparseMAP | None = None,
-    ) -> SparseMAP:
-        # Computed in double precision, in which a kernel of float32 may seem to have a higher rank than it has.
-        events, scores = self.oracles.best(*self._arguments())
-        guards.require_feasible(events, scores)
-        return super().sparsemap(max_iterations, tol, method, start)
-
     @property
     def greedy_mode(self) -> Tensor:
         """A subset of a high score: each item in turn adds most (Chen et al. 2018); ``batch + (n,)``.
@@ -150,6 +137,11 @@ class KDPP(SubsetStructure):
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
         taken, omitted, kernel = scores
         return type(self)(kernel, constants[0], lengths, taken, omitted, validate_args=False)
+
+    def _in_double_precision(self) -> Self:
+        # There a kernel of float32 may seem to have a higher rank than it has, so that nothing seems impossible.
+        guards.require_feasible(*self.oracles.best(*self._arguments()))
+        return super()._in_double_precision()
 
     def _check_values(self) -> None:
         super()._check_values()

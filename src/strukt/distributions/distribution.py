@@ -309,7 +309,7 @@ class StructuredDistribution(ScoredStructures):
             tol: The error in the marginals at which to stop. All is computed in double precision.
             method: ``"active_set"``, or a formula where there is one; to compare, ``"conditional_gradient"``,
                 ``"away_step"`` or ``"pairwise"``.
-            start: An earlier result to begin with, for scores that have changed little.
+            start: An earlier result to begin with, for scores that have changed little; a formula needs none.
 
         Raises:
             ValueError: If an argument is out of range, or the earlier result is of another batch.
@@ -323,6 +323,14 @@ class StructuredDistribution(ScoredStructures):
     def _sparsemap_in_closed_form(self) -> SparseMAP | None:
         """The result of `sparsemap` along one batch axis, if a formula gives it."""
         return None
+
+    def _in_double_precision(self) -> Self:
+        """The same with the scores as `sparsemap` computes with them.
+
+        Raises:
+            InfeasibleError: If some item has no structure in the type that was given, but seems to have one here.
+        """
+        return self._with_scores(*(arguments.precise(score) for score in self.scores))
 
     @property
     def _most_parts(self) -> int:

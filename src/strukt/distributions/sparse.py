@@ -19,10 +19,9 @@ from strukt.inference.sparsemap import (
     warn_unless_converged,
 )
 from strukt.kernels import guards
-from strukt.kernels.arguments import precise
 from strukt.kernels.sparsemap.found import Found, Settings, Start, listed, no_start
 from strukt.kernels.sparsemap.state import INFEASIBLE
-from strukt.kernels.undifferentiated import undifferentiated
+from strukt.kernels.undifferentiated import numpy_of, undifferentiated
 
 if TYPE_CHECKING:
     from strukt.distributions.distribution import StructuredDistribution
@@ -87,9 +86,9 @@ def _solve(
     kept: list[Found] = []
 
     def search(*tensors: Tensor) -> tuple[Tensor]:
-        scores = tensors[: len(flat.scores)]
-        exact = flat._with_scores(*(precise(score) for score in scores))
-        found, events = find(exact, settings, method, tensors[len(scores) :] or None)  # type: ignore[arg-type]
+        count = len(flat.scores)
+        exact = flat._with_scores(*tensors[:count])._in_double_precision()
+        found, events = find(exact, settings, method, tensors[count:] or None)  # type: ignore[arg-type]
         kept.append(found)
         return (events,)
 
@@ -154,5 +153,4 @@ def _start(flat: StructuredDistribution, p: int, start: tuple[Tensor, Tensor] | 
     every = torch.where(unused, events[:, :1], events).movedim(1, 0)
     extra = flat._with_scores(torch.zeros_like(main), *others)._score(every).T
     used = flat.to_parts(every).movedim(1, 0).flatten(2).cpu().numpy() > 0
-    shares = weights.detach().double().cpu().contiguous().numpy()
-    return Start(*listed(used, p), extra.double().cpu().contiguous().numpy(), shares)
+    return Start(*listed(used, p), numpy_of(extra), numpy_of(weights))

@@ -14,7 +14,7 @@ from strukt.kernels import guards
 from strukt.kernels.semiring import NEG_INF
 from strukt.kernels.sparsemap.found import Settings, Start, listed, no_start
 from strukt.kernels.sparsemap.state import INFEASIBLE
-from strukt.kernels.undifferentiated import plain
+from strukt.kernels.undifferentiated import numpy_of, plain
 
 MOST_STEPS = 2000
 """Bound on the calls of a factor's oracle for one projection."""
@@ -118,5 +118,5 @@ class MapOracle(Oracle):
 def _start(face: Face, own: Tensor, scale: Tensor) -> Start:
     """The assignments of a former face, to begin with, and their own scores now ``(batch, k)``."""
     used = face.vertices.cpu().numpy() > 0
-    extra = (own / scale.unsqueeze(-1)).cpu().contiguous().numpy()
-    return Start(*listed(used, used.shape[-1]), extra, face.weights.cpu().contiguous().numpy())
+    extra = own / scale.unsqueeze(-1)
+    return Start(*listed(used, used.shape[-1]), numpy_of(extra), numpy_of(face.weights))

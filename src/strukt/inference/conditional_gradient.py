@@ -20,6 +20,7 @@ from strukt.inference.sparsemap import Best
 from strukt.kernels.sparsemap.active_set import ROUNDING
 from strukt.kernels.sparsemap.found import Found, Settings, Start, make_found
 from strukt.kernels.sparsemap.state import CONVERGED, INFEASIBLE, OPTIMISING, STOPPED, Array
+from strukt.kernels.undifferentiated import numpy_of
 
 METHODS = ("conditional_gradient", "away_step", "pairwise")
 
@@ -39,7 +40,7 @@ def conditional_gradient(
         query = np.stack([item.scores - item.point for item in items])
         events, values = best(torch.from_numpy(query).reshape(main.shape).to(main))
         used = to_parts(events).reshape(batch, -1).cpu().numpy() > 0
-        more, feasible = extra(events).double().cpu().numpy(), (values > -torch.inf).cpu().numpy()
+        more, feasible = numpy_of(extra(events)), (values > -torch.inf).cpu().numpy()
         for b, item in enumerate(items):
             if item.phase == OPTIMISING:
                 item.advance(np.flatnonzero(used[b]), more[b], bool(feasible[b]), len(answers))

@@ -15,13 +15,12 @@ import torch
 from torch import Tensor
 
 from strukt.inference.consensus import ORACLE, PAIR, Face, OracleFactor
-from strukt.inference.consensus_oracles import numpy_of
 from strukt.kernels.consensus.derivative import Projection, attach
 from strukt.kernels.consensus.faces import oracle_faces
 from strukt.kernels.consensus.run import faces_of_all
 from strukt.kernels.consensus.state import Faces, Graph, State
 from strukt.kernels.jit import over_batch
-from strukt.kernels.undifferentiated import carries_derivative
+from strukt.kernels.undifferentiated import carries_derivative, numpy_of
 
 Array = npt.NDArray[Any]
 

@@ -16,7 +16,7 @@ from strukt.kernels.consensus.polish import polish_item
 from strukt.kernels.consensus.run import advance
 from strukt.kernels.consensus.state import DONE, POLISH, Faces, Graph, State
 from strukt.kernels.jit import over_batch, thread_count
-from strukt.kernels.undifferentiated import plain
+from strukt.kernels.undifferentiated import numpy_of
 
 Array = npt.NDArray[Any]
 
@@ -61,12 +61,6 @@ def _call(
         faces[k] = _merge(done, faces[k], face)
         point = numpy_of(face.point)
         state.points[running, part] = np.where(signs > 0, point, 1.0 - point)[running]
-
-
-def numpy_of(value: Tensor) -> Array:
-    """The numbers of a tensor in double precision."""
-    found: Array = plain(value.double().cpu().contiguous()).numpy()
-    return found
 
 
 def _merge(kept: Tensor, old: Face | None, new: Face) -> Face:

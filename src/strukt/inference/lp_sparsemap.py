@@ -24,42 +24,24 @@ from torch import Tensor
 
 from strukt.inference.consensus import ORACLE, Face, Layout, OracleFactor, require_oracles
 from strukt.inference.consensus_faces import all_faces, differentiable
-from strukt.inference.consensus_oracles import numpy_of, oracle_gain, run_with_oracles
+from strukt.inference.consensus_oracles import oracle_gain, run_with_oracles
+from strukt.inference.consensus_start import Position, first_state, graph_of
 from strukt.inference.settings import require_iterations
 from strukt.kernels.consensus.run import gaps, last_points, run
-from strukt.kernels.consensus.state import DONE, Faces, Graph, State, empty_state
+from strukt.kernels.consensus.state import DONE, Faces, Graph, State
 from strukt.kernels.jit import over_batch, thread_count
-from strukt.kernels.undifferentiated import undifferentiated
+from strukt.kernels.undifferentiated import numpy_of, undifferentiated
 
 Array = npt.NDArray[np.float64]
 
-CERTAIN = 1e-3
-"""The part of the tolerance that the error of the copies must reach: marginals may be further off than these."""
-
 CONSISTENT = 1e-7
 """The gap, relative to the bound, that is left where points and multipliers belong together."""
-
-ROUNDING = 4e-15
-"""The error that is left of scores of size 1."""
-
-PROXIMAL = 0.04
-"""The first weight of the proximal term of LP-MAP, in steps."""
 
 LARGEST = 1e100
 """The squares of larger scores overflow."""
 
 NOTHING = 1e-14
 """Marginals of variables in factors that are nearer to a bound than this are at the bound."""
-
-
-@dataclass(frozen=True)
-class Position:
-    """Where a solution was found, to start the next from: marginals, multipliers, steps, faces of the oracles."""
-
-    marginals: Array
-    multipliers: Array
-    step: Array
-    faces: tuple[Face | None, ...]
 
 
 @dataclass(frozen=True)
@@ -118,7 +100,7 @@ def solve(
         tensor([[0.2667, 0.7333, 0.2667]])
     """
     _check(layout, scores, pair_scores, oracles, curvature, max_iterations, tol)
-    job = _Job(_graph(layout, curvature), tuple(oracles), max_iterations, tol, start)
+    job = _Job(graph_of(layout, curvature), tuple(oracles), max_iterations, tol, start)
     job.wants_faces = curvature > 0.0 and torch.is_grad_enabled()
     found = undifferentiated(job, scores, pair_scores)
     marginals, status, gap, bound, iterations, primal, dual = found
@@ -152,78 +134,6 @@ def _check(
         raise ValueError(f"pair_scores has a batch of {len(pair_scores)}; scores has one of {len(scores)}")
 
 
-def _graph(layout: Layout, curvature: float) -> Graph:
-    sizes = np.diff(layout.starts)
-    return Graph(
-        copies=np.ascontiguousarray(layout.copies, np.int64),
-        signs=np.where(layout.negated, -1.0, 1.0),
-        starts=np.ascontiguousarray(layout.starts, np.int64),
-        kinds=np.ascontiguousarray(layout.kinds, np.int64),
-        costs=np.ascontiguousarray(layout.costs, np.float64),
-        low=np.ascontiguousarray(layout.low, np.float64),
-        high=np.ascontiguousarray(layout.high, np.float64),
-        own=np.ascontiguousarray(layout.own, np.int64),
-        degrees=np.bincount(layout.copies, minlength=layout.variables).astype(np.float64),
-        curvature=float(curvature),
-        widest=int(sizes.max(initial=0)),
-    )
-
-
-def _state(graph: Graph, scores: Tensor, pair_scores: Tensor, tol: float, start: Position | None) -> State:
-    """The first state: multipliers share what the marginals leave of the scores equally."""
-    given = numpy_of(scores)
-    possible = given > -np.inf
-    eta = np.where(possible, given, 0.0)
-    lonely = graph.degrees == 0
-    alone = np.clip(eta, 0.0, 1.0) if graph.curvature > 0.0 else (eta > 0.0).astype(np.float64)
-    inside = (eta > 0.0) & (eta < 1.0) & (graph.curvature > 0.0)
-    free = (possible & (inside | ~lonely)).astype(np.float64)
-    pairs = numpy_of(pair_scores)
-    size = np.maximum(
-        np.abs(eta).max(1, initial=0.0), np.where(pairs > -np.inf, np.abs(pairs), 0.0).max(1, initial=0.0)
-    )
-    state = empty_state(graph, eta, free, pairs, np.maximum(CERTAIN * tol, ROUNDING * (1.0 + size)))
-    if graph.curvature == 0.0:
-        state.scale[:] = np.where(size > 0.0, size / 40.0, 1.0)
-    else:
-        state.scale[:] = np.maximum(1.0, size / 4.0)
-    if start is not None:
-        if start.marginals.shape != eta.shape or start.multipliers.shape != state.multipliers.shape:
-            raise ValueError(
-                f"start is of a solution with marginals of shape {start.marginals.shape}; expected {eta.shape}"
-            )
-        state.marginals[:], state.multipliers[:], state.step[:] = (
-            start.marginals,
-            start.multipliers,
-            start.step,
-        )
-        state.marginals[~possible] = 0.0
-        if graph.curvature == 0.0:
-            state.curvature[:], state.center[:] = PROXIMAL * state.step, state.marginals
-    else:
-        state.marginals[:] = np.where(possible, 0.5, 0.0)
-        _first_step(graph, state)
-    state.marginals[:, lonely] = np.where(possible, alone, 0.0)[:, lonely]
-    shared = eta + state.curvature[:, None] * (state.center - state.marginals)
-    for item in range(len(eta)):
-        held = np.bincount(graph.copies, state.multipliers[item], len(graph.degrees))
-        rest = (shared[item] - held) / np.maximum(graph.degrees, 1.0) * possible[item]
-        state.multipliers[item] += rest[graph.copies]
-    return state
-
-
-def _first_step(graph: Graph, state: State) -> None:
-    """A penalty of the scale of the scores; where factors share no variables the first points are the solution."""
-    overlap = (graph.degrees > 1).any()
-    if graph.curvature == 0.0:
-        state.step[:] = state.scale
-        state.curvature[:] = PROXIMAL * state.step
-        state.center[:] = state.marginals
-    elif overlap:
-        state.step[:] = state.scale
-    state.polish_at[:] = (3 if (graph.kinds == ORACLE).any() else 10) if overlap else 0
-
-
 def _settled(graph: Graph, state: State) -> Array:
     """The marginals, exact where a factor puts them at a bound."""
     found = np.clip(state.marginals, 0.0, 1.0)
@@ -255,7 +165,7 @@ class _Job:
                 raise ValueError(
                     f"{name} has NaN, +inf or numbers beyond {LARGEST:g}; expected finite numbers or -inf"
                 )
-        graph, state = self.graph, _state(self.graph, scores, pair_scores, self._tol, self._start)
+        graph, state = self.graph, first_state(self.graph, scores, pair_scores, self._tol, self._start)
         self.state = state
         if self._oracles:
             run_with_oracles(graph, state, self._oracles, self.faces, self._most, scores.device)

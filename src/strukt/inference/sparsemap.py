@@ -23,7 +23,7 @@ from strukt.kernels.sparsemap import rounds
 from strukt.kernels.sparsemap.found import Found, Settings, Start, capacity, make_found
 from strukt.kernels.sparsemap.products import response
 from strukt.kernels.sparsemap.state import CONVERGED, SIZE, make
-from strukt.kernels.undifferentiated import carries_derivative
+from strukt.kernels.undifferentiated import carries_derivative, numpy_of
 
 MAX_ITERATIONS = 1000
 """Calls of the mode oracle for an item."""
@@ -85,7 +85,7 @@ def active_set(
         events, values = best(torch.from_numpy(sets.query.copy()).reshape(main.shape).to(main))
         feasible = values > -torch.inf
         used = (to_parts(events).reshape(batch, d) > 0).cpu().numpy()
-        answer = (used, extra(events).double().cpu().numpy(), feasible.cpu().numpy())
+        answer = (used, numpy_of(extra(events)), feasible.cpu().numpy())
         over_batch(rounds.advance, thread_count(batch, batch * d * 50), sets, *answer, settings)
         answers.append(events)
         if sets.counters[:, SIZE].max() >= sets.slots.shape[1] - 2 and sets.slots.shape[1] < most:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
+
+Array = npt.NDArray[np.float64]
 
 MAPPED = "vmap over the scores of SparseMAP or of a factor graph: give them a batch axis in front instead"
 
@@ -27,15 +31,19 @@ def carries_derivative(value: Tensor) -> bool:
 
 def plain(value: Tensor) -> Tensor:
     """The numbers of a tensor, whatever ``torch.func`` has wrapped around them."""
-    functorch, value = (
-        torch._C._functorch,
-        value.detach(),
-    )  # whose result is wrapped, as of all operations there
+    functorch = torch._C._functorch
+    value = value.detach()  # whose result is wrapped, as of all operations there
     while functorch.is_functorch_wrapped_tensor(value):
         if functorch.is_batchedtensor(value):
             raise NotImplementedError(MAPPED)
         value = functorch.get_unwrapped(value)
     return value
+
+
+def numpy_of(value: Tensor) -> Array:
+    """The numbers of a tensor in double precision."""
+    found: Array = plain(value.double().cpu().contiguous()).numpy()
+    return found
 
 
 class _Run(torch.autograd.Function):

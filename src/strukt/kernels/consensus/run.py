@@ -34,16 +34,11 @@ def run(graph: Graph, state: State, most: int, start: int, step: int) -> None:
     """All iterations of items without oracles, at most ``most`` of each."""
     work, sums, faces = _room(graph)
     for item in range(start, state.mode.shape[0], step):
-        while state.mode[item] != DONE:
-            project_factors(graph, state, item, work)
-            decide(graph, state, item, sums)
-            if state.iterations[item] >= most:
-                break
+        while state.mode[item] != DONE and state.iterations[item] < most:
             if state.mode[item] == POLISH:
                 find_faces(graph, state.pair_scores[item], state.labels[item], state.tight[item], faces)
                 polish_item(graph, state, item, faces)
-            elif state.mode[item] == RUNNING:
-                update(graph, state, item, sums)
+            _iterate(graph, state, item, most, work, sums)
 
 
 @kernel
@@ -52,10 +47,16 @@ def advance(graph: Graph, state: State, most: int, start: int, step: int) -> Non
     work, sums, _ = _room(graph)
     for item in range(start, state.mode.shape[0], step):
         if state.mode[item] != DONE:
-            project_factors(graph, state, item, work)
-            decide(graph, state, item, sums)
-            if state.mode[item] == RUNNING and state.iterations[item] < most:
-                update(graph, state, item, sums)
+            _iterate(graph, state, item, most, work, sums)
+
+
+@kernel
+def _iterate(graph: Graph, state: State, item: int, most: int, work: Array, sums: Array) -> None:
+    """Solve the factors; unless that was the last time, an item that is running moves to their points."""
+    project_factors(graph, state, item, work)
+    decide(graph, state, item, sums)
+    if state.mode[item] == RUNNING and state.iterations[item] < most:
+        update(graph, state, item, sums)
 
 
 @kernel

@@ -17,17 +17,12 @@ RUNNING, TRIAL, POLISH, DONE = 0, 1, 2, 3
 
 
 class Graph(NamedTuple):
-    """The layout as arrays: V variables, F factors, m copies; those of a factor lie together.
+    """A layout of V variables, F factors and m copies, and what the kernels ask of it besides.
+
+    Copies, starts, kinds, costs, low, high and own are those of `strukt.inference.consensus.Layout`.
 
     Attributes:
-        copies: ``(m,)``, the variable of each copy.
-        signs: ``(m,)``, -1.0 where the factor sees 1 less the variable.
-        starts: ``(F + 1,)``, where the copies of each factor begin.
-        kinds: ``(F,)``.
-        costs: ``(m,)``, of bands.
-        low: ``(F,)``.
-        high: ``(F,)``.
-        own: ``(F,)``, the column of the score of a pair.
+        signs: ``(m,)``, -1.0 where the layout is negated: where the factor sees 1 less the variable.
         degrees: ``(V,)``, the number of copies of each variable, as floats.
         curvature: 1.0, or 0.0 for the linear program.
         widest: The most copies of one factor.

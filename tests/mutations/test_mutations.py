@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.mutations import (
+from tests.mutations.mutation import (
     BINARY,
     CHAIN,
     FRAMES,
@@ -16,7 +16,6 @@ from tests.mutations import (
     GRAPHS,
     GRID,
     MATCHING,
-    MUTATIONS,
     PLANAR,
     SEGMENTS,
     SPANNING,
@@ -26,10 +25,15 @@ from tests.mutations import (
     VECTORS,
     Mutation,
 )
+from tests.mutations.optima import OPTIMA
+from tests.mutations.sequences import SEQUENCES
+from tests.mutations.sets import SETS
+from tests.mutations.trees import TREES
 
 import strukt
 
-REPOSITORY = Path(__file__).parents[1]
+MUTATIONS = [*SEQUENCES, *TREES, *SETS, *OPTIMA]
+REPOSITORY = Path(__file__).parents[2]
 LAWS = (
     "operators_agree_with_enumeration",
     "at_the_edge",

@@ -1,0 +1,113 @@
+"""Where the iterations of LP-SparseMAP begin: the layout as a graph, and the first state, new or of a solution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from torch import Tensor
+
+from strukt.inference.consensus import ORACLE, Face, Layout
+from strukt.kernels.consensus.state import Graph, State, empty_state
+from strukt.kernels.undifferentiated import numpy_of
+
+Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+CERTAIN = 1e-3
+"""The part of the tolerance that the error of the copies must reach: marginals may be further off than these."""
+
+ROUNDING = 4e-15
+"""The error that is left of scores of size 1."""
+
+PROXIMAL = 0.04
+"""The first weight of the proximal term of LP-MAP, in steps."""
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a solution was found, to start the next from: marginals, multipliers, steps, faces of the oracles."""
+
+    marginals: Array
+    multipliers: Array
+    step: Array
+    faces: tuple[Face | None, ...]
+
+
+def graph_of(layout: Layout, curvature: float) -> Graph:
+    """The layout as the kernels read it."""
+    sizes = np.diff(layout.starts)
+    return Graph(
+        copies=np.ascontiguousarray(layout.copies, np.int64),
+        signs=np.where(layout.negated, -1.0, 1.0),
+        starts=np.ascontiguousarray(layout.starts, np.int64),
+        kinds=np.ascontiguousarray(layout.kinds, np.int64),
+        costs=np.ascontiguousarray(layout.costs, np.float64),
+        low=np.ascontiguousarray(layout.low, np.float64),
+        high=np.ascontiguousarray(layout.high, np.float64),
+        own=np.ascontiguousarray(layout.own, np.int64),
+        degrees=np.bincount(layout.copies, minlength=layout.variables).astype(np.float64),
+        curvature=float(curvature),
+        widest=int(sizes.max(initial=0)),
+    )
+
+
+def first_state(
+    graph: Graph, scores: Tensor, pair_scores: Tensor, tol: float, start: Position | None
+) -> State:
+    """Multipliers share what the marginals leave of the scores equally."""
+    given = numpy_of(scores)
+    possible = given > -np.inf
+    eta = np.where(possible, given, 0.0)
+    lonely = graph.degrees == 0
+    alone = np.clip(eta, 0.0, 1.0) if graph.curvature > 0.0 else (eta > 0.0).astype(np.float64)
+    inside = (eta > 0.0) & (eta < 1.0) & (graph.curvature > 0.0)
+    free = (possible & (inside | ~lonely)).astype(np.float64)
+    pairs = numpy_of(pair_scores)
+    size = np.maximum(
+        np.abs(eta).max(1, initial=0.0), np.where(pairs > -np.inf, np.abs(pairs), 0.0).max(1, initial=0.0)
+    )
+    state = empty_state(graph, eta, free, pairs, np.maximum(CERTAIN * tol, ROUNDING * (1.0 + size)))
+    if graph.curvature == 0.0:
+        state.scale[:] = np.where(size > 0.0, size / 40.0, 1.0)
+    else:
+        state.scale[:] = np.maximum(1.0, size / 4.0)
+    if start is None:
+        state.marginals[:] = np.where(possible, 0.5, 0.0)
+        _first_step(graph, state)
+    else:
+        _resume(graph, state, possible, start)
+    state.marginals[:, lonely] = np.where(possible, alone, 0.0)[:, lonely]
+    shared = eta + state.curvature[:, None] * (state.center - state.marginals)
+    for item in range(len(eta)):
+        held = np.bincount(graph.copies, state.multipliers[item], len(graph.degrees))
+        rest = (shared[item] - held) / np.maximum(graph.degrees, 1.0) * possible[item]
+        state.multipliers[item] += rest[graph.copies]
+    return state
+
+
+def _first_step(graph: Graph, state: State) -> None:
+    """A penalty of the scale of the scores; where factors share no variables the first points are the solution."""
+    overlap = (graph.degrees > 1).any()
+    if graph.curvature == 0.0:
+        state.step[:] = state.scale
+        state.curvature[:] = PROXIMAL * state.step
+        state.center[:] = state.marginals
+    elif overlap:
+        state.step[:] = state.scale
+    state.polish_at[:] = (3 if (graph.kinds == ORACLE).any() else 10) if overlap else 0
+
+
+def _resume(graph: Graph, state: State, possible: Mask, start: Position) -> None:
+    """Go on where a solution was found, with 0 for what is forbidden now."""
+    if start.marginals.shape != state.marginals.shape or start.multipliers.shape != state.multipliers.shape:
+        raise ValueError(
+            f"start is of a solution with marginals of shape {start.marginals.shape}; expected "
+            f"{state.marginals.shape}"
+        )
+    state.marginals[:] = np.where(possible, start.marginals, 0.0)
+    state.multipliers[:] = start.multipliers
+    state.step[:] = start.step
+    if graph.curvature == 0.0:
+        state.curvature[:], state.center[:] = PROXIMAL * state.step, state.marginals

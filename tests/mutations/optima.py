@@ -1,0 +1,125 @@
+"""Bugs of sparse inference: SparseMAP, mappings of vectors, factor graphs."""
+
+from __future__ import annotations
+
+from tests.mutations.mutation import GRAPHS, SPARSE, VECTORS, mutations
+
+OPTIMA = mutations(
+    {
+        SPARSE: {
+            "kernels/sparsemap/active_set": [
+                ("state.main[i] - state.point[i]", "state.main[i] + state.point[i]"),
+                ("shift = (1.0 - best", "shift = (0.9 - best"),
+            ],
+            "kernels/sparsemap/factor": [
+                ("row[j] = common + 1.0", "row[j] = common + 1.1"),
+                ("factor[row, i + 1] = cosine * y - sine * x", "factor[row, i + 1] = cosine * y"),
+            ],
+            "kernels/sparsemap/products": [
+                ("inverse - ones.unsqueeze(-1)", "inverse + ones.unsqueeze(-1)"),
+            ],
+            "kernels/sparsemap/completion": [
+                ("    _ask(state, ABOVE, max_calls)\n\n\n", "    state.counters[PHASE] = CONVERGED\n\n\n"),
+            ],
+            "kernels/matching/cpu": [
+                ("- prices.rows[owner]", ""),
+            ],
+        },
+        VECTORS: {
+            "kernels/simplex/cpu": [
+                ("following = s + (total - 1.0) / slope", "following = s + total / slope"),
+                ("values[kept], places[kept] = value, place", "values[kept] = value"),
+                ("if powers[row] >= 1.0:", "if powers[row] >= 0.0:"),
+            ],
+            "kernels/simplex/cpu_backward": [
+                ("difference(difference(move, shift), mean)", "difference(move, shift)"),
+                ("pieces[count] = first", "pieces[count] = 0"),
+            ],
+            "kernels/simplex/cpu_gain": [
+                ("(np.sqrt(p) - 1.0) / 0.75", "(np.sqrt(p) - 1.0) / 0.5"),
+                ("scale * (points[row, place] - one)", "-scale"),
+            ],
+            "kernels/simplex/gain": [
+                ("change = scale.unsqueeze(-1) * direction", "change = direction"),
+            ],
+            "kernels/simplex/derivatives": [
+                ("-_phi(u) * logs**2", "-(logs**2)"),
+                ("threshold = -(", "threshold = ("),
+                ("(probabilities * direction).sum(", "direction.sum("),
+            ],
+            "kernels/box/cpu": [
+                ("total += min(max(above, 0.0), 1.0)", "total += max(above, 0.0)"),
+            ],
+            "kernels/box/__init__": [
+                ("return free * (direction - mean)", "return free * direction"),
+            ],
+            "kernels/fused/prox": [
+                ("slope, intercept + weight\n", "slope, intercept\n"),
+                ("* sizes[blocks - 1] / total", "/ 2"),
+            ],
+            "kernels/fused/cpu": [
+                ("values[last] == value", "values[last] != value"),
+            ],
+            "kernels/fused/derivatives": [
+                ("ranks + 1 -", "0 * ranks + 1 -"),
+            ],
+            "mappings/subsets": [
+                ("torch.where(fits, free,", "torch.where(~fits, free,"),
+            ],
+            "losses/fenchel_young": [
+                ("None, None, grad * slope", "None, None, None"),
+                ("- extra(prediction.detach(), each)", ""),
+                ("None, grad * slope, None", "None, None, None"),
+                ("value + extra(target, each)", "value - extra(target, each)"),
+            ],
+        },
+        GRAPHS: {
+            "kernels/consensus/band": [
+                ("rest = (total - target) / slope if slope > 0.0 else 0.0", "rest = 0.0"),
+            ],
+            "kernels/consensus/or_out": [
+                ("if total >= top:", "if total >= 0.0:"),
+            ],
+            "kernels/consensus/pair": [
+                ("        return 1.0, 1.0\n", "        return 0.0, 0.0\n"),
+            ],
+            "kernels/consensus/faces": [
+                ("pooled += graph.signs[j] * values[j]", "pooled += values[j]"),
+            ],
+            "kernels/consensus/polish": [
+                ("curvature * y[j] - faces.tilts[j]", "curvature * y[j]"),
+            ],
+            "kernels/consensus/sweep": [
+                ("multipliers[j] += step * (marginals", "multipliers[j] += (marginals"),
+                ("lacking: float = state.curvature[item] * moved", "lacking: float = 0.0"),
+            ],
+            "inference/consensus_start": [
+                ("np.where(possible, start.marginals, 0.0)", "start.marginals"),
+            ],
+            "inference/consensus_faces": [
+                ("vertices - vertices.mean(1, keepdim=True)", "vertices"),
+            ],
+            "inference/consensus_oracles": [
+                ("main = state.multipliers[:, part] * signs", "main = state.multipliers[:, part]"),
+            ],
+            "factor_graph/logic": [
+                ("__init__(~_with_output(inputs, output))", "__init__(_with_output(inputs, output))"),
+            ],
+            "factor_graph/compile": [
+                ("e.own + first[id(factor)] if", "e.own if"),
+            ],
+            "factor_graph/belief_propagation": [
+                ("variables, -edges]", "variables, edges]"),
+            ],
+            "factor_graph/counting": [
+                ("_backward(rest, costs[i], saturating)", "_backward(rest, costs[i], False)"),
+            ],
+            "factor_graph/mean_field": [
+                ("torch.where(negated, -field, field)", "field"),
+            ],
+            "factor_graph/enumeration": [
+                ("patterns = patterns ^ torch", "patterns = patterns | torch"),
+            ],
+        },
+    }
+)

@@ -1,0 +1,246 @@
+"""Bugs of sequences: chains, segments, alignments, CTC."""
+
+from __future__ import annotations
+
+from tests.mutations.mutation import CHAIN, FRAMES, GRID, SEGMENTS, mutations
+
+SEQUENCES = [
+    *mutations(
+        {
+            CHAIN: {
+                "kernels/chain/cpu_probability": [
+                    ("TINY = 1e-100", "TINY = 0.0"),
+                    ("z * matrix[i + 7, j]", "z * matrix[i + 6, j]"),
+                    ("        i += 8", "        i += 9"),
+                    ("for j in range(left, min(left + 8, i)):", "for j in range(left, min(left + 7, i)):"),
+                    ("tops[group] = top if safe else np.nan", "tops[group] = top"),
+                    ("        if transposed:\n", "        if not transposed:\n"),
+                ],
+                "kernels/chain/cpu_forward": [
+                    ("logs[q] += top if safe", "logs[q] += 0.0 if safe"),
+                    ("logs[q] += np.log(factors[q])", "logs[q] = np.log(factors[q])"),
+                    ("< 1.0 / TINY or t == lengths[q] - 1", "< 1.0 / TINY"),
+                    ("entered[q, j] * weight[j] * scale", "entered[q, j] * scale"),
+                    ("if t >= lengths[q] or not logs", "if t > lengths[q] or not logs"),
+                    ("log_partition[q] += top", "log_partition[q] -= top"),
+                    ("if mass < TINY:", "if mass < 0.0:"),
+                ],
+                "kernels/chain/cpu_backward": [
+                    ("weight[j] * beta[j] * scale", "weight[j] * beta[j]"),
+                    ("weight[j] * beta[q, j] * scale", "weight[j] * beta[q, j]"),
+                    ("* scale if chart[b, t, j] > 0.0 else 0.0", "* scale"),
+                    ("if t < lengths[q] - 1:", "if t < lengths[q]:"),
+                    ("for t in range(n - n % 4, n):", "for t in range(n - n % 4 + 1, n):"),
+                    ("range(block, min(block + 8, c))", "range(block, min(block + 7, c))", 2),
+                    ("end = min(t + WINDOW, lengths[q] - 1)", "end = min(t + WINDOW, lengths[q])"),
+                    ("if t % WINDOW == 0 and t < end", "if t == 0 and t < end"),
+                    ("tags[b, used[b - first] :] = 0.0", "pass"),
+                    ("expected[0, group, i, j] * weight", "expected[0, group, i, j]"),
+                    ("alpha = weights[b] * chart[b, t, i]", "alpha = chart[b, t, i]"),
+                ],
+                "kernels/chain/cpu_log": [
+                    ("scores[j] -= top", "scores[j] += top"),
+                    ("total += shift", "total = shift"),
+                    ("range(lengths[b] - 2, -1, -1)", "range(lengths[b] - 2, 0, -1)"),
+                    ("alpha = chart[b, t, i] - log_mass", "alpha = chart[b, t, i]"),
+                ],
+                "kernels/chain/cpu_best": [
+                    ("entered[i] != top", "entered[i] == top"),
+                    ("best[t, i] + transition[s, i, following]", "best[t, i] + transition[s, following, i]"),
+                    ("ways[i] += transition[s, i, following]", "ways[i] += 0.0"),
+                    ("tags[parent, place + 1 :]", "tags[rank - 1, place + 1 :]"),
+                    ("for t in range(place):", "for t in range(tags.shape[0]):"),
+                    ("tags[rank, : place + 1]", "tags[rank, :place]"),
+                ],
+                "kernels/cpu_candidates": [
+                    ("scores[i - 1] < score", "scores[i - 1] > score"),
+                    ("i = count - 1", "i = count - 2"),
+                    ("np.float64(ways[choice]) - ways[chosen]", "ways[choice]"),
+                    (" and choice != chosen", ""),
+                    ("if other > least", "if other < least"),
+                    ("for i in range(1, count):", "for i in range(1, count - 1):"),
+                    ("candidates.scores[wanted - 1]", "candidates.scores[0]"),
+                    ("min(candidates.waiting[0] + 1, len(scores) - 1 - rank)", "candidates.waiting[0] + 1"),
+                ],
+                "kernels/cpu_draw": [
+                    ("weights[i] += weights[i - 1]", "weights[i] += 0.0"),
+                    ("low += half * int", "low += (half - 1) * int"),
+                    ("int(sums[k] <= wanted)", "int(sums[k] < wanted)"),
+                ],
+                "kernels/chain/cpu_sample": [
+                    ("pairs[:, following]", "pairs[following]"),
+                    ("table[i] *= alpha[i]", "table[i] *= 1.0"),
+                    ("(alpha[i] if in_log_space else 0.0)", "0.0"),
+                    ("made[:] = False", "pass"),
+                ],
+                "distributions/distribution": [
+                    ("numerator - torch.where(", "numerator + torch.where("),
+                    ("marginals * values", "values"),
+                    ("main.masked_fill(forbidden, NEG_INF)", "main.masked_fill(forbidden, 0.0)"),
+                    ("return ranked, events", "return ranked.exp(), events"),
+                ],
+                "distributions/positional": [
+                    ("device=self.lengths.device) < self", "device=self.lengths.device) <= self"),
+                    ("(~required | (", "(required | ("),
+                    ("(known & self._positions)", "(self._positions)"),
+                ],
+            },
+            SEGMENTS: {
+                "kernels/semi_markov/cpu_probability": [
+                    ("mass < TINY", "mass < 0.0"),
+                    ("int((values[j] < TINY) &", "int((values[j] < 0.0) &"),
+                    (
+                        "log if entered[start, j] > 0.0 else -np.inf\n            logs[d * c + j] = log\n",
+                        "log\n            logs[d * c + j] = log\n",
+                    ),
+                    ("base += shift + _normalise", "base += _normalise"),
+                    ("marginals[start, d, j] = weight *", "marginals[start, d, j] ="),
+                    ("products[i, j] * transposed[j, i]", "products[i, j] * transposed[i, j]"),
+                    ("range(max(length - k + 1, 0), n)", "range(length, n)"),
+                    ("1.0 / _sum(ended[length])", "1.0"),
+                ],
+                "kernels/semi_markov/cpu_log": [
+                    ("ended[end, j] -= top", "ended[end, j] -= 0.0"),
+                    ("onward[length, :] = -log_sum", "onward[length, :] = log_sum"),
+                    (
+                        "pairs[0, 0] += weight * exp(ended[i] + onward[i])",
+                        "pairs[0, 0] += weight * exp(onward[i])",
+                    ),
+                ],
+                "kernels/semi_markov/cpu_best": [
+                    ("ended[end].max() + transition[0, 0]", "ended[end].max()"),
+                    (
+                        "transition[min(i, last), min(labels[end], last)]",
+                        "transition[min(labels[end], last), min(i, last)]",
+                    ),
+                    ("if 2 * end < place:", "if True:"),
+                    ("if 2 * end - 1 < place:", "if 2 * end < place:"),
+                    ("labels[start] < 0", "False"),
+                ],
+                "kernels/semi_markov/cpu_sample": [
+                    ("entered[t, j] += scales[t]", "entered[t, j] += 0.0"),
+                    ("onward, state = following[q]", "onward, state = c"),
+                    ("min(table.shape[0], end)", "1"),
+                ],
+                "kernels/semi_markov/cpu": [
+                    ("matrices *= np.exp(tops - whole)[:, None, None]", "pass"),
+                ],
+                "distributions/segmentation": [
+                    ("(known & (event >= 0)).cumsum(-1)", "known.cumsum(-1)"),
+                    ("before = last.cumsum(-1) - last", "before = last.cumsum(-1)"),
+                    ("(self._durations(event) <= k)", "(self._durations(event) <= k + 1)"),
+                ],
+            },
+            GRID: {
+                "kernels/alignment/cpu_forward": [
+                    ("max(first, down), min(end, d - right + 1)", "max(first, down), end"),
+                    ("0.0 if n == m else -np.inf", "0.0"),
+                    ("before - cut * (cut + 1) // 2", "before - cut * cut // 2"),
+                    ("out[3:] = -np.inf", "out[3:] = 0.0"),
+                ],
+                "kernels/alignment/cpu_backward": [
+                    ("pairs[a, move] += weight * expected", "pairs[a, move] += expected"),
+                    ("0.0 if d == n + m - 2 else -np.inf", "0.0"),
+                    ("entered[move, j] * mantissa,", "entered[move, j],"),
+                ],
+                "kernels/alignment/cpu_best": [
+                    ("i - int(move != INSERT)", "i - 1"),
+                    ("values[a] + transition[a, move]", "values[a]"),
+                    ("if i + j < place:", "if True:"),
+                    ("make_candidates(k), n + m - 1", "make_candidates(k), n + m - 2"),
+                    ("copy[i, j] = path[i, j]", "pass"),
+                ],
+                "kernels/alignment/cpu_sample": [
+                    ("numbers[:, :, onward]", "equal"),
+                    ("table[a] = at_rank(table[a], ranks[a], top)", "pass"),
+                ],
+                "kernels/alignment/cpu": [
+                    (".view(groups, batch // max(groups, 1), 3, 3)", ".view(-1, groups, 3, 3).mT"),
+                ],
+                "distributions/alignment": [
+                    ("(visited & ~last)", "visited"),
+                    ("inside & begun & complete", "inside & complete"),
+                    ("visited & ~first, following", "visited, following"),
+                    ("others | passing", "others"),
+                    ("shifted(below_left, 1, -1)", "shifted(below_left, 0, -1)"),
+                ],
+            },
+            FRAMES: {
+                "kernels/cpu_draw": [
+                    ("weights[i] / whole", "weights[i]"),
+                ],
+                "kernels/extended": [
+                    ("(DOWN if rank == top - 1.0 else 0.0)", "1.0"),
+                    ("return mantissa * factor, rank + change", "return mantissa, rank"),
+                    ("rank if log > -np.inf else -np.inf", "rank"),
+                ],
+                "kernels/ctc/cpu": [
+                    ("0.0 if differs else -np.inf", "0.0"),
+                    ("label_rank[k - 1] + skips[k]", "label_rank[k - 1]"),
+                    ("ahead[1, places - 1] = ahead[3, places - 1] = 0.0", "ahead[1, places - 1] = 0.0"),
+                    ("_retreat(entered, skips[1:], ahead)", "_retreat(entered, skips[:-1], ahead)"),
+                    ("out[states[0]] += weight *", "out[states[0]] +="),
+                    ("shares[0].sum()", "shares[0, 0]"),
+                ],
+                "kernels/ctc/cpu_best": [
+                    ("and states[s] != states[s - 2]", ""),
+                    ("before[s - 2] + skips[s]", "-np.inf"),
+                    ("for t in range(place):", "for t in range(len(values)):"),
+                    ("paths[rank, place + 1] - way", "paths[parent, place] - way"),
+                ],
+                "kernels/ctc/cpu_sample": [
+                    ("(1, k - 1 if may_skip(states, s) else 0)", "(1, k - 1)"),
+                    ("_weigh_ways(chart[b, t], states", "_weigh_ways(chart[b, t - 1], states"),
+                ],
+                "distributions/ctc": [
+                    ("& (event != before)", ""),
+                ],
+            },
+        }
+    ),
+    *mutations(
+        {
+            CHAIN: {
+                "kernels/semiring": [
+                    ("return (log_total + top)", "return (log_total - top)"),
+                    ("top = torch.where(top == NEG_INF, torch.zeros_like(top), top)", "top = 1 * top"),
+                    ("return shifted - torch.where(", "return shifted + torch.where("),
+                    ("return values.max(dim).values", "return values.min(dim).values"),
+                    ("values.detach() + noise", "values.detach() - noise"),
+                    ("(self.k - 1, *scores.shape), NEG_INF", "(self.k - 1, *scores.shape), 0.0"),
+                    ("entropies + _surprise(", "entropies - _surprise("),
+                    ("crosses - log_q", "crosses + log_q"),
+                ],
+                "kernels/chain/reference": [
+                    ("(position >= lengths[:, None])", "(position > lengths[:, None])"),
+                    ("following, alphas[-1])", "following, alphas[0])"),
+                    ("min(t, transition.shape[-3]) - 1", "-1"),
+                    ("_step(transition, t)), -2)", "_step(transition, t)), -1)"),
+                    ("found.append(forward[t] + beta)", "found.append(forward[t])"),
+                ],
+            },
+            SEGMENTS: {
+                "kernels/semi_markov/reference": [
+                    ("min(k, end)", "min(k, end - 1) or 1"),
+                    ("(lengths - 1).clamp(min=0)", "(lengths - 2).clamp(min=0)"),
+                    ("torch.maximum(following, at_end", "torch.minimum(following, at_end"),
+                ],
+            },
+            GRID: {
+                "kernels/alignment/reference": [
+                    ("transition[..., MIRRORED, :][..., MIRRORED]", "transition"),
+                    ("transition + torch.stack(onward, -1)", "torch.stack(onward, -1)"),
+                    ("rows[:, :, None] | columns[:, None, :]", "rows[:, :, None]"),
+                    ("torch.where(neither, 0, 1)", "torch.where(neither, 1, 1)"),
+                ],
+            },
+            FRAMES: {
+                "kernels/ctc/reference": [
+                    ("& (place > 1)", "| (place > 1)"),
+                    ("[2 * target_lengths, 2 * target_lengths + 1]", "[2 * target_lengths] * 2"),
+                ],
+            },
+        },
+        backend="reference",
+    ),
+]

@@ -1,0 +1,72 @@
+"""Bugs of sets: binary variables, matchings, subsets."""
+
+from __future__ import annotations
+
+from tests.mutations.mutation import BINARY, MATCHING, SUBSETS, mutations
+
+SETS = [
+    *mutations(
+        {
+            SUBSETS: {
+                "kernels/subset/cpu_coins": [
+                    (
+                        "gain[i] - tilt\n        e = exp(-abs(z))\n        many",
+                        "gain[i]\n        e = exp(-abs(z))\n        many",
+                    ),
+                    ("required += int(left", "required += int(taken"),
+                    ("tilt * (anchor(tilt, bounds) - heads)", "tilt * anchor(tilt, bounds)"),
+                    ("taken * rows[source, c]", "taken * rows[source, c + 1]"),
+                ],
+                "kernels/subset/cpu": [
+                    ("taken * back[source, c + 2]", "taken * back[source, c + 1]"),
+                    ("exp(tilt * (c - anchor(tilt, bounds)))", "1.0", 2),
+                    ("size -= event[t - 1]", "size -= 1"),
+                ],
+                "kernels/subset/cpu_kbest": [
+                    ("rows[0, 1] = 0.0", "rows[0, 0] = 0.0"),
+                    ("rows[t - 1, size] + scores", "rows[t - 1, size + 1] + scores"),
+                    ("size -= event[t - 1]", "size -= 1"),
+                    ("size = smallest +", "size ="),
+                ],
+                "inference/systematic": [
+                    ("bounds[:, :-1]).detach()", "bounds[:, 1:]).detach()"),
+                ],
+                "distributions/subset": [
+                    ("box.subset(gains, low)", "box.subset(gains, high)"),
+                ],
+            },
+        }
+    ),
+    *mutations(
+        {
+            BINARY: {
+                "kernels/binary/reference": [
+                    ("0.5 * (pairwise + pairwise.mT)", "0.5 * pairwise"),
+                    ("linear - always.to(unary.dtype)", "linear"),
+                    ("by_value[:, :, 1]", "by_value[:, :, 0]"),
+                    ("[:, :half, half:] @ right.T", "[:, :half, half:] @ right.T * 0.5"),
+                ],
+                "distributions/indicator": [
+                    ("forbidden=known & (event != 1)", "forbidden=event != 1"),
+                ],
+            },
+            MATCHING: {
+                "kernels/matching/reference": [
+                    ("(m - lengths + 1)", "(m - lengths)"),
+                    ("matched - (1 << row)", "matched"),
+                    ("descending=True", "descending=False"),
+                ],
+                "kernels/matching/assignment": [
+                    ("(-(score + gain)", "(-gain"),
+                    ("(*closed, columns[row]) if", "(columns[row],) if"),
+                    ("range(len(columns), -1, -1)", "range(len(columns) + 1)"),
+                    ("[owner, :n].T", "[owner, :n].T * 0"),
+                ],
+                "distributions/matching": [
+                    ("& alone", ""),
+                ],
+            },
+        },
+        backend="reference",
+    ),
+]

@@ -1,0 +1,207 @@
+"""Bugs of trees: of words, of spans, of a grammar, of a graph."""
+
+from __future__ import annotations
+
+from tests.mutations.mutation import FREE, GRAMMAR, PLANAR, SPANNING, SPANS, mutations
+
+TREES = [
+    *mutations(
+        {
+            PLANAR: {
+                "kernels/eisner/cpu_inside": [
+                    ("left, j, i, j, 1)\n            open_", "left, j, i, j, 0)\n            open_"),
+                    (
+                        "open_[j, i] = weigh(semiring, joined, weights[i, j",
+                        "open_[j, i] = weigh(semiring, joined, weights[j, i",
+                    ),
+                ],
+                "kernels/eisner/cpu": [
+                    ("range(n - 1, 0, -1)", "range(n - 1, 1, -1)"),
+                    ("weights[b] * mass[2, h, m]", "weights[b] * mass[2, m, h]"),
+                    ("weights[b] * root_mass[0, m]", "root_mass[0, m]"),
+                ],
+                "kernels/eisner/cpu_weights": [
+                    ("return top + np.log(mass)", "return top"),
+                ],
+                "kernels/cpu_semiring": [
+                    ("rate = mass / total", "rate = mass"),
+                    (
+                        "total += exp(left[i, k] + right[j, k + shift] - top)\n    return",
+                        "total += exp(left[i, k] - top)\n    return",
+                    ),
+                    ("right[j, k + shift] > top", "right[j, k + shift] >= -np.inf"),
+                ],
+                "kernels/cpu_draw": [
+                    ("remaining -= share", "remaining -= 0.0"),
+                    ("remaining *= total", "remaining *= 1.0"),
+                ],
+                "kernels/eisner/cpu_tree": [
+                    ("below = left[last, 0]", "below = left[last, last]"),
+                    ("RIGHT, child, last)", "RIGHT, first, last)"),
+                ],
+                "kernels/eisner/cpu_sample": [
+                    ("heads[word] = head + 1", "heads[word] = head"),
+                    ("end = first", "end = 0"),
+                ],
+                "kernels/eisner/cpu_kbest": [
+                    ("place += 2", "place += 1"),
+                    ("low, high, 1)\n", "low, high, 0)\n"),
+                    ("rank, given, scores[rank], heads", "rank, given - 1, scores[rank], heads"),
+                ],
+                "distributions/dependency": [
+                    ("& ~crossing", ""),
+                ],
+            },
+            FREE: {
+                "kernels/matrix_tree/cpu": [
+                    (
+                        "for j in range(1, k + 1):\n            pivot",
+                        "for j in range(1, k):\n            pivot",
+                    ),
+                    ("log_total += np.log(pivot)", "log_total = np.log(pivot)"),
+                    ("(1.0 - through if in_pivot else 0.0)", "(1.0 if in_pivot else 0.0)"),
+                    ("weights[m, likeliest + 1], weights[m, 1]", "weights[m, 1], weights[m, likeliest + 1]"),
+                    ("return shift + root_top", "return shift"),
+                ],
+                "kernels/matrix_tree/cpu_log": [
+                    ("orders[m, h] = 1 if h == 0", "orders[m, h] = 0 if h == 0"),
+                    ("path = into + weights[k, j]", "path = weights[k, j]"),
+                    ("rest = 1.0 - through.sum()", "rest = 1.0"),
+                ],
+                "kernels/matrix_tree/cpu_sample": [
+                    ("out[h] = exp(scores[h] - top)", "out[h] = 1.0"),
+                    ("in_tree[first + 1] = True", "in_tree[first] = True"),
+                    ("top[h] = joined", "top[h] = head"),
+                ],
+                "kernels/matrix_tree/edmonds": [
+                    ("scores[h] = nodes.scores[node, h] - lost if", "scores[h] = nodes.scores[node, h] if"),
+                    ("range(int(single_root), scores", "range(0, scores"),
+                    ("if roots == 1 or not single_root", "if roots >= 1 or not single_root"),
+                    ("range(count - 1, heads.shape[0], -1)", "range(heads.shape[0] + 1, count)"),
+                ],
+                "kernels/matrix_tree/arborescence": [
+                    ("allowed[new] = allowed[part]", "pass"),
+                    ("allowed[part, word] = False", "pass"),
+                    ("if h != head and not below[word, h]", "if h != head"),
+                    ("if owner[entered] == node and entered != word", "if False"),
+                    ("displaced[word] += ", "displaced[word] = "),
+                ],
+                "distributions/dependency": [
+                    ("(roots == 1)", "(roots >= 1)"),
+                    ("range(heads.shape[-1].bit_length())", "range(1)"),
+                ],
+            },
+            SPANS: {
+                "kernels/inside/cpu_chart": [
+                    ("tops[j] + np.log(totals[j])", "tops[j]"),
+                    ("(2 * n - 1) * shift", "2 * n * shift"),
+                    ("logs[j, i] = sums[j]", "logs[j, i] = value"),
+                ],
+                "kernels/inside/cpu": [
+                    ("weights[b] * (mass[i, j] + mass[j, i])", "mass[i, j] + mass[j, i]"),
+                    ("range(size - 1, 1, -1)", "range(size - 1, 2, -1)"),
+                ],
+                "kernels/inside/cpu_kbest": [
+                    ("stack[depth + 1, 1] = split, j", "stack[depth + 1, 1] = split, j - 1"),
+                    ("logs[i, j] += np.float64(top)", "logs[i, j] = top + 1.0"),
+                    ("rank, given, scores[rank], labels", "rank, given - 1, scores[rank], labels"),
+                ],
+                "kernels/inside/cpu_sample": [
+                    ("stack[depth + 1, 1] = split, j", "stack[depth + 1, 1] = split, j - 1"),
+                    ("n + feature * alternatives,", "feature * alternatives,"),
+                    ("i * (n + 1) + j)", "i + j)"),
+                ],
+                "kernels/cpu_draw": [
+                    ("number * sums[first + count - 1]", "number"),
+                ],
+                "kernels/cpu_search": [
+                    ("search.choices[rank] = search.choices[parent]", "pass"),
+                    ("values, best, score)", "values, 0, score)"),
+                ],
+            },
+            GRAMMAR: {
+                "kernels/pcfg/cpu_kbest": [
+                    ("if choice != search.choices[rank, place]:", "if True:"),
+                    ("score - top_below)", "score)"),
+                    ("code // labels % labels", "code % labels"),
+                ],
+                "kernels/pcfg/cpu_best": [
+                    ("column[c] + below[c] > top:", "column[c] > top:"),
+                    ("+ spans[b, i, i + width, label]", ""),
+                    ("range(2, width - 1)", "range(2, width - 2)"),
+                ],
+                "kernels/pcfg/cpu_sample": [
+                    ("total += shares[part] *", "total +="),
+                    ("weights[k] *= below[k - start]", "pass"),
+                    ("weights[left] = rules[left, right] *", "weights[left] ="),
+                ],
+                "kernels/pcfg/cpu_inside": [
+                    ("rule_tops[g] + top + np.log(peak)", "rule_tops[g] + np.log(peak)"),
+                    ("left += room.before[i,", "left += room.before[last,"),
+                    ("chart[i, width, label] /= peak", "pass"),
+                ],
+                "kernels/pcfg/cpu": [
+                    ("found *= grammar.rules", "pass"),
+                ],
+                "distributions/grammar": [
+                    ("& (self.lengths != 1)", ""),
+                    ("+ tops + emitted", "+ emitted"),
+                    ("(parent * self._labels + left)", "(parent * self._labels + right)"),
+                ],
+            },
+            SPANNING: {
+                "kernels/spanning/cpu": [
+                    ("from_arcs(found, ", "from_arcs(2 * found, "),
+                ],
+            },
+        }
+    ),
+    *mutations(
+        {
+            PLANAR: {
+                "kernels/eisner/reference": [
+                    ("arcs.diagonal(-width, -2, -1)", "arcs.diagonal(width, -2, -1)"),
+                    ("n - width, shift=1", "n - width, shift=0"),
+                    ("[0] if single_root", "[last] if single_root"),
+                ],
+            },
+            FREE: {
+                "kernels/matrix_tree/reference": [
+                    ("weights[:, :k, k + 1, None]", "weights[:, :k, k, None]"),
+                    ("order == wanted", "order >= wanted"),
+                    ("total - expected)", "total + expected)"),
+                ],
+            },
+            SPANS: {
+                "kernels/inside/reference": [
+                    ("values = semiring.sum(values, -1)", "values = values[..., 0]"),
+                    ("part : part + count] for", ": count] for"),
+                ],
+            },
+            GRAMMAR: {
+                "kernels/pcfg/reference": [
+                    ("narrower[..., 1:, None, :]", "narrower[..., :count, None, :]"),
+                ],
+            },
+            SPANNING: {
+                "kernels/spanning/reference": [
+                    ("(1 - required)", "(0 * required)"),
+                    ("lengths - _count(required)", "lengths"),
+                ],
+                "kernels/spanning/arcs": [
+                    ("(upper + upper.mT)[:, 1:]", "upper.mT[:, 1:]"),
+                ],
+                "kernels/spanning/trees": [
+                    ("fixed[rank, :place] = True", "pass"),
+                    ("closed[rank] = closed[source]", "pass"),
+                    ("if required[u, v] != required[x, y]:", "if False:"),
+                    ("min(lowest[u, old], own)", "own"),
+                ],
+                "distributions/spanning": [
+                    ("& complete & self", "& self"),
+                ],
+            },
+        },
+        backend="reference",
+    ),
+]
