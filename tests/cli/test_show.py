@@ -4,8 +4,8 @@ import pytest
 from tests.viz.test_html import Page
 
 from strukt.cli.main import main
-from strukt.tasks.prediction import diagram_of
 from strukt.data import conllu
+from strukt.tasks.prediction import diagram_of
 
 
 def test_a_tree_in_the_terminal(parser, capsys):

@@ -10,10 +10,7 @@ from strukt.cli import console
 from strukt.cli.options import Parser
 from strukt.data import text
 from strukt.viz import canvas, html, terminal
-from strukt.viz.brackets import BracketDiagram
-from strukt.viz.diagram import Diagram
-
-AnyDiagram = Diagram | BracketDiagram
+from strukt.viz.terminal import AnyDiagram
 
 
 def run(arguments: list[str]) -> int:

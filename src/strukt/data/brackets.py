@@ -55,9 +55,7 @@ class Sentence(sentence.Sentence):
         leaves = [node for node in self.tree.nodes if node.word is not None and node.label != TRACE]
         return [unescape(node.word or "") if name == "form" else node.label for node in leaves]
 
-    def annotated(  # type: ignore[override]  # here it is no columns that are annotated
-        self, *, tree: Tree | None = None, **columns: Sequence[Cell]
-    ) -> Sentence:
+    def annotated(self, *, tree: Tree | None = None, **columns: Sequence[Cell]) -> Sentence:
         r"""A copy with another tree over the same words, written in one line.
 
         The same tree leaves the text as it is.

@@ -106,9 +106,7 @@ class Sentence(sentence.Sentence):
         values = [getattr(word, name) for word in self.words]
         return ["_" if value is None else str(value) for value in values]
 
-    def annotated(  # type: ignore[override]  # a tree is no column
-        self, *, tree: Tree | None = None, **columns: Sequence[Cell]
-    ) -> Sentence:
+    def annotated(self, *, tree: Tree | None = None, **columns: Sequence[Cell]) -> Sentence:
         r"""A copy in which the named columns of the words, or the constituency tree, are replaced.
 
         All other comments, multiword tokens, empty nodes and all other columns stay the same to the byte.

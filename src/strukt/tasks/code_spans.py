@@ -66,7 +66,9 @@ class CodeSpans(SpanLayer):
         loss = contrastive_hashing(first, second, spans.labels, config.variant, config.temperature)
         if config.tree_weight == 0:
             return loss
-        of_trees = [view.log_partition - gold.trees(_codes_summed(view), lengths).log_partition for view in trees]
+        of_trees = [
+            view.log_partition - gold.trees(_codes_summed(view), lengths).log_partition for view in trees
+        ]
         return loss + config.tree_weight * sum(of_trees, torch.zeros_like(of_trees[0])).sum() / lengths.sum()
 
     def found(self, words: Tensor, lengths: Tensor, probabilities: bool = False) -> Iterator[list[Found]]:
@@ -74,7 +76,13 @@ class CodeSpans(SpanLayer):
         logs = _log_marginals(trees) if probabilities else None
         for item, event in enumerate(trees.mode):
             yield [
-                Found(i, j, self.label(code), None if logs is None else _probability(logs[item, i, j], code), code)
+                Found(
+                    i,
+                    j,
+                    self.label(code),
+                    None if logs is None else _probability(logs[item, i, j], code),
+                    code,
+                )
                 for i, j, code in spans_of(event)
             ]
 

@@ -96,10 +96,14 @@ class ConstituencyParser(SpanModel):
     def require_usable(self, sentence: Sentence, probabilities: bool = False) -> None:
         """Trees go into bracket files and CoNLL-U, without probabilities."""
         if not isinstance(sentence, (brackets.Sentence, conllu.Sentence)):
-            raise DataError("a constituency parser needs brackets, CoNLL-U or text", sentence.path, sentence.line)
+            raise DataError(
+                "a constituency parser needs brackets, CoNLL-U or text", sentence.path, sentence.line
+            )
         del probabilities
 
-    def _prediction(self, forms: Sequence[str], tags: Sequence[str], spans: Sequence[Found]) -> TreePrediction:
+    def _prediction(
+        self, forms: Sequence[str], tags: Sequence[str], spans: Sequence[Found]
+    ) -> TreePrediction:
         (top,) = self.vocabularies["top"].symbols
         triples = [(span.start, span.end, span.label) for span in spans]
         tree = restore(forms, tags[: len(forms)], triples)

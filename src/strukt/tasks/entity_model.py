@@ -56,7 +56,10 @@ class EntityModel(SpanModel):
         predictions = []
         for spans in self.layer.found(self.words(batch), batch.lengths, probabilities):
             brackets = [
-                bracket(span, label) for span in spans if span.label != EMPTY for label in span.label.split(_AND)
+                bracket(span, label)
+                for span in spans
+                if span.label != EMPTY
+                for label in span.label.split(_AND)
             ]
             shares = self.layer.shares(spans)
             predictions.append(EntityPrediction(brackets, self.layer.bits, self.layer.codes, shares))

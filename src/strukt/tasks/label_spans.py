@@ -49,9 +49,10 @@ class LabelSpans(SpanLayer):
     def found(self, words: Tensor, lengths: Tensor, probabilities: bool = False) -> Iterator[list[Found]]:
         trees = self.distribution(words, lengths)
         marginals = trees.marginals if probabilities else None
+        symbols = self.labels.symbols
         for item, event in enumerate(trees.mode):
             yield [
-                Found(i, j, self.labels.symbols[k], None if marginals is None else marginals[item, i, j, k].item())
+                Found(i, j, symbols[k], None if marginals is None else marginals[item, i, j, k].item())
                 for i, j, k in spans_of(event)
             ]
 
@@ -74,7 +75,7 @@ def _likelihood(trees: SpanTree, allowed: Tensor) -> Tensor:
 
 
 def _margin(trees: SpanTree, allowed: Tensor) -> Tensor:
-    """How much better the best tree is than the best one that agrees, wrong spans counting 1 more: ``(batch,)``."""
+    """How much better the best tree is than the best that agrees, wrong spans counting 1 more: ``(batch,)``."""
     best = trees.condition(forbidden=~allowed).mode
     return fenchel_young_loss(trees, best, regularizer=None, cost=(~allowed).to(trees.scores[0].dtype))
 

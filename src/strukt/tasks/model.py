@@ -24,7 +24,8 @@ from strukt.distributions.distribution import StructuredDistribution
 from strukt.tasks import TASKS
 from strukt.tasks.batch import Batch, in_fitting_pieces
 from strukt.tasks.encoding import build_encoder, count_vocabularies
-from strukt.tasks.prediction import AnyDiagram, Prediction
+from strukt.tasks.prediction import Prediction
+from strukt.viz.terminal import AnyDiagram
 
 if TYPE_CHECKING:
     from typing_extensions import Self

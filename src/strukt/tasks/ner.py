@@ -27,7 +27,7 @@ class Config(SpanTaskConfig):
         trainer: How long, on what, and how safely.
     """
 
-    criterion: Literal["likelihood", "margin", "bits", "flat"] = "likelihood"
+    criterion: Literal["likelihood", "margin", "bits", "flat"] = "likelihood"  # type: ignore[assignment]  # one more
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=2, hidden=256))
     trainer: TrainerConfig = field(default_factory=lambda: TrainerConfig(epochs=20, tokens=1500))
 

@@ -13,8 +13,7 @@ from strukt.data.entities import Entity
 from strukt.data.sentence import Sentence
 from strukt.viz.brackets import Bracket, BracketDiagram
 from strukt.viz.diagram import Diagram
-
-AnyDiagram = Diagram | BracketDiagram
+from strukt.viz.terminal import AnyDiagram
 
 NOTE = "p="
 """How the probability of the main prediction is noted in the MISC column."""
@@ -77,7 +76,7 @@ class TreePrediction:
 
     def annotate(self, sentence: Sentence) -> Sentence:
         """Replaces the tree."""
-        return sentence.annotated(tree=self.tree)  # type: ignore[arg-type]  # of formats with trees only
+        return sentence.annotated(tree=self.tree)
 
     def diagram(self, sentence: Sentence) -> BracketDiagram:
         """The tree over words and tags."""
@@ -105,7 +104,7 @@ class EntityPrediction:
         entities = [Entity(bracket.start, bracket.end, bracket.label) for bracket in self.brackets]
         known = [bracket.probability for bracket in self.brackets if bracket.probability is not None]
         probabilities = {"probabilities": known} if known else {}
-        return sentence.annotated(entities=entities, **probabilities)  # type: ignore[arg-type]  # as above
+        return sentence.annotated(entities=entities, **probabilities)
 
     def diagram(self, sentence: Sentence) -> BracketDiagram:
         """Brackets over the words."""

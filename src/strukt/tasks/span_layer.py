@@ -127,7 +127,10 @@ class SpanLayer(nn.Module, ABC):
 
     @abstractmethod
     def found(self, words: Tensor, lengths: Tensor, probabilities: bool = False) -> Iterator[list[Found]]:
-        """For each sentence the spans of the best structure, empty ones too, outer before inner, left before right."""
+        """For each sentence the spans of the best structure, outer before inner, left before right.
+
+        Empty ones are among them, where the structure is a tree.
+        """
 
     @property
     def codes(self) -> Sequence[int]:

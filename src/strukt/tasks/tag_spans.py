@@ -47,7 +47,12 @@ class TagSpans(SpanLayer):
         for item, length in enumerate(lengths.tolist()):
             named = spans([self.tags[tag] for tag in tags[item][:length]])
             yield [
-                Found(first, last + 1, label, None if marginals is None else _least(marginals[item], first, last))
+                Found(
+                    first,
+                    last + 1,
+                    label,
+                    None if marginals is None else _least(marginals[item], first, last),
+                )
                 for label, first, last in named
             ]
 
@@ -55,7 +60,9 @@ class TagSpans(SpanLayer):
         """BIO tags of the outermost spans: longer ones are written over shorter ones."""
         tags = torch.zeros(shape, dtype=torch.long, device=gold.starts.device)
         number = {tag: index for index, tag in enumerate(self.tags)}
-        rows = zip(*(part.tolist() for part in (gold.items, gold.starts, gold.ends, gold.labels)), strict=True)
+        rows = zip(
+            *(part.tolist() for part in (gold.items, gold.starts, gold.ends, gold.labels)), strict=True
+        )
         for item, start, end, label in sorted(rows, key=lambda row: row[2] - row[1]):
             name = self.labels.symbols[label]
             tags[item, start:end] = number[f"I-{name}"]

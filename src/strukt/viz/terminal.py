@@ -9,13 +9,16 @@ from strukt.viz.brackets import BracketDiagram
 from strukt.viz.canvas import PLAIN, Palette
 from strukt.viz.diagram import Diagram
 
+AnyDiagram = Diagram | BracketDiagram
+"""A sentence and what is to be drawn of it."""
+
 _DRAWERS: Mapping[type, Callable[..., str]] = {
     Diagram: terminal_arcs.draw,
     BracketDiagram: terminal_brackets.draw,
 }
 
 
-def draw(diagram: Diagram | BracketDiagram, width: int = 80, palette: Palette = PLAIN) -> str:
+def draw(diagram: AnyDiagram, width: int = 80, palette: Palette = PLAIN) -> str:
     """A picture of a sentence that fits a terminal.
 
     Dependency trees that are wider than the terminal are drawn with one word a line, constituency trees with one
