@@ -24,29 +24,46 @@ def counts(gold, predicted):
     return score.right.total(), score.gold.total(), score.predicted.total(), score.right_tags, score.words
 
 
-# The pairs and their numbers are like those of the sample that comes with EVALB.
-@pytest.mark.parametrize(
-    ("predicted", "expected"),
-    [
-        (GOLD, (4, 4, 4, 4, 4)),
-        ("(S (NP (PRP this)) (VP (VBZ is) (PP (DT a) (NN test))))", (3, 4, 4, 4, 4)),
-        ("(S (NP (PRP this)) (VP (VBZ is) (NP (DT a) (JJ test))))", (4, 4, 4, 3, 4)),
-        ("(S (PP (PRP this)) (VP (VBZ is) (NP (DT a) (JJ test))))", (3, 4, 4, 3, 4)),
-        ("(S (NP (PRP this)) (VP (VBZ is) (DT a) (NP (NN test))))", (3, 4, 4, 4, 4)),
-        ("(S (NP (PRP this) (VBZ is)) (NP (DT a) (NN test)))", (2, 4, 3, 4, 4)),
-        ("(S (PRP this) (VBZ is) (DT a) (NN test))", (1, 4, 1, 4, 4)),
-        ("( (PRP this) (VBZ is) (DT a) (NN test))", (0, 4, 0, 4, 4)),
-        ("(S (NP (PRP this)) (VP (VBZ is) (NP (NP (DT a) (NN test)))))", (4, 4, 5, 4, 4)),
-        ("(S (NP (PRP this)) (VP (VBZ is) (NP (NP (NP (NP (DT a) (NN test)))))))", (4, 4, 7, 4, 4)),
-        (f"(TOP {GOLD})", (4, 4, 4, 4, 4)),
-        (GOLD.replace("(NP (PRP", "(NP-SBJ-1 (PRP").replace("(VP", "(VP=2"), (4, 4, 4, 4, 4)),
-        (GOLD.replace("(VBZ is)", "(VBZ is) (S (-NONE- 0) (NP (-NONE- *)))"), (4, 4, 4, 4, 4)),
-    ],
-)
+# The pairs are like those of the sample that comes with EVALB; so are their numbers.
+SAMPLE = [
+    (GOLD, (4, 4, 4, 4, 4)),
+    ("(S (NP (PRP this)) (VP (VBZ is) (PP (DT a) (NN test))))", (3, 4, 4, 4, 4)),
+    ("(S (NP (PRP this)) (VP (VBZ is) (NP (DT a) (JJ test))))", (4, 4, 4, 3, 4)),
+    ("(S (PP (PRP this)) (VP (VBZ is) (NP (DT a) (JJ test))))", (3, 4, 4, 3, 4)),
+    ("(S (NP (PRP this)) (VP (VBZ is) (DT a) (NP (NN test))))", (3, 4, 4, 4, 4)),
+    ("(S (NP (PRP this) (VBZ is)) (NP (DT a) (NN test)))", (2, 4, 3, 4, 4)),
+    ("(S (PRP this) (VBZ is) (DT a) (NN test))", (1, 4, 1, 4, 4)),
+    ("( (PRP this) (VBZ is) (DT a) (NN test))", (0, 4, 0, 4, 4)),
+    ("(S (NP (PRP this)) (VP (VBZ is) (NP (NP (DT a) (NN test)))))", (4, 4, 5, 4, 4)),
+    ("(S (NP (PRP this)) (VP (VBZ is) (NP (NP (NP (NP (NP (DT a) (NN test))))))))", (4, 4, 8, 4, 4)),
+    (f"(TOP {GOLD})", (4, 4, 4, 4, 4)),
+    (GOLD.replace("(NP (PRP", "(NP-SBJ-1 (PRP").replace("(VP", "(VP=2"), (4, 4, 4, 4, 4)),
+    (GOLD.replace("(VBZ is)", "(VBZ is) (S (-NONE- 0) (NP (-NONE- *)))"), (4, 4, 4, 4, 4)),
+]
+
+
+@pytest.mark.parametrize(("predicted", "expected"), SAMPLE)
 def test_counts_of_one_sentence(predicted, expected):
     assert counts(GOLD, predicted) == expected
     right, gold, wrong, right_tags, words = counts(predicted, GOLD)
     assert (right, wrong, gold, right_tags, words) == expected, "gold and predicted change places"
+
+
+def test_the_summary_is_what_evalb_prints_for_its_sample():
+    clauses = " ".join([GOLD[3:-1]] * 11)
+    score = scored(
+        *((GOLD, predicted) for predicted, _ in SAMPLE),
+        (f"(S {clauses})", f"(S {clauses})"),
+        *[(f"{GOLD[:-1]} (: -))", f"{GOLD[:-1]} (: -))")] * 3,
+    )
+    assert (score.right.total(), score.gold.total(), score.predicted.total()) == (86, 98, 95)
+    assert {name: round(value, 2) for name, value in score.result().items()} == {
+        "precision": 90.53,
+        "recall": 87.76,
+        "f1": 89.12,
+        "exact": 52.94,
+        "tagging": 98.15,
+    }
 
 
 @pytest.mark.parametrize("top", ["TOP", "ROOT", "S1", ""])
