@@ -148,7 +148,7 @@ def test_format_that_does_not_fit(task, format, message):
 
 def test_unknown_task():
     with pytest.raises(
-        ValueError, match="there is no check for 'parse'; choose one of tag, dependency, const"
+        ValueError, match="there is no check for 'parse'; choose one of tag, dependency, constituency"
     ):
         check("parse", io.BytesIO(b""), "conllu")
 

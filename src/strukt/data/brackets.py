@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from strukt.data import sentence
 from strukt.data.blocks import Block
+from strukt.data.bracket_syntax import TOKEN
 from strukt.data.constituents import TRACE, BracketError, Tree, unescape
 from strukt.data.files import Source, lines, name_of
 from strukt.data.problems import Problem, Report, stop
@@ -76,7 +77,7 @@ class Sentence(sentence.Sentence):
             raise ValueError(f"a tree has no columns to replace, got {sorted(columns)}; give tree=")
         if tree == self.tree:
             return self
-        blank = [text for text in self.block.lines[-1:] if not text or text.isspace()]
+        blank = [text for text in self.block.lines[-1:] if _is_blank(text)]
         changed = Sentence(Block([str(tree), *blank], "", self.path, self.line), tree)
         if changed.forms != self.forms:
             raise ValueError("tree: its words are not those of the sentence; give a tree over these words")
@@ -162,7 +163,7 @@ def blocks(source: Source, report: Report = stop) -> Iterator[Block]:
     pending: list[str] = []
     depth, number, found, said = 0, 0, False, False
     for number, text in enumerate(lines(source, report), 1):
-        is_blank = not text or text.isspace()
+        is_blank = _is_blank(text)
         if pending and (is_blank or depth <= 0 or _BEGIN.match(text)):
             yield Block([*pending, text] if is_blank else pending, "", path, number - len(pending))
             pending, depth = [], 0
@@ -193,6 +194,10 @@ def parse(block: Block, report: Report) -> Tree | None:
         report(Problem("no-words", "the tree has traces and no word", "delete it", block.path, block.line))
         return None
     return tree
+
+
+def _is_blank(text: str) -> bool:
+    return TOKEN.search(text) is None
 
 
 def _is_tree(text: str) -> bool:
