@@ -101,6 +101,7 @@ def spanned(entities):
     [
         ("{", "the line is not JSON: Expecting"),
         ('{"tokens": ["a"], "x": NaN}', "the line is not JSON: NaN is no number"),
+        ('{"tokens": ["a"], "x": 1e999}', "1e999 is too large a number"),
         ('{"tokens": ["a"], "x": ' + "1" * 5000 + "}", "the line is not JSON"),
         ("[" * 50_000, "the line is nested too deeply"),
         ("7", "the line is no object but 7"),
