@@ -90,12 +90,12 @@ class Sentence(entities.Sentence):
 
         Raises:
             ValueError: A mention lies outside the sentence or its type cannot stand in a note (it is `_`, or
-                holds a hyphen, bracket, bar or white space); and as `conllu.Sentence.annotated`.
+                holds a hyphen, bracket, bar, TAB or line end); and as `conllu.Sentence.annotated`.
         """
         plain = self.plain.annotated(**columns)
         if entities is None:
             return _sentence(plain, self.fields, self.is_first, stop)
-        check_entities(entities, len(plain), forbidden="-()[]| \t\n\r\0")
+        check_entities(entities, len(plain), forbidden="-()|\t\n\r\0")
         if any(entity.label == "_" for entity in entities):
             raise ValueError("entities: the type '_' cannot stand in the file, where it means none")
         fields = self.fields or NEW_FIELDS

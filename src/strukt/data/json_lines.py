@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from reprlib import repr as shortened
@@ -194,7 +195,7 @@ def _sentence(block: Block) -> Sentence:
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        content = json.loads(text, parse_constant=_refuse)
+        content = _DECODER.decode(text)
         if _SURROGATE.search(text):
             json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -215,6 +216,16 @@ def _object(text: str) -> dict[str, Any]:
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number")
+
+
+def _finite(text: str) -> float:
+    if math.isinf(value := float(text)):
+        raise ValueError(f"{text} is too large a number")
+    return value
+
+
+# Numbers that JSON does not have could not be written again.
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 
 
 def _entity(item: object, length: int) -> Entity:

@@ -1,0 +1,141 @@
+"""Scores of nested entities, by hand, against arithmetic of sets, and for flat ones against span scores."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.data.test_entities import contains, entities
+
+from strukt.data.entities import Entity
+from strukt.metrics.entities import EntityF1
+from strukt.metrics.spans import SpanF1, spans
+
+sentences = st.lists(
+    st.tuples(entities, entities).map(lambda pair: (pair[0], pair[1] + pair[0][::2])), min_size=1, max_size=4
+)
+bio = st.lists(st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y"]), min_size=8, max_size=8)
+
+
+def scored(pairs):
+    score = EntityF1()
+    for gold, predicted in pairs:
+        score.update(gold, predicted)
+    return score
+
+
+def placed(entities, sentence):
+    """Entities with the number of their sentence and their depth, by definition."""
+    distinct = set(entities)
+    return {(sentence, entity): sum(contains(other, entity) for other in distinct) for entity in distinct}
+
+
+def row(gold, predicted, keep_gold, keep_predicted):
+    """Scores of the entities that are kept on each side, by arithmetic of sets."""
+    wanted = {key for key in gold if keep_gold(key)}
+    found = {key for key in predicted if keep_predicted(key)}
+    precision = 100 * len(found & gold.keys()) / len(found) if found else 0
+    recall = 100 * len(wanted & predicted.keys()) / len(wanted) if wanted else 0
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0
+    return pytest.approx({"precision": precision, "recall": recall, "f1": f1, "gold": len(wanted)})
+
+
+@settings(max_examples=200)
+@given(sentences)
+def test_equals_arithmetic_of_sets(pairs):
+    gold, predicted = {}, {}
+    for number, (ours, theirs) in enumerate(pairs):
+        gold |= placed(ours, number)
+        predicted |= placed(theirs, number)
+    score = scored(pairs)
+    details = score.details()
+    whole = row(gold, predicted, lambda key: True, lambda key: True)
+    nested = row(gold, predicted, lambda key: gold[key] > 0, lambda key: predicted[key] > 0)
+    assert score.result() | {"gold": len(gold)} == pytest.approx(
+        whole.expected | {"nested_f1": nested.expected["f1"]}
+    )
+    assert list(details["type"]) == sorted({entity.label for _, entity in gold | predicted})
+    for label, scores in details["type"].items():
+        assert scores == row(gold, predicted, *[lambda key, label=label: key[1].label == label] * 2)
+    assert list(details["depth"]) == [str(d) for d in sorted({*gold.values(), *predicted.values()})]
+    for text, scores in details["depth"].items():
+        depth = int(text)
+        assert scores == row(
+            gold,
+            predicted,
+            lambda key, depth=depth: gold[key] == depth,
+            lambda key, depth=depth: predicted[key] == depth,
+        )
+
+
+@given(st.lists(st.tuples(bio, bio), min_size=1, max_size=4))
+def test_flat_entities_equal_span_scores(pairs):
+    def flat(tags):
+        return [Entity(first, last + 1, label) for label, first, last in spans(tags)]
+
+    score, oracle = scored((flat(gold), flat(predicted)) for gold, predicted in pairs), SpanF1()
+    for gold, predicted in pairs:
+        oracle.update(gold, predicted)
+    result = score.result()
+    assert result == pytest.approx(oracle.result() | {"nested_f1": 0.0})
+    by_type = score.details()["type"]
+    assert by_type.keys() == oracle.by_label().keys()
+    for label, scores in oracle.by_label().items():
+        assert {name: by_type[label][name] for name in scores} == pytest.approx(scores)
+
+
+@given(sentences)
+def test_order_and_repetition_do_not_matter(pairs):
+    once = scored(pairs)
+    again = scored((gold[::-1] * 2, predicted[::-1] * 2) for gold, predicted in reversed(pairs))
+    assert again.result() == once.result()
+    assert again.details() == once.details()
+
+
+@given(sentences)
+def test_entities_agree_with_themselves(pairs):
+    score = scored((gold, gold) for gold, _ in pairs)
+    has_any = any(gold for gold, _ in pairs)
+    result = score.result()
+    assert (result["precision"], result["recall"], result["f1"]) == (100 * has_any,) * 3
+    assert all(scores["f1"] == 100 for table in score.details().values() for scores in table.values())
+
+
+def test_by_hand():
+    # Gold: an event over all, in it a person, in that a place; beside them a time.
+    gold = [Entity(0, 4, "event"), Entity(0, 3, "person"), Entity(2, 3, "place"), Entity(5, 6, "time")]
+    # The event is missed, so that the person moves to depth 0 and the place to depth 1; one is wrong.
+    predicted = [Entity(0, 3, "person"), Entity(2, 3, "place"), Entity(0, 1, "person"), Entity(5, 6, "time")]
+    score = scored([(gold, predicted)])
+    # Nested: gold person and place, both found; predicted place and the wrong person, of which the place is right.
+    assert score.result() == {
+        "precision": 75.0,
+        "recall": 75.0,
+        "f1": 75.0,
+        "nested_f1": pytest.approx(2 * 50 * 100 / 150),
+    }
+    details = score.details()
+    assert details["type"] == {
+        "event": {"precision": 0.0, "recall": 0.0, "f1": 0.0, "gold": 1},
+        "person": {"precision": 50.0, "recall": 100.0, "f1": pytest.approx(200 / 3), "gold": 1},
+        "place": {"precision": 100.0, "recall": 100.0, "f1": 100.0, "gold": 1},
+        "time": {"precision": 100.0, "recall": 100.0, "f1": 100.0, "gold": 1},
+    }
+    assert details["depth"] == {
+        "0": {"precision": 100.0, "recall": 50.0, "f1": pytest.approx(200 / 3), "gold": 2},
+        "1": {"precision": 50.0, "recall": 100.0, "f1": pytest.approx(200 / 3), "gold": 1},
+        "2": {"precision": 0.0, "recall": 100.0, "f1": 0.0, "gold": 1},
+    }
+
+
+def test_borders_and_type_must_be_right():
+    score = scored([([Entity(0, 2, "A")], [Entity(0, 2, "B"), Entity(0, 1, "A"), Entity(1, 2, "A")])])
+    assert score.result() == {"precision": 0.0, "recall": 0.0, "f1": 0.0, "nested_f1": 0.0}
+
+
+def test_entities_do_not_run_over_sentences():
+    score = scored([([Entity(0, 1, "A")], []), ([], [Entity(0, 1, "A")])])
+    assert score.result()["f1"] == 0
+
+
+def test_nothing_yet():
+    assert EntityF1().result() == {"precision": 0.0, "recall": 0.0, "f1": 0.0, "nested_f1": 0.0}
+    assert EntityF1().details() == {"type": {}, "depth": {}}
