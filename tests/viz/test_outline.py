@@ -32,6 +32,11 @@ def test_long_texts_are_folded_beside_the_lines():
     assert draw(tree, 14, {}).split("\n") == ["S", "├─NP─ one two", "│     three", "╰─ four"]
 
 
+def test_a_word_that_fits_nowhere_stays_on_the_line_of_its_label():
+    tree = BracketDiagram(["Donaudampfschiff", "b"], [Bracket("NP", 0, 2)])
+    assert draw(tree, 5, {}).split("\n") == ["0 NP─ Donaudampfschiff", "      b"]
+
+
 def test_brackets_over_the_same_words_keep_their_order():
     tree = BracketDiagram(["a"], [Bracket("S", 0, 1), Bracket("VP", 0, 1), Bracket("", 0, 1)])
     assert draw(tree, 20, {}).split("\n") == ["S", "╰─VP", "  ╰── a"]

@@ -124,3 +124,31 @@ def test_outer_labels_stand_higher(tree):
     heights = [place(label)[1] for label in elements(tree, "text", "label")]
     for inner, outer in enumerate(tree.parents()):
         assert outer is None or heights[outer] < heights[inner]
+
+
+@given(diagrams())
+def test_lines_end_above_every_part(tree):
+    bottom = {place(form)[0]: place(form)[1] - 15 for form in elements(tree, "text", "form")}
+    centres = [place(form)[0] for form in elements(tree, "text", "form")]
+    labels = [place(label) for label in elements(tree, "text", "label")]
+    children = tree.children()
+    for bracket, line in enumerate(elements(tree, "path", "branch")):
+        lowest = {}
+        for x, y in points(line.get("d")):
+            lowest[x] = max(y, lowest.get(x, 0.0))
+        for part in children[bracket]:
+            if part.bracket is None:
+                x, y = centres[part.start], bottom[centres[part.start]]
+            else:
+                x, y = labels[part.bracket][0], labels[part.bracket][1] - 12
+            assert lowest[x] == y
+
+
+def points(path):
+    """The ends of the lines of a path."""
+    x = y = 0.0
+    for command, numbers in re.findall(r"([MVHQ])([\d. ]+)", path):
+        values = [float(number) for number in numbers.split()]
+        x = values[0] if command == "H" else x if command == "V" else values[-2]
+        y = y if command == "H" else values[-1]
+        yield x, y
