@@ -44,15 +44,15 @@ def read(text):
         (LINES, [["It", "works"], ["Oh"]]),
         (LINES.replace("\n", "\n\n"), [["It", "works"], ["Oh"]]),
         (LINES.replace("\n", "\n \t\n"), [["It", "works"], ["Oh"]]),
-        (BLOCKS, [["Go", "on"], ["-LRB-", "Governor-LRB-s-RRB-", "-RRB-"]]),
-        (BLOCKS.replace("\n\n", "\n"), [["Go", "on"], ["-LRB-", "Governor-LRB-s-RRB-", "-RRB-"]]),
+        (BLOCKS, [["Go", "on"], ["(", "Governor(s)", ")"]]),
+        (BLOCKS.replace("\n\n", "\n"), [["Go", "on"], ["(", "Governor(s)", ")"]]),
         (
             LINES + "\n" + BLOCKS.rstrip() + "\n" + LINES,
             [
                 ["It", "works"],
                 ["Oh"],
                 ["Go", "on"],
-                ["-LRB-", "Governor-LRB-s-RRB-", "-RRB-"],
+                ["(", "Governor(s)", ")"],
                 ["It", "works"],
                 ["Oh"],
             ],

@@ -17,6 +17,8 @@ from strukt.errors import DataError
         ("wnut17train.conll.gz", "columns"),
         ("emerging.test.annotated", "columns"),
         ("ner.bio", "columns"),
+        ("GUM_academic_art.ptb", "brackets"),
+        ("entities.jsonl", "jsonl"),
         ("a.b.txt", "text"),
     ],
 )
@@ -24,10 +26,10 @@ def test_format_of_a_name(name, expected):
     assert corpus.format_of(name) == expected
 
 
-@pytest.mark.parametrize("name", ["corpus", "corpus.xml", "-", "conllu"])
+@pytest.mark.parametrize("name", ["corpus", "corpus.xml", "conllu"])
 def test_unknown_name(name):
     with pytest.raises(
-        DataError, match="its name does not tell the format; state one of: conllu, columns, text"
+        DataError, match="its name does not tell the format; state one of: conllu, columns, brackets, jsonl, text"
     ):
         corpus.read(name)
 
@@ -51,7 +53,7 @@ def test_standard_input_with_a_format(monkeypatch):
 
 
 def test_unknown_format():
-    with pytest.raises(ValueError, match="format: there is no 'xml'; choose one of conllu, columns, text"):
+    with pytest.raises(ValueError, match="format: there is no 'xml'; choose one of conllu, columns, brackets, jsonl, text"):
         corpus.read("a.conllu", "xml")
 
 
