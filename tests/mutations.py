@@ -23,7 +23,8 @@ class Mutation:
         return f"{self.file}: {' '.join(self.right.split())} -> {' '.join(self.wrong.split())}"
 
 
-CHAIN, PLANAR, FREE, SPANS = "LinearChain", "ProjectiveTree", "NonProjectiveTree", "SpanTree"
+CHAIN, PLANAR, FREE = "LinearChain", "ProjectiveTree", "NonProjectiveTree"
+SPANS, CODES = "SpanTree", "BitSpanTree"
 SEGMENTS = "SemiMarkov"
 BINARY, MATCHING, SPANNING = "BinaryCRF", "Matching", "SpanningTree"
 GRID, FRAMES = "MonotoneAlignment", "CTC"
@@ -55,6 +56,10 @@ def matrix_tree_kernel(right: str, wrong: str, file: str = "cpu") -> Mutation:
 
 def inside_kernel(right: str, wrong: str, file: str = "inside/cpu") -> Mutation:
     return Mutation(f"kernels/{file}.py", right, wrong, SPANS)
+
+
+def code_kernel(right: str, wrong: str) -> Mutation:
+    return Mutation("kernels/codes/cpu.py", right, wrong, CODES)
 
 
 def mapping(file: str, right: str, wrong: str) -> Mutation:
@@ -240,6 +245,10 @@ MUTATIONS = [
     inside_kernel("logs[j, i] = sums[j]", "logs[j, i] = value", "inside/cpu_chart"),
     inside_kernel("weights[b] * (mass[i, j] + mass[j, i])", "mass[i, j] + mass[j, i]"),
     inside_kernel("range(size - 1, 1, -1)", "range(size - 1, 2, -1)"),
+    code_kernel("product *= 1.0 + rests[t]", "product *= rests[t]"),
+    code_kernel("+= np.log(products[j])", "+= products[j]"),
+    code_kernel("better if above else other", "better"),
+    code_kernel("weights[b] * (mass[i, j] + mass[j, i])", "mass[i, j] + mass[j, i]"),
     inside_kernel("stack[depth + 1, 1] = split, j", "stack[depth + 1, 1] = split, j - 1", "inside/cpu_kbest"),
     inside_kernel("logs[i, j] += np.float64(top)", "logs[i, j] = top + 1.0", "inside/cpu_kbest"),
     inside_kernel(
