@@ -8,7 +8,18 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from benchmarks import chain, constituency, ctc, dependency, grammar, mappings, segmentation, sparsemap
+from benchmarks import (
+    bits,
+    chain,
+    constituency,
+    ctc,
+    dependency,
+    grammar,
+    hashing,
+    mappings,
+    segmentation,
+    sparsemap,
+)
 from benchmarks.contest import Family
 from benchmarks.harness import compare, exact_truth, truth
 from benchmarks.measure import WrongResultError, require_confirmed
@@ -26,6 +37,7 @@ GROUPS = {
         ctc.FAMILY,
     ),
     "sparse": (*mappings.FAMILIES, *sparsemap.FAMILIES),
+    "bits": (bits.FAMILY, hashing.FAMILY),
 }
 FAMILIES = {family.name: family for group in GROUPS.values() for family in group}
 

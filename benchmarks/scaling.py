@@ -10,8 +10,8 @@ from statistics import linear_regression, median
 
 import torch
 
-from benchmarks import chain, constituency, ctc, dependency, grammar, segmentation
-from benchmarks.contest import OPERATIONS, Case, Family
+from benchmarks import bits, chain, constituency, ctc, dependency, grammar, hashing, segmentation
+from benchmarks.contest import Case, Family
 from benchmarks.page import PageError, machine, publish, require_section
 from benchmarks.report import duration, table
 from benchmarks.worker import timed
@@ -26,7 +26,7 @@ class Series:
         variable: What grows.
         sizes: Its values; large enough that the recursion outweighs the cost of a call.
         case: The case of each size.
-        theory: Exponent of the number of operations, for each operation of `contest.OPERATIONS`.
+        theory: Exponent of the number of operations, for each operation of the family.
     """
 
     family: Family
@@ -114,6 +114,27 @@ SERIES = (
         lambda frames: ctc.case(8, frames, 32),
         {"log-partition": 2, "gradient": 2, "mode": 2},
     ),
+    Series(
+        bits.FAMILY,
+        "bits, 40 words",
+        (8, 16, 32, 62),
+        lambda size: constituency.case(16, 40, size),
+        {"log-partition": 1, "gradient": 1, "mode": 1},
+    ),
+    Series(
+        hashing.FAMILY,
+        "spans, 8 bits",
+        (1000, 2000, 4000, 8000),
+        lambda spans: hashing.case(spans, 8),
+        {"forward": 1, "gradient": 1},
+    ),
+    Series(
+        hashing.FAMILY,
+        "spans, 12 bits: the number of codes grows with them up to 4,096",
+        (1000, 2000, 4000, 8000),
+        lambda spans: hashing.case(spans, 12),
+        {"forward": 2, "gradient": 2},
+    ),
 )
 
 
@@ -125,7 +146,7 @@ def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
 
 def measure(series: Series, operation: str) -> list[float]:
     """Median seconds of strukt at each size."""
-    action, own = OPERATIONS[operation], series.family.contestants[0]
+    action, own = series.family.operations[operation], series.family.contestants[0]
     medians = []
     for size in series.sizes:
         inputs = series.case(size).inputs()

@@ -8,6 +8,7 @@ from torch.distributions import kl_divergence
 
 from strukt.distributions import BitSpanTree, SpanTree
 from strukt.errors import InfeasibleError
+from strukt.testing import brute_force
 
 
 def normal(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -180,3 +181,34 @@ def test_codes_out_of_range_are_refused():
     trees = BitSpanTree(torch.zeros(2, 2, 3))
     with pytest.raises(ValueError, match="not a structure of BitSpanTree"):
         trees.score(torch.tensor([[-1, 8], [-1, -1]]))
+
+
+def forbidding(shape: tuple[int, ...], seed: int) -> torch.Tensor:
+    scores = normal(*shape, seed=seed)
+    return scores.masked_fill(scores > 1.0, -torch.inf)
+
+
+@pytest.mark.parametrize(("words", "bits"), [(3, 1), (3, 2), (2, 3)])
+def test_forbidden_values_in_ragged_sentences(words, bits):
+    """Bits, one label for each code, and all trees one by one say the same."""
+    shape = (words, words + 1, words + 1, bits)
+    positive, negative = forbidding(shape, 0), forbidding(shape, 1)
+    values = torch.arange(2**bits).unsqueeze(-1) >> torch.arange(bits) & 1 == 1
+    scores = torch.where(values, positive.unsqueeze(-2), negative.unsqueeze(-2)).sum(-1)
+    lengths = torch.arange(words, 0, -1)
+    codes = BitSpanTree(positive, lengths, negative=negative)
+    labels = SpanTree(scores, lengths, labelled=True)
+    for item, length in enumerate(lengths.tolist()):
+        table = brute_force.span_tree(length, scores[item], labelled=True)
+        best, events = table.topk(7)
+        for trees in (codes, labels):
+            assert torch.allclose(trees.log_partition[item], table.log_partition)
+            assert torch.allclose(trees.entropy()[item], table.entropy())
+            assert torch.equal(trees.mode[item], events[0])
+            assert torch.allclose(trees.topk(7)[0][item], best)
+            assert torch.allclose(trees.log_prob(trees.mode)[item], table.log_prob(events[0]))
+        assert torch.allclose(labels.marginals[item], table.marginals)
+        used = (table.permitted.events >= 0).unsqueeze(-1)
+        positives = values[table.permitted.events.clamp(min=0)]
+        each = torch.stack([used & ~positives, used & positives], -1)
+        assert torch.allclose(codes.bit_marginals[item], table.expected(each.double()))

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Distribution
 
-from strukt.distributions import LinearChain, NonProjectiveTree, ProjectiveTree, SpanTree
+from strukt.distributions import BitSpanTree, LinearChain, NonProjectiveTree, ProjectiveTree, SpanTree
 from strukt.kernels import dispatch
 from strukt.kernels.eisner import cpu as eisner_cpu
 
@@ -162,6 +162,19 @@ def test_span_trees_of_any_length(on, poisoned_memory, labels, n, change, tolera
     def build():
         spans = change(normal(*shape)).requires_grad_()
         return SpanTree(spans, lengths(n), labelled=labels is not None), (spans,)
+
+    assert_backends_agree(on, build, tolerance)
+
+
+@pytest.mark.parametrize(("change", "tolerance"), CHANGES)
+@pytest.mark.parametrize("n", [1, 2, 3, 9, 17])
+@pytest.mark.parametrize("bits", [1, 3, 8, 33])
+def test_trees_with_codes_of_any_length(on, poisoned_memory, bits, n, change, tolerance):
+    shape = (5, n + 1, n + 1, bits)
+
+    def build():
+        positive, negative = (change(normal(*shape, seed=seed)).requires_grad_() for seed in (0, 1))
+        return BitSpanTree(positive, lengths(n), negative=negative), (positive, negative)
 
     assert_backends_agree(on, build, tolerance)
 

@@ -25,6 +25,7 @@ class Mutation:
 
 
 CHAIN, PLANAR, FREE, SPANS = "LinearChain", "ProjectiveTree", "NonProjectiveTree", "SpanTree"
+CODES = "BitSpanTree"
 SEGMENTS = "SemiMarkov"
 BINARY, MATCHING, SPANNING = "BinaryCRF", "Matching", "SpanningTree"
 GRID, FRAMES = "MonotoneAlignment", "CTC"

@@ -10,6 +10,7 @@ import pytest
 from tests.mutations.mutation import (
     BINARY,
     CHAIN,
+    CODES,
     FRAMES,
     FREE,
     GRAMMAR,
@@ -93,6 +94,7 @@ MODULES = {
     PLANAR: "test_dependency",
     FREE: "test_dependency",
     SPANS: "test_constituency",
+    CODES: "test_bits",
     SEGMENTS: "test_segmentation",
     BINARY: "test_binary",
     MATCHING: "test_matching",
@@ -111,6 +113,7 @@ BACKENDS = {
     PLANAR: "(test_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and root and 5-unchanged)",
     FREE: "(test_trees_of_any_length and 9-unchanged) or (test_arborescence and k_best and (3 or 4))",
     SPANS: "(span_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and spans and 5-unchanged)",
+    CODES: "trees_with_codes_of_any_length and 9-unchanged",
     GRAMMAR: "test_pcfg_backends and (5-unchanged or only_items_that_need_it)",
     SUBSETS: "k_best_of_any_size and subsets and unchanged",
     SEGMENTS: "test_semi_markov_backends and "

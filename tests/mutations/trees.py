@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutations.mutation import FREE, GRAMMAR, PLANAR, SPANNING, SPANS, mutations
+from tests.mutations.mutation import CODES, FREE, GRAMMAR, PLANAR, SPANNING, SPANS, mutations
 
 TREES = [
     *mutations(
@@ -89,6 +89,14 @@ TREES = [
                 "distributions/dependency": [
                     ("(roots == 1)", "(roots >= 1)"),
                     ("range(heads.shape[-1].bit_length())", "range(1)"),
+                ],
+            },
+            CODES: {
+                "kernels/codes/cpu": [
+                    ("product *= 1.0 + rests[t]", "product *= rests[t]"),
+                    ("+= np.log(products[j])", "+= products[j]"),
+                    ("better if above else other", "better"),
+                    ("weights[b] * (mass[i, j] + mass[j, i])", "mass[i, j] + mass[j, i]"),
                 ],
             },
             SPANS: {

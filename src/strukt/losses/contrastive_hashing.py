@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from strukt.distributions.bits import MOST_BITS
 from strukt.kernels import arguments
 
 
@@ -137,10 +138,12 @@ def _compared(
     marginals: Tensor, others: Tensor, labels: Tensor, count: int, temperature: float
 ) -> Comparison:
     """The spans of one view beside the codes of the other view."""
-    bits = others[..., 1] > others[..., 0]
-    codes, own = bits.unique(dim=0, return_inverse=True)  # type: ignore[no-untyped-call]
-    chosen = torch.stack([~codes, codes], -1).to(marginals.dtype)
-    similarity = marginals.flatten(1) @ chosen.flatten(1).T / (codes.shape[1] * temperature)
+    places = torch.arange(others.shape[1], device=others.device)
+    each = ((others[..., 1] > others[..., 0]).long() << places).sum(-1)
+    codes, own = each.unique(return_inverse=True)  # type: ignore[no-untyped-call]
+    positive = codes.unsqueeze(-1) >> places & 1
+    chosen = torch.stack([1 - positive, positive], -1).to(marginals.dtype)
+    similarity = marginals.flatten(1) @ chosen.flatten(1).T / (len(places) * temperature)
     counts = torch.bincount(labels * len(codes) + own, minlength=count * len(codes))
     return Comparison(
         similarity, own.unsqueeze(-1), labels, counts.reshape(count, len(codes)).to(marginals.dtype)
@@ -155,10 +158,10 @@ def _check(first: Tensor, second: Tensor, labels: Tensor) -> None:
     """
     for name, value in (("first", first), ("second", second)):
         arguments.scores(name, value, "(m, K, 2)", 3)
-        if value.dim() != 3 or not value.shape[1] or value.shape[2] != 2:
+        if value.dim() != 3 or not 0 < value.shape[1] <= MOST_BITS or value.shape[2] != 2:
             raise ValueError(
                 f"{name} has shape {tuple(value.shape)}; expected (m, K, 2): the marginals of -1 and +1 of "
-                "each of K >= 1 bits of each of m spans"
+                f"each of 1 to {MOST_BITS} bits of each of m spans"
             )
     if first.shape != second.shape:
         raise ValueError(

@@ -1,1 +1,1 @@
-"""Compiled kernels of binary trees whose spans carry codes; all else is in `strukt.kernels.inside.bits`."""
+"""Compiled kernels of binary trees whose spans carry codes; the reference is in `strukt.kernels.inside.bits`."""

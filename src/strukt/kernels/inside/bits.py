@@ -33,22 +33,19 @@ class BitOracles:
     def __init__(self, trees: Oracles) -> None:
         self._trees = trees
         self.reference = self
-        events: Any = EventReference(trees.reference)
-        self._events = Oracles("codes", ("positive", "negative"), (), events, self.event_dim)
+        reference: Any = CodeReference(trees.reference)
+        self._codes = Oracles("codes", ("positive", "negative"), (), reference, self.event_dim)
 
     def sparsemap(self, main: Tensor) -> None:
         """There is no kernel that finds the structures of SparseMAP."""
 
     def log_partition(self, positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
         """``(batch,)``, twice differentiable."""
-        return self._trees.log_partition(codes_summed(positive, negative, lengths), lengths, False)
+        return self._codes.log_partition(positive, negative, lengths)
 
     def marginals(self, positive: Tensor, negative: Tensor, lengths: Tensor) -> Scores:
         """The probability of each value of each bit; differentiable."""
-        bits = _bits(positive, negative, lengths)
-        (spans,) = self._trees.marginals(logsumexp(bits, -1).sum(-1), lengths, False)
-        both = spans[..., None, None] * log_softmax(bits, -1).exp()
-        return both[..., 0], both[..., 1]
+        return self._codes.marginals(positive, negative, lengths)
 
     def entropy(self, positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
         """``(batch,)`` in nats: that of the tree, and of the bits of its spans."""
@@ -60,7 +57,7 @@ class BitOracles:
         """``(batch,)`` in nats: -E[log q] of the distribution q of ``other`` under that of ``scores``."""
 
         def of_trees(spans: Tensor, *rest: Tensor | bool) -> Tensor:
-            others = codes_summed(other[0], other[1], lengths)
+            others = _codes_summed(other[0], other[1], lengths)
             return self._trees.reference.cross_entropy((spans,), (others,), *rest)
 
         return self._surprise(of_trees, scores, other, lengths)
@@ -73,13 +70,13 @@ class BitOracles:
 
     def kbest(self, positive: Tensor, negative: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
         """The k best events ``(batch, k, n + 1, n + 1)`` and their scores."""
-        return self._events.kbest(positive, negative, lengths, k)
+        return self._codes.kbest(positive, negative, lengths, k)
 
     def sample(
         self, positive: Tensor, negative: Tensor, lengths: Tensor, count: int
     ) -> tuple[Tensor, Tensor]:
         """Exact samples ``(batch, count, n + 1, n + 1)``, and the log-partition."""
-        return self._events.sample(positive, negative, lengths, count)
+        return self._codes.sample(positive, negative, lengths, count)
 
     def max_marginals(self, positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
         """For each bit the best score of a tree in which it is positive."""
@@ -103,11 +100,16 @@ class BitOracles:
         return of_trees(spans, lengths, False) + inside.sum((-1, -2))
 
 
-class EventReference:
-    """The k best events and samples in PyTorch, by the reference of trees over spans."""
+class CodeReference:
+    """The log-partition, the k best events and samples in PyTorch, by the reference of trees over spans."""
 
     def __init__(self, trees: Any) -> None:
         self._trees = trees
+
+    def log_partition(self, positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
+        """``(batch,)``, differentiable any number of times."""
+        summed: Tensor = self._trees.log_partition(_codes_summed(positive, negative, lengths), lengths, False)
+        return summed
 
     def kbest(self, positive: Tensor, negative: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
         """The k best events and their scores: they use no more than the k best codes of each span."""
@@ -133,11 +135,12 @@ class EventReference:
 def _bits(positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
     """The scores of both values of each bit, positive first, on a last axis; 0 for all but spans."""
     ends = torch.arange(positive.shape[1], device=positive.device)
-    spans = (ends[:, None] < ends) & (ends <= lengths[:, None, None])
-    return torch.where(spans[..., None, None], torch.stack([positive, negative], -1), 0.0)
+    spans = ((ends[:, None] < ends) & (ends <= lengths[:, None, None])).unsqueeze(-1)
+    # Chosen before they are stacked, so that gradients are tensors of their own, as results of operators must be.
+    return torch.stack([torch.where(spans, scores, 0.0) for scores in (positive, negative)], -1)
 
 
-def codes_summed(positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
+def _codes_summed(positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
     """The log of the summed weights of all codes of each span."""
     return logsumexp(_bits(positive, negative, lengths), -1).sum(-1)
 

@@ -143,7 +143,7 @@ def _outside(
         if log_total(item) == -np.inf:
             continue
         mass = leading(room, (n + 1, n + 1))
-        _spread(item, mass)
+        spread(item, mass)
         for i in range(n):
             for j in range(i + 1, n + 1):
                 total = spans.dtype.type(weights[b] * (mass[i, j] + mass[j, i]))
@@ -154,7 +154,7 @@ def _outside(
 
 
 @kernel
-def _spread(chart: Array, mass: Array) -> None:
+def spread(chart: Array, mass: Array) -> None:
     """The probability of each span, in two parts, spread over the ways to make it, from wide to narrow."""
     values, logs = chart[0], chart[1]
     semiring = int(values[0, 0])
