@@ -29,7 +29,8 @@ def test_format_of_a_name(name, expected):
 @pytest.mark.parametrize("name", ["corpus", "corpus.xml", "conllu"])
 def test_unknown_name(name):
     with pytest.raises(
-        DataError, match="its name does not tell the format; state one of: conllu, columns, brackets, jsonl, text"
+        DataError,
+        match="its name does not tell the format; state one of: conllu, columns, brackets, jsonl, text",
     ):
         corpus.read(name)
 
@@ -53,7 +54,9 @@ def test_standard_input_with_a_format(monkeypatch):
 
 
 def test_unknown_format():
-    with pytest.raises(ValueError, match="format: there is no 'xml'; choose one of conllu, columns, brackets, jsonl, text"):
+    with pytest.raises(
+        ValueError, match="format: there is no 'xml'; choose one of conllu, columns, brackets, jsonl, text"
+    ):
         corpus.read("a.conllu", "xml")
 
 
