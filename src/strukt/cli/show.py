@@ -5,33 +5,53 @@ from __future__ import annotations
 import io
 import shutil
 import sys
+from typing import TYPE_CHECKING
 
 from strukt.cli import console
 from strukt.cli.options import Parser
+from strukt.cli.table import table
 from strukt.data import text
 from strukt.viz import canvas, html, terminal
+from strukt.viz.heat_map import HeatMap
 from strukt.viz.terminal import AnyDiagram
+
+if TYPE_CHECKING:
+    from strukt.tasks.model import StructuredModel
 
 
 def run(arguments: list[str]) -> int:
-    """Draws tags and arcs in the terminal, or writes a page with them."""
+    """Draws a sentence in the terminal, or writes a page with it; the same for the codes of a model."""
     options = _parser().parse(arguments)
     words = text.tokenize(" ".join(options.sentence))
-    if not words:
+    if bool(words) == options.codes:
         raise console.UsageError(
-            'the sentence is empty; give one, for example: strukt show MODEL "Dogs bark."'
+            'give a sentence, for example: strukt show MODEL "Dogs bark."; or, to see what codes mean, --codes'
         )
 
     from strukt.train import bundle
 
     model = bundle.load(options.model)
+    if options.codes:
+        _show_codes(model, options.html)
+        return 0
     sentences = model.readers()["text"](io.StringIO(" ".join(words)))
     (diagram,) = model.diagrams(sentences, options.probabilities)
     if options.html:
-        _write_page(diagram, options.html)
+        _write_page(diagram, " ".join(diagram.forms), options.html)
     else:
         draw(diagram)
     return 0
+
+
+def _show_codes(model: StructuredModel, path: str | None) -> None:
+    distances = model.code_distances()
+    if distances is None:
+        raise console.UsageError("the model has no codes; one that is trained with --criterion bits has")
+    if path:
+        _write_page(distances, distances.title, path)
+        return
+    rows = [[row, *numbers] for row, numbers in zip(distances.rows, distances.numbers(), strict=True)]
+    print(f"{distances.title}\n\n{table([['', *distances.columns], *rows])}")
 
 
 def draw(diagram: AnyDiagram) -> None:
@@ -40,20 +60,23 @@ def draw(diagram: AnyDiagram) -> None:
     print(terminal.draw(diagram, shutil.get_terminal_size((100, 24)).columns, palette))
 
 
-def _write_page(diagram: AnyDiagram, path: str) -> None:
+def _write_page(picture: AnyDiagram | HeatMap, title: str, path: str) -> None:
     from strukt.data.files import atomic_write
 
     with atomic_write(path) as stream:
-        stream.write(html.page([diagram], " ".join(diagram.forms)))
+        stream.write(html.page([picture], title))
     console.message(f"wrote {path}")
 
 
 def _parser() -> Parser:
     parser = Parser("show", "Draws what a model makes of a sentence.")
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
-    parser.add_argument("sentence", metavar="SENTENCE", nargs="+", help="running text; it is cut into words")
+    parser.add_argument("sentence", metavar="SENTENCE", nargs="*", help="running text; it is cut into words")
     parser.add_argument(
         "--probabilities", action="store_true", help="write the marginal probabilities beside it"
+    )
+    parser.add_argument(
+        "--codes", action="store_true", help="instead of a sentence, how far the codes of labels are apart"
     )
     parser.add_argument(
         "--html", metavar="FILE", help="write a page that needs nothing else, instead of drawing here"

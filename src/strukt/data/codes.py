@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 
 class CodeVocabulary:
@@ -29,8 +28,8 @@ class CodeVocabulary:
         >>> codes = CodeVocabulary.count([(0b00, "NP"), (0b00, "NP"), (0b00, "VP"), (0b11, "VP")])
         >>> codes.label(0b00), codes.label(0b11), codes.label(0b01)
         ('NP', 'VP', 'NP')
-        >>> codes.unseen([0b00, 0b01])
-        0.5
+        >>> 0b11 in codes, 0b01 in codes
+        (True, False)
     """
 
     def __init__(self, counts: Mapping[int, Mapping[str, int]]) -> None:
@@ -75,27 +74,35 @@ class CodeVocabulary:
             raise KeyError(f"code {code} means nothing: the vocabulary is empty")
         return self._labels[min(self._labels, key=lambda seen: self._distance(code, seen))]
 
-    def unseen(self, codes: Iterable[int]) -> float:
-        """The share of codes that were never counted, whose labels are therefore guesses; 0 if there are none."""
-        known = [code in self._labels for code in codes]
-        return known.count(False) / max(1, len(known))
+    @property
+    def labels(self) -> list[str]:
+        """All labels that were counted, the most frequent first."""
+        totals: Counter[str] = Counter()
+        for labels in self.counts.values():
+            totals.update(labels)
+        return sorted(totals, key=lambda label: (-totals[label], label))
 
-    def to_json(self) -> dict[str, dict[str, int]]:
-        """What `json.dump` may write."""
-        return {str(code): dict(labels) for code, labels in self.counts.items()}
+    def distance(self, first: str, second: str) -> float:
+        """In how many bits the code of a span of one label differs on average from that of a span of the other.
 
-    @classmethod
-    def from_json(cls, value: Any) -> CodeVocabulary:
-        """The vocabulary that `to_json` gave.
+        Of one and the same label, that of two spans drawn independently: 0 if it has a single code.
 
-        Raises:
-            ValueError: The value is no object of codes, each with an object of labels and counts.
+        Complexity: linear in the number of codes and of bits.
+
+        Examples:
+            >>> codes = CodeVocabulary.count([(0b00, "NP"), (0b01, "NP"), (0b11, "VP")])
+            >>> codes.distance("NP", "VP"), codes.distance("NP", "NP")
+            (1.5, 0.5)
         """
-        if not isinstance(value, dict):
-            raise ValueError(
-                f"a vocabulary of codes is an object with the counts of each code, got {type(value).__name__}"
-            )
-        return cls({_code(key): _label_counts(key, labels) for key, labels in value.items()})
+        bits = max((code.bit_length() for code in self.counts), default=0)
+        pairs = zip(self._shares(first, bits), self._shares(second, bits), strict=True)
+        return sum(p * (1 - q) + q * (1 - p) for p, q in pairs)
+
+    def _shares(self, label: str, bits: int) -> list[float]:
+        """How often each bit is +1 in the codes of a label."""
+        counts = {code: labels[label] for code, labels in self.counts.items() if label in labels}
+        total = sum(counts.values())
+        return [sum(n for code, n in counts.items() if code >> bit & 1) / total for bit in range(bits)]
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -114,27 +121,3 @@ class CodeVocabulary:
 
     def _distance(self, code: int, seen: int) -> tuple[int, int, int]:
         return (code ^ seen).bit_count(), -self._totals[seen], seen
-
-
-def _code(key: Any) -> int:
-    """The code that a key of a JSON object names.
-
-    Raises:
-        ValueError: It is not written as `to_json` writes it, so that two keys might name the same code.
-    """
-    if not isinstance(key, str) or not key.isdecimal() or str(int(key)) != key:
-        raise ValueError(f"{key!r} is no code; expected a decimal number without sign or zeros in front")
-    return int(key)
-
-
-def _label_counts(key: str, value: Any) -> dict[str, int]:
-    """The counts of the labels of one code.
-
-    Raises:
-        ValueError: They are none.
-    """
-    if not isinstance(value, dict) or not all(
-        isinstance(label, str) and type(count) is int for label, count in value.items()
-    ):
-        raise ValueError(f"code {key} has {value!r}; expected an object with a whole number for each label")
-    return value

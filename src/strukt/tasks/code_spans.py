@@ -19,6 +19,10 @@ from strukt.nn.encoders import mask_of
 from strukt.nn.spans import fenceposts
 from strukt.tasks.config import SpanTaskConfig
 from strukt.tasks.span_layer import Found, GoldSpans, SpanLayer, spans_of
+from strukt.viz.heat_map import HeatMap
+
+NOTHING = "∅"
+"""How the empty label is shown."""
 
 
 class CodeSpans(SpanLayer):
@@ -93,6 +97,13 @@ class CodeSpans(SpanLayer):
     def label(self, code: int) -> str:
         """What a code means; nothing before anything was counted."""
         return self.vocabulary.label(code) if len(self.vocabulary) else EMPTY
+
+    def distances(self) -> HeatMap:
+        """In how many bits the codes of labels differ on average, the most frequent labels first."""
+        labels = self.vocabulary.labels
+        names = [label or NOTHING for label in labels]
+        values = [[self.vocabulary.distance(row, column) for column in labels] for row in labels]
+        return HeatMap("mean Hamming distance between the codes of labels", names, names, values)
 
     def shares(self, spans: Sequence[Found]) -> dict[str, tuple[int, int]]:
         """How many of the codes were never seen in training."""

@@ -25,6 +25,7 @@ from strukt.tasks import TASKS
 from strukt.tasks.batch import Batch, in_fitting_pieces
 from strukt.tasks.encoding import build_encoder, count_vocabularies
 from strukt.tasks.prediction import Prediction
+from strukt.viz.heat_map import HeatMap
 from strukt.viz.terminal import AnyDiagram
 
 if TYPE_CHECKING:
@@ -229,6 +230,10 @@ class StructuredModel(nn.Module, ABC):
 
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
         """Counts on the training corpus what is not learned by gradients; before each evaluation in training."""
+
+    def code_distances(self) -> HeatMap | None:
+        """How far the codes of labels are apart, if the model predicts codes."""
+        return None
 
     def require_usable(self, sentence: Sentence, probabilities: bool = False) -> None:
         """Raises DataError if a sentence of this format has no place for the predictions."""

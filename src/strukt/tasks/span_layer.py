@@ -15,6 +15,7 @@ from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import SpanTree
 from strukt.distributions.binary_tree import crossed
 from strukt.distributions.distribution import StructuredDistribution
+from strukt.viz.heat_map import HeatMap
 
 
 class Found(NamedTuple):
@@ -136,6 +137,10 @@ class SpanLayer(nn.Module, ABC):
     def codes(self) -> Sequence[int]:
         """All codes that are known."""
         return ()
+
+    def distances(self) -> HeatMap | None:
+        """How far the codes of labels are apart, where there are codes."""
+        return None
 
     def shares(self, spans: Sequence[Found]) -> dict[str, tuple[int, int]]:  # noqa: ARG002
         """What evaluation adds up of the spans of a sentence; see `Prediction`."""

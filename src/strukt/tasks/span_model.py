@@ -21,6 +21,7 @@ from strukt.tasks.label_spans import LabelSpans
 from strukt.tasks.model import StructuredModel
 from strukt.tasks.span_layer import Found, GoldSpans, SpanLayer
 from strukt.viz.brackets import Bracket
+from strukt.viz.heat_map import HeatMap
 
 
 class SpanModel(StructuredModel):
@@ -76,6 +77,9 @@ class SpanModel(StructuredModel):
     def distribution_of(self, batch: Batch) -> StructuredDistribution:
         """The distribution over structures of spans."""
         return self.layer.distribution(self.words(batch), batch.lengths)
+
+    def code_distances(self) -> HeatMap | None:
+        return self.layer.distances()
 
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
         """Counts the codes of all known spans, where there are codes."""

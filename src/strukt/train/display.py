@@ -59,6 +59,7 @@ class Display(Callback):
             f"epoch {module.progress.epoch:3d}  loss {scores['loss']:.4f}  {shown}{mark}  "
             f"{module.progress.seconds / 60:.1f} min",
             highlight=False,
+            soft_wrap=True,
         )
 
     @override
