@@ -16,6 +16,7 @@ from strukt.distributions import BitSpanTree
 from strukt.losses import contrastive_hashing
 from strukt.nn import AttentionHash
 from strukt.nn.encoders import mask_of
+from strukt.nn.perceptron import perceptron
 from strukt.nn.spans import fenceposts
 from strukt.tasks.config import SpanTaskConfig
 from strukt.tasks.span_layer import Found, GoldSpans, SpanLayer, spans_of
@@ -47,14 +48,15 @@ class CodeSpans(SpanLayer):
         self.config = config
         # Features of mean 0: otherwise nearly all spans begin with the same code, and nothing tells them apart.
         self.norm = nn.BatchNorm1d(size, affine=False)
-        self.hash = AttentionHash(size, config.bits)
+        self.perceptron = perceptron(size, config.span_size, config.encoder.dropout)
+        self.hash = AttentionHash(config.span_size, config.bits)
         self.vocabulary = CodeVocabulary({})
 
     def distribution(self, words: Tensor, lengths: Tensor) -> BitSpanTree:
         posts = fenceposts(words)
         inside = mask_of(lengths + 1, posts.shape[1])
         normed = torch.zeros_like(posts).masked_scatter(inside.unsqueeze(-1), self.norm(posts[inside]))
-        scores: Tensor = self.hash(normed)
+        scores: Tensor = self.hash(self.perceptron(normed))
         return BitSpanTree(scores.float(), lengths, validate_args=False)
 
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
