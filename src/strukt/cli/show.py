@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import shutil
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from strukt.cli import console
 from strukt.cli.options import Parser
 from strukt.cli.table import table
 from strukt.data import text
-from strukt.viz import canvas, html, terminal
+from strukt.viz import canvas, html, svg, terminal
 from strukt.viz.heat_map import HeatMap
 from strukt.viz.terminal import AnyDiagram
 
@@ -31,40 +32,44 @@ def run(arguments: list[str]) -> int:
     from strukt.train import bundle
 
     model = bundle.load(options.model)
-    if options.codes:
-        _show_codes(model, options.html)
-        return 0
-    sentences = model.readers()["text"](io.StringIO(" ".join(words)))
-    (diagram,) = model.diagrams(sentences, options.probabilities)
+    picture = _codes(model) if options.codes else _picture(model, words, options.probabilities)
     if options.html:
-        _write_page(diagram, " ".join(diagram.forms), options.html)
-    else:
-        draw(diagram)
+        _write(options.html, html.page([picture], " ".join(words) or "Codes"))
+    if options.svg:
+        _write(options.svg, svg.document(picture))
+    if not options.html and not options.svg:
+        draw(picture)
     return 0
 
 
-def _show_codes(model: StructuredModel, path: str | None) -> None:
+def _picture(model: StructuredModel, words: Sequence[str], probabilities: bool) -> AnyDiagram:
+    sentences = model.readers()["text"](io.StringIO(" ".join(words)))
+    (diagram,) = model.diagrams(sentences, probabilities)
+    return diagram
+
+
+def _codes(model: StructuredModel) -> HeatMap:
     distances = model.code_distances()
     if distances is None:
         raise console.UsageError("the model has no codes; one that is trained with --criterion bits has")
-    if path:
-        _write_page(distances, distances.title, path)
+    return distances
+
+
+def draw(picture: AnyDiagram | HeatMap) -> None:
+    """Prints a picture that fits the terminal, in colour if it shows colours; of a heat map its numbers."""
+    if isinstance(picture, HeatMap):
+        rows = [[row, *numbers] for row, numbers in zip(picture.rows, picture.numbers(), strict=True)]
+        print(f"{picture.title}\n\n{table([['', *picture.columns], *rows])}")
         return
-    rows = [[row, *numbers] for row, numbers in zip(distances.rows, distances.numbers(), strict=True)]
-    print(f"{distances.title}\n\n{table([['', *distances.columns], *rows])}")
-
-
-def draw(diagram: AnyDiagram) -> None:
-    """Prints a picture that fits the terminal, in colour if it shows colours."""
     palette = canvas.COLOURED if console.use_colour(sys.stdout) else canvas.PLAIN
-    print(terminal.draw(diagram, shutil.get_terminal_size((100, 24)).columns, palette))
+    print(terminal.draw(picture, shutil.get_terminal_size((100, 24)).columns, palette))
 
 
-def _write_page(picture: AnyDiagram | HeatMap, title: str, path: str) -> None:
+def _write(path: str, content: str) -> None:
     from strukt.data.files import atomic_write
 
     with atomic_write(path) as stream:
-        stream.write(html.page([picture], title))
+        stream.write(content)
     console.message(f"wrote {path}")
 
 
@@ -81,4 +86,5 @@ def _parser() -> Parser:
     parser.add_argument(
         "--html", metavar="FILE", help="write a page that needs nothing else, instead of drawing here"
     )
+    parser.add_argument("--svg", metavar="FILE", help="write a picture, instead of drawing here")
     return parser

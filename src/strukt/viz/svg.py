@@ -39,3 +39,20 @@ def draw(diagram: Diagram | BracketDiagram | HeatMap) -> str:
         names = " or ".join(kind.__name__ for kind in _DRAWERS)
         raise TypeError(f"diagram: got a {type(diagram).__name__}, expected a {names}")
     return drawer(diagram)
+
+
+def document(picture: Diagram | BracketDiagram | HeatMap) -> str:
+    """A file that is a picture by itself: what `draw` gives, with its style sheet inside.
+
+    Args:
+        picture: What is to be seen.
+
+    Raises:
+        TypeError: As `draw`.
+
+    Examples:
+        >>> document(Diagram(["Dogs"], ["NOUN"])).count("<style>")
+        1
+    """
+    element, rest = draw(picture).split(">", 1)
+    return f"{element}>\n<style>\n{STYLE}</style>{rest}\n"
