@@ -52,11 +52,12 @@ class ConstituencyParser(SpanModel):
         """The labels of spans and of words, and the label of the top."""
         trees = [_tree(sentence) for sentence in sentences]
         labels = {label for tree in trees for _, _, label in _spans(tree)}
-        tops = {tree.nodes[0].label for tree in trees} & {EMPTY, *TOPS}
+        firsts = {tree.nodes[0].label for tree in trees}
+        top = firsts.pop() if len(firsts) == 1 and firsts <= set(TOPS) else EMPTY
         return {
             "labels": Vocabulary.labels({EMPTY, *labels}),
             "tags": Vocabulary.labels(tag for tree in trees for tag in tree.tags),
-            "top": Vocabulary([min(tops, default=EMPTY)]),
+            "top": Vocabulary([top]),
         }
 
     def known_spans(self, sentence: Sentence) -> Iterable[tuple[int, int, str]]:
@@ -93,13 +94,20 @@ class ConstituencyParser(SpanModel):
         """The tree of a sentence, without traces."""
         return _tree(sentence)
 
-    def require_usable(self, sentence: Sentence, probabilities: bool = False) -> None:
-        """Trees go into bracket files and CoNLL-U, without probabilities."""
+    def require_usable(self, sentence: Sentence) -> None:
+        """Trees go into bracket files and CoNLL-U."""
         if not isinstance(sentence, (brackets.Sentence, conllu.Sentence)):
             raise DataError(
                 "a constituency parser needs brackets, CoNLL-U or text", sentence.path, sentence.line
             )
-        del probabilities
+
+    def require_place(self, sentence: Sentence) -> None:
+        """Neither of them has a place for probabilities; pictures have."""
+        raise DataError(
+            "trees have no place for probabilities; leave them out, or draw them with strukt show",
+            sentence.path,
+            sentence.line,
+        )
 
     def _prediction(
         self, forms: Sequence[str], tags: Sequence[str], spans: Sequence[Found]
