@@ -49,15 +49,15 @@ class ConstituencyParser(SpanModel):
 
     @classmethod
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:  # noqa: ARG003
-        """The labels of spans and of words, and the label of the top."""
+        """The labels of spans and of words, and the label of the top if there is one that all trees share."""
         trees = [_tree(sentence) for sentence in sentences]
         labels = {label for tree in trees for _, _, label in _spans(tree)}
         firsts = {tree.nodes[0].label for tree in trees}
-        top = firsts.pop() if len(firsts) == 1 and firsts <= set(TOPS) else EMPTY
+        shared = len(firsts) == 1 and firsts <= {EMPTY, *TOPS}
         return {
             "labels": Vocabulary.labels({EMPTY, *labels}),
             "tags": Vocabulary.labels(tag for tree in trees for tag in tree.tags),
-            "top": Vocabulary([top]),
+            "top": Vocabulary(firsts if shared else []),
         }
 
     def known_spans(self, sentence: Sentence) -> Iterable[tuple[int, int, str]]:
@@ -112,10 +112,9 @@ class ConstituencyParser(SpanModel):
     def _prediction(
         self, forms: Sequence[str], tags: Sequence[str], spans: Sequence[Found]
     ) -> TreePrediction:
-        (top,) = self.vocabularies["top"].symbols
         triples = [(span.start, span.end, span.label) for span in spans]
         tree = restore(forms, tags[: len(forms)], triples)
-        if top != EMPTY:
+        for top in self.vocabularies["top"].symbols:
             tree = Tree.build(forms, tree.tags, [Constituent(0, len(forms), top), *_without_top(tree)])
         shown = [bracket(span, label) for span in spans for label in span.label.split(" ") if label != EMPTY]
         return TreePrediction(tree, shown, self.layer.bits, self.layer.codes, self.layer.shares(spans))
