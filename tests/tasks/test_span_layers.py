@@ -13,6 +13,7 @@ from strukt.data.binarisation import EMPTY
 from strukt.data.codes import CodeVocabulary
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import SpanTree
+from strukt.nn.spans import fenceposts
 from strukt.tasks.code_spans import CodeSpans
 from strukt.tasks.label_spans import CRITERIA, LabelSpans, agreeing
 from strukt.tasks.span_layer import Found, GoldSpans, spans_of
@@ -206,6 +207,8 @@ def test_probabilities_of_labels_are_marginals():
 def test_probabilities_of_codes_are_marginals():
     model = layer(CodeSpans)
     lengths = LENGTHS.clamp(max=3)
+    for weight in (model.hash.query, model.hash.key):
+        weight *= 0.3  # so that no span is certain
     bits = model.distribution(words(), lengths).scores[0]
     codes = torch.arange(2**BITS).unsqueeze(-1) >> torch.arange(BITS) & 1
     scores = (bits.unsqueeze(-2) * codes).sum(-1).tolist()
@@ -214,6 +217,21 @@ def test_probabilities_of_codes_are_marginals():
         for span in spans:
             key = (span.start, span.end, span.code)
             assert span.probability == pytest.approx(expected[key], rel=1e-3, abs=1e-6)
+            sure = [sum(expected.get((*key[:2], code), 0.0) for code in range(2**BITS)) for key in expected]
+            assert lengths[item] < 3 or min(sure) < 0.9
+
+
+def test_fenceposts_are_normalised_without_the_padding():
+    model, vectors = layer(CodeSpans).train(), words()
+    rows = [fenceposts(vectors[item, :length]) for item, length in enumerate(LENGTHS.tolist())]
+    every = torch.cat(rows)
+    scores = model.distribution(vectors, LENGTHS).scores[0]
+    for item, row in enumerate(rows):
+        normed = (row - every.mean(0)) / (every.var(0, unbiased=False) + model.norm.eps).sqrt()
+        size = len(row)
+        torch.testing.assert_close(
+            scores[item, :size, :size], model.hash(normed).float(), rtol=1e-3, atol=1e-3
+        )
 
 
 def test_tags_stand_for_the_outermost_spans():
