@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import json
 import random
 
-from strukt.data import columns, conllu
-from strukt.tasks import dependency, tag
+from strukt.data import brackets, columns, conllu, json_lines
+from strukt.tasks import constituency, dependency, ner, tag
 
 DETERMINERS, ADJECTIVES = ["the", "a", "every"], ["red", "old", "shy", "wet"]
 NOUNS, VERBS = ["cat", "dog", "bird", "fish", "fox"], ["sees", "eats", "hears", "likes"]
@@ -60,10 +62,82 @@ def read_entities(folder, count: int = 8) -> list[columns.Sentence]:
     return list(columns.read(entities(folder, count)))
 
 
+def phrases(count: int, seed: int = 0, top: str = "ROOT") -> list[brackets.Sentence]:
+    """Constituency trees of sentences such as "the old cat sees a dog", and of one and of two words.
+
+    They have function tags, traces and chains of constituents over the same words.
+    """
+    generator = random.Random(seed)
+    kinds = [
+        lambda: _clause(generator),
+        lambda: _clause(generator),
+        lambda: _order(generator),
+        lambda: "(INTJ (UH oh))",
+    ]
+    return read_brackets("".join(f"({top} {kinds[number % 4]()})\n" for number in range(count)))
+
+
+def _clause(generator: random.Random) -> str:
+    subject, verb = _nouns(generator, "NP-SBJ"), generator.choice(VERBS)
+    return f"(S {subject} (VP (VBZ {verb}) {_nouns(generator, 'NP')}) (. .))"
+
+
+def _order(generator: random.Random) -> str:
+    return f"(S (NP-SBJ=2 (-NONE- *)) (VP (VB {generator.choice(['run', 'stop'])})))"
+
+
+def _nouns(generator: random.Random, label: str) -> str:
+    adjectives = [f"(JJ {word})" for word in generator.sample(ADJECTIVES, generator.randrange(3))]
+    words = [f"(DT {generator.choice(DETERMINERS)})", *adjectives, f"(NN {generator.choice(NOUNS)})"]
+    return f"({label} {' '.join(words)})"
+
+
+def read_brackets(text: str) -> list[brackets.Sentence]:
+    return list(brackets.read(io.BytesIO(text.encode())))
+
+
+def nested(count: int, seed: int = 0) -> list[json_lines.Sentence]:
+    """Sentences with entities in entities, with two over the same words, of one word, and without entities."""
+    generator = random.Random(seed)
+    visits = [_visit(generator, number % 4 == 0) for number in range(count)]
+    kinds = [visits, visits, [[("Ada", "PER")]] * count, [[("it rains", "")]] * count]
+    return read_json_lines("".join(_marked(kinds[number % 4][number]) for number in range(count)))
+
+
+def _visit(generator: random.Random, of_club: bool) -> list[tuple[str, str]]:
+    """Pieces of a sentence with their types; `outer/inner` for a phrase whose last word is an entity too."""
+    city, name = generator.choice(["Rome", "Oslo", "Lima"]), generator.choice(["Ada", "Alan", "Grace"])
+    visited = ("Ajax", "LOC+ORG") if of_club else (name, "PER")
+    verb = generator.choice(["visits", "likes"])
+    return [(f"the mayor of {city}", "PER/LOC"), (verb, ""), visited, (".", "")]
+
+
+def _marked(pieces: list[tuple[str, str]]) -> str:
+    tokens: list[str] = []
+    found: list[dict[str, int | str]] = []
+    for text, types in pieces:
+        start = len(tokens)
+        tokens += text.split()
+        outer, _, inner = types.partition("/")
+        found += [{"start": start, "end": len(tokens), "type": label} for label in outer.split("+") if label]
+        found += [{"start": len(tokens) - 1, "end": len(tokens), "type": inner}] if inner else []
+    return json.dumps({"tokens": tokens, "entities": found}) + "\n"
+
+
+def read_json_lines(text: str) -> list[json_lines.Sentence]:
+    return list(json_lines.read(io.BytesIO(text.encode())))
+
+
 def write(sentences, path):
     """Writes a corpus and gives its path as text."""
     path.write_text("".join(map(str, sentences)))
     return str(path)
+
+
+def calm(config):
+    """The same configuration with little dropout, under which codes are learned in few steps too."""
+    config.encoder.dropout, config.encoder.word_dropout = 0.1, 0.0
+    return config
 
 
 def small(config):
@@ -84,3 +158,17 @@ def tag_config(**options):
 
 def dependency_config(**options):
     return small(dependency.Config(arc_size=32, label_size=16, **options))
+
+
+def constituency_config(**options):
+    return calm(
+        small(
+            constituency.Config(
+                **{"span_size": 24, "label_size": 16, "bits": 6, "tree_weight": 1.0, **options}
+            )
+        )
+    )
+
+
+def ner_config(**options):
+    return calm(small(ner.Config(**{"span_size": 24, "label_size": 16, "bits": 5, **options})))

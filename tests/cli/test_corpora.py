@@ -3,7 +3,7 @@
 import pytest
 
 from strukt.cli import corpora
-from strukt.data import conllu
+from strukt.data import conllu, corpus
 from strukt.errors import DataError
 
 
@@ -14,7 +14,7 @@ def write(path, *forms: str) -> str:
 
 def test_files_come_in_turn_and_only_when_needed(tmp_path):
     first, second = write(tmp_path / "a.conllu", "a"), write(tmp_path / "b.conllu", "b")
-    sentences = corpora.read([first, second], None)
+    sentences = corpora.read([first, second], None, corpus.WORDS)
     assert next(sentences).forms == ["a"]
     write(tmp_path / "b.conllu", "later")
     assert [sentence.forms for sentence in sentences] == [["later"]]
@@ -23,14 +23,18 @@ def test_files_come_in_turn_and_only_when_needed(tmp_path):
 def test_the_format_that_is_given_wins_over_the_name(tmp_path):
     path = tmp_path / "text.conllu"
     path.write_text("two words\n")
-    assert [sentence.forms for sentence in corpora.read([str(path)], "text")] == [["two", "words"]]
+    sentences = corpora.read([str(path)], "text", corpus.WORDS)
+    assert [sentence.forms for sentence in sentences] == [["two", "words"]]
 
 
 def test_a_missing_file_is_said_at_once(tmp_path):
     with pytest.raises(DataError, match=r"missing\.conllu: there is no such file"):
-        corpora.read([write(tmp_path / "a.conllu", "a"), "missing.conllu"], None)
+        corpora.read([write(tmp_path / "a.conllu", "a"), "missing.conllu"], None, corpus.WORDS)
 
 
-@pytest.mark.parametrize(("path", "format"), [("-", "conllu"), ("a.tsv", None)])
-def test_standard_input_is_conllu(path, format):
-    assert corpora.default_format(path) == format
+def test_a_file_is_read_for_what_it_is_needed_for(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"tokens": ["Go"]}\n')
+    assert [sentence.forms for sentence in corpora.read([str(path)], None, corpus.ENTITIES)] == [["Go"]]
+    with pytest.raises(DataError, match=r"a\.jsonl: is of the format jsonl; expected one of conllu"):
+        list(corpora.read([str(path)], None, corpus.WORDS))

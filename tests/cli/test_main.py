@@ -49,7 +49,7 @@ def test_help_loads_nothing_heavy():
     assert not loaded_by("--help") & (HEAVY | {"jsonargparse", "yaml"})
 
 
-@pytest.mark.parametrize("task", ["tag", "dependency"])
+@pytest.mark.parametrize("task", ["tag", "dependency", "constituency", "ner"])
 def test_help_of_training_loads_no_pytorch(task):
     loaded = loaded_by("train", task, "--help")
     assert "jsonargparse" in loaded

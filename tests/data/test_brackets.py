@@ -253,7 +253,7 @@ def test_text_becomes_trees_without_constituents():
         "( (X Oh))\n",
     ]
     assert [sentence.line for sentence in sentences] == [1, 3]
-    assert sentences[0].forms == ["It", "works", "-LRB-", "now", "-RRB-"]
+    assert sentences[0].forms == ["It", "works", "(", "now", ")"]
     tree = Tree.build(["Oh"], ["UH"], [(0, 1, "ROOT"), (0, 1, "INTJ")])
     assert str(sentences[1].annotated(tree=tree)) == "(ROOT (INTJ (UH Oh)))\n"
 

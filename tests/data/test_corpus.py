@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from strukt.data import columns, conllu, corpus
+from strukt.data import brackets, columns, conllu, conllu_entities, corpus
 from strukt.errors import DataError
 
 
@@ -60,7 +60,53 @@ def test_unknown_format():
         corpus.read("a.conllu", "xml")
 
 
-@pytest.mark.parametrize("format", corpus.FORMATS)
-def test_missing_file_in_every_format(format, tmp_path):
+READERS = {"words": corpus.WORDS, "trees": corpus.TREES, "entities": corpus.ENTITIES}
+EVERY_READER = [(name, format) for name, readers in READERS.items() for format in readers]
+
+
+def test_every_format_is_read_for_something():
+    assert {format for _, format in EVERY_READER} == set(corpus.FORMATS) == {*corpus.SUFFIXES.values()}
+
+
+@pytest.mark.parametrize(("name", "format"), EVERY_READER)
+def test_missing_file_in_every_format(name, format, tmp_path):
     with pytest.raises(DataError, match="there is no such file"):
-        list(corpus.read(tmp_path / "no", format))
+        list(corpus.read(tmp_path / "no", format, READERS[name]))
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "message"),
+    [
+        ("words", "a.ptb", "a.ptb: is of the format brackets; expected one of conllu, columns, text"),
+        ("trees", "a.jsonl.gz", "a.jsonl.gz: is of the format jsonl; expected one of brackets, conllu, text"),
+        ("entities", "a.mrg", "a.mrg: is of the format brackets; expected one of conllu, columns, jsonl"),
+    ],
+)
+def test_a_format_that_is_read_for_something_else(name, path, message):
+    with pytest.raises(DataError) as caught:
+        corpus.read(path, readers=READERS[name])
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "format"),
+    [
+        ("words", b"1\tGo\t_\t_\t_\t_\t_\t_\t_\t_\n\n", conllu.Sentence),
+        ("trees", b"(S (VB Go))\n", brackets.Sentence),
+        ("entities", b"1\tGo\t_\t_\t_\t_\t_\t_\t_\t_\n\n", conllu_entities.Sentence),
+    ],
+)
+def test_standard_input_has_the_first_format(name, content, format, monkeypatch):
+    for read in (corpus.read, corpus.read_annotated):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+        [sentence] = read("-", readers=READERS[name])
+        assert isinstance(sentence, format)
+        assert sentence.forms == ["Go"]
+
+
+@pytest.mark.parametrize(("source", "format"), [("a.txt", None), ("a.conllu", "text"), ("-", "text")])
+@pytest.mark.parametrize("name", READERS)
+def test_plain_text_has_no_annotation(name, source, format):
+    known = ", ".join(format for format in READERS[name] if format != "text")
+    with pytest.raises(DataError, match=f"plain text has no annotation; give a corpus as {known}$"):
+        corpus.read_annotated(source, format, READERS[name])

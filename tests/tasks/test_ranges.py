@@ -5,9 +5,10 @@ import dataclasses
 import pytest
 
 from strukt.errors import SettingError
-from strukt.tasks import dependency, ranges, tag
+from strukt.tasks import constituency, dependency, ner, ranges, tag
 from strukt.tasks.config import EncoderConfig, OptimizerConfig, TaskConfig, TrainerConfig
 
+CONFIGS = [tag, dependency, constituency, ner]
 PARTS = {"encoder": EncoderConfig, "optimizer": OptimizerConfig, "trainer": TrainerConfig}
 
 
@@ -18,20 +19,18 @@ def number_options(kind):
 def with_option(name, value):
     *part, option = name.split(".")
     if not part:
-        return dependency.Config(**{option: value})
+        return next(task.Config(**{option: value}) for task in CONFIGS if option in vars(task.Config()))
     return TaskConfig(**{part[0]: PARTS[part[0]](**{option: value})})
 
 
-@pytest.mark.parametrize("config", [tag.Config(), dependency.Config()], ids=["tag", "dependency"])
-def test_defaults_are_valid(config):
-    ranges.require_valid(config)
+@pytest.mark.parametrize("task", CONFIGS)
+def test_defaults_are_valid(task):
+    ranges.require_valid(task.Config())
 
 
 def test_every_number_has_a_range():
     named = {f"{part}.{option}" for part, kind in PARTS.items() for option in number_options(kind)}
-    assert named | set(number_options(dependency.Config)) | set(number_options(tag.Config)) == set(
-        ranges.RANGES
-    )
+    assert named.union(*(number_options(task.Config) for task in CONFIGS)) == set(ranges.RANGES)
 
 
 @pytest.mark.parametrize("name", ranges.RANGES)
@@ -44,6 +43,10 @@ def test_nothing_is_below_zero(name, value):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("bits", 0),
+        ("bits", 63),
+        ("temperature", 0.0),
+        ("span_size", 0),
         ("encoder.layers", 0),
         ("encoder.dropout", 1.5),
         ("encoder.words", 0),
@@ -62,7 +65,15 @@ def test_other_ends_of_ranges(name, value):
 
 
 @pytest.mark.parametrize(
-    "name", ["trainer.max_minutes", "trainer.threads", "encoder.affixes", "optimizer.averaging"]
+    "name",
+    [
+        "trainer.max_minutes",
+        "trainer.threads",
+        "encoder.affixes",
+        "optimizer.averaging",
+        "tree_weight",
+        "tag_weight",
+    ],
 )
 def test_zero_switches_some_things_off(name):
     ranges.require_valid(with_option(name, 0))

@@ -32,7 +32,9 @@ def run(arguments: list[str]) -> int:
 
 def help_text() -> str:
     """What `strukt train --help` prints."""
-    tasks = "\n".join(f"  {name:<12}{import_module(module).SUMMARY}" for name, module in TASKS.items())
+    rows = [(f"  {name}", import_module(module).SUMMARY) for name, module in TASKS.items()]
+    width = max(len(name) for name, _ in rows) + 2
+    tasks = "\n".join(f"{name:<{width}}{summary}" for name, summary in rows)
     return f"""\
 usage: strukt train TASK --train FILE --dev FILE [-o FOLDER] [--config FILE] [--resume] [--OPTION VALUE ...]
 

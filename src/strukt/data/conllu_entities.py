@@ -18,6 +18,10 @@ from strukt.data.sentence import Cell, add_note
 NEW_FIELDS = ("eid", "etype")
 """The fields of a mention in a file that declares none: its identifier and its type."""
 
+FORBIDDEN = "-()|\t\n\r\0"
+"""What a type must not hold."""
+
+_NONE = "_"
 _DECLARATION = re.compile(r"#\s*global\.Entity\s*=\s*(\S*)\s*")
 _HEAD_OF_DOCUMENT = re.compile(r"#\s*(newdoc\b|global\.)")
 _NOTE = re.compile(r"(?:\([^()]+\)?|[^()]+\))+")
@@ -95,8 +99,8 @@ class Sentence(entities.Sentence):
         plain = self.plain.annotated(**columns)
         if entities is None:
             return _sentence(plain, self.fields, self.is_first, stop)
-        check_entities(entities, len(plain), forbidden="-()|\t\n\r\0")
-        if any(entity.label == "_" for entity in entities):
+        check_entities(entities, len(plain), FORBIDDEN)
+        if any(entity.label == _NONE for entity in entities):
             raise ValueError("entities: the type '_' cannot stand in the file, where it means none")
         fields = self.fields or NEW_FIELDS
         notes = _notes(ordered(entities), [word.line for word in plain.words], fields)
@@ -113,6 +117,16 @@ class Sentence(entities.Sentence):
             ValueError: As there.
         """
         return _sentence(self.plain.with_misc(**values), self.fields, self.is_first, stop)
+
+
+def is_type(label: str) -> bool:
+    """Whether a type can stand in a note.
+
+    Examples:
+        >>> is_type("person"), is_type("work-of-art"), is_type("_")
+        (True, False, False)
+    """
+    return label not in ("", _NONE) and not any(mark in label for mark in FORBIDDEN)
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
@@ -222,7 +236,7 @@ class _Mentions:
             remedy = "write one mention from its first word to its last, or leave it out"
             self._problem(f"the mention {identifier} is a part of one with gaps", remedy, position)
             return
-        if label in ("", "_"):
+        if label in ("", _NONE):
             message = f"the mention {identifier} has no type"
             self._problem(message, f"write it as field {index + 1}", position)
         if is_single:

@@ -103,5 +103,9 @@ def read_annotated(source: Source, format: str | None = None, readers: Readers =
     Raises:
         DataError: It is plain text, or as `read`.
     """
-    annotated = {name: reader for name, reader in readers.items() if name != "text"}
-    return read(source, format, annotated)
+    if format is None:
+        format = format_of(source, next(iter(readers)))
+    if format == "text":
+        known = ", ".join(name for name in readers if name != "text")
+        raise DataError(f"plain text has no annotation; give a corpus as {known}", name_of(source))
+    return read(source, format, readers)

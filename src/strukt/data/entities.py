@@ -117,12 +117,22 @@ def crossings(entities: Iterable[Entity]) -> list[tuple[Entity, Entity]]:
 def entity_problems(sentence: Sentence) -> Iterator[Problem]:
     """Everything that keeps a sentence from being an example of nested entities."""
     if not sentence.is_annotated:
-        message, remedy = "the sentence is not annotated with entities", "give a corpus that is"
-        yield Problem("entities", message, remedy, sentence.path, sentence.line)
+        yield _unannotated(sentence)
     for first, second in crossings(sentence.entities):
         message = f"{_shown(second)} crosses {_shown(first)}"
         remedy = "let one contain the other, or shorten one"
         yield Problem("crossing", message, remedy, sentence.path, sentence.line_of(second.start))
+
+
+def require_annotated(sentence: Sentence) -> Sentence:
+    """Gives the sentence back if its file says which entities there are.
+
+    Raises:
+        DataError: It does not; with file and line.
+    """
+    if not sentence.is_annotated:
+        raise _unannotated(sentence).error()
+    return sentence
 
 
 def require_nested(sentence: Sentence) -> Sentence:
@@ -158,6 +168,11 @@ def check_entities(entities: Iterable[Entity], length: int, forbidden: str = "\t
                 f"entities: the type {entity.label!r} cannot stand in the file; "
                 f"use a name without any of {' '.join(map(repr, forbidden))}"
             )
+
+
+def _unannotated(sentence: Sentence) -> Problem:
+    message, remedy = "the sentence is not annotated with entities", "give a corpus that is"
+    return Problem("entities", message, remedy, sentence.path, sentence.line)
 
 
 def _shown(entity: Entity) -> str:

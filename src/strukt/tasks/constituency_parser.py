@@ -49,14 +49,15 @@ class ConstituencyParser(SpanModel):
 
     @classmethod
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:  # noqa: ARG003
-        """The labels of spans and of words, and the label of the top."""
+        """The labels of spans and of words, and the label of the top if there is one that all trees share."""
         trees = [_tree(sentence) for sentence in sentences]
         labels = {label for tree in trees for _, _, label in _spans(tree)}
-        tops = {tree.nodes[0].label for tree in trees} & {EMPTY, *TOPS}
+        firsts = {tree.nodes[0].label for tree in trees}
+        shared = len(firsts) == 1 and firsts <= {EMPTY, *TOPS}
         return {
             "labels": Vocabulary.labels({EMPTY, *labels}),
             "tags": Vocabulary.labels(tag for tree in trees for tag in tree.tags),
-            "top": Vocabulary([min(tops, default=EMPTY)]),
+            "top": Vocabulary(firsts if shared else []),
         }
 
     def known_spans(self, sentence: Sentence) -> Iterable[tuple[int, int, str]]:
@@ -93,21 +94,27 @@ class ConstituencyParser(SpanModel):
         """The tree of a sentence, without traces."""
         return _tree(sentence)
 
-    def require_usable(self, sentence: Sentence, probabilities: bool = False) -> None:
-        """Trees go into bracket files and CoNLL-U, without probabilities."""
+    def require_usable(self, sentence: Sentence) -> None:
+        """Trees go into bracket files and CoNLL-U."""
         if not isinstance(sentence, (brackets.Sentence, conllu.Sentence)):
             raise DataError(
                 "a constituency parser needs brackets, CoNLL-U or text", sentence.path, sentence.line
             )
-        del probabilities
+
+    def require_place(self, sentence: Sentence) -> None:
+        """Neither of them has a place for probabilities; pictures have."""
+        raise DataError(
+            "trees have no place for probabilities; leave them out, or draw them with strukt show",
+            sentence.path,
+            sentence.line,
+        )
 
     def _prediction(
         self, forms: Sequence[str], tags: Sequence[str], spans: Sequence[Found]
     ) -> TreePrediction:
-        (top,) = self.vocabularies["top"].symbols
         triples = [(span.start, span.end, span.label) for span in spans]
         tree = restore(forms, tags[: len(forms)], triples)
-        if top != EMPTY:
+        for top in self.vocabularies["top"].symbols:
             tree = Tree.build(forms, tree.tags, [Constituent(0, len(forms), top), *_without_top(tree)])
         shown = [bracket(span, label) for span in spans for label in span.label.split(" ") if label != EMPTY]
         return TreePrediction(tree, shown, self.layer.bits, self.layer.codes, self.layer.shares(spans))

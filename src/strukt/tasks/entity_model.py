@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from strukt.data import entities, json_lines
+from strukt.data import conllu_entities, entities, json_lines
 from strukt.data.binarisation import EMPTY
 from strukt.data.entities import Entity
 from strukt.data.sentence import Sentence
@@ -48,6 +48,12 @@ class EntityModel(SpanModel):
             return TagSpans(self.encoder.size, self.vocabularies["labels"])
         return super().build_layer()
 
+    @property
+    def types(self) -> list[str]:
+        """The types of entities, those alone that have a label together with others too."""
+        labels = self.vocabularies["labels"].symbols
+        return sorted({part for label in labels if label != EMPTY for part in label.split(_AND)})
+
     def known_spans(self, sentence: Sentence) -> list[Entity]:
         return _labelled(_annotated(sentence).entities)
 
@@ -71,12 +77,22 @@ class EntityModel(SpanModel):
 
     def observed(self, sentence: Sentence) -> list[Entity]:
         """The entities of a sentence."""
-        return _annotated(sentence).entities
+        return entities.require_annotated(_annotated(sentence)).entities
 
-    def require_usable(self, sentence: Sentence, probabilities: bool = False) -> None:
+    def require_usable(self, sentence: Sentence) -> None:
+        """CoNLL-U has no place for types with a hyphen and some other signs."""
+        if isinstance(_annotated(sentence), conllu_entities.Sentence):
+            for label in self.types:
+                if not conllu_entities.is_type(label):
+                    raise DataError(
+                        f"CoNLL-U has no place for the type {label!r}; give columns or JSON lines",
+                        sentence.path,
+                        sentence.line,
+                    )
+
+    def require_place(self, sentence: Sentence) -> None:
         """Probabilities have a place in JSON lines only."""
-        _annotated(sentence)
-        if probabilities and not isinstance(sentence, json_lines.Sentence):
+        if not isinstance(sentence, json_lines.Sentence):
             raise DataError(
                 "this format has no place for the probabilities of entities; give JSON lines or text",
                 sentence.path,

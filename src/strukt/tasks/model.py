@@ -192,6 +192,8 @@ class StructuredModel(nn.Module, ABC):
         Raises:
             DataError: The format of a sentence has no place for the predictions.
         """
+        if probabilities:
+            sentences = self._with_place(sentences)
         for sentence, prediction in self._predictions(sentences, probabilities):
             yield prediction.annotate(sentence)
 
@@ -235,15 +237,23 @@ class StructuredModel(nn.Module, ABC):
         """How far the codes of labels are apart, if the model predicts codes."""
         return None
 
-    def require_usable(self, sentence: Sentence, probabilities: bool = False) -> None:
+    def require_usable(self, sentence: Sentence) -> None:
         """Raises DataError if a sentence of this format has no place for the predictions."""
+
+    def require_place(self, sentence: Sentence) -> None:
+        """Raises DataError if a sentence of this format has no place for probabilities beside the predictions."""
+
+    def _with_place(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        for sentence in sentences:
+            self.require_place(sentence)
+            yield sentence
 
     def _predictions(
         self, sentences: Iterable[Sentence], probabilities: bool
     ) -> Iterator[tuple[Sentence, Prediction]]:
         for window in _windows(sentences):
             for sentence in window:
-                self.require_usable(sentence, probabilities)
+                self.require_usable(sentence)
             yield from zip(window, self._predict_window(window, probabilities), strict=True)
 
     def _predict_window(self, window: list[Sentence], probabilities: bool) -> list[Prediction]:

@@ -166,7 +166,7 @@ class Parser(StructuredModel):
         trees = TREES[self.config.criterion](arcs, lengths)
         return -trees.log_prob(heads).sum() / lengths.sum()
 
-    def require_usable(self, sentence: Sentence, probabilities: bool = False) -> None:  # noqa: ARG002
+    def require_usable(self, sentence: Sentence) -> None:
         _conllu(sentence)
 
     def _trees(self, arcs: Tensor, lengths: Tensor) -> NonProjectiveTree | ProjectiveTree:

@@ -25,7 +25,8 @@ class Found(NamedTuple):
         start: Its first word, counted from 0.
         end: The word after its last one.
         label: Its label.
-        probability: The marginal probability of the span with this label, if it was asked for.
+        probability: The marginal probability of the span with this label, or with this code if there is one; if it
+            was asked for.
         code: The binary code that stands for the label, if there is one.
     """
 

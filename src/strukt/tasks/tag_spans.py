@@ -43,9 +43,10 @@ class TagSpans(SpanLayer):
 
     def found(self, words: Tensor, lengths: Tensor, probabilities: bool = False) -> Iterator[list[Found]]:
         chain = self.distribution(words, lengths)
-        tags, marginals = chain.mode.tolist(), chain.marginals if probabilities else None
+        tags = chain.mode
+        chosen = tags.clamp(min=0).unsqueeze(-1)
+        marginals = chain.marginals.gather(-1, chosen).squeeze(-1) if probabilities else None
         for item, length in enumerate(lengths.tolist()):
-            named = spans([self.tags[tag] for tag in tags[item][:length]])
             yield [
                 Found(
                     first,
@@ -53,7 +54,7 @@ class TagSpans(SpanLayer):
                     label,
                     None if marginals is None else _least(marginals[item], first, last),
                 )
-                for label, first, last in named
+                for label, first, last in spans([self.tags[tag] for tag in tags[item, :length].tolist()])
             ]
 
     def _tags_of(self, gold: GoldSpans, shape: torch.Size) -> Tensor:
@@ -71,5 +72,5 @@ class TagSpans(SpanLayer):
 
 
 def _least(marginals: Tensor, first: int, last: int) -> float:
-    """The least certain word bounds the probability of a span."""
-    return float(marginals[first : last + 1].amax(-1).min())
+    """The probability of the least certain tag ``(n,)`` of a span, which bounds that of the span."""
+    return float(marginals[first : last + 1].min())

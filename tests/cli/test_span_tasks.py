@@ -1,0 +1,265 @@
+"""Constituency parsing and named entities from the command line."""
+
+import io
+import json
+import re
+from types import SimpleNamespace
+
+import pytest
+from tests import tiny_corpora
+from tests.viz.test_html import Page
+
+import strukt
+from strukt.cli.main import main
+from strukt.data import brackets, conllu, conllu_entities, json_lines, layers
+
+SMALL = [
+    "--encoder.layers=1",
+    "--encoder.hidden=24",
+    "--encoder.words=16",
+    "--encoder.dropout=0.1",
+    "--encoder.minimum_count=1",
+    "--span_size=24",
+    "--label_size=16",
+    "--bits=5",
+    "--tree_weight=1",
+    "--optimizer.learning_rate=0.01",
+    "--trainer.tokens=60",
+    "--trainer.epochs=8",
+    "--trainer.threads=1",
+    "--trainer.precision=32",
+]
+
+
+@pytest.fixture(scope="session")
+def corpora(tmp_path_factory):
+    """Paths of a bracket file and a file of JSON lines."""
+    folder = tmp_path_factory.mktemp("spans")
+    return SimpleNamespace(
+        constituency=tiny_corpora.write(tiny_corpora.phrases(24), folder / "trees.ptb"),
+        ner=tiny_corpora.write(tiny_corpora.nested(24), folder / "entities.jsonl"),
+    )
+
+
+@pytest.fixture(scope="session")
+def train(corpora, tmp_path_factory):
+    """Trains a model of a task with a criterion once; gives its folder."""
+    done = {}
+
+    def trained(task, criterion):
+        if (task, criterion) not in done:
+            output, corpus = tmp_path_factory.mktemp(task) / criterion, getattr(corpora, task)
+            arguments = ["--train", corpus, "--dev", corpus, "-o", str(output)]
+            assert main(["train", task, *arguments, f"--criterion={criterion}", *SMALL]) == 0
+            done[task, criterion] = str(output)
+        return done[task, criterion]
+
+    return trained
+
+
+TASKS = [(task, criterion) for task in ("constituency", "ner") for criterion in ("likelihood", "bits")]
+
+
+@pytest.fixture(params=TASKS, ids="-".join)
+def task(request, train, corpora):
+    """A trained model with its corpus."""
+    name, criterion = request.param
+    return SimpleNamespace(
+        name=name, criterion=criterion, model=train(name, criterion), corpus=getattr(corpora, name)
+    )
+
+
+def fed(monkeypatch, text):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+@pytest.mark.parametrize("name", ["constituency", "ner"])
+def test_help_names_the_options(name, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["train", name, "--help"])
+    assert ended.value.code == 0
+    out = capsys.readouterr().out
+    for option in ("--criterion", "--bits", "--span_size", "--variant", "--temperature", "--tree_weight"):
+        assert option in out
+    assert ("--tag_weight" in out) == (name == "constituency")
+    assert ("flat" in out) == (name == "ner")
+    assert main(["train", "--help"]) == 0
+    assert re.search(rf"^  {name} ", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_evaluation_prints_scores_and_tables(task, capsys):
+    assert main(["evaluate", task.model, task.corpus]) == 0
+    scores, *tables = capsys.readouterr().out.rstrip("\n").split("\n\n")
+    shown = dict(line.split() for line in scores.splitlines())
+    model = strukt.load(task.model)
+    expected = model.measure(
+        model.readers()[{"constituency": "brackets", "ner": "jsonl"}[task.name]](task.corpus)
+    )
+    assert shown == {name: f"{value:.2f}" for name, value in expected.scores.items()}
+    assert ("unseen_codes" in shown) == (task.criterion == "bits")
+    assert float(shown["f1"]) > 30
+    heads = [table.splitlines()[0].split() for table in tables]
+    rows = ["precision", "recall", "f1", "gold"]
+    names = {"constituency": ["label"], "ner": ["type", "depth"]}[task.name]
+    assert heads == [[name, *rows] for name in names]
+    assert {"NP", "PER"} & {line.split()[0] for line in tables[0].splitlines()}
+
+
+def test_evaluation_as_json(task, capsys):
+    assert main(["evaluate", task.model, task.corpus, "--json"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("\n") == 1
+    found = json.loads(out)
+    assert found["f1"] > 30
+    assert ("unseen_codes" in found) == (task.criterion == "bits")
+    label = {"constituency": found.get("label"), "ner": found.get("type")}[task.name]
+    assert {"precision", "recall", "f1", "gold"} == set(next(iter(label.values())))
+
+
+def test_prediction_has_the_format_of_its_input(task, tmp_path, capsys):
+    output = tmp_path / "out.txt"
+    assert main(["predict", task.model, task.corpus, "-o", str(output)]) == 0
+    read = {"constituency": brackets.read, "ner": json_lines.read}[task.name]
+    assert [sentence.forms for sentence in read(output)] == [sentence.forms for sentence in read(task.corpus)]
+    assert main(["predict", task.model, task.corpus]) == 0
+    assert capsys.readouterr().out == output.read_text()
+
+
+def test_plain_text_from_standard_input(task, capsys, monkeypatch):
+    fed(monkeypatch, "the cat sees a dog\n\nAda\n")
+    assert main(["predict", task.model, "-", "--format", "text"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    lines = out.splitlines()
+    assert len(lines) == 2
+    if task.name == "constituency":
+        assert all(line.startswith("(ROOT (") for line in lines)
+    else:
+        assert [json.loads(line)["tokens"] for line in lines] == [["the", "cat", "sees", "a", "dog"], ["Ada"]]
+        assert all("entities" in json.loads(line) for line in lines)
+
+
+def test_standard_input_has_the_format_of_the_task(train, capsys, monkeypatch):
+    row = "1\tAda" + "\t_" * 8 + "\n\n"
+    for name, text in (("constituency", "(X (X Ada))\n"), ("ner", row)):
+        fed(monkeypatch, text)
+        assert main(["predict", train(name, "likelihood"), "-"]) == 0
+        out = capsys.readouterr().out
+        assert out.startswith("(ROOT") if name == "constituency" else "\tAda\t" in out
+
+
+def test_conllu_gets_trees_and_entities(train, tmp_path, capsys):
+    path = tmp_path / "bare.conllu"
+    path.write_text(str(conllu.from_forms("the mayor of Rome visits Ada .".split())) * 2)
+    assert main(["predict", train("constituency", "bits"), str(path)]) == 0
+    out = capsys.readouterr().out
+    assert out.count("# constituency = (ROOT (") == 2
+    assert all(sentence.tree for sentence in conllu.read(io.BytesIO(out.encode())))
+    assert main(["predict", train("ner", "likelihood"), str(path)]) == 0
+    out = capsys.readouterr().out
+    assert out.count("# global.Entity = ") == 1
+    assert [len(sentence) for sentence in conllu_entities.read(io.BytesIO(out.encode()))] == [7, 7]
+
+
+def test_columns_get_layers(train, tmp_path, capsys):
+    path = tmp_path / "a.bio"
+    path.write_text("the\tO\nmayor\tO\nof\tO\nRome\tO\n\n")
+    assert main(["predict", train("ner", "likelihood"), str(path)]) == 0
+    [sentence] = layers.read(io.BytesIO(capsys.readouterr().out.encode()))
+    assert sentence.forms == ["the", "mayor", "of", "Rome"]
+
+
+def test_probabilities_in_json_lines(train, corpora, capsys):
+    assert main(["predict", train("ner", "likelihood"), corpora.ner, "--probabilities"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    entities = [entity for line in lines for entity in line["entities"]]
+    assert entities
+    assert all(0 < entity["p"] <= 1.001 for entity in entities)
+
+
+@pytest.mark.parametrize("name", ["constituency", "ner"])
+def test_probabilities_without_a_place(name, train, corpora, tmp_path, capsys):
+    path, output = tmp_path / "a.bio", tmp_path / "out"
+    path.write_text("Ada\tO\n\n")
+    corpus = corpora.constituency if name == "constituency" else str(path)
+    arguments = [train(name, "likelihood"), corpus, "--probabilities", "-o", str(output)]
+    capsys.readouterr()
+    assert main(["predict", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.fullmatch(rf"error: {corpus}:1: .* no place for (the )?probabilities.*\n", err)
+    assert not output.exists()
+
+
+def test_a_picture_in_the_terminal(task, capsys):
+    assert main(["show", task.model, "the mayor of Rome visits Ada", "--probabilities"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "\x1b" not in out
+    assert set("the mayor of Rome visits Ada".split()) <= set(out.split())
+
+
+def codes_of(model, text):
+    (diagram,) = model.diagrams(model.readers()["text"](io.StringIO(text)))
+    return [f"{bracket.code:02x}" for bracket in diagram.brackets]
+
+
+@pytest.mark.parametrize("name", ["constituency", "ner"])
+def test_pictures_have_codes_in_hexadecimal(name, train, tmp_path, capsys):
+    path = train(name, "bits")
+    text = {"constituency": "the cat sees a dog .", "ner": "the mayor of Rome visits Ada ."}[name]
+    expected = codes_of(strukt.load(path), text)
+    assert expected, "the example has brackets"
+    capsys.readouterr()
+    assert main(["show", path, text]) == 0
+    assert {*expected} <= {*re.findall(r"\b[0-9a-f]{2}\b", capsys.readouterr().out)}
+    page = tmp_path / "page.html"
+    assert main(["show", path, text, "--html", str(page)]) == 0
+    assert capsys.readouterr() == ("", f"wrote {page}\n")
+    shown = Page(page.read_text(encoding="utf-8"))
+    assert shown.open == []
+    assert {*expected} <= {*re.findall(r"\b[0-9a-f]{2}\b", " ".join(shown.texts))}
+
+
+@pytest.mark.parametrize("name", ["constituency", "ner"])
+def test_check_says_what_is_in_a_corpus(name, corpora, capsys):
+    assert main(["check", name, getattr(corpora, name)]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^problems +0$", out, re.MULTILINE)
+    assert re.search(r"^sentences +24$", out, re.MULTILINE)
+    assert {"constituency": "constituent  NP ", "ner": "type  PER "}[name] in out
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "text", "line"),
+    [
+        ("constituency", "a.ptb", "(S (NN a))\n(S (NN b)\n", 2),
+        ("ner", "a.bio", "a\tB-X\tO\nb\tI-X\tB-Y\nc\tO\tI-Y\n\n", 2),
+        ("ner", "a.jsonl", '{"tokens": ["a"]}\n', 1),
+    ],
+)
+def test_faults_are_named_by_check_and_by_training(name, file, text, line, tmp_path, capsys):
+    path = tmp_path / file
+    path.write_text(text)
+    assert main(["check", name, str(path)]) == 2
+    assert capsys.readouterr().out.startswith(f"{path}:{line}: ")
+    output = tmp_path / "model"
+    assert main(["train", name, "--train", str(path), "--dev", str(path), "-o", str(output)]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"error: {path}:{line}: ")
+    assert err.count("\n") == 1
+    assert not output.exists()
+
+
+@pytest.mark.parametrize("name", ["constituency", "ner"])
+def test_formats_of_other_tasks_and_plain_text_are_refused(name, train, tmp_path, capsys):
+    other = tmp_path / {"constituency": "a.jsonl", "ner": "a.ptb"}[name]
+    text = tmp_path / "a.txt"
+    for path in (other, text):
+        path.write_text("It works\n")
+    model = train(name, "likelihood")
+    capsys.readouterr()
+    assert main(["predict", model, str(other)]) == 2
+    assert f"{other}: is of the format " in capsys.readouterr().err
+    assert main(["evaluate", model, str(text)]) == 2
+    assert f"{text}: plain text has no annotation; give a corpus as " in capsys.readouterr().err
