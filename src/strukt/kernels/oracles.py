@@ -25,12 +25,11 @@ from strukt.kernels.autograd import (
     as_tuple,
     call,
     constant_function,
-    differentiated,
     formula_function,
     inside_function,
     outside_function,
-    pull_backs,
 )
+from strukt.kernels.gradients import differentiated, owned, pull_backs
 from strukt.kernels.operator import operator
 from strukt.kernels.sparsemap.found import Found
 
@@ -156,11 +155,12 @@ class Oracles:
     def _reference_outside(self, *arguments: Any) -> Tensor | Scores:
         *arguments_, weights, _ = arguments
         scores, rest = arguments_[: self._count], arguments_[self._count :]
-        (grads,) = pull_backs(self.reference.log_partition, tuple(scores), rest, [weights])
+        (found,) = pull_backs(self.reference.log_partition, tuple(scores), rest, [weights])
+        grads = owned(found)
         return grads if self._count > 1 else grads[0]
 
     def _reference_derivative(self, *arguments: Any) -> Scores:
-        return differentiated(self._outside_derivative, arguments)
+        return owned(differentiated(self._outside_derivative, arguments))
 
     def _reference_best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         return self.reference.best(*arguments)
