@@ -71,6 +71,7 @@ FILES = (
     "kernels/test_extended",
     "kernels/test_kbest_sequences",
     "kernels/test_kbest_trees",
+    "kernels/test_derivatives",
     "kernels/test_arborescence",
     "kernels/test_candidates",
     "kernels/test_draw",
@@ -112,8 +113,9 @@ BACKENDS = {
     "(test_draw and (impossible or share or log_space)) or (more_than_there_are and chain)",
     PLANAR: "(test_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and root and 5-unchanged)",
     FREE: "(test_trees_of_any_length and 9-unchanged) or (test_arborescence and k_best and (3 or 4))",
-    SPANS: "(span_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and spans and 5-unchanged)",
-    CODES: "trees_with_codes_of_any_length and 9-unchanged",
+    SPANS: "(span_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and spans and 5-unchanged) or "
+    "(test_derivatives and labels and (9-unchanged or 3-steep))",
+    CODES: "(trees_with_codes_of_any_length and 9-unchanged) or (test_derivatives and codes and 3-unchanged)",
     GRAMMAR: "test_pcfg_backends and (5-unchanged or only_items_that_need_it)",
     SUBSETS: "k_best_of_any_size and subsets and unchanged",
     SEGMENTS: "test_semi_markov_backends and "

@@ -96,18 +96,32 @@ TREES = [
                     ("product *= 1.0 + rests[t]", "product *= rests[t]"),
                     ("+= np.log(products[j])", "+= products[j]"),
                     ("better if above else other", "better"),
-                    ("weights[b] * (mass[i, j] + mass[j, i])", "mass[i, j] + mass[j, i]"),
+                    ("weights[b] * (mass[i, j] + mass[j, i])", "mass[i, j] + mass[j, i]", 2),
+                    ("weights[b] * (change[i, j] + change[j, i])", "change[i, j] + change[j, i]"),
+                    ("share * (rest + other * apart)", "share * rest"),
+                    ("own[i, j] = growth if", "own[i, j] = 0.0 if"),
                 ],
             },
             SPANS: {
+                "kernels/inside/cpu_derivative": [
+                    ("weights[b] * (change[i, j] + change[j, i])", "change[i, j] + change[j, i]"),
+                    ("(direction[b, i, j, label] - own[i, j])", "direction[b, i, j, label]"),
+                    ("growth[j, i] = own[i, j] + own[j, i]", "growth[j, i] = own[i, j]"),
+                    ("range(size - 1, 1, -1)", "range(size - 1, 2, -1)"),
+                ],
+                "kernels/cpu_semiring": [
+                    ("own = change - mass * growth", "own = change"),
+                    ("own + mass * (left_growth", "own + (left_growth"),
+                    ("found += term * (left_growth", "found += (left_growth"),
+                ],
                 "kernels/inside/cpu_chart": [
+                    ("range(size - 1, 1, -1)", "range(size - 1, 2, -1)"),
                     ("tops[j] + np.log(totals[j])", "tops[j]"),
                     ("(2 * n - 1) * shift", "2 * n * shift"),
                     ("logs[j, i] = sums[j]", "logs[j, i] = value"),
                 ],
                 "kernels/inside/cpu": [
                     ("weights[b] * (mass[i, j] + mass[j, i])", "mass[i, j] + mass[j, i]"),
-                    ("range(size - 1, 1, -1)", "range(size - 1, 2, -1)"),
                 ],
                 "kernels/inside/cpu_kbest": [
                     ("stack[depth + 1, 1] = split, j", "stack[depth + 1, 1] = split, j - 1"),

@@ -3,55 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 Scores = tuple[Tensor, ...]
-
-
-def pull_backs(
-    function: Callable[..., Tensor], scores: Scores, rest: Sequence[Any], weights: Sequence[Tensor]
-) -> list[Scores]:
-    """Gradients of weighted sums of ``function(*scores, *rest)``, whatever the grad mode around is.
-
-    Args:
-        function: Differentiable in the scores; evaluated once.
-        scores: What to differentiate in.
-        rest: Its other arguments.
-        weights: For each gradient wanted, weights of the shape of the function's value.
-    """
-    with torch.inference_mode(False), torch.enable_grad(), _lazy_conjugates():
-        leaves = [_primal(score).detach().requires_grad_() for score in scores]
-        others = [_primal(value) if isinstance(value, Tensor) else value for value in rest]
-        value = function(*leaves, *others)
-        if not value.requires_grad:  # the total of structures of length 0
-            return [tuple(torch.zeros_like(leaf) for leaf in leaves) for _ in weights]
-        return [
-            torch.autograd.grad(value, leaves, _primal(weight), retain_graph=True, materialize_grads=True)
-            for weight in weights
-        ]
-
-
-@contextmanager
-def _lazy_conjugates() -> Iterator[None]:
-    """Conjugates and negations are carried out, which a graph of ``torch.compile`` switches off in its operators.
-
-    PyTorch 2.13 marks tensors as conjugate, and resolves the mark when they are used. In an operator of a compiled
-    graph it does not look at the mark, and derivatives of complex numbers are wrong.
-    """
-    with ExitStack() as stack:
-        for key in (torch._C.DispatchKey.Conjugate, torch._C.DispatchKey.Negative):
-            stack.enter_context(torch._C._SetExcludeDispatchKeyGuard(key, False))
-        yield
-
-
-def _primal(value: Tensor) -> Tensor:
-    """A copy without tangents, which leaving inference mode would bring back."""
-    return torch.autograd.forward_ad.unpack_dual(value).primal.clone()  # type: ignore[no-any-return, no-untyped-call]
 
 
 def as_tuple(result: Any) -> Scores:
@@ -61,6 +19,14 @@ def as_tuple(result: Any) -> Scores:
 def call(function: Any, *arguments: Any) -> Any:
     """Apply one of the functions below, with its forward mode, which ``torch.compile`` declines."""
     return (function if torch.compiler.is_compiling() else function.Eager).apply(*arguments)
+
+
+def _call_backward(function: Any, *arguments: Any) -> Any:
+    """Apply one of the functions below in the backward pass of another one.
+
+    A compiled backward pass is never differentiated again, so that the bare operator will do.
+    """
+    return (function.forward if torch.compiler.is_compiling() else function.Eager.apply)(*arguments)
 
 
 def _keep(context: Any, inputs: tuple[Any, ...], *more: Tensor) -> None:
@@ -121,7 +87,7 @@ def _forward(operator: Any) -> Callable[..., Any]:
     return forward
 
 
-def outside_function(operator: Any, derivative: Callable[..., Scores]) -> Any:
+def outside_function(operator: Any, derivative: Any) -> Any:
     """The weighted marginals; ``derivative`` gives the gradients in the scores and in the weights."""
 
     class Outside(Batched):
@@ -133,8 +99,9 @@ def outside_function(operator: Any, derivative: Callable[..., Scores]) -> Any:
 
         @staticmethod
         def backward(ctx: Any, *directions: Tensor) -> Any:
-            *tensors, weights, _ = ctx.saved_tensors
-            *grads, weights_grad = derivative((*tensors, *ctx.options), weights, directions)
+            *tensors, weights, chart = ctx.saved_tensors
+            arguments = (*tensors, *ctx.options, weights, *directions, chart)
+            *grads, weights_grad = _call_backward(derivative, *arguments)
             constants = len(tensors) - len(grads) + len(ctx.options)
             return (*grads, *(None,) * constants, weights_grad, None)
 
@@ -144,7 +111,7 @@ def outside_function(operator: Any, derivative: Callable[..., Scores]) -> Any:
             # The Hessian is symmetric, so that its products with tangents are gradients, too.
             *tensors, weights, chart = ctx.saved_tensors
             directions = _filled(tangents, [tensor for tensor in tensors if tensor.is_floating_point()])
-            *changes, _ = derivative((*tensors, *ctx.options), weights, directions)
+            *changes, _ = call(derivative, *tensors, *ctx.options, weights, *directions, chart)
             if tangents[-2] is not None:
                 more = as_tuple(call(Outside, *tensors, *ctx.options, tangents[-2], chart))
                 changes = [change + part for change, part in zip(changes, more, strict=True)]
@@ -154,9 +121,7 @@ def outside_function(operator: Any, derivative: Callable[..., Scores]) -> Any:
     return Outside
 
 
-def inside_function(
-    operator: Any, outside: Any, outside_operator: Any, derivative: Callable[..., Scores]
-) -> Any:
+def inside_function(operator: Any, outside: Any, derivative: Any) -> Any:
     """The log-partition and its chart; the backward pass is the outside pass."""
 
     class Inside(Batched):
@@ -173,18 +138,16 @@ def inside_function(
             *tensors, chart = ctx.saved_tensors
             if grad is None:
                 return (None,) * (len(tensors) + len(ctx.options))
-            # A compiled backward pass is never differentiated again, so that the bare operator will do.
-            compute = outside_operator if torch.compiler.is_compiling() else outside.Eager.apply
-            grads = as_tuple(compute(*tensors, *ctx.options, grad, chart))
+            grads = as_tuple(_call_backward(outside, *tensors, *ctx.options, grad, chart))
             return (*grads, *(None,) * (len(tensors) - len(grads) + len(ctx.options)))
 
     class Eager(Inside):
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
-            *tensors, _ = ctx.saved_tensors
+            *tensors, chart = ctx.saved_tensors
             directions = _filled(tangents, [tensor for tensor in tensors if tensor.is_floating_point()])
             ones = tensors[0].new_ones(len(tensors[0]))
-            return derivative((*tensors, *ctx.options), ones, directions)[-1], None
+            return call(derivative, *tensors, *ctx.options, ones, *directions, chart)[-1], None
 
     Inside.Eager = Eager
     return Inside
@@ -256,8 +219,8 @@ def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callab
     return Map
 
 
-def formula_function(operator: Any, formula: Callable[..., Tensor]) -> Any:
-    """An operator with the derivatives of a formula in PyTorch that gives the same value."""
+def formula_function(operator: Any, formula: Callable[..., Any]) -> Any:
+    """An operator with the derivatives of a formula in PyTorch that gives the same value, or several."""
 
     class Formula(Batched):
         forward = staticmethod(_forward(operator))
@@ -266,21 +229,44 @@ def formula_function(operator: Any, formula: Callable[..., Tensor]) -> Any:
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
             ctx.set_materialize_grads(False)
             _keep(ctx, inputs)
+            ctx.are_tensors = tuple(isinstance(value, Tensor) for value in inputs)
 
         @staticmethod
-        def backward(ctx: Any, direction: Tensor | None) -> Any:
-            given = ctx.saved_tensors
-            return (
-                (None,) * len(given) if direction is None else torch.func.vjp(formula, *given)[1](direction)
-            )
+        def backward(ctx: Any, *directions: Tensor | None) -> Any:
+            if all(direction is None for direction in directions):
+                return (None,) * len(ctx.are_tensors)
+            function, places, primals = _smooth(formula, ctx)
+            value, pull, *_ = torch.func.vjp(function, *primals)
+            grads = dict(zip(places, pull(_filled(directions, value)), strict=True))
+            return tuple(grads.get(place) for place in range(len(ctx.are_tensors)))
 
     class Eager(Formula):
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
-            primals = ctx.saved_tensors
+            function, places, primals = _smooth(formula, ctx)
             # PyTorch's forward mode cannot be nested; the derivative of a backward pass in its direction can.
-            value, pull, *_ = torch.func.vjp(formula, *primals)
-            return torch.func.vjp(pull, torch.zeros_like(value))[1](_filled(tangents, primals))[0]
+            value, pull, *_ = torch.func.vjp(function, *primals)
+            zeros = tuple(map(torch.zeros_like, value))
+            chosen = _filled([tangents[place] for place in places], primals)
+            (changes,) = torch.func.vjp(pull, zeros)[1](chosen)
+            return changes if len(changes) > 1 else changes[0]
 
     Formula.Eager = Eager
     return Formula
+
+
+def _smooth(formula: Callable[..., Any], ctx: Any) -> tuple[Callable[..., Scores], list[int], list[Tensor]]:
+    """A formula as a function of its arguments that can be differentiated in, their places, and their values."""
+    tensors, options = iter(ctx.saved_tensors), iter(ctx.options)
+    arguments = [next(tensors if is_tensor else options) for is_tensor in ctx.are_tensors]
+    places = [
+        place
+        for place, value in enumerate(arguments)
+        if isinstance(value, Tensor) and value.is_floating_point()
+    ]
+
+    def function(*values: Tensor) -> Scores:
+        given = dict(zip(places, values, strict=True))
+        return as_tuple(formula(*(given.get(place, value) for place, value in enumerate(arguments))))
+
+    return function, places, [arguments[place] for place in places]

@@ -75,6 +75,58 @@ def push(
 
 
 @kernel
+def mean_growth(
+    semiring: int, total: float, left: Array, i: int, right: Array, j: int,
+    first: int, last: int, shift: int, left_growth: Array, right_growth: Array,
+) -> float:  # fmt: skip
+    """The derivative of the log of a `dot` that gave ``total``: a mean over its terms, by their part in it.
+
+    ``left_growth`` and ``right_growth`` are the derivatives of the logs of ``left`` and ``right``, and finite also
+    where these are zero.
+    """
+    if last == first or total == zero(semiring):
+        return 0.0
+    found, whole = 0.0, 0.0
+    if semiring == PROBABILITY:
+        for k in range(first, last):
+            found += left[i, k] * right[j, k + shift] * (left_growth[i, k] + right_growth[j, k + shift])
+        return found / total
+    for k in range(first, last):
+        term = exp(left[i, k] + right[j, k + shift] - total)
+        found += term * (left_growth[i, k] + right_growth[j, k + shift])
+        whole += term
+    return found / whole  # one, but for the rounding of large logs, which growths would multiply
+
+
+@kernel
+def push_change(
+    semiring: int, mass: float, change: float, total: float, growth: float,
+    left: Array, i: int, right: Array, j: int, first: int, last: int, shift: int,
+    left_growth: Array, right_growth: Array, left_change: Array, right_change: Array,
+) -> None:  # fmt: skip
+    """Share the derivative of what `push` shares.
+
+    ``change`` is the derivative of ``mass``, ``growth`` that of the log of ``total``, as from `mean_growth`.
+    """
+    if mass <= 0.0:
+        return
+    own = change - mass * growth
+    if semiring == PROBABILITY:
+        own_rate, rate = own / total, mass / total
+        for k in range(first, last):
+            scale = own_rate + rate * (left_growth[i, k] + right_growth[j, k + shift])
+            share = scale * left[i, k] * right[j, k + shift]
+            left_change[i, k] += share
+            right_change[j, k + shift] += share
+    else:
+        for k in range(first, last):
+            scale = own + mass * (left_growth[i, k] + right_growth[j, k + shift])
+            share = scale * exp(left[i, k] + right[j, k + shift] - total)
+            left_change[i, k] += share
+            right_change[j, k + shift] += share
+
+
+@kernel
 def best_term(left: Array, i: int, right: Array, j: int, first: int, last: int, shift: int) -> int:
     """The k of the first largest of left[i, k] + right[j, k + shift], first <= k < last."""
     best, top = first, -np.inf

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from strukt.kernels import semiring
 from strukt.kernels.arguments import precise
-from strukt.kernels.autograd import Scores, pull_backs
+from strukt.kernels.autograd import Scores
+from strukt.kernels.gradients import pull_backs
 from strukt.kernels.semiring import NEG_INF, Semiring
 
 Recursion = Callable[..., Tensor]

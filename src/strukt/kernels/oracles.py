@@ -4,7 +4,8 @@ Every structure answers the same questions: its log-partition, its marginals, a 
 samples. `Oracles` makes one opaque operator per question (so that a compiled graph never breaks), lets
 `strukt.kernels.dispatch` choose the backend inside it, and ties them together by their derivatives: the
 gradient of the log-partition is the marginals, computed by the fused outside pass; the derivative of the
-marginals is the gradient of the gradient of the reference, which is differentiable any number of times.
+marginals is computed by the backend's kernel ``derivative``, or else is the gradient of the gradient of the
+reference, which is differentiable any number of times, and gives all higher derivatives.
 
 All tensors here have exactly one batch axis, in front. A score tensor after the main one may have a batch
 axis of size g < batch, where consecutive batch / g items share each entry: its gradient is their sum.
@@ -24,10 +25,11 @@ from strukt.kernels.autograd import (
     as_tuple,
     call,
     constant_function,
+    formula_function,
     inside_function,
     outside_function,
-    pull_backs,
 )
+from strukt.kernels.gradients import differentiated, owned, pull_backs
 from strukt.kernels.operator import operator
 from strukt.kernels.sparsemap.found import Found
 
@@ -94,6 +96,12 @@ class Oracles:
         self._outside_op = self._operator(
             "outside", f"({arguments}, Tensor weights, Tensor chart) -> ({marginals})", self._fake_outside
         )
+        directions = ", ".join(f"Tensor {score}_direction" for score in scores)
+        self._derivative_op = self._operator(
+            "derivative",
+            f"({arguments}, Tensor weights, {directions}, Tensor chart) -> ({marginals}, Tensor)",
+            self._fake_derivative,
+        )
         self._best_op = self._operator("best", f"({arguments}) -> (Tensor, Tensor)", self._fake_best)
         self._kbest_op = self._operator(
             "kbest", f"({arguments}, int k) -> (Tensor, Tensor)", self._fake_kbest
@@ -102,10 +110,9 @@ class Oracles:
             "sample", f"({arguments}, int count) -> (Tensor, Tensor)", self._fake_sample
         )
 
-        self._outside = outside_function(self._outside_op, self._outside_derivative)
-        self._inside = inside_function(
-            self._inside_op, self._outside, self._outside_op, self._outside_derivative
-        )
+        self._derivative = formula_function(self._derivative_op, self._outside_derivative)
+        self._outside = outside_function(self._outside_op, self._derivative)
+        self._inside = inside_function(self._inside_op, self._outside, self._derivative)
         self._best = constant_function(self._best_op)
         self._kbest = constant_function(self._kbest_op)
         self._sample = constant_function(self._sample_op)
@@ -148,8 +155,12 @@ class Oracles:
     def _reference_outside(self, *arguments: Any) -> Tensor | Scores:
         *arguments_, weights, _ = arguments
         scores, rest = arguments_[: self._count], arguments_[self._count :]
-        (grads,) = pull_backs(self.reference.log_partition, tuple(scores), rest, [weights])
+        (found,) = pull_backs(self.reference.log_partition, tuple(scores), rest, [weights])
+        grads = owned(found)
         return grads if self._count > 1 else grads[0]
+
+    def _reference_derivative(self, *arguments: Any) -> Scores:
+        return owned(differentiated(self._outside_derivative, arguments))
 
     def _reference_best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         return self.reference.best(*arguments)
@@ -174,6 +185,10 @@ class Oracles:
         grads = tuple(score.new_empty(score.shape) for score in arguments[: self._count])
         return grads if self._count > 1 else grads[0]
 
+    def _fake_derivative(self, *arguments: Any) -> Scores:
+        given = (*arguments[: self._count], arguments[-self._count - 2])
+        return tuple(value.new_empty(value.shape) for value in given)
+
     def _fake_best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         main = arguments[0]
         shape = main.shape[: 1 + self.event_dim]
@@ -189,9 +204,15 @@ class Oracles:
         events = main.new_empty(shape, dtype=torch.int64)
         return events, main.new_empty(len(main))
 
-    def _outside_derivative(self, arguments: tuple[Any, ...], weights: Tensor, directions: Scores) -> Scores:
-        """Gradients of <outside, directions> in the scores and in the weights, through the reference."""
-        scores, rest = arguments[: self._count], arguments[self._count :]
+    def _outside_derivative(self, *arguments: Any) -> Scores:
+        """Gradients of <outside, directions> in the scores and in the weights, through the reference.
+
+        The arguments are those of the method, the weights, a direction for each tensor of scores, and the chart.
+        """
+        *given, _ = arguments
+        given, directions = given[: -self._count], tuple(given[-self._count :])
+        *given, weights = given
+        scores, rest = given[: self._count], given[self._count :]
 
         def log_partition(*leaves: Tensor) -> Tensor:
             return self.reference.log_partition(*leaves, *rest)

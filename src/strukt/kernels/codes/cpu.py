@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.inside import cpu
-from strukt.kernels.inside.cpu_chart import log_total
+from strukt.kernels.inside.cpu_chart import log_total, spread
+from strukt.kernels.inside.cpu_derivative import differentiate
 from strukt.kernels.jit import kernel, leading, over_batch, own_exp, thread_count
 from strukt.kernels.memory import empty, zeros
 
@@ -47,6 +48,19 @@ def outside(
     each = (_rows(share).numpy() for share in shares)
     _run(_outside, positive, negative, lengths, weights.contiguous().numpy(), chart.numpy(), *each)
     return shares
+
+
+def derivative(
+    positive: Tensor, negative: Tensor, lengths: Tensor, weights: Tensor,
+    positive_direction: Tensor, negative_direction: Tensor, chart: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """Gradients of <`outside`, directions> in the scores and in the weights; time O(n^3 + n^2 m) for m bits."""
+    grads, weights_grad = (zeros(positive), zeros(negative)), zeros(weights)
+    given = (_rows(each).numpy() for each in (positive_direction, negative_direction))
+    found = (_rows(each).numpy() for each in grads)
+    arrays = (weights.contiguous().numpy(), chart.numpy(), *given, *found, weights_grad.numpy())
+    _run(_derivative, positive, negative, lengths, *arrays)
+    return *grads, weights_grad
 
 
 def kbest(positive: Tensor, negative: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
@@ -115,9 +129,8 @@ def _outside(
     positive: Array, negative: Array, bits: int, lengths: Array, weights: Array, chart: Array,
     positive_share: Array, negative_share: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    size, width = positive.shape[1:]
+    size = positive.shape[1]
     room = np.empty((size, size))
-    tops, rests = np.empty(width, positive.dtype), np.empty(width, positive.dtype)
     for b in range(start, positive.shape[0], step):
         n = lengths[b]
         if n == 0:
@@ -126,20 +139,69 @@ def _outside(
         if log_total(item) == -np.inf:
             continue
         mass = leading(room, (n + 1, n + 1))
-        cpu.spread(item, mass)
+        spread(item, mass)
         for i in range(n):
             first, last = (i + 1) * bits, (n + 1) * bits
-            _compare(
-                positive[b, i, first:last], negative[b, i, first:last], tops[first:last], rests[first:last]
-            )
-            for t in range(first, last):
-                better = 1 / (1 + rests[t])
-                other = rests[t] * better
-                above = positive[b, i, t] >= negative[b, i, t]
-                positive_share[b, i, t] = better if above else other
-                negative_share[b, i, t] = other if above else better
+            _share_bits(
+                positive[b, i, first:last], negative[b, i, first:last],
+                positive_share[b, i, first:last], negative_share[b, i, first:last],
+            )  # fmt: skip
             for j in range(i + 1, n + 1):
                 total = positive.dtype.type(weights[b] * (mass[i, j] + mass[j, i]))
                 for t in range(j * bits, (j + 1) * bits):
                     positive_share[b, i, t] *= total
                     negative_share[b, i, t] *= total
+
+
+@kernel
+def _share_bits(positive: Array, negative: Array, positive_share: Array, negative_share: Array) -> None:
+    """The probabilities of the two values of each bit, where its span is used."""
+    tops, rests = negative_share, positive_share  # room for them, too
+    _compare(positive, negative, tops, rests)
+    for t in range(positive.shape[0]):
+        better = 1 / (1 + rests[t])
+        other = rests[t] * better
+        above = positive[t] >= negative[t]
+        positive_share[t] = better if above else other
+        negative_share[t] = other if above else better
+
+
+@kernel
+def _derivative(
+    positive: Array, negative: Array, bits: int, lengths: Array, weights: Array, chart: Array,
+    positive_direction: Array, negative_direction: Array, positive_grad: Array, negative_grad: Array,
+    weights_grad: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    size = positive.shape[1]
+    whole = np.empty((4, size, size))
+    for b in range(start, positive.shape[0], step):
+        n = lengths[b]
+        if n == 0:
+            continue
+        item = leading(chart[b], (2, n + 1, n + 1))
+        if log_total(item) == -np.inf:
+            continue
+        room = leading(whole, (4, n + 1, n + 1))
+        own, mass, change = room[0], room[2], room[3]
+        for i in range(n):
+            first, last = (i + 1) * bits, (n + 1) * bits
+            _share_bits(
+                positive[b, i, first:last], negative[b, i, first:last],
+                positive_grad[b, i, first:last], negative_grad[b, i, first:last],
+            )  # fmt: skip
+            for j in range(i + 1, n + 1):
+                growth = 0.0
+                for t in range(j * bits, (j + 1) * bits):
+                    growth += positive_grad[b, i, t] * positive_direction[b, i, t]
+                    growth += negative_grad[b, i, t] * negative_direction[b, i, t]
+                own[i, j] = growth if item[1, i, j] > -np.inf else 0.0
+        weights_grad[b] = differentiate(item, room)
+        for i in range(n):
+            for j in range(i + 1, n + 1):
+                total = positive.dtype.type(weights[b] * (mass[i, j] + mass[j, i]))
+                rest = positive.dtype.type(weights[b] * (change[i, j] + change[j, i]))
+                for t in range(j * bits, (j + 1) * bits):
+                    share, other = positive_grad[b, i, t], negative_grad[b, i, t]
+                    apart = total * (positive_direction[b, i, t] - negative_direction[b, i, t])
+                    positive_grad[b, i, t] = share * (rest + other * apart)
+                    negative_grad[b, i, t] = other * (rest - share * apart)

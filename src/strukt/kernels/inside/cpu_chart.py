@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.cpu_semiring import LOG, MAX, PROBABILITY, Array, dot, one, weigh, zero
+from strukt.kernels.cpu_semiring import LOG, MAX, PROBABILITY, Array, dot, one, push, weigh, zero
 from strukt.kernels.jit import exp, kernel, own_exp
 
 LOW, HIGH = 1e-100, 1e100
@@ -133,3 +133,18 @@ def log_total(chart: Array) -> float:
     if values[0, 0] == PROBABILITY:
         top = np.log(top) if top > 0.0 else -np.inf
     return top + (2 * n - 1) * shift  # type: ignore[no-any-return]
+
+
+@kernel
+def spread(chart: Array, mass: Array) -> None:
+    """The probability of each span, in two parts, spread over the ways to make it, from wide to narrow."""
+    values, logs = chart[0], chart[1]
+    semiring = int(values[0, 0])
+    size = values.shape[0]
+    mass[:, :] = 0.0
+    mass[0, size - 1] = 1.0
+    for width in range(size - 1, 1, -1):
+        for i in range(size - width):
+            j = i + width
+            total = mass[i, j] + mass[j, i]
+            push(semiring, total, logs[j, i], values, i, values, j, i + 1, j, 0, mass, mass)

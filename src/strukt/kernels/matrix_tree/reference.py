@@ -19,7 +19,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import Scores, pull_backs
+from strukt.kernels.autograd import Scores
+from strukt.kernels.gradients import pull_backs
 from strukt.kernels.matrix_tree import arborescence
 from strukt.kernels.semiring import NEG_INF, logsumexp
 

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import Scores, pull_backs
+from strukt.kernels.autograd import Scores
+from strukt.kernels.gradients import pull_backs
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import empty, no_events, zeros
 from strukt.kernels.pcfg import cpu_best, cpu_inside, cpu_kbest, cpu_outside, cpu_sample

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import pull_backs
+from strukt.kernels.gradients import pull_backs
 from strukt.kernels.matrix_tree import cpu as matrix_tree
 from strukt.kernels.semiring import NEG_INF
 from strukt.kernels.spanning import arcs as on_arcs

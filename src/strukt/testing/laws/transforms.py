@@ -82,7 +82,7 @@ def functional_transforms_work(subject: Subject) -> None:
 
 @law("log_partition", "marginals", "mode")
 def compiled_equals_eager(subject: Subject) -> None:
-    """torch.compile without graph breaks: log-partition with its gradient, marginals, mode."""
+    """torch.compile without graph breaks: log-partition and marginals with their gradients, mode."""
     case = subject.case((2,), lengths=[subject.size, 2]).map(Tensor.float)
 
     def work(lengths: Tensor, *scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -93,11 +93,14 @@ def compiled_equals_eager(subject: Subject) -> None:
     torch.compiler.reset()
     compiled = torch.compile(work, backend="aot_eager", fullgraph=True)
     log_partition, marginals, mode = compiled(leaves.lengths, *leaves.scores)
-    (gradient,) = torch.autograd.grad(log_partition.sum(), leaves.scores[:1])
-    expected = case.distribution()
+    (gradient,) = torch.autograd.grad(log_partition.sum(), leaves.scores[:1], retain_graph=True)
+    (curvature,) = torch.autograd.grad(marginals.square().sum(), leaves.scores[:1])
+    expected = leaves.distribution()
+    (expected_curvature,) = torch.autograd.grad(expected.marginals.square().sum(), leaves.scores[:1])
     agree(case, "compiled log_partition", log_partition, expected.log_partition)
     agree(case, "compiled marginals", marginals, expected.marginals)
     agree(case, "gradient of the compiled log_partition", gradient, expected.marginals)
+    agree(case, "gradient of the compiled marginals", curvature, expected_curvature)
     demand(torch.equal(mode, expected.mode), case, "compiled mode")
 
 

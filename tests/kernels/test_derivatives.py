@@ -1,0 +1,159 @@
+"""Kernels of the derivative of marginals: equal to the reference, symmetric, exactly 0 where it must be."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+import torch
+from tests.kernels.test_backends import CHANGES, lengths, normal, single, sparse, steep, unchanged, uneven
+from torch import Tensor
+from torch.distributions import Distribution
+
+from strukt.distributions import BitSpanTree, SpanTree
+from strukt.kernels import dispatch
+from strukt.kernels.codes import cpu as codes_cpu
+from strukt.kernels.cpu_semiring import LOG, PROBABILITY
+from strukt.kernels.inside import cpu as inside_cpu
+
+pytestmark = pytest.mark.skipif(
+    dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A structure: its distribution of scores and lengths, and for n words and some seed its scores."""
+
+    make: Callable[..., Distribution]
+    draw: Callable[[int, int], tuple[Tensor, ...]]
+
+
+KINDS = {
+    "spans": Kind(
+        lambda spans, each: SpanTree(spans, each, labelled=False),
+        lambda n, seed: (normal(5, n + 1, n + 1, seed=seed),),
+    ),
+    "labels": Kind(
+        lambda spans, each: SpanTree(spans, each, labelled=True),
+        lambda n, seed: (normal(5, n + 1, n + 1, 4, seed=seed),),
+    ),
+    "codes": Kind(
+        lambda positive, negative, each: BitSpanTree(positive, each, negative=negative),
+        lambda n, seed: (normal(5, n + 1, n + 1, 3, seed=seed), normal(5, n + 1, n + 1, 3, seed=seed + 1)),
+    ),
+}
+SIZES = [0, 1, 2, 3, 9]
+
+
+def products(
+    kind: str, scores: tuple[Tensor, ...], each: Tensor, directions: tuple[Tensor, ...]
+) -> tuple[Tensor, ...]:
+    """Of the log-partitions of all items, weighted: the Hessian in a direction; the slope of each item in it."""
+    leaves = tuple(score.detach().requires_grad_() for score in scores)
+    weights = torch.linspace(-1, 2, len(each)).to(leaves[0]).requires_grad_()
+    log_partition = KINDS[kind].make(*leaves, each).log_partition
+    first = torch.autograd.grad(log_partition, leaves, weights, create_graph=True, materialize_grads=True)
+    slope = sum((grad * direction.to(grad)).sum() for grad, direction in zip(first, directions, strict=True))
+    return torch.autograd.grad(slope, (*leaves, weights), materialize_grads=True)
+
+
+def changed(kind: str, n: int, change: Callable[[Tensor], Tensor]) -> tuple[Tensor, ...]:
+    return tuple(change(score) for score in KINDS[kind].draw(n, 0))
+
+
+@pytest.mark.parametrize(("change", "tolerance"), CHANGES)
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_derivatives_are_those_of_the_reference(on, poisoned_memory, kind, n, change, tolerance):
+    scores, directions = changed(kind, n, change), KINDS[kind].draw(n, 2)
+    found = []
+    for backend in ("reference", "cpu"):
+        on(backend)
+        found.append(products(kind, scores, lengths(n), directions))
+    for expected, actual in zip(*found, strict=True):
+        assert torch.allclose(actual, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("change", [unchanged, steep, sparse, uneven])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_hessian_is_symmetric(on, kind, change):
+    on("cpu")
+    scores, each = changed(kind, 9, change), lengths(9)
+    left, right = KINDS[kind].draw(9, 2), KINDS[kind].draw(9, 4)
+    sums = []
+    for first, second in ((left, right), (right, left)):
+        *found, _ = products(kind, scores, each, first)
+        sums.append(sum((one * other).flatten(1).sum(1) for one, other in zip(found, second, strict=True)))
+    assert torch.allclose(sums[0], sums[1], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("change", [sparse, uneven])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_impossible_has_no_derivative(on, kind, change):
+    on("cpu")
+    scores, each = changed(kind, 9, change), lengths(9)
+    found = products(kind, scores, each, KINDS[kind].draw(9, 2))
+    ends = torch.arange(10)
+    beyond = (ends[:, None] >= ends) | (ends > each[:, None, None])
+    for score, grad in zip(scores, found, strict=False):
+        assert (grad[score == -torch.inf] == 0).all()
+        assert (grad[beyond] == 0).all()
+    hopeless = KINDS[kind].make(*scores, each).log_partition == -torch.inf
+    assert (found[-1][hopeless] == 0).all()
+    assert all((grad[hopeless] == 0).all() for grad in found)
+
+
+@pytest.mark.parametrize(("change", "semiring"), [(unchanged, PROBABILITY), (steep, LOG)])
+def test_both_spaces_are_compared(change, semiring):
+    (spans,) = changed("spans", 9, change)
+    _, chart = inside_cpu.inside(spans, lengths(9), False)
+    assert chart[0, 0, 0, 0] == semiring
+
+
+@pytest.mark.parametrize(("kind", "module"), [("spans", inside_cpu), ("codes", codes_cpu)])
+def test_a_backend_without_the_kernel_leaves_it_to_the_reference(on, monkeypatch, kind, module):
+    on("cpu")
+    scores, directions, calls = changed(kind, 5, unchanged), KINDS[kind].draw(5, 2), []
+    kernel = module.derivative
+    monkeypatch.setattr(module, "derivative", lambda *arguments: calls.append(1) or kernel(*arguments))
+    compiled = products(kind, scores, lengths(5), directions)
+    assert calls
+    monkeypatch.delattr(module, "derivative")
+    for expected, actual in zip(products(kind, scores, lengths(5), directions), compiled, strict=True):
+        assert torch.allclose(actual, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_third_derivatives(on, kind):
+    on("cpu")
+    found = []
+    for backend in ("reference", "cpu"):
+        on(backend)
+        leaves = tuple(score.requires_grad_() for score in KINDS[kind].draw(4, 0))
+        value = KINDS[kind].make(*leaves, lengths(4)).log_partition.sum()
+        for seed in (2, 4, 6):
+            grads = torch.autograd.grad(value, leaves, create_graph=True)
+            directions = KINDS[kind].draw(4, seed)
+            value = sum((grad * direction).sum() for grad, direction in zip(grads, directions, strict=True))
+        found.append(torch.stack([grad.detach() for grad in torch.autograd.grad(value, leaves)]))
+    assert torch.allclose(found[1], found[0], rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_long_sentences_in_single_precision(on, kind):
+    on("cpu")
+    scores, directions = KINDS[kind].draw(90, 0), KINDS[kind].draw(90, 2)
+    exact = products(kind, scores, lengths(90), directions)
+    rounded = products(kind, tuple(map(single, scores)), lengths(90), directions)
+    for expected, actual in zip(exact, rounded, strict=True):
+        assert torch.allclose(actual.double(), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_do_not_change_derivatives(on, four_threads, kind):
+    on("cpu")
+    scores, directions = KINDS[kind].draw(40, 0), KINDS[kind].draw(40, 2)
+    parallel = products(kind, scores, lengths(40), directions)
+    torch.set_num_threads(1)
+    for one, other in zip(products(kind, scores, lengths(40), directions), parallel, strict=True):
+        assert torch.equal(one, other)
