@@ -126,7 +126,8 @@ class SpanTaskConfig(TaskConfig):
         bits: Length of the codes.
         variant: Which spans the contrastive loss compares with.
         temperature: What similarities are divided by.
-        tree_weight: Weight of the likelihood of the tree without codes, which is added to the contrastive loss.
+        tree_weight: Weight of the likelihood of the tree without codes, which is added to the contrastive loss;
+            without it, spans that the model thinks impossible have no gradient.
     """
 
     criterion: Literal["likelihood", "margin", "bits"] = "likelihood"
@@ -135,7 +136,7 @@ class SpanTaskConfig(TaskConfig):
     bits: int = 8
     variant: Literal["max", "self", "sup", "hash"] = "max"
     temperature: float = 0.1
-    tree_weight: float = 0.0
+    tree_weight: float = 0.5
 
 
 def from_dict(kind: type[ConfigT], values: dict[str, Any]) -> ConfigT:
