@@ -164,7 +164,7 @@ def constituency_config(**options):
     return calm(
         small(
             constituency.Config(
-                **{"span_size": 24, "label_size": 16, "bits": 6, "tree_weight": 1.0, **options}
+                **{"span_size": 48, "label_size": 16, "bits": 6, "tree_weight": 1.0, **options}
             )
         )
     )

@@ -1,6 +1,8 @@
 """What stands on top of the encoder of spans, against enumeration of all trees."""
 
+import itertools
 import math
+from collections import Counter
 
 import pytest
 import torch
@@ -12,7 +14,8 @@ from tests.tasks.all_trees import labelled, score, shapes
 from strukt.data.binarisation import EMPTY
 from strukt.data.codes import CodeVocabulary
 from strukt.data.vocabulary import Vocabulary
-from strukt.distributions import SpanTree
+from strukt.distributions import LinearChain, SpanTree
+from strukt.metrics.spans import spans as tagged_spans
 from strukt.nn.spans import fenceposts
 from strukt.tasks.code_spans import CodeSpans
 from strukt.tasks.label_spans import CRITERIA, LabelSpans, agreeing
@@ -246,22 +249,30 @@ def test_tags_stand_for_the_outermost_spans():
     assert model.loss([vectors], spans, lengths).item() == pytest.approx(expected.item(), rel=1e-5)
 
 
-def test_found_tags_are_spans_in_order_and_their_probability_is_the_least():
+def test_found_tags_are_spans_in_order_with_their_probabilities():
     model = layer(TagSpans)
     chain = model.distribution(words(3), LENGTHS)
     count = 0
     for item, spans in enumerate(model.found(words(3), LENGTHS, probabilities=True)):
+        expected = _probabilities_of_tagged_spans(model, chain, item)
         ends = 0
         for span in spans:
             assert ends <= span.start < span.end <= LENGTHS[item]
-            tags = [chain.mode[item, place].item() for place in range(span.start, span.end)]
-            assert [model.tags[tag][2:] for tag in tags] == [span.label] * len(tags)
-            least = min(
-                chain.marginals[item, place, tag].item() for place, tag in enumerate(tags, span.start)
-            )
-            assert span.probability == pytest.approx(least, rel=1e-5)
+            assert span.probability == pytest.approx(expected[span.start, span.end, span.label], rel=1e-4)
             ends, count = span.end, count + 1
     assert count, "the example has spans"
+
+
+def _probabilities_of_tagged_spans(model, chain, item):
+    """By enumeration of all tag sequences of one sentence."""
+    expected, length = Counter(), int(LENGTHS[item])
+    unary, transition = chain.scores
+    for tags in itertools.product(range(len(model.tags)), repeat=length):
+        alone = LinearChain(unary[item, :length], transition[0, 0])
+        probability = alone.log_prob(torch.tensor(tags)).exp().item()
+        for label, first, last in tagged_spans([model.tags[tag] for tag in tags] if probability else []):
+            expected[first, last + 1, label] += probability
+    return expected
 
 
 def test_the_label_of_a_code_is_that_of_the_nearest_one():

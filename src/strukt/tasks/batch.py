@@ -23,7 +23,7 @@ class Batch:
         sentences: The sentences.
         lengths: `(batch,)` numbers of words.
         inputs: What the encoder reads.
-        targets: What the loss compares with, `(batch, n)` each with -1 in the padding; empty for prediction.
+        targets: What the loss compares with, a row for each sentence, padded with -1; empty for prediction.
     """
 
     sentences: list[Sentence]

@@ -21,7 +21,7 @@ class LabelSpans(SpanLayer):
 
     What is known of a tree are some of its spans with their labels; all others may be anywhere, with the empty
     label. The likelihood is that of all trees which agree (Fu et al. 2021, "Nested named entity recognition with
-    partially-observed TreeCRFs"): of a constituency tree, all its binary forms.
+    partially-observed TreeCRFs").
 
     Args:
         config: The configuration of the task.

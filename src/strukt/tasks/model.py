@@ -123,7 +123,7 @@ class StructuredModel(nn.Module, ABC):
 
     @abstractmethod
     def loss(self, batch: Batch) -> Tensor:
-        """The mean loss per word, a scalar."""
+        """The mean loss, a scalar."""
 
     @abstractmethod
     def distribution_of(self, batch: Batch) -> StructuredDistribution:
@@ -139,7 +139,11 @@ class StructuredModel(nn.Module, ABC):
 
     @abstractmethod
     def observed(self, sentence: Sentence) -> Any:
-        """What the metric compares."""
+        """What the metric compares.
+
+        Raises:
+            DataError: The sentence lacks it.
+        """
 
     @classmethod
     def readers(cls) -> Readers:

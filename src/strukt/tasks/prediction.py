@@ -15,6 +15,9 @@ from strukt.viz.brackets import Bracket, BracketDiagram
 from strukt.viz.diagram import Diagram
 from strukt.viz.terminal import AnyDiagram
 
+DIGITS = 4
+"""Of probabilities that are written to files."""
+
 NOTE = "p="
 """How the probability of the main prediction is noted in the MISC column."""
 
@@ -102,7 +105,9 @@ class EntityPrediction:
     def annotate(self, sentence: Sentence) -> Sentence:
         """Replaces the entities; their probabilities, where they are known, go with them."""
         entities = [Entity(bracket.start, bracket.end, bracket.label) for bracket in self.brackets]
-        known = [bracket.probability for bracket in self.brackets if bracket.probability is not None]
+        known = [
+            round(bracket.probability, DIGITS) for bracket in self.brackets if bracket.probability is not None
+        ]
         probabilities = {"probabilities": known} if known else {}
         return sentence.annotated(entities=entities, **probabilities)
 
@@ -119,7 +124,7 @@ def probability_notes(probabilities: Tensor) -> list[str]:
         >>> probability_notes(torch.tensor([0.5, 0.99999]))
         ['0.5000', '1.0000']
     """
-    return [f"{value:.4f}" for value in probabilities.tolist()]
+    return [f"{value:.{DIGITS}f}" for value in probabilities.tolist()]
 
 
 def diagram_of(sentence: Sentence) -> Diagram:

@@ -82,7 +82,7 @@ class SpanModel(StructuredModel):
         return self.layer.distances()
 
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
-        """Counts the codes of all known spans, where there are codes."""
+        """Counts the codes of all spans of trees that contain the known ones, where there are codes."""
         with self._predicting():
             self.layer.calibrate(self._known(sentences))
 

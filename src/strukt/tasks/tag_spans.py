@@ -43,19 +43,34 @@ class TagSpans(SpanLayer):
 
     def found(self, words: Tensor, lengths: Tensor, probabilities: bool = False) -> Iterator[list[Found]]:
         chain = self.distribution(words, lengths)
-        tags = chain.mode
-        chosen = tags.clamp(min=0).unsqueeze(-1)
-        marginals = chain.marginals.gather(-1, chosen).squeeze(-1) if probabilities else None
-        for item, length in enumerate(lengths.tolist()):
-            yield [
-                Found(
-                    first,
-                    last + 1,
-                    label,
-                    None if marginals is None else _least(marginals[item], first, last),
-                )
-                for label, first, last in spans([self.tags[tag] for tag in tags[item, :length].tolist()])
+        for item, (length, tags) in enumerate(zip(lengths.tolist(), chain.mode.tolist(), strict=True)):
+            named = [
+                (first, last + 1, label)
+                for label, first, last in spans([self.tags[tag] for tag in tags[:length]])
             ]
+            known = self._probabilities(chain, item, named) if probabilities else [None] * len(named)
+            yield [Found(*span, probability) for span, probability in zip(named, known, strict=True)]
+
+    def _probabilities(
+        self, chain: LinearChain, item: int, named: Sequence[tuple[int, int, str]]
+    ) -> list[float]:
+        """Of each span in one sentence: that its words have its tags, and the word after it does not go on."""
+        unary, transition = chain.scores
+        alone = LinearChain(unary[item], transition[0, 0], chain.lengths[item], validate_args=False)
+        alone = alone.expand(torch.Size([len(named)]))
+        tags = torch.full((len(named), unary.shape[1]), -1, device=unary.device)
+        longer = tags.clone()
+        for row, (start, end, label) in enumerate(named):
+            tags[row, start:end] = self.tags.index(f"I-{label}")
+            tags[row, start] = self.tags.index(f"B-{label}")
+            longer[row] = tags[row]
+            longer[row, end : end + 1] = self.tags.index(f"I-{label}")
+        ends = torch.tensor([end for _, end, _ in named], device=unary.device)
+        goes_on = ends < chain.lengths[item]
+        shorter_or_longer = alone.partial_log_prob(tags, tags >= 0).exp()
+        only_longer = alone.partial_log_prob(longer, longer >= 0).exp()
+        found: list[float] = (shorter_or_longer - torch.where(goes_on, only_longer, 0.0)).tolist()
+        return found
 
     def _tags_of(self, gold: GoldSpans, shape: torch.Size) -> Tensor:
         """BIO tags of the outermost spans: longer ones are written over shorter ones."""
@@ -69,8 +84,3 @@ class TagSpans(SpanLayer):
             tags[item, start:end] = number[f"I-{name}"]
             tags[item, start] = number[f"B-{name}"]
         return tags
-
-
-def _least(marginals: Tensor, first: int, last: int) -> float:
-    """The probability of the least certain tag ``(n,)`` of a span, which bounds that of the span."""
-    return float(marginals[first : last + 1].min())

@@ -71,6 +71,8 @@ def fit(
         keep_freed_memory()
         torch.manual_seed(config.trainer.seed)
         model = model_class.from_corpus(config, usable)
+        for sentence in dev_sentences:  # now, and not after the first epoch
+            model.observed(sentence)
         _run(model, usable, dev_sentences, folder)
     metrics: dict[str, Any] = read_json(Path(output) / "metrics.json")
     return metrics
