@@ -5,6 +5,7 @@ import gzip
 import io
 import re
 from pathlib import Path
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -232,6 +233,32 @@ def test_what_is_written_is_read(found):
     assert again.entities == ordered(found)
     assert again.annotated(entities=[]) == before
     assert len(set(identifiers(str(written)))) == len(set(found))
+
+
+@pytest.mark.parametrize("tail", ["x", "(", ")", "()"])
+def test_a_long_note_that_is_wrong_at_its_end(tail):
+    for count in (8, 50, 5000):  # were there two ways to read a mention, 8 would take seconds and 50 for ever
+        before = process_time()
+        with pytest.raises(DataError, match="cannot be understood"):
+            sentence("Entity=" + "(1-abstract)" * count + tail)
+        assert process_time() - before < 2
+
+
+@given(st.text("()ab", max_size=9))
+def test_which_notes_can_be_understood(note):
+    # Rest after each piece, by brute force: a single mention, one that opens, one that closes.
+    rests, seen = {note}, set()
+    while rests - seen:
+        rest = (rests - seen).pop()
+        seen.add(rest)
+        pieces = re.compile(r"\([ab]+\)"), re.compile(r"\([ab]+"), re.compile(r"[ab]+\)")
+        rests |= {
+            rest[end:] for end in range(len(rest) + 1) for piece in pieces if piece.fullmatch(rest[:end])
+        }
+    problems = []
+    text = f"{DECLARED}\n{words('Entity=' + note)}\n"
+    list(conllu_entities.read(named(text), problems.append))
+    assert any("cannot be understood" in problem.message for problem in problems) == ("" not in rests)
 
 
 REAL = f"""\

@@ -24,7 +24,8 @@ FORBIDDEN = "-()|\t\n\r\0"
 _NONE = "_"
 _DECLARATION = re.compile(r"#\s*global\.Entity\s*=\s*(\S*)\s*")
 _HEAD_OF_DOCUMENT = re.compile(r"#\s*(newdoc\b|global\.)")
-_NOTE = re.compile(r"(?:\([^()]+\)?|[^()]+\))+")
+# No note can be cut into pieces in two ways, since the number of ways would grow exponentially with its length.
+_NOTE = re.compile(r"(?:\([^()]+(?:\)|(?=\()|\Z)|[^()]+\))+")
 _MARK = re.compile(r"\((?P<opened>[^()]+)(?P<single>\))?|(?P<closed>[^()]+)\)")
 _PART = re.compile(r"\[\d+/\d+\]$")
 
