@@ -28,6 +28,10 @@ SPLITS = {
 DECLARED = "# global.Entity = GRP-etype-infstat-link"
 
 
+FILE = "e00f0b389"
+"""What the identifiers of new mentions begin with: the CRC-32 of `a.conllu`."""
+
+
 def words(*notes, first=1):
     """The lines of words with these notes; `_` stands for none."""
     return "".join(f"{number}\tw" + "\t_" * 7 + f"\t{note}\n" for number, note in enumerate(notes, first))
@@ -124,26 +128,39 @@ def test_mentions_may_cross_and_one_may_close_where_another_opens():
     assert found.entities == [Entity(0, 2, "a"), Entity(1, 3, "b")]
     again = found.annotated(entities=found.entities)
     assert again.entities == found.entities
-    assert again.column("misc")[1] == "Entity=e2.1)(e3.1-b-_-_"
+    assert again.column("misc")[1] == f"Entity={FILE}.2.1)({FILE}.3.1-b-_-_"
 
 
 def test_written_notes():
     found = sentence("A=1|Entity=(1-a)|B=2", "Entity=(2-a", "Entity=2)", "C=3")
     written = found.annotated(entities=[Entity(1, 2, "in"), Entity(0, 4, "out"), Entity(2, 4, "end")])
     assert written.column("misc") == [
-        "A=1|B=2|Entity=(e2.1-out-_-_",
-        "Entity=(e3.1-in-_-_)",
-        "Entity=(e4.1-end-_-_",
-        "C=3|Entity=e4.1)e2.1)",
+        f"A=1|B=2|Entity=({FILE}.2.1-out-_-_",
+        f"Entity=({FILE}.3.1-in-_-_)",
+        f"Entity=({FILE}.4.1-end-_-_",
+        f"C=3|Entity={FILE}.4.1){FILE}.2.1)",
     ]
     assert found.annotated(entities=[]).column("misc") == ["A=1|B=2", "_", "_", "C=3"]
     assert written.plain.comments == [DECLARED]
     assert found.annotated() == found
 
 
+def test_mentions_of_several_files_have_different_identifiers(tmp_path):
+    paths = [tmp_path / name / "a.conllu" for name in "abc"]
+    found = []
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text(f"{words('_', '_')}\n{words('_')}\n", encoding="utf-8")
+        found += conllu_entities.read(path)
+    mentions = [Entity(0, 1, "x"), Entity(0, 1, "y")]
+    text = "".join(str(sentence.annotated(entities=mentions)) for sentence in found)
+    assert len(set(identifiers(text))) == len(identifiers(text)) == 12
+    assert [sentence.entities for sentence in read(text)] == [mentions] * 6
+
+
 def test_the_type_stands_in_the_field_that_is_declared_for_it():
     [found] = read(f"# global.Entity = eid-head-etype-other\n{words('_')}\n")
-    assert found.annotated(entities=[Entity(0, 1, "x")]).column("misc") == ["Entity=(e2.1-_-x-_)"]
+    assert found.annotated(entities=[Entity(0, 1, "x")]).column("misc") == [f"Entity=({FILE}.2.1-_-x-_)"]
 
 
 def test_a_file_without_declaration_gets_one():
@@ -166,7 +183,7 @@ def test_other_columns():
     found = sentence("Entity=(1-a)", "_")
     noted = found.annotated(upos=["X", "Y"], entities=[Entity(1, 2, "b")]).with_misc(p=["1", "2"])
     assert noted.column("upos") == ["X", "Y"]
-    assert noted.column("misc") == ["p=1", "Entity=(e3.1-b-_-_)|p=2"]
+    assert noted.column("misc") == ["p=1", f"Entity=({FILE}.3.1-b-_-_)|p=2"]
     assert (noted.forms, noted.entities) == (["w", "w"], [Entity(1, 2, "b")])
     assert found.annotated(upos=["X", "Y"]).entities == found.entities
     with pytest.raises(ValueError, match="CoNLL-U has no column 'entity'"):

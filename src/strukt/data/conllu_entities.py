@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -44,8 +46,10 @@ class Sentence(entities.Sentence):
         >>> lines = [f"{word}\tw" + "\t_" * 8 for word in (1, 2)]
         >>> [sentence] = read(io.BytesIO("\n".join([*lines, "", ""]).encode()))
         >>> changed = sentence.annotated(entities=[Entity(0, 2, "person"), Entity(1, 2, "place")])
-        >>> changed.plain.comments, changed.column("misc")
-        (['# global.Entity = eid-etype'], ['Entity=(e1.1-person', 'Entity=(e2.1-place)e1.1)'])
+        >>> changed.plain.comments
+        ['# global.Entity = eid-etype']
+        >>> changed.column("misc")
+        ['Entity=(e2dbe01f2.1.1-person', 'Entity=(e2dbe01f2.2.1-place)e2dbe01f2.1.1)']
     """
 
     __slots__ = ("_entities", "fields", "is_first", "plain")
@@ -90,8 +94,10 @@ class Sentence(entities.Sentence):
         """A copy with these mentions, and with the named columns as `conllu.Sentence.annotated` replaces them.
 
         A mention gets an identifier that no mention of another sentence has, since that would make the two
-        coreferent, and its type; the other fields that the file declares are written as `_`. The first sentence
-        of a file that declares none gets the declaration.
+        coreferent, and its type; the other fields that the file declares are written as `_`. The identifier is
+        `e`, a checksum of the name of the file, the line of the first word and a number, so that files with
+        different names can be annotated into one. The first sentence of a file that declares no fields gets the
+        declaration.
 
         Raises:
             ValueError: A mention lies outside the sentence or its type cannot stand in a note (it is `_`, or
@@ -104,7 +110,9 @@ class Sentence(entities.Sentence):
         if any(entity.label == _NONE for entity in entities):
             raise ValueError("entities: the type '_' cannot stand in the file, where it means none")
         fields = self.fields or NEW_FIELDS
-        notes = _notes(ordered(entities), [word.line for word in plain.words], fields)
+        file = zlib.crc32(os.fsencode(plain.path or ""))
+        names = [f"e{file:08x}.{word.line}" for word in plain.words]
+        notes = _notes(ordered(entities), names, fields)
         misc = [_with_note(old, note) for old, note in zip(plain.column("misc"), notes, strict=True)]
         plain = plain.annotated(misc=misc)
         if self.fields is None and self.is_first:
@@ -283,13 +291,13 @@ def _with_note(misc: str, value: str) -> str:
     return "|".join(note for note in misc.split("|") if not note.startswith("Entity=")) or "_"
 
 
-def _notes(found: Sequence[Entity], lines: Sequence[int], fields: Sequence[str]) -> list[str]:
-    """The note of each word; outer mentions open first and close last."""
-    opened, single, closed = ([""] * len(lines) for _ in range(3))
+def _notes(found: Sequence[Entity], names: Sequence[str], fields: Sequence[str]) -> list[str]:
+    """The note of each word, all of which have different names; outer mentions open first and close last."""
+    opened, single, closed = ([""] * len(names) for _ in range(3))
     beginning: Counter[int] = Counter()  # mentions at each word, so that each has a name of its own
     for start, end, label in found:
         beginning[start] += 1
-        identifier = f"e{lines[start]}.{beginning[start]}"
+        identifier = f"{names[start]}.{beginning[start]}"
         values = {0: identifier, fields.index("etype"): label}
         content = "-".join(values.get(index, "_") for index in range(len(fields)))
         if end - start == 1:
