@@ -81,9 +81,11 @@ def test_gum_goes_round_and_counts_agree(split):
 
     written = [sentence.annotated(entities=sentence.entities) for sentence in sentences]
     text = "".join(map(str, written))
+    assert "Bridge=" in original
+    assert "Bridge=" not in text
     assert [sentence.entities for sentence in read(text)] == found
     assert len(set(identifiers(text))) == len(identifiers(text)) == counts[3]
-    without = re.compile(r"Entity=[^|\n]*")
+    without = re.compile(r"(Entity|Bridge|SplitAnte)=[^|\n]*")
     for before, after in zip(sentences, written, strict=True):
         assert before.plain.comments == after.plain.comments
         for old, new in zip(before.plain.words, after.plain.words, strict=True):
@@ -143,6 +145,13 @@ def test_written_notes():
     assert found.annotated(entities=[]).column("misc") == ["A=1|B=2", "_", "_", "C=3"]
     assert written.plain.comments == [DECLARED]
     assert found.annotated() == found
+
+
+def test_notes_that_refer_to_replaced_mentions_go_with_them():
+    found = sentence("A=1|Bridge=53<54|Entity=(54-a)|SplitAnte=9<24,10<24|Z=2", "SplitAnte=1<2", "Bridge=1<2")
+    assert found.annotated(upos=["X"] * 3).column("misc") == found.column("misc")
+    written = found.annotated(entities=[Entity(1, 2, "b")])
+    assert written.column("misc") == ["A=1|Z=2", f"Entity=({FILE}.3.1-b-_-_)", "_"]
 
 
 def test_mentions_of_several_files_have_different_identifiers(tmp_path):

@@ -24,6 +24,7 @@ FORBIDDEN = "-()|\t\n\r\0"
 """What a type must not hold."""
 
 _NONE = "_"
+_NOTES = ("Entity=", "Bridge=", "SplitAnte=")  # the last two name mentions by their identifiers
 _DECLARATION = re.compile(r"#\s*global\.Entity\s*=\s*(\S*)\s*")
 _HEAD_OF_DOCUMENT = re.compile(r"#\s*(newdoc\b|global\.)")
 # No note can be cut into pieces in two ways, since the number of ways would grow exponentially with its length.
@@ -97,7 +98,7 @@ class Sentence(entities.Sentence):
         coreferent, and its type; the other fields that the file declares are written as `_`. The identifier is
         `e`, a checksum of the name of the file, the line of the first word and a number, so that files with
         different names can be annotated into one. The first sentence of a file that declares no fields gets the
-        declaration.
+        declaration. The notes `Bridge=` and `SplitAnte=` go away with the old mentions, which they refer to.
 
         Raises:
             ValueError: A mention lies outside the sentence or its type cannot stand in a note (it is `_`, or
@@ -285,10 +286,9 @@ def _note(misc: str) -> str:
 
 
 def _with_note(misc: str, value: str) -> str:
-    """A MISC cell with its note `Entity=` replaced, or taken away if there is no value."""
-    if value:
-        return add_note(misc, "Entity", value)
-    return "|".join(note for note in misc.split("|") if not note.startswith("Entity=")) or "_"
+    """A MISC cell with its notes on mentions taken away, and this one added unless it is empty."""
+    kept = "|".join(note for note in misc.split("|") if not note.startswith(_NOTES)) or _NONE
+    return add_note(kept, "Entity", value) if value else kept
 
 
 def _notes(found: Sequence[Entity], names: Sequence[str], fields: Sequence[str]) -> list[str]:
