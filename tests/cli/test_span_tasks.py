@@ -199,6 +199,18 @@ def test_a_picture_in_the_terminal(task, capsys):
     assert set("the mayor of Rome visits Ada".split()) <= set(out.split())
 
 
+@pytest.mark.parametrize("sentence", ["(A (B c) (D e))", "(NP (NN tea))"])
+def test_a_tree_is_no_sentence_to_show(train, sentence, capsys):
+    model = train("constituency", "likelihood")
+    capsys.readouterr()
+    assert main(["show", model, sentence]) == 2
+    assert capsys.readouterr() == (
+        "",
+        'error: SENTENCE is a tree; give its words alone, for example: strukt show MODEL "Dogs bark."\n',
+    )
+    assert main(["show", model, "the (cat) sees"]) == 0
+
+
 def codes_of(model, text):
     (diagram,) = model.diagrams(model.readers()["text"](io.StringIO(text)))
     return [f"{bracket.code:02x}" for bracket in diagram.brackets]

@@ -268,7 +268,16 @@ def test_annotated_text_is_read_as_brackets(tree):
 
 
 @pytest.mark.parametrize(
-    "text", ["(ROOT\n  (NN a))\n", "(S (NN a) (NN b))\n", "((S (NN a)))\n", "a b\n(S (NP (NN a)))\n"]
+    "text",
+    [
+        "(ROOT\n  (NN a))\n",
+        "(S (NN a) (NN b))\n",
+        "((S (NN a)))\n",
+        "a b\n(S (NP (NN a)))\n",
+        "(NP (NN tea))\n",
+        "( (NN tea))\n",
+        "(A (B c))\n",
+    ],
 )
 def test_text_that_is_a_tree(text):
     with pytest.raises(

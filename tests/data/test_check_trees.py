@@ -38,16 +38,22 @@ def test_what_is_in_a_file():
         "words": 6,
         "longest sentence": 3,
         "trees": 3,
-        "constituents": 10,
+        "constituents": 9,
         "traces": 1,
         "constituent labels": 7,
         "tag labels": 6,
     }
     assert report.longest_line == 4
     assert report.labels["constituent"] == {
-        "ROOT": 2, "S": 1, "NP": 3, "VP": 1, "PP": 1, "X": 1, "(none)": 1
+        "ROOT": 2, "S": 1, "NP": 2, "VP": 1, "PP": 1, "X": 1, "(none)": 1
     }  # fmt: skip
     assert report.labels["tag"] == {"VB": 1, "IN": 1, "UH": 1, "DT": 1, "JJ": 1, "NN": 1}
+
+
+def test_what_holds_traces_alone_is_not_counted():
+    report, _ = checked("(S (SBAR-X (-NONE- 0) (NP-SBJ (-NONE- *))) (VP (VB Go) (NP (-NONE- *))))\n")
+    assert (report.labels["constituent"], report.labels["tag"]) == ({"S": 1, "VP": 1}, {"VB": 1})
+    assert (report.summary()["constituents"], report.summary()["traces"]) == (2, 3)
 
 
 def test_all_problems_with_their_lines():

@@ -82,6 +82,12 @@ def test_a_tree_is_added_after_the_comments():
     assert str(read(ROWS).annotated(tree=Tree.parse(TREE))) == f"# constituency = {TREE}\n{ROWS}"
 
 
+def test_of_several_trees_one_is_left():
+    second, third = "# constituency = (S (NN x))\n", "#constituency=\n"
+    doubled = TEXT.replace("# text", f"{second}# text").replace("can't\n", f"can't\n{third}", 1)
+    assert str(read(doubled).annotated(tree=Tree.parse(TREE))) == TEXT
+
+
 def test_a_tree_and_columns_together():
     changed = read(TEXT).annotated(tree=Tree.parse(f"(X {TREE})"), xpos=["PRP", "MD", "RB"])
     assert str(changed.tree) == f"(X {TREE})"

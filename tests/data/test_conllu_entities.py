@@ -5,6 +5,7 @@ import gzip
 import io
 import re
 from pathlib import Path
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -25,6 +26,10 @@ SPLITS = {
 }
 
 DECLARED = "# global.Entity = GRP-etype-infstat-link"
+
+
+FILE = "e00f0b389"
+"""What the identifiers of new mentions begin with: the CRC-32 of `a.conllu`."""
 
 
 def words(*notes, first=1):
@@ -76,9 +81,11 @@ def test_gum_goes_round_and_counts_agree(split):
 
     written = [sentence.annotated(entities=sentence.entities) for sentence in sentences]
     text = "".join(map(str, written))
+    assert "Bridge=" in original
+    assert "Bridge=" not in text
     assert [sentence.entities for sentence in read(text)] == found
     assert len(set(identifiers(text))) == len(identifiers(text)) == counts[3]
-    without = re.compile(r"Entity=[^|\n]*")
+    without = re.compile(r"(Entity|Bridge|SplitAnte)=[^|\n]*")
     for before, after in zip(sentences, written, strict=True):
         assert before.plain.comments == after.plain.comments
         for old, new in zip(before.plain.words, after.plain.words, strict=True):
@@ -123,26 +130,46 @@ def test_mentions_may_cross_and_one_may_close_where_another_opens():
     assert found.entities == [Entity(0, 2, "a"), Entity(1, 3, "b")]
     again = found.annotated(entities=found.entities)
     assert again.entities == found.entities
-    assert again.column("misc")[1] == "Entity=e2.1)(e3.1-b-_-_"
+    assert again.column("misc")[1] == f"Entity={FILE}.2.1)({FILE}.3.1-b-_-_"
 
 
 def test_written_notes():
     found = sentence("A=1|Entity=(1-a)|B=2", "Entity=(2-a", "Entity=2)", "C=3")
     written = found.annotated(entities=[Entity(1, 2, "in"), Entity(0, 4, "out"), Entity(2, 4, "end")])
     assert written.column("misc") == [
-        "A=1|B=2|Entity=(e2.1-out-_-_",
-        "Entity=(e3.1-in-_-_)",
-        "Entity=(e4.1-end-_-_",
-        "C=3|Entity=e4.1)e2.1)",
+        f"A=1|B=2|Entity=({FILE}.2.1-out-_-_",
+        f"Entity=({FILE}.3.1-in-_-_)",
+        f"Entity=({FILE}.4.1-end-_-_",
+        f"C=3|Entity={FILE}.4.1){FILE}.2.1)",
     ]
     assert found.annotated(entities=[]).column("misc") == ["A=1|B=2", "_", "_", "C=3"]
     assert written.plain.comments == [DECLARED]
     assert found.annotated() == found
 
 
+def test_notes_that_refer_to_replaced_mentions_go_with_them():
+    found = sentence("A=1|Bridge=53<54|Entity=(54-a)|SplitAnte=9<24,10<24|Z=2", "SplitAnte=1<2", "Bridge=1<2")
+    assert found.annotated(upos=["X"] * 3).column("misc") == found.column("misc")
+    written = found.annotated(entities=[Entity(1, 2, "b")])
+    assert written.column("misc") == ["A=1|Z=2", f"Entity=({FILE}.3.1-b-_-_)", "_"]
+
+
+def test_mentions_of_several_files_have_different_identifiers(tmp_path):
+    paths = [tmp_path / name / "a.conllu" for name in "abc"]
+    found = []
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text(f"{words('_', '_')}\n{words('_')}\n", encoding="utf-8")
+        found += conllu_entities.read(path)
+    mentions = [Entity(0, 1, "x"), Entity(0, 1, "y")]
+    text = "".join(str(sentence.annotated(entities=mentions)) for sentence in found)
+    assert len(set(identifiers(text))) == len(identifiers(text)) == 12
+    assert [sentence.entities for sentence in read(text)] == [mentions] * 6
+
+
 def test_the_type_stands_in_the_field_that_is_declared_for_it():
     [found] = read(f"# global.Entity = eid-head-etype-other\n{words('_')}\n")
-    assert found.annotated(entities=[Entity(0, 1, "x")]).column("misc") == ["Entity=(e2.1-_-x-_)"]
+    assert found.annotated(entities=[Entity(0, 1, "x")]).column("misc") == [f"Entity=({FILE}.2.1-_-x-_)"]
 
 
 def test_a_file_without_declaration_gets_one():
@@ -165,7 +192,7 @@ def test_other_columns():
     found = sentence("Entity=(1-a)", "_")
     noted = found.annotated(upos=["X", "Y"], entities=[Entity(1, 2, "b")]).with_misc(p=["1", "2"])
     assert noted.column("upos") == ["X", "Y"]
-    assert noted.column("misc") == ["p=1", "Entity=(e3.1-b-_-_)|p=2"]
+    assert noted.column("misc") == ["p=1", f"Entity=({FILE}.3.1-b-_-_)|p=2"]
     assert (noted.forms, noted.entities) == (["w", "w"], [Entity(1, 2, "b")])
     assert found.annotated(upos=["X", "Y"]).entities == found.entities
     with pytest.raises(ValueError, match="CoNLL-U has no column 'entity'"):
@@ -232,6 +259,32 @@ def test_what_is_written_is_read(found):
     assert again.entities == ordered(found)
     assert again.annotated(entities=[]) == before
     assert len(set(identifiers(str(written)))) == len(set(found))
+
+
+@pytest.mark.parametrize("tail", ["x", "(", ")", "()"])
+def test_a_long_note_that_is_wrong_at_its_end(tail):
+    for count in (8, 50, 5000):  # were there two ways to read a mention, 8 would take seconds and 50 for ever
+        before = process_time()
+        with pytest.raises(DataError, match="cannot be understood"):
+            sentence("Entity=" + "(1-abstract)" * count + tail)
+        assert process_time() - before < 2
+
+
+@given(st.text("()ab", max_size=9))
+def test_which_notes_can_be_understood(note):
+    # Rest after each piece, by brute force: a single mention, one that opens, one that closes.
+    rests, seen = {note}, set()
+    while rests - seen:
+        rest = (rests - seen).pop()
+        seen.add(rest)
+        pieces = re.compile(r"\([ab]+\)"), re.compile(r"\([ab]+"), re.compile(r"[ab]+\)")
+        rests |= {
+            rest[end:] for end in range(len(rest) + 1) for piece in pieces if piece.fullmatch(rest[:end])
+        }
+    problems = []
+    text = f"{DECLARED}\n{words('Entity=' + note)}\n"
+    list(conllu_entities.read(named(text), problems.append))
+    assert any("cannot be understood" in problem.message for problem in problems) == ("" not in rests)
 
 
 REAL = f"""\

@@ -49,17 +49,45 @@ def test_entities_may_cross_and_come_in_any_order():
     assert sentence.entities == [Entity(0, 2, "X"), Entity(1, 3, "Y")]
 
 
-def test_annotated_keeps_other_keys_and_writes_letters_as_they_are():
+def test_annotated_replaces_the_entities_and_nothing_else():
     [sentence] = read(LINE)
     written = sentence.annotated(entities=[Entity(2, 3, "LOC"), Entity(0, 1, "PER")], probabilities=[0.25, 1])
     assert str(written) == (
-        '{"id": 1.5, "tokens": ["Zoë", "of", "Köln"], "entities": ['
+        '{"id": 1.50,"tokens": ["Zoë", "of", "K\\u00f6ln"],  "entities": ['
         '{"start": 0, "end": 1, "type": "PER", "p": 1.0}, {"start": 2, "end": 3, "type": "LOC", "p": 0.25}]}\n'
     )
     assert sentence.annotated() is sentence
     assert str(sentence) == LINE + "\n"
     without = sentence.annotated(entities=[])
-    assert (without.entities, without.is_annotated, json.loads(str(without))["id"]) == ([], True, 1.5)
+    assert (without.entities, without.is_annotated, str(without)) == (
+        [],
+        True,
+        f"{LINE[: LINE.index('[{')]}[]}}\n",
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"a": 0.10, "b": 1.0E5, "c": 3.14159265358979323846264, "d": -0, "tokens": ["x"], "entities": @}',
+        ' {"tokens" : ["\\ud83d\\ude02","\\/"] ,"entities":@ , "z" : {"entities": [], "a": 1, "a": 2} } ',
+        '{"\\u0065ntities": @,"tokens":["x"],"text":"\\"entities\\": [1], }{"}',
+        '{"tokens": ["x"], "nested": [{"entities": [{}]}],\t"entities"\t:\t@\t}',
+    ],
+)
+def test_what_is_no_entity_is_kept_to_the_byte(line):
+    for old in ("[]", '[ {"type":"\\u0041", "end":1, "start":0, "score": 0.50} ]'):
+        [sentence] = read(line.replace("@", old))
+        written = sentence.annotated(entities=[Entity(0, 1, "X")])
+        new = '[{"start": 0, "end": 1, "type": "X"}]'
+        assert str(written) == line.replace("@", new) + "\n"
+        assert str(written.annotated(entities=[])) == line.replace("@", "[]") + "\n"
+        assert read(str(written)) == [written]
+
+
+def test_entities_are_added_after_all_other_keys():
+    [sentence] = read('{"tokens":["}"],"x":1.0 } ')
+    assert str(sentence.annotated(entities=[])) == '{"tokens":["}"],"x":1.0, "entities": [] } \n'
 
 
 def test_text_to_be_annotated():
@@ -107,6 +135,8 @@ def spanned(entities):
         ("7", "the line is no object but 7"),
         ("{}", "the object has no tokens"),
         ('{"tokens": []}', "the object has no tokens"),
+        ('{"tokens": ["a"], "id": 1, "id": 1}', "the object has the key 'id' twice; keep one of them"),
+        ('{"tokens": ["a"], "entities": [], "\\u0065ntities": []}', "has the key 'entities' twice"),
         ('{"tokens": "a b"}', "the object has no tokens"),
         ('{"tokens": ["a", 1]}', "the token 1 is 1"),
         ('{"tokens": [""]}', "the token 0 is ''"),
@@ -142,7 +172,7 @@ def test_broken_lines(line, message):
 def test_whole_characters_as_escapes():
     [sentence] = read('{"tokens": ["\\ud83d\\ude02"]}')
     assert sentence.forms == ["😂"]
-    assert "😂" in str(sentence.annotated(entities=[]))
+    assert str(sentence.annotated(entities=[])) == '{"tokens": ["\\ud83d\\ude02"], "entities": []}\n'
 
 
 def test_files_without_sentences_and_blank_lines():

@@ -10,6 +10,7 @@ import pytest
 
 from strukt import distributions
 from strukt.cli import configuration, main
+from strukt.data import corpus
 from strukt.factor_graph import factors
 from strukt.tasks import TASKS
 
@@ -76,6 +77,34 @@ def test_the_reference_and_the_guide_show_every_factor():
         module = getattr(factors, name).__module__
         assert f"::: {module}\n" in reference or f"::: {module}.{name}\n" in reference, name
         assert re.search(rf"\b{name}\b", guide), name
+
+
+def modules_shown(page: str) -> set[str]:
+    text = (ROOT / "docs" / "reference" / f"{page}.md").read_text(encoding="utf-8")
+    return {*re.findall(r"^::: (\S+)$", text, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("package", ["metrics", "nn"])
+def test_the_reference_shows_every_module_of_a_package(package):
+    folder = ROOT / "src" / "strukt" / package
+    names = {f"strukt.{package}.{path.stem}" for path in folder.glob("*.py") if path.stem != "__init__"}
+    assert modules_shown(package) == names
+
+
+def test_the_reference_shows_every_format_and_the_guide_its_names():
+    readers = {reader for kind in (corpus.WORDS, corpus.TREES, corpus.ENTITIES) for reader in kind.values()}
+    assert {reader.__module__ for reader in readers} | {"strukt.data.entities"} <= modules_shown("data")
+    guide = (ROOT / "docs" / "guides" / "trees-and-entities.md").read_text(encoding="utf-8")
+    table = "\n".join(re.findall(r"^\| .*", guide, re.MULTILINE))
+    assert {suffix for suffix in corpus.SUFFIXES if f"`{suffix}`" not in table} == set()
+
+
+def test_the_reference_shows_every_option_of_pictures():
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    options = import_module("strukt.cli.show")._parser().format_help()
+    assert set(re.findall(r"--\w+", options)) - {"--help"} == set(
+        re.findall(r"^\| `(--\w+)", page, re.MULTILINE)
+    )
 
 
 @pytest.mark.parametrize("words", COMMANDS)

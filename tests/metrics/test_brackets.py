@@ -72,6 +72,11 @@ def test_the_outermost_bracket_does_not_count(top):
     assert counts(f"({top} (NN a))", "(NP (NN a))") == (0, 0, 1, 1, 1)
 
 
+@pytest.mark.parametrize("top", ["TOP", "ROOT", "S1"])
+def test_brackets_labelled_as_a_top_count_nowhere(top):
+    assert counts(f"(S (NP ({top} (NN a) (NN b))))", "(S (NP (NN a) (NN b)))") == (2, 2, 2, 2, 2)
+
+
 @pytest.mark.parametrize("tag", [",", ":", "``", "''", "."])
 def test_punctuation_is_deleted_with_what_holds_nothing_else(tag):
     gold = f"(S (NP (NN a) ({tag} x)) (PRN ({tag} y)) (VP (VB b)) ({tag} z))"

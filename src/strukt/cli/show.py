@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from strukt.cli import console
 from strukt.cli.options import Parser
 from strukt.cli.table import table
-from strukt.data import text
+from strukt.data import brackets, text
 from strukt.viz import canvas, html, svg, terminal
 from strukt.viz.heat_map import HeatMap
 from strukt.viz.terminal import AnyDiagram
@@ -43,8 +43,12 @@ def run(arguments: list[str]) -> int:
 
 
 def _picture(model: StructuredModel, words: Sequence[str], probabilities: bool) -> AnyDiagram:
-    sentences = model.readers()["text"](io.StringIO(" ".join(words)))
-    (diagram,) = model.diagrams(sentences, probabilities)
+    reader, line = model.readers()["text"], " ".join(words)
+    if reader is brackets.read_text and brackets.is_tree(line):
+        raise console.UsageError(
+            'SENTENCE is a tree; give its words alone, for example: strukt show MODEL "Dogs bark."'
+        )
+    (diagram,) = model.diagrams(reader(io.StringIO(line)), probabilities)
     return diagram
 
 

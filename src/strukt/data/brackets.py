@@ -140,7 +140,7 @@ def read_text(source: Source) -> Iterator[Sentence]:
     for number, text in enumerate(lines(source), 1):
         if words := text.split():
             found = True
-            if _is_tree(text):
+            if is_tree(text):
                 message = "expected plain text, found a tree"
                 stop(Problem("tree", message, "read it as brackets, not as text", path, number))
             tree = Tree.build(words, ["X"] * len(words), [])
@@ -196,15 +196,23 @@ def parse(block: Block, report: Report) -> Tree | None:
     return tree
 
 
-def _is_blank(text: str) -> bool:
-    return TOKEN.search(text) is None
+def is_tree(text: str) -> bool:
+    """Whether a line is a tree of two brackets or more, or begins one of which the top tells that it is a tree.
 
+    A single bracket is text.
 
-def _is_tree(text: str) -> bool:
-    """Whether a line is a tree or begins one; `(see below)`, which could be `(TAG word)`, is text."""
+    Examples:
+        >>> is_tree("(NP (NN tea))"), is_tree("(ROOT"), is_tree("(see below)")
+        (True, True, False)
+    """
     if _TOP.match(text):
         return True
     try:
-        return len(Tree.parse(text).nodes) > 2
+        Tree.parse(text)
     except BracketError:
         return False
+    return text.count("(") > 1
+
+
+def _is_blank(text: str) -> bool:
+    return TOKEN.search(text) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from strukt.data import brackets, conllu_constituency
 from strukt.data.check_report import Report, read_conllu
-from strukt.data.constituents import TRACE, Tree
+from strukt.data.constituents import Tree
 from strukt.data.files import Source
 
 
@@ -25,11 +25,11 @@ def check_conllu(source: Source, report: Report) -> None:
 
 
 def _count(tree: Tree, report: Report) -> None:
-    """Counts what a parser learns: labels without function tags, tags without traces."""
-    constituents = tree.without_functions().constituents
-    tags = [tag for tag in tree.tags if tag != TRACE]
+    """Counts what a parser learns, which is the tree without function tags and traces, and the traces."""
+    learnt = tree.without_traces().without_functions()
+    constituents = learnt.constituents
     report.counts["trees"] += 1
     report.counts["constituents"] += len(constituents)
-    report.counts["traces"] += len(tree.tags) - len(tags)
+    report.counts["traces"] += len(tree.tags) - len(learnt.tags)
     report.count_labels("constituent", (constituent.label or "(none)" for constituent in constituents))
-    report.count_labels("tag", tags)
+    report.count_labels("tag", learnt.tags)

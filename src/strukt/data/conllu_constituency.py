@@ -53,10 +53,14 @@ def difference(tree: Tree, words: Sequence[Word]) -> str:
 
 
 def replaced(lines: Sequence[str], tree: Tree) -> list[str]:
-    """The lines of a sentence with the tree in its comment, which is added before the words if there is none."""
-    old = [index for index, text in enumerate(lines) if _COMMENT.match(text)][:1]
+    """The lines of a sentence with the tree in its comment, which is added before the words if there is none.
+
+    Of several such comments one is left, since a sentence with two trees cannot be read.
+    """
+    old = [index for index, text in enumerate(lines) if _COMMENT.match(text)]
     place = old[0] if old else sum(text.startswith("#") for text in lines)
-    return [*lines[:place], f"# constituency = {tree}", *lines[place + len(old) :]]
+    kept = [text for text in lines[place:] if not _COMMENT.match(text)]
+    return [*lines[:place], f"# constituency = {tree}", *kept]
 
 
 def _numbered(block: Block) -> list[tuple[int, str]]:

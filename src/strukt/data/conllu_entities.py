@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -22,9 +24,11 @@ FORBIDDEN = "-()|\t\n\r\0"
 """What a type must not hold."""
 
 _NONE = "_"
+_NOTES = ("Entity=", "Bridge=", "SplitAnte=")  # the last two name mentions by their identifiers
 _DECLARATION = re.compile(r"#\s*global\.Entity\s*=\s*(\S*)\s*")
 _HEAD_OF_DOCUMENT = re.compile(r"#\s*(newdoc\b|global\.)")
-_NOTE = re.compile(r"(?:\([^()]+\)?|[^()]+\))+")
+# No note can be cut into pieces in two ways, since the number of ways would grow exponentially with its length.
+_NOTE = re.compile(r"(?:\([^()]+(?:\)|(?=\()|\Z)|[^()]+\))+")
 _MARK = re.compile(r"\((?P<opened>[^()]+)(?P<single>\))?|(?P<closed>[^()]+)\)")
 _PART = re.compile(r"\[\d+/\d+\]$")
 
@@ -43,8 +47,10 @@ class Sentence(entities.Sentence):
         >>> lines = [f"{word}\tw" + "\t_" * 8 for word in (1, 2)]
         >>> [sentence] = read(io.BytesIO("\n".join([*lines, "", ""]).encode()))
         >>> changed = sentence.annotated(entities=[Entity(0, 2, "person"), Entity(1, 2, "place")])
-        >>> changed.plain.comments, changed.column("misc")
-        (['# global.Entity = eid-etype'], ['Entity=(e1.1-person', 'Entity=(e2.1-place)e1.1)'])
+        >>> changed.plain.comments
+        ['# global.Entity = eid-etype']
+        >>> changed.column("misc")
+        ['Entity=(e2dbe01f2.1.1-person', 'Entity=(e2dbe01f2.2.1-place)e2dbe01f2.1.1)']
     """
 
     __slots__ = ("_entities", "fields", "is_first", "plain")
@@ -89,8 +95,10 @@ class Sentence(entities.Sentence):
         """A copy with these mentions, and with the named columns as `conllu.Sentence.annotated` replaces them.
 
         A mention gets an identifier that no mention of another sentence has, since that would make the two
-        coreferent, and its type; the other fields that the file declares are written as `_`. The first sentence
-        of a file that declares none gets the declaration.
+        coreferent, and its type; the other fields that the file declares are written as `_`. The identifier is
+        `e`, a checksum of the name of the file, the line of the first word and a number, so that files with
+        different names can be annotated into one. The first sentence of a file that declares no fields gets the
+        declaration. The notes `Bridge=` and `SplitAnte=` go away with the old mentions, which they refer to.
 
         Raises:
             ValueError: A mention lies outside the sentence or its type cannot stand in a note (it is `_`, or
@@ -103,7 +111,9 @@ class Sentence(entities.Sentence):
         if any(entity.label == _NONE for entity in entities):
             raise ValueError("entities: the type '_' cannot stand in the file, where it means none")
         fields = self.fields or NEW_FIELDS
-        notes = _notes(ordered(entities), [word.line for word in plain.words], fields)
+        file = zlib.crc32(os.fsencode(plain.path or ""))
+        names = [f"e{file:08x}.{word.line}" for word in plain.words]
+        notes = _notes(ordered(entities), names, fields)
         misc = [_with_note(old, note) for old, note in zip(plain.column("misc"), notes, strict=True)]
         plain = plain.annotated(misc=misc)
         if self.fields is None and self.is_first:
@@ -276,19 +286,18 @@ def _note(misc: str) -> str:
 
 
 def _with_note(misc: str, value: str) -> str:
-    """A MISC cell with its note `Entity=` replaced, or taken away if there is no value."""
-    if value:
-        return add_note(misc, "Entity", value)
-    return "|".join(note for note in misc.split("|") if not note.startswith("Entity=")) or "_"
+    """A MISC cell with its notes on mentions taken away, and this one added unless it is empty."""
+    kept = "|".join(note for note in misc.split("|") if not note.startswith(_NOTES)) or _NONE
+    return add_note(kept, "Entity", value) if value else kept
 
 
-def _notes(found: Sequence[Entity], lines: Sequence[int], fields: Sequence[str]) -> list[str]:
-    """The note of each word; outer mentions open first and close last."""
-    opened, single, closed = ([""] * len(lines) for _ in range(3))
+def _notes(found: Sequence[Entity], names: Sequence[str], fields: Sequence[str]) -> list[str]:
+    """The note of each word, all of which have different names; outer mentions open first and close last."""
+    opened, single, closed = ([""] * len(names) for _ in range(3))
     beginning: Counter[int] = Counter()  # mentions at each word, so that each has a name of its own
     for start, end, label in found:
         beginning[start] += 1
-        identifier = f"e{lines[start]}.{beginning[start]}"
+        identifier = f"{names[start]}.{beginning[start]}"
         values = {0: identifier, fields.index("etype"): label}
         content = "-".join(values.get(index, "_") for index in range(len(fields)))
         if end - start == 1:

@@ -13,6 +13,7 @@ from strukt.data import entities
 from strukt.data.blocks import Block
 from strukt.data.entities import Entity, check_entities, ordered
 from strukt.data.files import Source, lines, name_of
+from strukt.data.json_text import around, repeated_key
 from strukt.data.problems import Problem, Report, stop
 from strukt.data.sentence import Cell
 
@@ -25,36 +26,40 @@ _SURROGATE = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
 class Sentence(entities.Sentence):
     r"""A line such as `{"tokens": ["Ada", "spoke"], "entities": [{"start": 0, "end": 1, "type": "PER"}]}`.
 
-    Other keys of the object are kept. Text to be annotated has no key `entities`.
+    Other keys of the object, numbers, escapes and spaces are kept as they are written. Text to be annotated has
+    no key `entities`.
 
     Examples:
         >>> import io
-        >>> [sentence] = read(io.BytesIO(b'{"id": 7, "tokens": ["Ada", "spoke"]}\n'))
+        >>> [sentence] = read(io.BytesIO(b'{"id": 7.0, "tokens": ["Ada", "spoke"]}\n'))
         >>> print(sentence.annotated(entities=[Entity(0, 1, "PER")], probabilities=[0.5]), end="")
-        {"id": 7, "tokens": ["Ada", "spoke"], "entities": [{"start": 0, "end": 1, "type": "PER", "p": 0.5}]}
+        {"id": 7.0, "tokens": ["Ada", "spoke"], "entities": [{"start": 0, "end": 1, "type": "PER", "p": 0.5}]}
     """
 
-    __slots__ = ("_entities", "_object")
+    __slots__ = ("_around", "_entities", "_tokens")
 
-    def __init__(self, block: Block, content: dict[str, Any], found: list[Entity]) -> None:
+    def __init__(
+        self, block: Block, tokens: list[str], found: list[Entity] | None, around: tuple[str, str]
+    ) -> None:
         super().__init__(block)
-        self._object = content
+        self._tokens = tokens
         self._entities = found
+        self._around = around  # the text before and after the entities
 
     @property
     def forms(self) -> list[str]:
         """The tokens."""
-        return list(self._object["tokens"])
+        return list(self._tokens)
 
     @property
     def entities(self) -> list[Entity]:
         """The entities, which may cross."""
-        return list(self._entities)
+        return list(self._entities or ())
 
     @property
     def is_annotated(self) -> bool:
         """Whether the object has the key `entities`."""
-        return "entities" in self._object
+        return self._entities is not None
 
     def line_of(self, position: int) -> int:  # noqa: ARG002
         """The line of the sentence, on which all its words are."""
@@ -77,7 +82,7 @@ class Sentence(entities.Sentence):
         probabilities: Sequence[float] | None = None,
         **columns: Any,
     ) -> Sentence:
-        """A copy with these entities, each with its probability as `p` if they are given.
+        """A copy with these entities, each with its probability as `p` if they are given; all else is kept.
 
         Raises:
             ValueError: An entity lies outside the sentence or its type cannot stand in a file, there is not
@@ -91,7 +96,7 @@ class Sentence(entities.Sentence):
                     "probabilities: there are no entities to go with them; give entities as well"
                 )
             return self
-        check_entities(entities, len(self._object["tokens"]))
+        check_entities(entities, len(self._tokens))
         if probabilities is not None and len(probabilities) != len(entities):
             raise ValueError(f"probabilities: got {len(probabilities)} for {len(entities)} entities")
         notes = {} if probabilities is None else dict(zip(entities, map(float, probabilities), strict=True))
@@ -101,9 +106,8 @@ class Sentence(entities.Sentence):
             | ({"p": notes[entity]} if entity in notes else {})
             for entity in found
         ]
-        content = self._object | {"entities": spans}
-        text = json.dumps(content, ensure_ascii=False, allow_nan=False)
-        return Sentence(Block([text], "", self.path, self.line), content, found)
+        text = json.dumps(spans, ensure_ascii=False, allow_nan=False).join(self._around)
+        return Sentence(Block([text], "", self.path, self.line), self._tokens, found, self._around)
 
     def with_misc(self, **values: Sequence[Cell]) -> Sentence:
         """There is no place for notes on words.
@@ -163,8 +167,8 @@ def read_text(source: Source) -> Iterator[Sentence]:
     for number, text in enumerate(lines(source), 1):
         if tokens := text.split():
             found = True
-            content = {"tokens": tokens}
-            yield Sentence(Block([json.dumps(content, ensure_ascii=False)], "", path, number), content, [])
+            line = json.dumps({"tokens": tokens}, ensure_ascii=False)
+            yield Sentence(Block([line], "", path, number), tokens, None, around(line, "entities"))
     if not found:
         stop(Problem("empty-file", "the file holds no sentence", "give a file with at least one", path))
 
@@ -179,7 +183,8 @@ class _Faulty(Exception):  # noqa: N818
 
 
 def _sentence(block: Block) -> Sentence:
-    content = _object(block.lines[0])
+    (line,) = block.lines
+    content = _object(line)
     tokens = content.get("tokens")
     if not isinstance(tokens, list) or not tokens:
         raise _Faulty("the object has no tokens", 'give "tokens": ["first", "second", ...]')
@@ -190,7 +195,8 @@ def _sentence(block: Block) -> Sentence:
     found = content.get("entities", [])
     if not isinstance(found, list):
         raise _Faulty(f"the entities are {shortened(found)}", f"write them as {LAYOUT}")
-    return Sentence(block, content, ordered(_entity(item, len(tokens)) for item in found))
+    entities = ordered(_entity(item, len(tokens)) for item in found) if "entities" in content else None
+    return Sentence(block, tokens, entities, around(line, "entities"))
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -211,6 +217,8 @@ def _object(text: str) -> dict[str, Any]:
         ) from None
     if not isinstance(content, dict):
         raise _Faulty(f"the line is no object but {shortened(content)}", 'write {"tokens": [...], ...}')
+    if (key := repeated_key(text)) is not None:
+        raise _Faulty(f"the object has the key {shortened(key)} twice", "keep one of them")
     return content
 
 
@@ -224,7 +232,7 @@ def _finite(text: str) -> float:
     return value
 
 
-# Numbers that JSON does not have could not be written again.
+# What JSON does not have as a number, or Python not as a finite one, is taken for a fault of the file.
 _DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 
 

@@ -12,7 +12,7 @@ PUNCTUATION = frozenset((",", ":", "``", "''", "."))
 """Words with these tags are deleted before brackets are compared."""
 
 UNCOUNTED = PUNCTUATION | {"TOP", "ROOT", "S1", ""}
-"""Constituents with these labels do not count."""
+"""Constituents with these labels do not count, wherever they stand; of the last four COLLINS.prm names TOP."""
 
 EQUAL = {"PRT": "ADVP"}
 """Labels that count as another one."""
@@ -22,9 +22,10 @@ class Parseval:
     """Counts constituents with the right label and both borders right.
 
     The rules are those of EVALB with `COLLINS.prm`: traces, punctuation (by its tag in the gold tree) and what
-    then has no word are deleted; the outermost bracket (TOP, ROOT, S1 or no label) does not count; labels are cut
-    at function tags; PRT is ADVP. Of m predicted constituents with the same span and label and n gold ones,
-    min(m, n) are right. A sentence of which no word is left is skipped.
+    then has no word are deleted; labels are cut at function tags; PRT is ADVP. Constituents labelled TOP, ROOT, S1
+    or nothing do not count, wherever they stand; `COLLINS.prm` itself names TOP only. Of m predicted constituents
+    with the same span and label and n gold ones, min(m, n) are right. A sentence of which no word is left is
+    skipped.
 
     Source: Black et al. (1991), A Procedure for Quantitatively Comparing the Syntactic Coverage of English
     Grammars; README of EVALB (Sekine and Collins, 1997).

@@ -1,0 +1,89 @@
+"""Where the values of a JSON object stand in its text: to replace one and keep the rest to the byte."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+_DECODER = json.JSONDecoder()
+_SPACE = re.compile(r"[ \t\n\r]*")
+
+
+class Member(NamedTuple):
+    """A key of an object, and the place of its value.
+
+    Attributes:
+        key: The key, without its escapes.
+        start: Where the value begins in the text.
+        end: Position after its last character.
+    """
+
+    key: str
+    start: int
+    end: int
+
+
+def members(text: str) -> list[Member]:
+    """The members of an object in their order; those of the objects inside it are parts of its values.
+
+    Args:
+        text: A JSON object, without fault.
+
+    Examples:
+        >>> members('{"id": 1.50, "x": {"y": []}}')
+        [Member(key='id', start=7, end=11), Member(key='x', start=18, end=27)]
+    """
+    found: list[Member] = []
+    position = _after_space(text, text.index("{") + 1)
+    while text[position] != "}":
+        key, end = _DECODER.raw_decode(text, position)
+        start = _after_space(text, _after_space(text, end) + len(":"))
+        _, end = _DECODER.raw_decode(text, start)
+        found.append(Member(key, start, end))
+        position = _after_space(text, end)
+        if text[position] == ",":
+            position = _after_space(text, position + 1)
+    return found
+
+
+def around(text: str, key: str) -> tuple[str, str]:
+    """The text of an object before and after the value of a key, which is added at its end if it has none.
+
+    Args:
+        text: A JSON object, without fault, with at least one member and none that has the same key as another.
+        key: The key.
+
+    Examples:
+        >>> around('{"id": 1.50, "x": [ ]}', "id")
+        ('{"id": ', ', "x": [ ]}')
+        >>> around('{"id": 1.50 }', "x")
+        ('{"id": 1.50, "x": ', ' }')
+    """
+    found = members(text)
+    for member in found:
+        if member.key == key:
+            return text[: member.start], text[member.end :]
+    end = found[-1].end
+    return f"{text[:end]}, {json.dumps(key)}: ", text[end:]
+
+
+def repeated_key(text: str) -> str | None:
+    """The first key that a JSON object has a second time, of which most readers drop one value.
+
+    Examples:
+        >>> repeated_key('{"a": 1, "b": 2, "a": 3}'), repeated_key('{"a": {"b": 1}, "b": 2}')
+        ('a', None)
+    """
+    keys: set[str] = set()
+    for member in members(text):
+        if member.key in keys:
+            return member.key
+        keys.add(member.key)
+    return None
+
+
+def _after_space(text: str, position: int) -> int:
+    match = _SPACE.match(text, position)
+    assert match is not None, "white space may be empty"
+    return match.end()
