@@ -4,6 +4,7 @@ import io
 import json
 import re
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import pytest
 from tests import tiny_corpora
@@ -231,6 +232,40 @@ def test_pictures_have_codes_in_hexadecimal(name, train, tmp_path, capsys):
     shown = Page(page.read_text(encoding="utf-8"))
     assert shown.open == []
     assert {*expected} <= {*re.findall(r"\b[0-9a-f]{2}\b", " ".join(shown.texts))}
+
+
+@pytest.mark.parametrize("name", ["constituency", "ner"])
+def test_the_distances_between_codes_of_labels(name, train, tmp_path, capsys):
+    model, path = train(name, "bits"), tmp_path / "codes.svg"
+    capsys.readouterr()  # of the training
+    assert main(["show", model, "--codes"]) == 0
+    title, _, header, *rows = capsys.readouterr().out.splitlines()
+    assert title == "mean Hamming distance between the codes of labels"
+    names = header.split("  ")
+    assert len(rows) == len(list(filter(None, names)))
+    assert rows[0].startswith("∅"), "the empty label is the most frequent one"
+    assert main(["show", model, "--codes", "--svg", str(path)]) == 0
+    picture = ElementTree.parse(path).getroot()
+    assert "∅" in "".join(picture.itertext())
+
+
+def test_codes_are_shown_of_models_that_have_them_and_by_themselves(train, capsys):
+    labels, codes = train("constituency", "likelihood"), train("constituency", "bits")
+    capsys.readouterr()  # of the training
+    assert main(["show", labels, "--codes"]) == 2
+    assert capsys.readouterr().err.startswith("error: the model has no codes")
+    assert main(["show", codes, "a cat", "--codes"]) == 2
+    assert "leave one out" in capsys.readouterr().err
+
+
+def test_a_development_corpus_is_looked_at_before_the_training(corpora, tmp_path, capsys):
+    dev = tmp_path / "dev.conllu"
+    dev.write_text(str(conllu.from_forms(["a", "cat"])))
+    arguments = ["--train", corpora.constituency, "--dev", str(dev), "-o", str(tmp_path / "model")]
+    assert main(["train", "constituency", *arguments, *SMALL]) == 2
+    error = capsys.readouterr().err
+    assert "dev.conllu:1: the sentence has no constituency tree" in error
+    assert "epoch" not in error
 
 
 @pytest.mark.parametrize("name", ["constituency", "ner"])

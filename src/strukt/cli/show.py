@@ -24,9 +24,11 @@ def run(arguments: list[str]) -> int:
     """Draws a sentence in the terminal, or writes a page with it; the same for the codes of a model."""
     options = _parser().parse(arguments)
     words = text.tokenize(" ".join(options.sentence))
-    if bool(words) == options.codes:
+    if words and options.codes:
+        raise console.UsageError("--codes shows the codes of a model, not those of a sentence; leave one out")
+    if not words and not options.codes:
         raise console.UsageError(
-            'give a sentence, for example: strukt show MODEL "Dogs bark."; or, to see what codes mean, --codes'
+            'the sentence is empty; give one, for example: strukt show MODEL "Dogs bark."'
         )
 
     from strukt.train import bundle
