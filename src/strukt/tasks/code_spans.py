@@ -79,7 +79,7 @@ class CodeSpans(SpanLayer):
 
     def found(self, words: Tensor, lengths: Tensor, probabilities: bool = False) -> Iterator[list[Found]]:
         trees = self.distribution(words, lengths)
-        logs = _log_marginals(trees) if probabilities else None
+        logs = trees.bit_marginals.log() if probabilities else None
         for item, event in enumerate(trees.mode):
             yield [
                 Found(
@@ -143,11 +143,6 @@ class CodeSpans(SpanLayer):
 def _codes_summed(trees: BitSpanTree) -> Tensor:
     """The log of the summed weights of all codes of each span: ``(batch, n + 1, n + 1)``."""
     return functional.softplus(trees.scores[0]).sum(-1)
-
-
-def _log_marginals(trees: BitSpanTree) -> Tensor:
-    """The log-probability of each value of each bit ``(batch, n + 1, n + 1, bits, 2)``."""
-    return trees.bit_marginals.log()
 
 
 def _probability(log_marginals: Tensor, code: int) -> float:

@@ -117,7 +117,7 @@ class ConstituencyParser(SpanModel):
         for top in self.vocabularies["top"].symbols:
             tree = Tree.build(forms, tree.tags, [Constituent(0, len(forms), top), *_without_top(tree)])
         shown = [bracket(span, label) for span in spans for label in span.label.split(" ") if label != EMPTY]
-        return TreePrediction(tree, shown, self.layer.bits, self.layer.codes, self.layer.shares(spans))
+        return TreePrediction(shown, self.layer.bits, self.layer.codes, self.layer.shares(spans), tree)
 
 
 def _tree(sentence: Sentence) -> Tree:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from types import MappingProxyType
+from typing import ClassVar, Protocol
 
 from torch import Tensor
 
@@ -47,7 +48,7 @@ class WordPrediction:
 
     columns: Mapping[str, Sequence[str | int]]
     notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    shares: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    shares: ClassVar[Mapping[str, tuple[int, int]]] = MappingProxyType({})
 
     def annotate(self, sentence: Sentence) -> Sentence:
         """Replaces the columns and adds the notes."""
@@ -60,22 +61,31 @@ class WordPrediction:
 
 
 @dataclass(frozen=True)
-class TreePrediction:
-    """A constituency tree.
+class SpanPrediction:
+    """Spans that nest.
 
     Attributes:
-        tree: The tree.
-        brackets: What a picture shows of it.
+        brackets: What a picture shows of them, outer ones first, then from left to right.
         bits: Length of the codes; 0 without codes.
         codes: All codes that the model knows.
         shares: See `Prediction`.
     """
 
-    tree: Tree
     brackets: Sequence[Bracket]
-    bits: int = 0
-    codes: Sequence[int] = ()
-    shares: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    bits: int
+    codes: Sequence[int]
+    shares: Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class TreePrediction(SpanPrediction):
+    """A constituency tree.
+
+    Attributes:
+        tree: The tree.
+    """
+
+    tree: Tree
 
     def annotate(self, sentence: Sentence) -> Sentence:
         """Replaces the tree."""
@@ -86,21 +96,8 @@ class TreePrediction:
         return BracketDiagram(sentence.forms, self.brackets, self.tree.tags, self.bits, self.codes)
 
 
-@dataclass(frozen=True)
-class EntityPrediction:
-    """Nested entities.
-
-    Attributes:
-        brackets: The entities, in the order of `entities.ordered`, with what a picture shows of them.
-        bits: Length of the codes; 0 without codes.
-        codes: All codes that the model knows.
-        shares: See `Prediction`.
-    """
-
-    brackets: Sequence[Bracket]
-    bits: int = 0
-    codes: Sequence[int] = ()
-    shares: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+class EntityPrediction(SpanPrediction):
+    """Nested entities."""
 
     def annotate(self, sentence: Sentence) -> Sentence:
         """Replaces the entities; their probabilities, where they are known, go with them."""
