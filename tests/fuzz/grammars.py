@@ -114,3 +114,16 @@ def attempt(function, *arguments):
             return function(*arguments), None
         except DataError as error:
             return None, error
+
+
+def read_or_refused(read, content, name):
+    """The sentences of some bytes, or None; a refusal says in one line where, and what was read goes round."""
+    sentences, error = attempt(read, content)
+    if error:
+        assert str(error).startswith(f"{name}:")
+        assert "\n" not in str(error)
+        assert error.line is not None or not content.strip()
+        return None
+    written = "".join(map(str, sentences)).encode()
+    assert "".join(map(str, read(written))).encode() == written, "what was read can be read again"
+    return sentences

@@ -5,7 +5,7 @@ import io
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.fuzz.grammars import attempt, conllu_file, heads, mutated, mutations, text
+from tests.fuzz.grammars import attempt, conllu_file, heads, mutated, mutations, read_or_refused, text
 
 from strukt.data import check, conllu, trees
 
@@ -75,15 +75,7 @@ def test_annotating_changes_the_named_column_of_words_only(content, data):
 @settings(max_examples=500)
 @given(mutations)
 def test_changed_bytes_parse_or_give_file_and_line(changes):
-    content = mutated(REAL + REAL, changes)
-    sentences, error = attempt(read, content)
-    if error:
-        assert str(error).startswith("fuzz.conllu:")
-        assert error.line is not None or not content.strip()
-        assert "\n" not in str(error)
-        return
-    written = "".join(map(str, sentences)).encode()
-    assert "".join(map(str, read(written))).encode() == written, "what was read can be read again"
+    sentences = read_or_refused(read, mutated(REAL + REAL, changes), "fuzz.conllu") or []
     for sentence in sentences:
         _, error = attempt(conllu.require_tree, sentence)
         assert error is None or error.line is not None

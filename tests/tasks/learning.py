@@ -5,12 +5,12 @@ from __future__ import annotations
 import torch
 
 
-def learned(kind, config, sentences, steps=40):
+def learned(kind, config, sentences, steps=40, rate=1e-2):
     """A model that was trained on a corpus, ready to predict, and its losses."""
     torch.manual_seed(0)
     trainable = list(kind.trainable(config, sentences))
     model = kind.from_corpus(config, trainable)
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
     batch, losses = model.collate(trainable), []
     for _ in range(steps):
         optimizer.zero_grad()

@@ -5,6 +5,7 @@ import itertools
 import pytest
 import torch
 from tests import tiny_corpora
+from tests.tasks.learning import learned
 
 from strukt.data import conllu
 from strukt.data.trees import is_projective
@@ -12,22 +13,6 @@ from strukt.errors import DataError
 from strukt.tasks.parser import Parser
 
 CRITERIA = ["head", "nonprojective", "projective"]
-
-
-def learned(config, sentences, steps=80):
-    """A model that was trained on a corpus as if it were one batch, and its losses."""
-    torch.manual_seed(0)
-    trainable = list(Parser.trainable(config, sentences))
-    model = Parser.from_corpus(config, trainable)
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    batch, losses = model.collate(trainable), []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        loss = model.loss(batch)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return model, losses
 
 
 def untrained(sentences, **options):
@@ -42,14 +27,16 @@ def untrained(sentences, **options):
 def test_a_tiny_corpus_is_learned_by_heart(criterion):
     sentences = tiny_corpora.trees(12)
     decoder = "projective" if criterion == "projective" else "nonprojective"
-    model, losses = learned(tiny_corpora.dependency_config(criterion=criterion, decoder=decoder), sentences)
+    model, losses = learned(
+        Parser, tiny_corpora.dependency_config(criterion=criterion, decoder=decoder), sentences, 80
+    )
     assert losses[-1] < losses[0] / 5
     assert model.evaluate(sentences) == {"UAS": 100.0, "LAS": 100.0, "CLAS": 100.0}
 
 
 def test_predicting_replaces_heads_and_relations_and_nothing_else():
     sentences = tiny_corpora.trees(12)
-    model, _ = learned(tiny_corpora.dependency_config(), sentences)
+    model, _ = learned(Parser, tiny_corpora.dependency_config(), sentences, 80)
     bare = [
         sentence.annotated(head=["_"] * len(sentence), deprel=["_"] * len(sentence)) for sentence in sentences
     ]

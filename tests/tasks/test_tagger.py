@@ -3,6 +3,7 @@
 import pytest
 import torch
 from tests import tiny_corpora
+from tests.tasks import learning
 
 from strukt.data import conllu
 from strukt.errors import DataError
@@ -10,18 +11,7 @@ from strukt.tasks.tagger import Tagger
 
 
 def learned(config, sentences, steps=60):
-    """A model that was trained on a corpus as if it were one batch, and its losses."""
-    torch.manual_seed(0)
-    model = Tagger.from_corpus(config, Tagger.trainable(config, sentences))
-    optimizer = torch.optim.Adam(model.parameters(), lr=2e-2)
-    batch, losses = model.collate(list(sentences)), []
-    for _ in range(steps):
-        optimizer.zero_grad()
-        loss = model.loss(batch)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return model, losses
+    return learning.learned(Tagger, config, sentences, steps, rate=2e-2)
 
 
 @pytest.mark.parametrize("criterion", ["cross-entropy", "crf"])
