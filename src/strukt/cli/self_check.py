@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from strukt.distributions import (
     CTC,
+    BitSpanTree,
     KSubset,
     LinearChain,
     MonotoneAlignment,
@@ -26,7 +28,22 @@ TOLERANCE = 1e-9
 """Largest relative difference, in float64."""
 
 LENGTHS = (7, 4, 1, 0)
-ORACLES = ("log_partition", "marginals", "max_score", "mode")
+
+
+def _derivative(structure: Any) -> Tensor:
+    """The derivative of a number that depends on the marginals, as training on marginals needs it."""
+    derivative: Tensor = torch.autograd.grad(structure.marginals.square().sum(), structure.scores[0])[0]
+    return derivative
+
+
+ORACLES: dict[str, Callable[[Any], Tensor]] = {
+    "log_partition": attrgetter("log_partition"),
+    "marginals": attrgetter("marginals"),
+    "derivative of marginals": _derivative,
+    "max_score": attrgetter("max_score"),
+    "mode": attrgetter("mode"),
+}
+"""What is computed of a distribution."""
 
 
 def _chain(scores: Callable[..., Tensor], lengths: Tensor) -> LinearChain:
@@ -62,6 +79,10 @@ def _labelled_spans(scores: Callable[..., Tensor], lengths: Tensor) -> SpanTree:
     return SpanTree(scores(len(LENGTHS), max(LENGTHS) + 1, max(LENGTHS) + 1, 3), lengths)
 
 
+def _codes(scores: Callable[..., Tensor], lengths: Tensor) -> BitSpanTree:
+    return BitSpanTree(scores(len(LENGTHS), max(LENGTHS) + 1, max(LENGTHS) + 1, 3), lengths)
+
+
 def _spanning(scores: Callable[..., Tensor], lengths: Tensor) -> SpanningTree:
     return SpanningTree(scores(len(LENGTHS), max(LENGTHS), max(LENGTHS)), lengths)
 
@@ -89,6 +110,7 @@ STRUCTURES: dict[str, Callable[[Callable[..., Tensor], Tensor], Any]] = {
     "ProjectiveTree": _projective,
     "SpanTree": _spans,
     "SpanTree, labelled": _labelled_spans,
+    "BitSpanTree": _codes,
     "SpanningTree": _spanning,
     "KSubset": _subsets,
     "CTC": _ctc,
@@ -125,10 +147,10 @@ def _computed(structure: str, backend: str, oracle: str) -> Tensor:
     generator = torch.Generator().manual_seed(0)
 
     def scores(*shape: int) -> Tensor:
-        return 3 * torch.randn(shape, generator=generator, dtype=torch.float64)
+        return (3 * torch.randn(shape, generator=generator, dtype=torch.float64)).requires_grad_()
 
     with chosen(backend):
-        result: Tensor = getattr(STRUCTURES[structure](scores, torch.tensor(LENGTHS)), oracle)
+        result = ORACLES[oracle](STRUCTURES[structure](scores, torch.tensor(LENGTHS)))
     return result.detach().double()
 
 
