@@ -14,6 +14,7 @@ from strukt.distributions import BitSpanTree
 from strukt.losses import contrastive_hashing
 from strukt.losses.contrastive_hashing import VARIANTS
 
+LABELS = torch.tensor([0, 1])
 EVERY = pytest.mark.parametrize("variant", VARIANTS)
 
 
@@ -22,10 +23,14 @@ def marginals(m: int, bits: int, seed: int = 0) -> torch.Tensor:
     return normal(m, bits, 3, seed=seed).softmax(-1)[..., :2]
 
 
-def direct(variant: str, mu: torch.Tensor, others: torch.Tensor, labels: torch.Tensor, temperature: float):
-    """The losses of all spans of one view, pair by pair as equations 13 to 19 stand."""
+def best_codes(mu: torch.Tensor) -> list[list[int]]:
+    """Equation 13: the bits of the code of each span."""
+    return [[int(bit[1] > bit[0]) for bit in span] for span in mu]
+
+
+def direct(variant: str, mu: torch.Tensor, code: list[list[int]], labels: torch.Tensor, temperature: float):
+    """The losses of all spans of one view beside codes of the other, pair by pair as equations 14 to 19 stand."""
     m, bits, _ = mu.shape
-    code = [[1 if others[j, k, 1] > others[j, k, 0] else 0 for k in range(bits)] for j in range(m)]
 
     def s(i: int, j: int) -> torch.Tensor:
         return sum(mu[i, k, code[j][k]] for k in range(bits)) / bits / temperature
@@ -49,7 +54,7 @@ def direct(variant: str, mu: torch.Tensor, others: torch.Tensor, labels: torch.T
 
 
 def both(variant: str, first: torch.Tensor, second: torch.Tensor, labels: torch.Tensor, temperature: float):
-    there, back = ((first, second), (second, first))
+    there, back = ((first, best_codes(second)), (second, best_codes(first)))
     return (direct(variant, *there, labels, temperature) + direct(variant, *back, labels, temperature)).mean()
 
 
@@ -65,6 +70,31 @@ def test_the_loss_is_that_of_all_pairs(variant, bits, m, names):
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
     gradients = (torch.autograd.grad(value, (first, second)) for value in (found, expected))
     torch.testing.assert_close(*gradients, rtol=1e-10, atol=1e-12)
+
+
+@EVERY
+def test_codes_may_be_given(variant):
+    first, second, labels = marginals(7, 3), marginals(7, 3, 1), torch.arange(7) % 3
+    codes = torch.tensor([[0, 5, 7, 5, 1, 0, 3], [2, 2, 2, 0, 6, 7, 4]])
+    bits = [[[code >> place & 1 for place in range(3)] for code in view] for view in codes.tolist()]
+    found = contrastive_hashing(first, second, labels, variant, 0.2, tuple(codes))
+    expected = direct(variant, first, bits[1], labels, 0.2) + direct(variant, second, bits[0], labels, 0.2)
+    torch.testing.assert_close(found, expected.mean(), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("codes", "message"),
+    [
+        (torch.tensor([0]), r"codes\[1\] has shape \(1,\); expected \(2,\)"),
+        (torch.zeros(2), r"codes\[1\] is of type torch.float32"),
+        (torch.tensor([0, 8]), r"codes\[1\] holds 0 to 8; expected codes of 3 bits, 0 to 7"),
+        (torch.tensor([-1, 7]), r"codes\[1\] holds -1 to 7"),
+    ],
+)
+def test_codes_that_do_not_fit_are_refused(codes, message):
+    zeros = torch.zeros(2, 3, 2)
+    with pytest.raises(ValueError, match=message):
+        contrastive_hashing(zeros, zeros, LABELS, codes=(torch.tensor([0, 7]), codes))
 
 
 @given(
@@ -157,8 +187,8 @@ def test_ties_become_minus_one():
     below = torch.tensor([[[0.5, 0.4]], [[0.5, 0.4]]])
     assert contrastive_hashing(other, undecided, labels, "self") == pytest.approx(
         float(
-            direct("self", other, below, labels, 0.1).mean()
-            + direct("self", undecided, other, labels, 0.1).mean()
+            direct("self", other, best_codes(below), labels, 0.1).mean()
+            + direct("self", undecided, best_codes(other), labels, 0.1).mean()
         )
     )
 
@@ -223,9 +253,6 @@ def test_no_pair_of_spans_is_formed(variant, m, bits, names):
 def test_float16_is_computed_in_single_precision(variant):
     first = marginals(4, 2).half()
     assert contrastive_hashing(first, first, torch.tensor([0, 1, 0, 1]), variant).dtype == torch.float32
-
-
-LABELS = torch.tensor([0, 1])
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,6 @@ def test_calibration_changes_the_counts_and_nothing_else():
     counts = model.layer.vocabulary
     model.layer.vocabulary = type(counts)({})
     before = {name: value.clone() for name, value in model.state_dict().items() if "extra" not in name}
-    assert any("running_mean" in name for name in before)
     torch.manual_seed(5)
     expected = torch.rand(2)
     torch.manual_seed(5)

@@ -15,8 +15,8 @@ from strukt.data.binarisation import EMPTY
 from strukt.data.codes import CodeVocabulary
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import LinearChain, SpanTree
+from strukt.losses import contrastive_hashing
 from strukt.metrics.spans import spans as tagged_spans
-from strukt.nn.spans import fenceposts
 from strukt.tasks.code_spans import CodeSpans
 from strukt.tasks.label_spans import CRITERIA, LabelSpans, agreeing
 from strukt.tasks.span_layer import Found, GoldSpans, spans_of
@@ -224,20 +224,6 @@ def test_probabilities_of_codes_are_marginals():
             assert lengths[item] < 3 or min(sure) < 0.9
 
 
-def test_fenceposts_are_normalised_without_the_padding():
-    model, vectors = layer(CodeSpans).train(), words()
-    model.perceptron.eval()  # no dropout, which would differ
-    rows = [fenceposts(vectors[item, :length]) for item, length in enumerate(LENGTHS.tolist())]
-    every = torch.cat(rows)
-    scores = model.distribution(vectors, LENGTHS).scores[0]
-    for item, row in enumerate(rows):
-        normed = (row - every.mean(0)) / (every.var(0, unbiased=False) + model.norm.eps).sqrt()
-        size = len(row)
-        torch.testing.assert_close(
-            scores[item, :size, :size], model.hash(model.perceptron(normed)).float(), rtol=1e-3, atol=1e-3
-        )
-
-
 def test_tags_stand_for_the_outermost_spans():
     model, (vectors, lengths) = layer(TagSpans), (words(), LENGTHS)
     spans = gold([(1, 2, LABELS.index("B")), (0, 3, LABELS.index("A"))], [], [(2, 3, LABELS.index("B"))])
@@ -317,14 +303,14 @@ def test_codes_are_counted_for_the_best_tree_that_holds_what_is_known():
     assert "A" in model.vocabulary.counts[code]
 
 
-@pytest.mark.parametrize("weight", [0.0, 2.0])
-def test_the_likelihood_of_the_tree_is_added_with_its_weight(weight):
-    model, vectors, spans = layer(CodeSpans, tree_weight=weight), words(), gold([(1, 3, 1)], [], [(0, 2, 2)])
-    torch.manual_seed(0)
-    found = model.loss([vectors, vectors], spans, LENGTHS).item()
-    torch.manual_seed(0)
-    model.config.tree_weight = 0.0
-    contrastive = model.loss([vectors, vectors], spans, LENGTHS).item()
+def test_the_likelihood_of_the_tree_is_added_with_its_weight():
+    model, vectors, spans = layer(CodeSpans), words(), gold([(1, 3, 1)], [], [(0, 2, 2)])
+
+    def loss(weight):
+        torch.manual_seed(0)
+        model.config.tree_weight = weight
+        return model.loss([vectors, vectors], spans, LENGTHS).item()
+
     scores = model.distribution(vectors, LENGTHS).scores[0]
     total = 0.0
     for item, length in enumerate(LENGTHS.tolist()):
@@ -333,4 +319,28 @@ def test_the_likelihood_of_the_tree_is_added_with_its_weight(weight):
         used = {(i, j) for i, j in [[(1, 3)], [], [(0, 2)]][item]}
         right = [value for value, shape in zip(weights, shapes(0, length), strict=True) if used <= {*shape}]
         total += (torch.stack(weights).logsumexp(0) - torch.stack(right).logsumexp(0)).item()
-    assert found - contrastive == pytest.approx(weight * 2 * total / 8, rel=1e-3, abs=1e-5)
+    assert loss(3.0) - loss(1.0) == pytest.approx(2 * 2 * total / 8, rel=1e-3, abs=1e-5)
+
+
+@pytest.mark.parametrize("weight", [0.0, 1e-13])
+def test_codes_are_compared_jointly_with_the_tree_or_given_it(weight):
+    """With the tree known, the contrastive loss of both views, in which all scores are large: codes are sure."""
+    model, vectors = layer(CodeSpans, tree_weight=weight, temperature=0.5), words()[:1]
+    shape, lengths = shapes(0, 4)[0], LENGTHS[:1]
+    spans = gold([(i, j, number % 2) for number, (i, j) in enumerate(shape)])
+    model.hash.query *= 1e3
+    trees = model.distribution(vectors, lengths)
+    scores, joint = spans.at(trees.scores[0]), spans.at(trees.bit_marginals)
+    bits = torch.stack([-scores, scores], -1).sigmoid() if weight else joint
+    expected = contrastive_hashing(bits, bits, spans.labels, temperature=0.5)
+    found = model.loss([vectors, vectors], spans, lengths)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+    assert (joint.sum(-1) < 0.5).any(), "spans that the model thinks improbable, which tells the two apart"
+
+
+def test_codes_are_drawn_by_the_probabilities_of_their_bits():
+    """Bits that are undecided in both views give every code, so that the loss is not the same twice."""
+    model, vectors, spans = layer(CodeSpans), words(), gold([(0, 4, 1)], [], [(0, 3, 2)])
+    model.hash.query *= 0
+    losses = {model.loss([vectors, vectors], spans, LENGTHS).item() for _ in range(5)}
+    assert len(losses) > 1

@@ -13,7 +13,12 @@ from strukt.kernels import arguments
 
 
 def contrastive_hashing(
-    first: Tensor, second: Tensor, labels: Tensor, variant: str = "max", temperature: float = 0.1
+    first: Tensor,
+    second: Tensor,
+    labels: Tensor,
+    variant: str = "max",
+    temperature: float = 0.1,
+    codes: tuple[Tensor, Tensor] | None = None,
 ) -> Tensor:
     """How badly the codes of spans tell their labels apart, by comparison with all other spans of the batch.
 
@@ -45,6 +50,9 @@ def contrastive_hashing(
         variant: Which loss.
         temperature: The similarities lie between 0 and 1 and hardly differ in their exponentials; divided by
             0.1 they do.
+        codes: The codes of the spans in both views, ``(m,)`` integers in which bit b of value +1 counts 2^b; those
+            of equation 13 if None. Codes that are drawn from the marginals tell labels apart that have the same
+            best code, between which equation 13 finds no difference, and so no gradient.
 
     Returns:
         A scalar, twice differentiable in the marginals; 0 without spans.
@@ -72,9 +80,12 @@ def contrastive_hashing(
         raise ValueError(f"temperature is {temperature}; expected a positive number")
     _check(first, second, labels)
     first, second = arguments.common_dtype((first, second), ("first", "second"))
+    if codes is None:
+        codes = (_best_codes(first), _best_codes(second))
+    _check_codes(codes, first)
     names, numbers = labels.unique(return_inverse=True)  # type: ignore[no-untyped-call]
     total = first.new_zeros(())
-    for marginals, others in ((first, second), (second, first)):
+    for marginals, others in ((first, codes[1]), (second, codes[0])):
         comparison = _compared(marginals, others, numbers, len(names), temperature)
         total = total + VARIANTS[variant](comparison).sum()
     return total / max(1, len(labels))
@@ -134,13 +145,18 @@ VARIANTS: dict[str, Callable[[Comparison], Tensor]] = {
 """The loss of each span ``(m,)``."""
 
 
+def _best_codes(marginals: Tensor) -> Tensor:
+    """The code of each span by equation 13: ``(m,)``."""
+    places = torch.arange(marginals.shape[1], device=marginals.device)
+    return ((marginals[..., 1] > marginals[..., 0]).long() << places).sum(-1)
+
+
 def _compared(
     marginals: Tensor, others: Tensor, labels: Tensor, count: int, temperature: float
 ) -> Comparison:
-    """The spans of one view beside the codes of the other view."""
-    places = torch.arange(others.shape[1], device=others.device)
-    each = ((others[..., 1] > others[..., 0]).long() << places).sum(-1)
-    codes, own = each.unique(return_inverse=True)  # type: ignore[no-untyped-call]
+    """The spans of one view beside their codes in the other view."""
+    codes, own = others.unique(return_inverse=True)  # type: ignore[no-untyped-call]
+    places = torch.arange(marginals.shape[1], device=marginals.device)
     positive = codes.unsqueeze(-1) >> places & 1
     chosen = torch.stack([1 - positive, positive], -1).to(marginals.dtype)
     similarity = marginals.flatten(1) @ chosen.flatten(1).T / (len(places) * temperature)
@@ -173,3 +189,21 @@ def _check(first: Tensor, second: Tensor, labels: Tensor) -> None:
         raise ValueError(
             f"labels has shape {tuple(labels.shape)}; expected ({len(first)},), one for each span"
         )
+
+
+def _check_codes(codes: tuple[Tensor, Tensor], marginals: Tensor) -> None:
+    """Check shapes, types and values.
+
+    Raises:
+        ValueError: If they do not fit.
+    """
+    count, bits, _ = marginals.shape
+    for place, value in enumerate(codes):
+        name = f"codes[{place}]"
+        arguments.integers(name, value, f"({count},)", marginals.device)
+        if value.shape != (count,):
+            raise ValueError(f"{name} has shape {tuple(value.shape)}; expected ({count},), one for each span")
+        if count and (value.min() < 0 or value.max() >> bits):
+            raise ValueError(
+                f"{name} holds {value.min()} to {value.max()}; expected codes of {bits} bits, 0 to {2**bits - 1}"
+            )

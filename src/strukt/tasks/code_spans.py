@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from strukt.data.binarisation import EMPTY
@@ -15,7 +15,6 @@ from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import BitSpanTree
 from strukt.losses import contrastive_hashing
 from strukt.nn import AttentionHash
-from strukt.nn.encoders import mask_of
 from strukt.nn.perceptron import perceptron
 from strukt.nn.spans import fenceposts
 from strukt.tasks.config import SpanTaskConfig
@@ -46,36 +45,44 @@ class CodeSpans(SpanLayer):
         super().__init__(labels)
         self.bits = config.bits
         self.config = config
-        # Features of mean 0: otherwise nearly all spans begin with the same code, and nothing tells them apart.
-        self.norm = nn.BatchNorm1d(size, affine=False)
-        self.perceptron = perceptron(size, config.span_size, config.encoder.dropout)
-        self.hash = AttentionHash(config.span_size, config.bits)
+        width = config.bits * config.label_size
+        self.perceptron = perceptron(size, width, config.encoder.dropout)
+        self.hash = AttentionHash(width, config.bits)
         self.vocabulary = CodeVocabulary({})
 
     def distribution(self, words: Tensor, lengths: Tensor) -> BitSpanTree:
-        posts = fenceposts(words)
-        inside = mask_of(lengths + 1, posts.shape[1])
-        normed = torch.zeros_like(posts).masked_scatter(inside.unsqueeze(-1), self.norm(posts[inside]))
-        scores: Tensor = self.hash(self.perceptron(normed))
+        scores: Tensor = self.hash(self.perceptron(fenceposts(words)))
         return BitSpanTree(scores.float(), lengths, validate_args=False)
 
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
-        """The contrastive loss of the spans of a tree, averaged over them.
+        """The contrastive loss of the spans of a tree, averaged over them, and the likelihood of the tree.
 
-        What is not known of the tree is drawn from the distribution of the first view.
+        What is not known of the tree is drawn from the distribution of the first view. Codes are drawn too:
+        labels which begin with the same best code would never be told apart otherwise.
         """
         trees = [self.distribution(words, lengths) for words in views]
         drawn = gold.trees(_codes_summed(trees[0]).detach(), lengths).sample()
         spans = gold.among(drawn, self.empty)
-        first, second = (spans.at(view.bit_marginals) for view in trees)
+        first, second = (self._marginals(view, spans) for view in trees)
+        codes = (_drawn(first.detach()), _drawn(second.detach()))
         config = self.config
-        loss = contrastive_hashing(first, second, spans.labels, config.variant, config.temperature)
+        loss = contrastive_hashing(first, second, spans.labels, config.variant, config.temperature, codes)
         if config.tree_weight == 0:
             return loss
         of_trees = [
             view.log_partition - gold.trees(_codes_summed(view), lengths).log_partition for view in trees
         ]
         return loss + config.tree_weight * sum(of_trees, torch.zeros_like(of_trees[0])).sum() / lengths.sum()
+
+    def _marginals(self, trees: BitSpanTree, spans: GoldSpans) -> Tensor:
+        """The probabilities of -1 and +1 of each bit of spans, ``(m, K, 2)``.
+
+        Given that they are spans, where the likelihood teaches that; marginal ones, as in the paper, otherwise.
+        """
+        if self.config.tree_weight == 0:
+            return spans.at(trees.bit_marginals)
+        scores = spans.at(trees.scores[0])
+        return torch.stack([-scores, scores], -1).sigmoid()
 
     def found(self, words: Tensor, lengths: Tensor, probabilities: bool = False) -> Iterator[list[Found]]:
         trees = self.distribution(words, lengths)
@@ -118,8 +125,7 @@ class CodeSpans(SpanLayer):
     def _pairs(self, words: Tensor, gold: GoldSpans, lengths: Tensor) -> Iterator[tuple[int, str]]:
         trees = self.distribution(words, lengths)
         spans = gold.among(gold.trees(_codes_summed(trees), lengths).mode, self.empty)
-        weights = 1 << torch.arange(self.bits, device=words.device)
-        codes = ((spans.at(trees.scores[0]) > 0) * weights).sum(-1)
+        codes = _as_codes(spans.at(trees.scores[0]) > 0)
         for code, label in zip(codes.tolist(), spans.labels.tolist(), strict=True):
             yield code, self.labels.symbols[label]
 
@@ -150,3 +156,14 @@ def _probability(log_marginals: Tensor, code: int) -> float:
     bits = len(log_marginals)
     chosen = sum(log_marginals[bit, code >> bit & 1] for bit in range(bits))
     return float((chosen - (bits - 1) * log_marginals[0].logsumexp(-1)).exp())
+
+
+def _drawn(bits: Tensor) -> Tensor:
+    """A code for each span, ``(m,)``, from the probabilities ``(m, K, 2)`` of the values of its bits."""
+    tiny = torch.finfo(bits.dtype).tiny
+    return _as_codes(torch.bernoulli(bits[..., 1] / bits.sum(-1).clamp_min(tiny)))
+
+
+def _as_codes(positive: Tensor) -> Tensor:
+    """Codes ``(m,)`` of which the bits ``(m, K)`` are +1 where ``positive`` is not 0."""
+    return (positive.long() << torch.arange(positive.shape[-1], device=positive.device)).sum(-1)

@@ -121,13 +121,13 @@ class SpanTaskConfig(TaskConfig):
     Args:
         criterion: The likelihood of trees with a score for each label; the same scores with a margin; or binary
             codes in place of labels, by contrastive hashing.
-        span_size: Size of the vectors that are compared to score a span.
-        label_size: Size of the vectors that are compared to label it.
+        span_size: Size of the vectors that are compared to score a span, where it has no code.
+        label_size: Size of the vectors that are compared to label it, or to score a bit of its code.
         bits: Length of the codes.
         variant: Which spans the contrastive loss compares with.
         temperature: What similarities are divided by.
-        tree_weight: Weight of the likelihood of the tree without codes, which is added to the contrastive loss;
-            without it, spans that the model thinks impossible have no gradient.
+        tree_weight: Weight of the likelihood of the tree without codes, beside which the contrastive loss only
+            compares the codes of given spans; 0 for that loss alone, which teaches both.
     """
 
     criterion: Literal["likelihood", "margin", "bits"] = "likelihood"
@@ -135,7 +135,7 @@ class SpanTaskConfig(TaskConfig):
     label_size: int = 100
     bits: int = 8
     variant: Literal["max", "self", "sup", "hash"] = "max"
-    temperature: float = 0.1
+    temperature: float = 0.025
     tree_weight: float = 0.5
 
 
