@@ -17,7 +17,7 @@ from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import LinearChain, SpanTree
 from strukt.losses import contrastive_hashing
 from strukt.metrics.spans import spans as tagged_spans
-from strukt.tasks.code_spans import CodeSpans
+from strukt.tasks.code_spans import MOST_SHOWN, CodeSpans
 from strukt.tasks.label_spans import CRITERIA, LabelSpans, agreeing
 from strukt.tasks.span_layer import Found, GoldSpans, spans_of
 from strukt.tasks.tag_spans import TagSpans
@@ -278,6 +278,17 @@ def test_shares_count_codes_that_were_never_seen():
     assert model.shares(spans) == {"unseen_codes": (2, 3)}
     assert model.shares([]) == {"unseen_codes": (0, 0)}
     assert layer(LabelSpans).shares(spans) == {}
+
+
+def test_distances_are_shown_of_the_most_frequent_labels():
+    model = layer(CodeSpans)
+    model.vocabulary = CodeVocabulary({number % 4: {EMPTY: 90, f"L{number}": number} for number in (1, 2, 3)})
+    shown = model.distances()
+    assert shown.rows == shown.columns == ["∅", "L3", "L2", "L1"]
+    assert shown.values[1][1:] == [0, 1, 1]
+    many = {number: {f"L{number:02}": 100 - number} for number in range(MOST_SHOWN + 5)}
+    model.vocabulary = CodeVocabulary(many)
+    assert model.distances().rows == [f"L{number:02}" for number in range(MOST_SHOWN)]
 
 
 @pytest.mark.parametrize("counts", [{}, {0: {EMPTY: 7}, 3: {"A": 2, "B": 1}, 2: {"B": 2**40}}])

@@ -24,6 +24,9 @@ from strukt.viz.heat_map import HeatMap
 NOTHING = "∅"
 """How the empty label is shown."""
 
+MOST_SHOWN = 24
+"""Of how many labels the distances are shown: with chains of labels there are often a hundred, most of them rare."""
+
 
 class CodeSpans(SpanLayer):
     """An attention head for each bit, a distribution over trees with codes, and what each code means.
@@ -108,8 +111,8 @@ class CodeSpans(SpanLayer):
         return self.vocabulary.label(code) if len(self.vocabulary) else EMPTY
 
     def distances(self) -> HeatMap:
-        """In how many bits the codes of labels differ on average, the most frequent labels first."""
-        labels = self.vocabulary.labels
+        """In how many bits the codes of labels differ on average: of the most frequent labels, in that order."""
+        labels = self.vocabulary.labels[:MOST_SHOWN]
         names = [label or NOTHING for label in labels]
         values = [[self.vocabulary.distance(row, column) for column in labels] for row in labels]
         return HeatMap("mean Hamming distance between the codes of labels", names, names, values)
