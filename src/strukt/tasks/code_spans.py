@@ -25,7 +25,7 @@ NOTHING = "∅"
 """How the empty label is shown."""
 
 MOST_SHOWN = 24
-"""Of how many labels the distances are shown: with chains of labels there are often a hundred, most of them rare."""
+"""Of how many labels the distances are shown: with chains of labels there are often a hundred, most rare."""
 
 
 class CodeSpans(SpanLayer):
