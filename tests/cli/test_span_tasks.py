@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from contextlib import redirect_stderr, redirect_stdout
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -44,14 +45,15 @@ def corpora(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def train(corpora, tmp_path_factory):
-    """Trains a model of a task with a criterion once; gives its folder."""
+    """Trains a model of a task with a criterion once, silently: its test may be any; gives its folder."""
     done = {}
 
     def trained(task, criterion):
         if (task, criterion) not in done:
             output, corpus = tmp_path_factory.mktemp(task) / criterion, getattr(corpora, task)
             arguments = ["--train", corpus, "--dev", corpus, "-o", str(output)]
-            assert main(["train", task, *arguments, f"--criterion={criterion}", *SMALL]) == 0
+            with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+                assert main(["train", task, *arguments, f"--criterion={criterion}", *SMALL]) == 0
             done[task, criterion] = str(output)
         return done[task, criterion]
 
@@ -237,7 +239,6 @@ def test_pictures_have_codes_in_hexadecimal(name, train, tmp_path, capsys):
 @pytest.mark.parametrize("name", ["constituency", "ner"])
 def test_the_distances_between_codes_of_labels(name, train, tmp_path, capsys):
     model, path = train(name, "bits"), tmp_path / "codes.svg"
-    capsys.readouterr()  # of the training
     assert main(["show", model, "--codes"]) == 0
     title, _, header, *rows = capsys.readouterr().out.splitlines()
     assert title == "mean Hamming distance between the codes of labels"
@@ -251,7 +252,6 @@ def test_the_distances_between_codes_of_labels(name, train, tmp_path, capsys):
 
 def test_codes_are_shown_of_models_that_have_them_and_by_themselves(train, capsys):
     labels, codes = train("constituency", "likelihood"), train("constituency", "bits")
-    capsys.readouterr()  # of the training
     assert main(["show", labels, "--codes"]) == 2
     assert capsys.readouterr().err.startswith("error: the model has no codes")
     assert main(["show", codes, "a cat", "--codes"]) == 2

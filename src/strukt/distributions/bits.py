@@ -115,7 +115,7 @@ class BitSpanTree(BinaryTree):
 
     def _positive(self, event: Tensor) -> Tensor:
         """Which bits of codes are +1."""
-        return event.unsqueeze(-1) >> torch.arange(self.scores[0].shape[-1], device=event.device) & 1 == 1
+        return to_bits(event, self.scores[0].shape[-1])
 
     def _score(self, event: Tensor) -> Tensor:
         found = torch.where(self._positive(event), self.scores[0], self.scores[1])
@@ -137,3 +137,24 @@ class BitSpanTree(BinaryTree):
             positive.masked_fill(impossible | (known & ~code), NEG_INF),
             negative.masked_fill(impossible | (known & code), NEG_INF),
         )
+
+
+def to_codes(bits: Tensor) -> Tensor:
+    """The codes ``batch`` of bits ``batch + (k,)``, which are +1 where they are not 0: bit b counts 2^b.
+
+    Examples:
+        >>> to_codes(torch.tensor([[True, False, True], [False, True, False]]))
+        tensor([5, 2])
+    """
+    return (bits.long() << torch.arange(bits.shape[-1], device=bits.device)).sum(-1)
+
+
+def to_bits(codes: Tensor, count: int) -> Tensor:
+    """Which of the bits of codes ``batch`` are +1: ``batch + (count,)``, the inverse of `to_codes`.
+
+    Examples:
+        >>> to_bits(torch.tensor([5, 2]), 3).long()
+        tensor([[1, 0, 1],
+                [0, 1, 0]])
+    """
+    return codes.unsqueeze(-1) >> torch.arange(count, device=codes.device) & 1 == 1

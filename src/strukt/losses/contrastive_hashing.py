@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from strukt.distributions.bits import MOST_BITS
+from strukt.distributions.bits import MOST_BITS, to_bits, to_codes
 from strukt.kernels import arguments
 
 
@@ -81,7 +81,7 @@ def contrastive_hashing(
     _check(first, second, labels)
     first, second = arguments.common_dtype((first, second), ("first", "second"))
     if codes is None:
-        codes = (_best_codes(first), _best_codes(second))
+        codes = (to_codes(first[..., 1] > first[..., 0]), to_codes(second[..., 1] > second[..., 0]))
     _check_codes(codes, first)
     names, numbers = labels.unique(return_inverse=True)  # type: ignore[no-untyped-call]
     total = first.new_zeros(())
@@ -145,21 +145,15 @@ VARIANTS: dict[str, Callable[[Comparison], Tensor]] = {
 """The loss of each span ``(m,)``."""
 
 
-def _best_codes(marginals: Tensor) -> Tensor:
-    """The code of each span by equation 13: ``(m,)``."""
-    places = torch.arange(marginals.shape[1], device=marginals.device)
-    return ((marginals[..., 1] > marginals[..., 0]).long() << places).sum(-1)
-
-
 def _compared(
     marginals: Tensor, others: Tensor, labels: Tensor, count: int, temperature: float
 ) -> Comparison:
     """The spans of one view beside their codes in the other view."""
     codes, own = others.unique(return_inverse=True)  # type: ignore[no-untyped-call]
-    places = torch.arange(marginals.shape[1], device=marginals.device)
-    positive = codes.unsqueeze(-1) >> places & 1
-    chosen = torch.stack([1 - positive, positive], -1).to(marginals.dtype)
-    similarity = marginals.flatten(1) @ chosen.flatten(1).T / (len(places) * temperature)
+    bits = marginals.shape[1]
+    positive = to_bits(codes, bits)
+    chosen = torch.stack([~positive, positive], -1).to(marginals.dtype)
+    similarity = marginals.flatten(1) @ chosen.flatten(1).T / (bits * temperature)
     counts = torch.bincount(labels * len(codes) + own, minlength=count * len(codes))
     return Comparison(
         similarity, own.unsqueeze(-1), labels, counts.reshape(count, len(codes)).to(marginals.dtype)

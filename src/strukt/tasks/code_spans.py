@@ -13,6 +13,7 @@ from strukt.data.binarisation import EMPTY
 from strukt.data.codes import CodeVocabulary
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import BitSpanTree
+from strukt.distributions.bits import to_codes
 from strukt.losses import contrastive_hashing
 from strukt.nn import AttentionHash
 from strukt.nn.perceptron import perceptron
@@ -128,7 +129,7 @@ class CodeSpans(SpanLayer):
     def _pairs(self, words: Tensor, gold: GoldSpans, lengths: Tensor) -> Iterator[tuple[int, str]]:
         trees = self.distribution(words, lengths)
         spans = gold.among(gold.trees(_codes_summed(trees), lengths).mode, self.empty)
-        codes = _as_codes(spans.at(trees.scores[0]) > 0)
+        codes = to_codes(spans.at(trees.scores[0]) > 0)
         for code, label in zip(codes.tolist(), spans.labels.tolist(), strict=True):
             yield code, self.labels.symbols[label]
 
@@ -164,9 +165,4 @@ def _probability(log_marginals: Tensor, code: int) -> float:
 def _drawn(bits: Tensor) -> Tensor:
     """A code for each span, ``(m,)``, from the probabilities ``(m, K, 2)`` of the values of its bits."""
     tiny = torch.finfo(bits.dtype).tiny
-    return _as_codes(torch.bernoulli(bits[..., 1] / bits.sum(-1).clamp_min(tiny)))
-
-
-def _as_codes(positive: Tensor) -> Tensor:
-    """Codes ``(m,)`` of which the bits ``(m, K)`` are +1 where ``positive`` is not 0."""
-    return (positive.long() << torch.arange(positive.shape[-1], device=positive.device)).sum(-1)
+    return to_codes(torch.bernoulli(bits[..., 1] / bits.sum(-1).clamp_min(tiny)))
