@@ -314,8 +314,13 @@ def test_codes_are_counted_for_the_best_tree_that_holds_what_is_known():
     assert "A" in model.vocabulary.counts[code]
 
 
-def test_the_likelihood_of_the_tree_is_added_with_its_weight():
-    model, vectors, spans = layer(CodeSpans), words(), gold([(1, 3, 1)], [], [(0, 2, 2)])
+@pytest.mark.parametrize("code_words", ["learned", "random"])
+def test_the_likelihood_of_the_tree_is_added_with_its_weight(code_words):
+    model, vectors, spans = (
+        layer(CodeSpans, code_words=code_words),
+        words(),
+        gold([(1, 3, 1)], [], [(0, 2, 2)]),
+    )
 
     def loss(weight):
         torch.manual_seed(0)
@@ -326,11 +331,35 @@ def test_the_likelihood_of_the_tree_is_added_with_its_weight():
     total = 0.0
     for item, length in enumerate(LENGTHS.tolist()):
         sums = (1 + scores[item].double().exp()).prod(-1).log()
-        weights = [sum(sums[i, j] for i, j in shape) for shape in shapes(0, length)]
-        used = {(i, j) for i, j in [[(1, 3)], [], [(0, 2)]][item]}
-        right = [value for value, shape in zip(weights, shapes(0, length), strict=True) if used <= {*shape}]
+        used = {(i, j): label for i, j, label in [[(1, 3, 1)], [], [(0, 2, 2)]][item]}
+        agreeing = sums
+        if code_words == "random":
+            agreeing = scores[item].double() @ model.code_words[0].double()
+            for place, label in used.items():
+                agreeing[place] = scores[item][place].double() @ model.code_words[label].double()
+        weights = [sum(sums[place] for place in shape) for shape in shapes(0, length)]
+        right = [
+            sum(agreeing[place] for place in shape) for shape in shapes(0, length) if used.keys() <= {*shape}
+        ]
         total += (torch.stack(weights).logsumexp(0) - torch.stack(right).logsumexp(0)).item()
     assert loss(3.0) - loss(1.0) == pytest.approx(2 * 2 * total / 8, rel=1e-3, abs=1e-5)
+
+
+@pytest.mark.parametrize(("bits", "different"), [(1, 2), (2, 3), (5, 3), (62, 3)])
+def test_random_words_of_labels_differ_as_far_as_there_are_as_many(bits, different):
+    model = layer(CodeSpans, code_words="random", bits=bits)
+    assert model.code_words.shape == (3, bits)
+    assert {*model.code_words.unique().tolist()} <= {0, 1}
+    assert len(model.code_words.unique(dim=0)) == different
+    again = layer(CodeSpans, code_words="random", bits=bits)
+    again.code_words.zero_()
+    again.load_state_dict(model.state_dict())
+    assert torch.equal(again.code_words, model.code_words)
+
+
+@pytest.mark.parametrize("options", [{"code_words": "learned"}, {"code_words": "random", "tree_weight": 0}])
+def test_without_a_likelihood_that_knows_them_there_are_no_words(options):
+    assert layer(CodeSpans, **options).code_words is None
 
 
 @pytest.mark.parametrize("weight", [0.0, 1e-13])

@@ -12,8 +12,8 @@ from torch.nn import functional
 from strukt.data.binarisation import EMPTY
 from strukt.data.codes import CodeVocabulary
 from strukt.data.vocabulary import Vocabulary
-from strukt.distributions import BitSpanTree
-from strukt.distributions.bits import to_codes
+from strukt.distributions import BitSpanTree, SpanTree
+from strukt.distributions.bits import to_bits, to_codes
 from strukt.losses import contrastive_hashing
 from strukt.nn import AttentionHash
 from strukt.nn.perceptron import perceptron
@@ -41,9 +41,11 @@ class CodeSpans(SpanLayer):
 
     Attributes:
         vocabulary: What the codes mean.
+        code_words: The bits that each label should have, ``(labels, K)`` of 0 and 1; None if that is learned.
     """
 
     views: ClassVar[int] = 2
+    code_words: Tensor | None
 
     def __init__(self, config: SpanTaskConfig, size: int, labels: Vocabulary) -> None:
         super().__init__(labels)
@@ -53,6 +55,8 @@ class CodeSpans(SpanLayer):
         self.perceptron = perceptron(size, width, config.encoder.dropout)
         self.hash = AttentionHash(width, config.bits)
         self.vocabulary = CodeVocabulary({})
+        given = config.code_words == "random" and config.tree_weight > 0
+        self.register_buffer("code_words", _random_words(len(labels), config.bits) if given else None)
 
     def distribution(self, words: Tensor, lengths: Tensor) -> BitSpanTree:
         scores: Tensor = self.hash(self.perceptron(fenceposts(words)))
@@ -64,19 +68,29 @@ class CodeSpans(SpanLayer):
         What is not known of the tree is drawn from the distribution of the first view. Codes are drawn too:
         labels which begin with the same best code would never be told apart otherwise.
         """
+        config = self.config
         trees = [self.distribution(words, lengths) for words in views]
-        drawn = gold.trees(_codes_summed(trees[0]).detach(), lengths).sample()
-        spans = gold.among(drawn, self.empty)
+        agreeing = [self._agreeing(view, gold, lengths) for view in trees]
+        spans = gold.among(agreeing[0].sample(), self.empty)
         first, second = (self._marginals(view, spans) for view in trees)
         codes = (_drawn(first.detach()), _drawn(second.detach()))
-        config = self.config
         loss = contrastive_hashing(first, second, spans.labels, config.variant, config.temperature, codes)
         if config.tree_weight == 0:
             return loss
-        of_trees = [
-            view.log_partition - gold.trees(_codes_summed(view), lengths).log_partition for view in trees
-        ]
-        return loss + config.tree_weight * sum(of_trees, torch.zeros_like(of_trees[0])).sum() / lengths.sum()
+        missed = [view.log_partition - part.log_partition for view, part in zip(trees, agreeing, strict=True)]
+        return loss + config.tree_weight * torch.stack(missed).sum() / lengths.sum()
+
+    def _agreeing(self, trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> SpanTree:
+        """The trees that contain the known spans: with any codes, or with the words of their labels.
+
+        Spans that are not known then have the word of the empty label.
+        """
+        scores = trees.scores[0]
+        if self.code_words is None:
+            return gold.trees(functional.softplus(scores).sum(-1), lengths)
+        known = (gold.at(scores) * self.code_words[gold.labels]).sum(-1)
+        places = (gold.items, gold.starts, gold.ends)
+        return gold.trees((scores @ self.code_words[self.empty]).index_put(places, known), lengths)
 
     def _marginals(self, trees: BitSpanTree, spans: GoldSpans) -> Tensor:
         """The probabilities of -1 and +1 of each bit of spans, ``(m, K, 2)``.
@@ -128,7 +142,7 @@ class CodeSpans(SpanLayer):
 
     def _pairs(self, words: Tensor, gold: GoldSpans, lengths: Tensor) -> Iterator[tuple[int, str]]:
         trees = self.distribution(words, lengths)
-        spans = gold.among(gold.trees(_codes_summed(trees), lengths).mode, self.empty)
+        spans = gold.among(self._agreeing(trees, gold, lengths).mode, self.empty)
         codes = to_codes(spans.at(trees.scores[0]) > 0)
         for code, label in zip(codes.tolist(), spans.labels.tolist(), strict=True):
             yield code, self.labels.symbols[label]
@@ -150,9 +164,12 @@ class CodeSpans(SpanLayer):
         self.vocabulary = CodeVocabulary(counts)
 
 
-def _codes_summed(trees: BitSpanTree) -> Tensor:
-    """The log of the summed weights of all codes of each span: ``(batch, n + 1, n + 1)``."""
-    return functional.softplus(trees.scores[0]).sum(-1)
+def _random_words(labels: int, bits: int) -> Tensor:
+    """A word of K bits for each label, ``(labels, K)``: different ones as far as there are as many."""
+    different = min(bits, (labels - 1).bit_length() + 8)
+    order = torch.randperm(2**different)
+    first = to_bits(order[torch.arange(labels) % len(order)], different).float()
+    return torch.cat([first, torch.randint(2, (labels, bits - different)).float()], -1)
 
 
 def _probability(log_marginals: Tensor, code: int) -> float:

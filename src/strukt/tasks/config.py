@@ -126,8 +126,10 @@ class SpanTaskConfig(TaskConfig):
         bits: Length of the codes.
         variant: Which spans the contrastive loss compares with.
         temperature: What similarities are divided by.
-        tree_weight: Weight of the likelihood of the tree without codes, beside which the contrastive loss only
-            compares the codes of given spans; 0 for that loss alone, which teaches both.
+        tree_weight: Weight of the likelihood of the tree, beside which the contrastive loss only compares the
+            codes of given spans; 0 for that loss alone, which teaches both.
+        code_words: What this likelihood knows of codes: nothing, so that the contrastive loss alone finds those of
+            each label, or a random code for each label, which rare ones need.
     """
 
     criterion: Literal["likelihood", "margin", "bits"] = "likelihood"
@@ -137,6 +139,7 @@ class SpanTaskConfig(TaskConfig):
     variant: Literal["max", "self", "sup", "hash"] = "max"
     temperature: float = 0.025
     tree_weight: float = 0.5
+    code_words: Literal["learned", "random"] = "learned"
 
 
 def from_dict(kind: type[ConfigT], values: dict[str, Any]) -> ConfigT:
