@@ -1,0 +1,148 @@
+"""The gradient of the log-evidence: the backward recursion, and the products over time that it leaves to the end.
+
+With states alpha_t, messages gamma_t = alpha_t first, weights o_t and scales c_t of the words, and beta_t the gradient
+in alpha_t as a ratio of probabilities:
+
+    q_t = o_t beta_t / c_t,   eta_t = last q_t,   beta_t-1 = first eta_t,
+    d last = sum of gamma_t-1' q_t,   d first = sum of alpha_t-1' eta_t,   d emission[x_t] = sum of alpha_t beta_t.
+
+Of the time that is not kept, states come back from their incoming messages by one product for many times at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.hmm import band as bands
+from strukt.kernels.hmm.lanes import Lanes
+from strukt.kernels.hmm.scaled import floor, weights
+from strukt.kernels.hmm.steps import Steps
+
+CHUNK = 1 << 22
+"""Numbers in one of the tables ``(tokens, z)`` of times that are computed at once."""
+
+
+class Backward(NamedTuple):
+    """What a backward pass works with, and the gradients that it adds to.
+
+    Attributes:
+        lanes: The words.
+        final: ``(batch, z)``, beta at the last word of each sentence, in order.
+        emission: ``(v, z)``, log-probabilities.
+        steps: The transition matrix.
+        back: Its transpose, without the band.
+        emission_gradient: ``(v, z)``.
+        steps_gradient: In the form of the steps.
+    """
+
+    lanes: Lanes
+    final: Tensor
+    emission: Tensor
+    steps: Steps
+    back: Steps
+    emission_gradient: Tensor
+    steps_gradient: Steps
+
+
+class Carried(NamedTuple):
+    """What passes from a time to the one before: q ``(b, z)`` and eta ``(b, r)`` of the sentences that go on."""
+
+    q: Tensor
+    eta: Tensor
+
+
+def start(
+    lanes: Lanes, final: Tensor, emission: Tensor, steps: Steps, wanted: Sequence[bool]
+) -> tuple[Backward, Carried]:
+    """A backward pass before its first step; ``wanted`` says which gradients: emission, first, last, blocks."""
+    in_emission, *in_steps = wanted
+    zeros = (
+        torch.zeros_like(factor, dtype=final.dtype) if want and factor is not None else None
+        for factor, want in zip(steps, in_steps, strict=True)
+    )
+    gradient = torch.zeros_like(emission) if in_emission else emission.new_empty(0)
+    none_yet = Carried(final[:0], final.new_empty(0, final.shape[1] if steps.first is None else steps.rank_size))
+    return Backward(lanes, final, emission, steps, steps.transposed(), gradient, Steps(*zeros)), none_yet
+
+
+def retrace(
+    work: Backward, first: int, last: int, incoming: Tensor, scales: Tensor, carried: Carried
+) -> Carried:
+    """Go back from before one time to another, adding to the gradients.
+
+    Args:
+        work: The pass.
+        first: Where it ends. Time 0 is alone: there ``incoming`` are the distributions of the first state.
+        last: Where it begins.
+        incoming: The incoming message of each word.
+        scales: Of each word.
+        carried: What came from the time after.
+    """
+    offsets = work.lanes.offsets
+    for begin, end in reversed(_chunks(offsets, first, last, work.emission.shape[1])):
+        rows = slice(offsets[begin] - offsets[first], offsets[end] - offsets[first])
+        carried = _chunk(work, begin, end, incoming[rows], scales[rows], carried)
+    return carried
+
+
+def _chunks(offsets: list[int], first: int, last: int, states: int) -> list[tuple[int, int]]:
+    """Times cut so that the tables of each stretch are of bounded size."""
+    most, chunks, begin = max(CHUNK // states, 1), [], first
+    for time in range(first, last):
+        if time > begin and offsets[time + 1] - offsets[begin] > most:
+            chunks.append((begin, time))
+            begin = time
+    return [*chunks, (begin, last)]
+
+
+def _chunk(
+    work: Backward, first: int, last: int, incoming: Tensor, scales: Tensor, carried: Carried
+) -> Carried:
+    offsets, steps = work.lanes.offsets, work.steps
+    words = work.lanes.words[offsets[first] : offsets[last]]
+    ahead = steps.advance(incoming) if first else incoming
+    ratio = weights(words, work.emission)[0].div_(scales.unsqueeze(1))
+    # States that are next to impossible have huge betas, which overflow and mean nothing.
+    ratio.masked_fill_(ahead <= floor(ahead.dtype), 0.0)
+    state = ahead * ratio
+    q = ratio  # written over it from the end: the weights of a word are not needed once its q is known
+    following = state.new_zeros(state.shape if steps.blocks is not None else (0, 0))
+    etas = state.new_zeros(len(state) if steps.first is not None else 0, carried.eta.shape[1])
+    for time in reversed(range(first, last)):
+        begin, end = (offset - offsets[first] for offset in offsets[time : time + 2])
+        going_on = slice(begin, begin + work.lanes.sizes[time + 1])
+        beta = _before(work, time, carried)
+        if steps.first is not None:
+            etas[going_on] = carried.eta
+        if steps.blocks is not None:
+            following[going_on] = carried.q
+        here = q[begin:end].mul_(beta)
+        carried = Carried(here, work.back.message(here))
+    if work.emission_gradient.numel():
+        work.emission_gradient.index_add_(0, words, ahead.mul_(q))
+    into = work.steps_gradient
+    if into.first is not None:
+        into.first.addmm_(state.mT, etas)
+    if into.last is not None and first:
+        into.last.addmm_(steps.rank(incoming).mT, q)
+    if into.blocks is not None:
+        groups = bands.groups_of(following, into.blocks)
+        into.blocks.baddbmm_(bands.windows(state, into.blocks).mT, groups)
+    return carried
+
+
+def _before(work: Backward, time: int, carried: Carried) -> Tensor:
+    """Beta at a time ``(b, z)``, from what came from the time after and from the sentences that end here."""
+    ending = work.final[work.lanes.ending(time)]
+    if not work.lanes.sizes[time + 1]:
+        return ending
+    nearby = None if work.steps.blocks is None else bands.times_transpose(carried.q, work.steps.blocks)
+    if work.back.last is not None:
+        found = work.back.advance(carried.eta)
+        nearby = found if nearby is None else nearby.add_(found)
+    assert nearby is not None
+    return torch.cat([nearby, ending]) if len(ending) else nearby

@@ -1,0 +1,92 @@
+"""Products with a band matrix, as products of the dense blocks that it is cut into.
+
+Entry ``[i, d]`` of a band ``(z, 2 w + 1)`` is that of the matrix in row i and column i + d - w; entries beyond the
+matrix are ignored. Targets are cut into groups of k >= w states; group g is reached from the k + 2 w sources
+around it, so that a step is one batched matrix product with ``blocks (groups, k + 2 w, k)``, which holds at most
+three times the numbers of the band.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+SMALLEST = 16
+"""States in a group at least: narrower products are slower than a few more zeros."""
+
+
+def to_blocks(band: Tensor) -> Tensor:
+    """The blocks ``(groups, k + 2 w, k)`` of a band ``(z, 2 w + 1)``."""
+    z, w, k, groups = _sizes(band)
+    first = torch.arange(groups, device=band.device).view(-1, 1, 1) * k
+    source = first - w + torch.arange(k + 2 * w, device=band.device).view(1, -1, 1)
+    target = first + torch.arange(k, device=band.device)
+    inside = (source >= 0) & (source < z) & (target < z) & ((target - source).abs() <= w)
+    place = source * (2 * w + 1) + target - source + w
+    found = band.reshape(-1)[torch.where(inside, place, 0)]
+    return torch.where(inside, found, torch.zeros_like(found))
+
+
+def from_blocks(blocks: Tensor, band: Tensor) -> Tensor:
+    """The entries of blocks in the shape of the band, 0 beyond the matrix: the adjoint of `to_blocks`."""
+    z, w, k, _ = _sizes(band)
+    source = torch.arange(z, device=band.device).view(-1, 1)
+    target = source + torch.arange(2 * w + 1, device=band.device) - w
+    inside = (target >= 0) & (target < z)
+    group = torch.where(inside, target, 0) // k
+    row, column = source - group * k + w, target - group * k
+    place = torch.where(inside, (group * (k + 2 * w) + row) * k + column, 0)
+    return torch.where(inside, blocks.reshape(-1)[place], 0.0)
+
+
+def windows(rows: Tensor, blocks: Tensor) -> Tensor:
+    """Rows ``(b, z)`` as what reaches each group of targets, ``(groups, b, k + 2 w)``."""
+    groups, wide, k = blocks.shape
+    w = (wide - k) // 2
+    return pad(rows, (w, groups * k - rows.shape[1] + w)).unfold(1, wide, k).transpose(0, 1)
+
+
+def groups_of(rows: Tensor, blocks: Tensor) -> Tensor:
+    """Rows ``(b, z)`` as the groups of targets, ``(groups, b, k)``."""
+    groups, _, k = blocks.shape
+    return pad(rows, (0, groups * k - rows.shape[1])).view(len(rows), groups, k).transpose(0, 1)
+
+
+def times(rows: Tensor, blocks: Tensor) -> Tensor:
+    """``rows @ matrix``: ``(b, z)``.
+
+    Examples:
+        >>> band = torch.tensor([[9.0, 1.0, 2.0], [3.0, 4.0, 5.0], [6.0, 7.0, 9.0]])
+        >>> times(torch.eye(3), to_blocks(band))
+        tensor([[1., 2., 0.],
+                [3., 4., 5.],
+                [0., 6., 7.]])
+    """
+    found = torch.bmm(windows(rows.to(blocks.dtype), blocks), blocks).to(rows.dtype)
+    return found.transpose(0, 1).reshape(len(rows), -1)[:, : rows.shape[1]]
+
+
+def times_transpose(rows: Tensor, blocks: Tensor) -> Tensor:
+    """``rows @ matrix.mT``: ``(b, z)``."""
+    groups, wide, k = blocks.shape
+    found = torch.bmm(groups_of(rows.to(blocks.dtype), blocks), blocks.mT).to(rows.dtype)
+    thirds = pad(found, (0, 3 * k - wide)).view(groups, len(rows), 3, k)  # each group overlaps the next two
+    total = rows.new_zeros(groups + 2, len(rows), k)
+    for third in range(3):
+        total[third : groups + third] += thirds[:, :, third]
+    first = (wide - k) // 2
+    return total.transpose(0, 1).reshape(len(rows), -1)[:, first : first + rows.shape[1]]
+
+
+def dense(band: Tensor) -> Tensor:
+    """The matrix of a band: ``(z, z)``."""
+    z = len(band)
+    return times(torch.eye(z, dtype=band.dtype, device=band.device), to_blocks(band))
+
+
+def _sizes(band: Tensor) -> tuple[int, int, int, int]:
+    """States, half width, states in a group, and groups."""
+    z, w = len(band), band.shape[1] // 2
+    k = max(w, min(SMALLEST, z))
+    return z, w, k, -(-z // k)

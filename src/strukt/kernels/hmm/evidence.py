@@ -1,0 +1,195 @@
+"""The log-probability of sentences under a hidden Markov model, with a gradient of its own."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.hmm import backward as backwards
+from strukt.kernels.hmm import band as bands
+from strukt.kernels.hmm import reference, scaled
+from strukt.kernels.hmm.lanes import Lanes, lanes
+from strukt.kernels.hmm.steps import Steps, steps
+
+Tensors = tuple[Tensor, ...]
+
+
+def log_evidence(
+    words: Tensor,
+    lengths: Tensor,
+    initial: Tensor,
+    emission: Tensor,
+    matrices: Tensors,
+    band: Tensor | None = None,
+    checkpoint: bool = False,
+    storage: torch.dtype | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The log-probability of each sentence and the distribution of its last state; differentiable.
+
+    Args:
+        words: ``(batch, n)``, rows of the table of emissions; anything beyond the lengths.
+        lengths: ``(batch,)``.
+        initial: ``(batch, z)``, the probabilities of the first state.
+        emission: ``(v, z)``, the log-probability of each word in each state.
+        matrices: Their product is the transition matrix: ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or nothing.
+        band: ``(z, 2 w + 1)``, probabilities added to it: ``[i, d]`` from state i to state i + d - w.
+        checkpoint: Whether to keep O(sqrt(n)) messages for the gradient, for one more forward pass, and not all n.
+        storage: The type in which to keep the transition matrix for the steps, such as ``torch.bfloat16``.
+
+    Returns:
+        ``(batch,)`` in double precision, and ``(batch, z)``, 0 for sentences that are impossible or of no words.
+
+    A step takes O(z r), or O(z^2), or O(z w); no table of times and states is kept, but messages ``(tokens, r)``, or
+    ``(tokens, z)`` where there are no two factors or there is a band. First derivatives are those of the fused
+    backward pass, higher ones those of `strukt.kernels.hmm.reference`, as are sentences of which a scale underflows.
+    """
+    found = _Evidence.apply(words, lengths, checkpoint, storage, initial, emission, band, *matrices)  # type: ignore[no-untyped-call]
+    return found  # type: ignore[no-any-return]
+
+
+def following(
+    last: Tensor, lengths: Tensor, initial: Tensor, matrices: Tensors, band: Tensor | None = None
+) -> Tensor:
+    """The distribution ``(batch, z)`` of the state after the last word, as the initial one of the words that follow."""
+    moving = steps(matrices, band)
+    return torch.where((lengths > 0).unsqueeze(1), moving.advance(moving.message(last)), initial)
+
+
+class _Evidence(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        words: Tensor,
+        lengths: Tensor,
+        checkpoint: bool,
+        storage: torch.dtype | None,
+        initial: Tensor,
+        emission: Tensor,
+        band: Tensor | None,
+        *matrices: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        ctx.set_materialize_grads(False)
+        ctx.storage, ctx.lanes = storage, lanes(words, lengths)
+        ctx.stretches = _stretches(ctx.lanes.duration, checkpoint)
+        ctx.keeps = _KEEPS[checkpoint] if any(ctx.needs_input_grad) else ""
+        moving = steps(matrices, band, storage)
+        evidence, last, kept = _forward(ctx.lanes, ctx.stretches, initial, emission, moving, ctx.keeps)
+        lost = evidence == -torch.inf
+        if bool(lost.any()):
+            of_lost = words[lost], lengths[lost], initial[lost], emission, matrices, band
+            evidence[lost], found = reference.log_evidence(*of_lost)
+            last[lost] = found.to(last.dtype)
+        ctx.save_for_backward(words, lengths, lost, last, initial, emission, band, *matrices, *kept)
+        ctx.inputs = 3 + len(matrices)
+        return evidence, last
+
+    @staticmethod
+    def backward(ctx: Any, evidence: Tensor | None, last: Tensor | None) -> Any:
+        words, lengths, lost, state, *tensors = ctx.saved_tensors
+        scores, kept = tensors[: ctx.inputs], tensors[ctx.inputs :]
+        wanted = ctx.needs_input_grad[4:]
+        evidence = state.new_zeros(len(state), dtype=torch.float64) if evidence is None else evidence
+        last = torch.zeros_like(state) if last is None else last
+        if torch.is_grad_enabled():  # somebody differentiates the gradient
+            found = _reference_gradients(words, lengths, scores, wanted, evidence, last)
+            return (None, None, None, None, *found)
+        # The last state is normalised, so that a change of all its weights by a factor changes nothing.
+        final = evidence.unsqueeze(1).to(state.dtype) + last - (last * state).sum(1, keepdim=True)
+        final = torch.where(lost.unsqueeze(1), 0.0, final)
+        found = _fused_gradients(ctx, scores, wanted, kept, final)
+        if bool(lost.any()):
+            some = [scores[0][lost], *scores[1:]]
+            more = _reference_gradients(words[lost], lengths[lost], some, wanted, evidence[lost], last[lost])
+            if found[0] is not None:
+                found[0][lost] = more[0]
+            found[1:] = [part if part is None else part + add for part, add in zip(found[1:], more[1:], strict=True)]
+        return (None, None, None, None, *found)
+
+
+_KEEPS = {False: "all", True: "some"}
+"""Which messages to keep for the gradient; none if there is none."""
+
+
+def _stretches(duration: int, checkpoint: bool) -> list[tuple[int, int]]:
+    """The times after the first one, cut where a message is kept."""
+    size = max(math.isqrt(duration), 1) if checkpoint else max(duration, 1)
+    return [(first, min(first + size, duration)) for first in range(1, duration, size)]
+
+
+def _forward(
+    words: Lanes, stretches: list[tuple[int, int]], initial: Tensor, emission: Tensor, steps: Steps, keeps: str
+) -> tuple[Tensor, Tensor, list[Tensor]]:
+    """Evidence, last states, and what the backward pass needs: all scales, then the messages of each stretch."""
+    if not words.duration:
+        return initial.new_zeros(len(initial), dtype=torch.float64), torch.zeros_like(initial), []
+    run = scaled.run(words, 0, 1, initial[words.order], emission, steps, False)
+    runs, messages = [run], []
+    for first, last in stretches:
+        if keeps == "some":
+            messages.append(run.message[: words.sizes[first]])
+        run = scaled.run(words, first, last, run.message, emission, steps, keeps == "all")
+        runs.append(run)
+        if run.incoming is not None:
+            messages.append(run.incoming)
+    last_states = torch.zeros_like(initial)
+    last_states[words.order[: words.sizes[0]]] = torch.cat([run.states for run in reversed(runs)])
+    evidence = words.totals(torch.cat([run.logs for run in runs]))
+    return evidence, last_states, [torch.cat([run.scales for run in runs]), *messages]
+
+
+def _fused_gradients(
+    ctx: Any, scores: list[Tensor], wanted: tuple[bool, ...], kept: list[Tensor], final: Tensor
+) -> list[Tensor | None]:
+    """Gradients in the initial distributions, the emissions, the band and the matrices, from beta at the end."""
+    words: Lanes = ctx.lanes
+    initial, emission, band, *matrices = scores
+    moving = steps(tuple(matrices), band, ctx.storage)
+    in_initial, in_emission, in_band, *in_matrices = wanted
+    in_first = in_matrices[0] if len(matrices) == 2 else False
+    needs = (in_emission, in_first, bool(in_matrices) and in_matrices[-1], in_band)
+    work, carried = backwards.start(words, final[words.order], emission, moving, needs)
+    found = torch.zeros_like(initial)
+    if words.duration:
+        scales, *messages = kept
+        for (first, last), message in zip(reversed(ctx.stretches), reversed(messages), strict=True):
+            if ctx.keeps == "some":
+                run = scaled.run(words, first, last, message, emission, moving, True)
+                message = run.incoming if run.incoming is not None else message
+            some = scales[words.offsets[first] : words.offsets[last]]
+            carried = backwards.retrace(work, first, last, message, some, carried)
+        beginning = words.order[: words.sizes[0]]
+        carried = backwards.retrace(work, 0, 1, initial[beginning], scales[: words.sizes[0]], carried)
+        found[beginning] = carried.q
+    into = work.steps_gradient
+    blocks = None if into.blocks is None or band is None else bands.from_blocks(into.blocks, band)
+    in_emission_too = work.emission_gradient if in_emission else None
+    return [found if in_initial else None, in_emission_too, blocks, *(into.first, into.last)[2 - len(matrices) :]]
+
+
+def _reference_gradients(
+    words: Tensor,
+    lengths: Tensor,
+    scores: list[Tensor],
+    wanted: tuple[bool, ...],
+    evidence: Tensor,
+    last: Tensor,
+) -> list[Tensor | None]:
+    """The same through the reference: with a graph if somebody asks for one, otherwise with little memory."""
+    graph = torch.is_grad_enabled()
+    with torch.enable_grad():
+        if not graph:
+            scores = [score if score is None else score.detach().requires_grad_() for score in scores]
+        initial, emission, band, *matrices = scores
+        value = reference.log_evidence(words, lengths, initial, emission, tuple(matrices), band, not graph)
+        possible = value[0] > -torch.inf
+        total = torch.where(possible, value[0] * evidence, 0.0).sum() + (value[1] * last).sum()
+        leaves = [score for score, want in zip(scores, wanted, strict=True) if want]
+        if not total.requires_grad:
+            found = tuple(map(torch.zeros_like, leaves))
+        else:
+            found = torch.autograd.grad(total, leaves, create_graph=graph, materialize_grads=True)
+    each = iter(found)
+    return [next(each) if want else None for want in wanted]

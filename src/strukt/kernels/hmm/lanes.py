@@ -1,0 +1,63 @@
+"""The words of a batch in the order of time: sentences by falling length, so that those that go on come first."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Lanes(NamedTuple):
+    """A batch of sentences without its padding.
+
+    Attributes:
+        words: ``(tokens,)``, the first words of all sentences, then the second words, and so on.
+        order: ``(batch,)``, the sentences by falling length.
+        sizes: For each time how many sentences have a word; one more, which is 0.
+        offsets: For each time the row of the first word; one more, which is the number of words.
+    """
+
+    words: Tensor
+    order: Tensor
+    sizes: list[int]
+    offsets: list[int]
+
+    @property
+    def duration(self) -> int:
+        """The length of the longest sentence."""
+        return len(self.sizes) - 1
+
+    def rows(self, time: int) -> slice:
+        """The rows of the words at a time."""
+        return slice(self.offsets[time], self.offsets[time + 1])
+
+    def ending(self, time: int) -> slice:
+        """The sentences, in order, of which a word is the last."""
+        return slice(self.sizes[time + 1], self.sizes[time])
+
+    def totals(self, values: Tensor) -> Tensor:
+        """The sum of the values ``(tokens,)`` of each sentence, in the order of the batch, in double precision."""
+        sentence = torch.arange(len(values), device=values.device) - self._firsts(values.device)
+        found = values.new_zeros(len(self.order), dtype=torch.float64)
+        return found.index_add_(0, self.order[sentence], values.double())
+
+    def _firsts(self, device: torch.device) -> Tensor:
+        offsets = torch.tensor(self.offsets, device=device)
+        return offsets[:-1].repeat_interleave(offsets.diff())
+
+
+def lanes(words: Tensor, lengths: Tensor) -> Lanes:
+    """The words ``(batch, n)`` within the lengths ``(batch,)``.
+
+    Examples:
+        >>> found = lanes(torch.tensor([[1, -1, -1], [2, 3, 4]]), torch.tensor([1, 3]))
+        >>> found.words, found.sizes
+        (tensor([2, 1, 3, 4]), [2, 1, 1, 0])
+    """
+    order = lengths.argsort(descending=True, stable=True)
+    times = torch.arange(words.shape[1], device=words.device)
+    going_on = times[:, None] < lengths[order]
+    sizes = [size for size in going_on.sum(1).tolist() if size]
+    offsets = torch.tensor([0, *sizes]).cumsum(0).tolist()
+    return Lanes(words[order].mT[going_on], order, [*sizes, 0], offsets)

@@ -1,0 +1,83 @@
+"""One step of a Markov chain whose transition matrix is a product of matrices, plus a band."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.hmm import band as bands
+
+
+class Steps(NamedTuple):
+    """The transition matrix ``first @ last + band`` in the form that products are fastest with.
+
+    Attributes:
+        first: ``(z, r)``, or None if the matrix has no factors.
+        last: ``(r, z)``, or ``(z, z)`` if it has no factors, or None if there is only a band.
+        blocks: The band in blocks, or None.
+    """
+
+    first: Tensor | None
+    last: Tensor | None
+    blocks: Tensor | None
+
+    @property
+    def compact(self) -> bool:
+        """Whether the r numbers of a message say all that a step needs to know of a state."""
+        return self.first is not None and self.blocks is None
+
+    @property
+    def rank_size(self) -> int:
+        """The r of ``first``; 0 if there is none."""
+        return 0 if self.first is None else self.first.shape[1]
+
+    def width(self, states: int) -> int:
+        """The size of a message."""
+        return self.rank_size if self.compact else states
+
+    def message(self, state: Tensor) -> Tensor:
+        """What a step needs to know of distributions of states ``(b, z)``: themselves, or ``(b, r)``."""
+        return product(state, self.first) if self.first is not None and self.blocks is None else state
+
+    def rank(self, message: Tensor) -> Tensor:
+        """A message between the factors: ``(b, r)``."""
+        return message if self.first is None or self.compact else product(message, self.first)
+
+    def advance(self, message: Tensor) -> Tensor:
+        """The distributions of the next states, ``(b, z)``."""
+        nearby = None if self.blocks is None else bands.times(message, self.blocks)
+        if self.last is None:
+            assert nearby is not None
+            return nearby
+        ahead = product(self.rank(message), self.last)
+        return ahead if nearby is None else ahead + nearby
+
+    def transposed(self) -> Steps:
+        """The steps of the transposed product of matrices, laid out for products with it; without the band."""
+        if self.last is None or self.first is None:
+            return Steps(None, None if self.last is None else self.last.mT.contiguous(), None)
+        return Steps(self.last.mT.contiguous(), self.first.mT.contiguous(), None)
+
+
+def steps(matrices: tuple[Tensor, ...], band: Tensor | None, storage: torch.dtype | None = None) -> Steps:
+    """The steps of one or two matrices, or none, and perhaps a band.
+
+    Args:
+        matrices: Their product is the transition matrix: ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or nothing.
+        band: ``(z, 2 w + 1)``, added to it; see `strukt.kernels.hmm.band`.
+        storage: The type to keep them in; products are added up, and returned, in that of what they multiply.
+    """
+    kept = [matrix if storage is None else matrix.to(storage) for matrix in matrices]
+    blocks = None if band is None else bands.to_blocks(band if storage is None else band.to(storage))
+    return Steps(kept[0] if len(kept) == 2 else None, kept[-1] if kept else None, blocks)
+
+
+def product(rows: Tensor, matrix: Tensor) -> Tensor:
+    """``rows @ matrix`` in the type of the rows."""
+    if matrix.dtype == rows.dtype:
+        return rows @ matrix
+    if rows.device.type == "cuda":
+        return torch.mm(rows.to(matrix.dtype), matrix, out_dtype=rows.dtype)
+    return (rows.to(matrix.dtype) @ matrix).to(rows.dtype)
