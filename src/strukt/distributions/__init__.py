@@ -10,20 +10,26 @@ from strukt.distributions.dependency import NonProjectiveTree, ProjectiveTree
 from strukt.distributions.determinantal import KDPP
 from strukt.distributions.distribution import StructuredDistribution
 from strukt.distributions.grammar import PCFG
+from strukt.distributions.hmm import HMM
 from strukt.distributions.matching import Matching
 from strukt.distributions.segmentation import SemiMarkov
 from strukt.distributions.spanning import SpanningTree
 from strukt.distributions.subset import KSubset
+from strukt.distributions.transitions import Banded, Dense, LowRank
 
 __all__ = [
     "CTC",
+    "HMM",
     "KDPP",
     "PCFG",
+    "Banded",
     "BinaryCRF",
     "BitSpanTree",
     "CheckpointedChain",
+    "Dense",
     "KSubset",
     "LinearChain",
+    "LowRank",
     "Matching",
     "MonotoneAlignment",
     "NonProjectiveTree",

@@ -31,7 +31,7 @@ class Transition(abc.ABC):
 
     @abc.abstractmethod
     def select(self, states: Tensor) -> Self:
-        """The operator on some of the states ``(k,)`` alone, normalised again."""
+        """The operator on some of the states alone, normalised again: their numbers ``(k,)``, rising."""
 
     @abc.abstractmethod
     def maximised(self, matrices: tuple[Tensor, ...], band: Tensor | None) -> Self:
@@ -99,7 +99,7 @@ class Dense(Transition):
     def select(self, states: Tensor) -> Self:
         return type(self)(self.logits[states][:, states])
 
-    def maximised(self, matrices: tuple[Tensor, ...], band: Tensor | None) -> Self:
+    def maximised(self, matrices: tuple[Tensor, ...], band: Tensor | None) -> Self:  # noqa: ARG002
         (counts,) = matrices
         return type(self)(updated(self.logits, counts, 1))
 
@@ -116,7 +116,7 @@ class LowRank(Transition):
     whose entries lie between 0 and 1 whatever the size of the features is.
 
     Args:
-        source: ``(z, r)``, log-features of each state as the one before, such as those of `strukt.nn.feature_maps`.
+        source: ``(z, r)``, log-features of each state as the one before; `strukt.nn.feature_maps` gives such.
         target: ``(z, r)``, log-features of each state as the one after.
         band: ``(z, 2 w + 1)``, logits of transitions to states near by, ``[i, d]`` to state i + d - w, whose
             exponentials are added to the products of features before they are normalised together; see `Banded`.
@@ -133,7 +133,7 @@ class LowRank(Transition):
         arguments.scores("target", target, "(z, r)", 2)
         if source.dim() != 2 or source.shape != target.shape or not source.shape[1]:
             raise ValueError(
-                f"source has shape {tuple(source.shape)} and target {tuple(target.shape)}; expected (z, r) for both"
+                f"source has shape {tuple(source.shape)} and target {tuple(target.shape)}; expected (z, r) each"
             )
         self.source, self.target = arguments.common_dtype((source, target), ("source", "target"))
         self.band = None if band is None else _fitting(band, len(source)).to(self.source)
@@ -151,10 +151,8 @@ class LowRank(Transition):
         return (both[:, : weights.shape[1]], landing), both[:, weights.shape[1] :]
 
     def select(self, states: Tensor) -> Self:
-        """The operator on some of the states alone, normalised again; states may not skip over a band."""
-        if self.band is not None:
-            raise NotImplementedError("states with a band have neighbours: select them without the band")
-        return type(self)(self.source[states], self.target[states])
+        band = None if self.band is None else _selected(self.band, states)
+        return type(self)(self.source[states], self.target[states], band)
 
     def select_features(self, features: Tensor) -> Self:
         """The operator with some of the features ``(k,)`` alone, normalised again."""
@@ -176,7 +174,7 @@ class Banded(Transition):
 
     Args:
         logits: ``(z, 2 w + 1)``, ``[i, d]`` for state i followed by state i + d - w; those to states that do not
-            exist are ignored. A softmax over each row gives the probabilities. `LowRank` takes such a band besides.
+            exist are ignored. A softmax over each row gives the probabilities. `LowRank` takes such a band, too.
 
     Examples:
         >>> Banded(torch.zeros(3, 3)).dense()
@@ -197,9 +195,9 @@ class Banded(Transition):
         return (), softmax(_inside(self.logits), 1)
 
     def select(self, states: Tensor) -> Self:
-        raise NotImplementedError("states with a band have neighbours: none of them can be left out")
+        return type(self)(_selected(self.logits, states))
 
-    def maximised(self, matrices: tuple[Tensor, ...], band: Tensor | None) -> Self:
+    def maximised(self, matrices: tuple[Tensor, ...], band: Tensor | None) -> Self:  # noqa: ARG002
         assert band is not None
         return type(self)(updated(_inside(self.logits), band, 1))
 
@@ -231,11 +229,22 @@ def _inside(band: Tensor) -> Tensor:
     return band.masked_fill((target < 0) | (target >= z), NEG_INF)
 
 
+def _selected(band: Tensor, states: Tensor) -> Tensor:
+    """The band of some states, whose distances can only have fallen: -inf where they were beyond it."""
+    w = band.shape[1] // 2
+    place = torch.arange(len(states), device=band.device).unsqueeze(1)
+    place = place + torch.arange(2 * w + 1, device=band.device) - w
+    inside = (place >= 0) & (place < len(states))
+    offset = states[torch.where(inside, place, 0)] - states.unsqueeze(1) + w
+    inside = inside & (offset >= 0) & (offset <= 2 * w)
+    return torch.where(inside, band[states.unsqueeze(1), torch.where(inside, offset, 0)], NEG_INF)
+
+
 def _fitting(band: Tensor, states: int) -> Tensor:
     arguments.scores("band", band, "(z, 2 w + 1)", 2)
     if band.dim() != 2 or len(band) != states or band.shape[1] % 2 == 0:
         raise ValueError(
-            f"band has shape {tuple(band.shape)}; expected ({states}, 2 w + 1), an odd number of columns, for states "
-            "from w before to w after each"
+            f"band has shape {tuple(band.shape)}; expected ({states}, 2 w + 1), an odd number of columns for the "
+            "states from w before to w after each"
         )
     return band

@@ -1,7 +1,7 @@
 """The gradient of the log-evidence: the backward recursion, and the products over time that it leaves to the end.
 
-With states alpha_t, messages gamma_t = alpha_t first, weights o_t and scales c_t of the words, and beta_t the gradient
-in alpha_t as a ratio of probabilities:
+With states alpha_t, messages gamma_t = alpha_t first, weights o_t and scales c_t of the words, and the ratios of
+probabilities beta_t, which are the gradient in what alpha_t is before it is divided by its scale,
 
     q_t = o_t beta_t / c_t,   eta_t = last q_t,   beta_t-1 = first eta_t,
     d last = sum of gamma_t-1' q_t,   d first = sum of alpha_t-1' eta_t,   d emission[x_t] = sum of alpha_t beta_t.
@@ -65,7 +65,9 @@ def start(
         for factor, want in zip(steps, in_steps, strict=True)
     )
     gradient = torch.zeros_like(emission) if in_emission else emission.new_empty(0)
-    none_yet = Carried(final[:0], final.new_empty(0, final.shape[1] if steps.first is None else steps.rank_size))
+    none_yet = Carried(
+        final[:0], final.new_empty(0, final.shape[1] if steps.first is None else steps.rank_size)
+    )
     return Backward(lanes, final, emission, steps, steps.transposed(), gradient, Steps(*zeros)), none_yet
 
 

@@ -42,18 +42,18 @@ def log_evidence(
     Returns:
         ``(batch,)`` in double precision, and ``(batch, z)``, 0 for sentences that are impossible or of no words.
 
-    A step takes O(z r), or O(z^2), or O(z w); no table of times and states is kept, but messages ``(tokens, r)``, or
-    ``(tokens, z)`` where there are no two factors or there is a band. First derivatives are those of the fused
-    backward pass, higher ones those of `strukt.kernels.hmm.reference`, as are sentences of which a scale underflows.
+    A step takes O(z r), or O(z^2), or O(z w). The gradient keeps messages ``(tokens, r)``, or ``(tokens, z)`` if
+    there are no two factors or there is a band. First derivatives are those of the fused backward pass, higher
+    ones those of `strukt.kernels.hmm.reference`, as are the answers for sentences of which a scale underflows.
     """
-    found = _Evidence.apply(words, lengths, checkpoint, storage, initial, emission, band, *matrices)  # type: ignore[no-untyped-call]
-    return found  # type: ignore[no-any-return]
+    given = words, lengths, checkpoint, storage, initial, emission, band, *matrices
+    return _Evidence.apply(*given)  # type: ignore[no-untyped-call, no-any-return]
 
 
 def following(
     last: Tensor, lengths: Tensor, initial: Tensor, matrices: Tensors, band: Tensor | None = None
 ) -> Tensor:
-    """The distribution ``(batch, z)`` of the state after the last word, as the initial one of the words that follow."""
+    """The distribution ``(batch, z)`` of the state after the last word: the initial one of words that follow."""
     moving = steps(matrices, band)
     return torch.where((lengths > 0).unsqueeze(1), moving.advance(moving.message(last)), initial)
 
@@ -103,9 +103,12 @@ class _Evidence(torch.autograd.Function):
         if bool(lost.any()):
             some = [scores[0][lost], *scores[1:]]
             more = _reference_gradients(words[lost], lengths[lost], some, wanted, evidence[lost], last[lost])
-            if found[0] is not None:
-                found[0][lost] = more[0]
-            found[1:] = [part if part is None else part + add for part, add in zip(found[1:], more[1:], strict=True)]
+            if more[0] is not None:
+                more[0] = torch.zeros_like(state).index_copy(0, lost.nonzero().squeeze(1), more[0])
+            found = [
+                part if part is None or add is None else part + add
+                for part, add in zip(found, more, strict=True)
+            ]
         return (None, None, None, None, *found)
 
 
@@ -120,7 +123,12 @@ def _stretches(duration: int, checkpoint: bool) -> list[tuple[int, int]]:
 
 
 def _forward(
-    words: Lanes, stretches: list[tuple[int, int]], initial: Tensor, emission: Tensor, steps: Steps, keeps: str
+    words: Lanes,
+    stretches: list[tuple[int, int]],
+    initial: Tensor,
+    emission: Tensor,
+    steps: Steps,
+    keeps: str,
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
     """Evidence, last states, and what the backward pass needs: all scales, then the messages of each stretch."""
     if not words.duration:
@@ -166,7 +174,12 @@ def _fused_gradients(
     into = work.steps_gradient
     blocks = None if into.blocks is None or band is None else bands.from_blocks(into.blocks, band)
     in_emission_too = work.emission_gradient if in_emission else None
-    return [found if in_initial else None, in_emission_too, blocks, *(into.first, into.last)[2 - len(matrices) :]]
+    return [
+        found if in_initial else None,
+        in_emission_too,
+        blocks,
+        *(into.first, into.last)[2 - len(matrices) :],
+    ]
 
 
 def _reference_gradients(

@@ -1,4 +1,4 @@
-"""What a hidden Markov model says of each state: filtered, predicted and smoothed distributions, samples, best paths.
+"""What a hidden Markov model says of each state: filtered and smoothed distributions, samples, best paths.
 
 These fill tables ``(batch, n, z)``, as their answers do, and are differentiable as the loops that they are.
 """
@@ -24,8 +24,8 @@ def filtered(
 ) -> tuple[Tensor, Tensor]:
     """Distributions of each state given the words up to it, and given those before it: ``(batch, n, z)`` each.
 
-    Takes the arguments of `strukt.kernels.hmm.evidence.log_evidence`. Zeros beyond the lengths, and where the words
-    given are impossible.
+    Takes the arguments of `strukt.kernels.hmm.evidence.log_evidence`. Zeros beyond the lengths, and where what is
+    given is impossible.
     """
     given = words, lengths, initial, emission, matrices, band
     states, ahead, lost = _filtered(*given)
@@ -41,7 +41,8 @@ def smoothed(
     """Distributions of each state given all words, ``(batch, n, z)``; zeros for sentences that are impossible."""
     states, ahead, lost = _filtered(words, lengths, initial, emission, matrices, band)
     moving = steps(matrices, band)
-    back, found = moving.transposed(), []
+    back = moving.transposed()
+    found: list[Tensor] = []
     for time in reversed(range(words.shape[1])):
         here = states[:, time]
         if found:
@@ -76,17 +77,34 @@ def sampled(
     batch, n, _ = states.shape
     drawn = lengths.new_full((count, batch, n), -1)
     possible = (lengths > 0) & (states[:, :1].sum(-1) > 0).all(1)
-    ends = states[torch.arange(batch, device=words.device), (lengths - 1).clamp(min=0)] if n else states.sum(1)
+    ends = (
+        states[torch.arange(batch, device=words.device), (lengths - 1).clamp(min=0)] if n else states.sum(1)
+    )
     possible = possible & (ends.sum(-1) > 0)
     moving = steps(matrices, band)
     following = drawn.new_zeros(count, batch)
     for time in reversed(range(n)):
         here = states[:, time].expand(count, -1, -1).flatten(0, 1)
         going_on = (time + 1 < lengths).expand(count, -1).flatten()
-        weights = torch.where(going_on.unsqueeze(1), _given_next(here, following.flatten(), moving, band), here)
+        weights = torch.where(
+            going_on.unsqueeze(1), _given_next(here, following.flatten(), moving, band), here
+        )
         following = _draw(weights).view(count, batch)
         drawn[:, :, time] = torch.where((time < lengths) & possible, following, -1)
     return drawn
+
+
+def next_states(states: Tensor, matrices: Tensors, band: Tensor | None) -> Tensor:
+    """For each state ``(b,)`` one drawn from those that may follow; through r, where there are two factors."""
+    if len(matrices) == 1 and band is None:
+        return _draw(matrices[0][states])
+    leaving = [matrices[0][states]] if matrices else []
+    chosen = _draw(torch.cat([*leaving, *([] if band is None else [band[states]])], 1))
+    rank = matrices[0].shape[1] if matrices else 0
+    nearby = states + chosen - rank - (0 if band is None else band.shape[1] // 2)
+    if not matrices:
+        return nearby
+    return torch.where(chosen < rank, _draw(matrices[1][chosen.clamp(max=rank - 1)]), nearby)
 
 
 def best_path(
@@ -109,7 +127,9 @@ def best_path(
         within = (time < lengths).unsqueeze(1)
         if time:
             found = [
-                (best.unsqueeze(2) + (kept[block] if kept else _log_columns(moving, band, first, size, z))).max(1)
+                (
+                    best.unsqueeze(2) + (kept[block] if kept else _log_columns(moving, band, first, size, z))
+                ).max(1)
                 for block, first in enumerate(columns)
             ]
             reached = torch.cat([part.values for part in found], 1)
@@ -117,8 +137,9 @@ def best_path(
         else:
             reached = best
         reached = reached + emission[torch.where(within.squeeze(1), words[:, time], 0)]
-        best = torch.where(within, reached, best if time else torch.zeros_like(best))
+        best = torch.where(within, reached, best)
     score, last = best.max(1)
+    score = torch.where(lengths > 0, score, 0.0)
     path = [last]
     for pointer in reversed(pointers):
         path.append(pointer.gather(1, path[-1].unsqueeze(1)).squeeze(1))

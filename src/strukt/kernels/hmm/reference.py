@@ -44,7 +44,7 @@ def forward(
     band: Tensor | None,
     frugal: bool = False,
 ) -> list[Tensor]:
-    """For each time the log-probabilities ``(batch, z)`` of the words so far with the state; then the last ones."""
+    """For each time the log-probabilities ``(batch, z)`` of the words so far, with the state behind the last."""
     emission, factors = emission.double(), log_factors(matrices, band)
     found: list[Tensor] = []
     for time in range(int(lengths.max()) if len(lengths) else 0):

@@ -1,7 +1,7 @@
-"""The forward recursion in probability space, in which each step divides the distribution of the state by its sum.
+"""The forward recursion in probability space: each step divides the distribution of the state by its sum.
 
-The log-evidence is the sum of the logs of these scales. Of a word only the ratios of its probabilities in the states
-matter there: their maximum is taken out, and added to the log.
+The log-evidence is the sum of the logs of these scales. To them only the ratios of the probabilities of a word in
+the states matter: the maximum is taken out, and added to the log.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Run(NamedTuple):
         logs: ``(tokens,)``, the log-probability of each word given those before it.
         incoming: ``(tokens, r)``, the message that came in at each word, or None if it was not to be kept.
         message: ``(b, r)``, the message of the last words, for the sentences that have them.
-        states: ``(b, z)``, the distribution of the state at the last word of each sentence that ends here, in order.
+        states: ``(b, z)``, the distributions of the state at the last words of sentences that end here, in order.
     """
 
     scales: Tensor
@@ -66,7 +66,7 @@ def run(
         lanes: The words.
         first: Where it begins.
         last: Where it ends.
-        message: What comes in: at time 0 the distributions of the first state, later the message of the time before.
+        message: What comes in: at time 0 the distributions of the first state, later the message before.
         emission: ``(v, z)``, log-probabilities.
         steps: The transition matrix.
         keep: Whether to keep the incoming messages of all words but the first ones.

@@ -69,7 +69,7 @@ def steps(matrices: tuple[Tensor, ...], band: Tensor | None, storage: torch.dtyp
         band: ``(z, 2 w + 1)``, added to it; see `strukt.kernels.hmm.band`.
         storage: The type to keep them in; products are added up, and returned, in that of what they multiply.
     """
-    kept = [matrix if storage is None else matrix.to(storage) for matrix in matrices]
+    kept = [(matrix if storage is None else matrix.to(storage)).contiguous() for matrix in matrices]
     blocks = None if band is None else bands.to_blocks(band if storage is None else band.to(storage))
     return Steps(kept[0] if len(kept) == 2 else None, kept[-1] if kept else None, blocks)
 
