@@ -144,7 +144,7 @@ class LowRank(Transition):
 
     def factors(self) -> tuple[tuple[Tensor, ...], Tensor | None]:
         weights = self.source + log_total(self.target, 0)
-        landing = softmax(self.target.mT, 1)
+        landing = softmax(self.target, 0).mT  # in memory as (z, r), with which steps both ways are fastest
         if self.band is None:
             return (softmax(weights, 1), landing), None
         both = softmax(torch.cat([weights, _inside(self.band)], 1), 1)

@@ -6,6 +6,12 @@ from strukt.nn.crf import CRF, Constraints, bio_constraints
 from strukt.nn.dropout import SharedDropout
 from strukt.nn.embeddings import CharacterCNN, CharacterLSTM, WordEmbeddings
 from strukt.nn.encoders import BiLSTM, Transformer
+from strukt.nn.feature_maps import (
+    ExponentialFeatures,
+    FourierFeatures,
+    NystromFeatures,
+    SoftplusFeatures,
+)
 from strukt.nn.mappings import (
     Entmax,
     Entmax15,
@@ -37,10 +43,13 @@ __all__ = [
     "Entmax15",
     "Entmax15Loss",
     "EntmaxLoss",
+    "ExponentialFeatures",
+    "FourierFeatures",
     "Fusedmax",
     "FusedmaxLoss",
     "Normmax",
     "NormmaxLoss",
+    "NystromFeatures",
     "Oscarmax",
     "OscarmaxLoss",
     "RelaxedBudget",
@@ -48,6 +57,7 @@ __all__ = [
     "RelaxedSubset",
     "RelaxedSubsetLoss",
     "SharedDropout",
+    "SoftplusFeatures",
     "Sparsemax",
     "SparsemaxLoss",
     "Transformer",

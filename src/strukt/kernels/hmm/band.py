@@ -64,7 +64,7 @@ def times(rows: Tensor, blocks: Tensor) -> Tensor:
                 [0., 6., 7.]])
     """
     found = torch.bmm(windows(rows.to(blocks.dtype), blocks), blocks).to(rows.dtype)
-    return found.transpose(0, 1).reshape(len(rows), -1)[:, : rows.shape[1]]
+    return found.transpose(0, 1).flatten(1)[:, : rows.shape[1]]
 
 
 def times_transpose(rows: Tensor, blocks: Tensor) -> Tensor:
@@ -76,7 +76,7 @@ def times_transpose(rows: Tensor, blocks: Tensor) -> Tensor:
     for third in range(3):
         total[third : groups + third] += thirds[:, :, third]
     first = (wide - k) // 2
-    return total.transpose(0, 1).reshape(len(rows), -1)[:, first : first + rows.shape[1]]
+    return total.transpose(0, 1).flatten(1)[:, first : first + rows.shape[1]]
 
 
 def dense(band: Tensor) -> Tensor:

@@ -55,10 +55,10 @@ class Steps(NamedTuple):
         return ahead if nearby is None else ahead + nearby
 
     def transposed(self) -> Steps:
-        """The steps of the transposed product of matrices, laid out for products with it; without the band."""
+        """The steps of the transposed product of matrices, without the band."""
         if self.last is None or self.first is None:
-            return Steps(None, None if self.last is None else self.last.mT.contiguous(), None)
-        return Steps(self.last.mT.contiguous(), self.first.mT.contiguous(), None)
+            return Steps(None, None if self.last is None else self.last.mT, None)
+        return Steps(self.last.mT, self.first.mT, None)
 
 
 def steps(matrices: tuple[Tensor, ...], band: Tensor | None, storage: torch.dtype | None = None) -> Steps:
@@ -69,7 +69,7 @@ def steps(matrices: tuple[Tensor, ...], band: Tensor | None, storage: torch.dtyp
         band: ``(z, 2 w + 1)``, added to it; see `strukt.kernels.hmm.band`.
         storage: The type to keep them in; products are added up, and returned, in that of what they multiply.
     """
-    kept = [(matrix if storage is None else matrix.to(storage)).contiguous() for matrix in matrices]
+    kept = [matrix if storage is None else matrix.to(storage) for matrix in matrices]
     blocks = None if band is None else bands.to_blocks(band if storage is None else band.to(storage))
     return Steps(kept[0] if len(kept) == 2 else None, kept[-1] if kept else None, blocks)
 

@@ -1,0 +1,138 @@
+"""Log-features of vectors, whose products are positive kernels: transitions of low rank from embeddings of states.
+
+Each map takes vectors ``(*, size)`` to ``(*, features)``, the logs of features that are not negative, as
+`strukt.LowRank` needs them:
+
+    features = ExponentialFeatures(64, 256)
+    transition = LowRank(features(source), features(target))
+
+Features that approximate a kernel by cosines, or by projection onto landmarks, may be negative, which no
+probability can be. Here such ones are made positive, as each class says.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+FLOOR = 1e-6
+"""The smallest feature where a map could give 0 or less."""
+
+
+class ExponentialFeatures(nn.Module):
+    """Positive features exp(w x - |x|^2 / 2) of the kernel exp(x y), as of softmax attention.
+
+    With rows w from a normal distribution their products are an unbiased estimate of the kernel, of lower variance
+    if rows are orthogonal (FAVOR+, Choromanski et al. 2021). Hidden Markov models of low rank learn the rows, from
+    such a start (Chiu, Deng and Rush 2021).
+
+    Args:
+        size: Of the vectors.
+        features: How many.
+        learn: Whether the rows are parameters.
+        orthogonal: Whether rows are orthogonal within groups of ``size``.
+
+    Examples:
+        >>> _ = torch.manual_seed(0)
+        >>> features, x, y = ExponentialFeatures(4, 20_000), torch.full((4,), 0.4), torch.full((4,), 0.5)
+        >>> (features(x) + features(y)).logsumexp(-1), x @ y
+        (tensor(0.7761, grad_fn=<LogsumexpBackward0>), tensor(0.8000))
+    """
+
+    def __init__(self, size: int, features: int, learn: bool = True, orthogonal: bool = True) -> None:
+        super().__init__()
+        rows = normal_rows(size, features, orthogonal)
+        if learn:
+            self.rows = nn.Parameter(rows)
+        else:
+            self.register_buffer("rows", rows)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(*, features)``."""
+        shift = x.square().sum(-1, keepdim=True) / 2 + math.log(len(self.rows)) / 2
+        return x @ self.rows.mT - shift
+
+
+class SoftplusFeatures(nn.Module):
+    """Positive features softplus(w x + b), with learned rows: of no kernel in particular.
+
+    Args:
+        size: Of the vectors.
+        features: How many.
+    """
+
+    def __init__(self, size: int, features: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(size, features)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(*, features)``."""
+        found = self.linear(x)
+        # Far below 0 softplus(a) is exp(a), and underflows.
+        small = found < -15.0
+        return torch.where(small, found, nn.functional.softplus(found.masked_fill(small, 0.0)).log())
+
+
+class FourierFeatures(nn.Module):
+    """Random Fourier features, raised by 1: 1 + cos(w x + b), of the kernel 1 + exp(-|x - y|^2 / 2) / 2.
+
+    The usual ones, cos(w x + b), estimate a Gaussian kernel (Rahimi and Recht 2007) and are as often negative as
+    positive. Raised they are at least `FLOOR`, and their products an unbiased estimate of the kernel above, up to
+    the floor: a Gaussian one with a constant, so that no transition is ever improbable.
+
+    Args:
+        size: Of the vectors.
+        features: How many.
+    """
+
+    rows: Tensor
+    phase: Tensor
+
+    def __init__(self, size: int, features: int) -> None:
+        super().__init__()
+        self.register_buffer("rows", normal_rows(size, features, True))
+        self.register_buffer("phase", 2 * math.pi * torch.rand(features))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(*, features)``."""
+        raised: Tensor = 1.0 + FLOOR + torch.cos(x @ self.rows.mT + self.phase)
+        return raised.log() - math.log(len(self.rows)) / 2
+
+
+class NystromFeatures(nn.Module):
+    """The projection onto landmarks, K(x, l) K(l, l)^(-1/2), of a Gaussian kernel K (Williams and Seeger 2001).
+
+    Their products are the kernel exactly where x or y is a landmark. They may be negative: what is below `FLOOR`
+    is raised to it, without gradient, and where that happens the products are not exact.
+
+    Args:
+        landmarks: ``(features, size)``, such as embeddings of some states; learned from there.
+        width: Of the Gaussian.
+    """
+
+    def __init__(self, landmarks: Tensor, width: float = 1.0) -> None:
+        super().__init__()
+        self.landmarks = nn.Parameter(landmarks.detach().clone())
+        self.width = width
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(*, features)``."""
+        values, vectors = torch.linalg.eigh(self._kernel(self.landmarks))
+        root = vectors * values.clamp(min=FLOOR).rsqrt()
+        projected: Tensor = self._kernel(x) @ (root @ vectors.mT)
+        return projected.clamp(min=FLOOR).log()
+
+    def _kernel(self, x: Tensor) -> Tensor:
+        distance: Tensor = (x.unsqueeze(-2) - self.landmarks).square().sum(-1)
+        return (-distance / (2 * self.width**2)).exp()
+
+
+def normal_rows(size: int, features: int, orthogonal: bool) -> Tensor:
+    """Rows ``(features, size)`` from a normal distribution, orthogonal within groups of ``size`` if so wanted."""
+    if not orthogonal:
+        return torch.randn(features, size)
+    groups, triangles = torch.linalg.qr(torch.randn(-(-features // size), size, size))
+    directions = groups * triangles.diagonal(0, -2, -1).sign().unsqueeze(-2)  # else they are not uniform
+    return directions.flatten(0, 1)[:features] * torch.randn(features, size).norm(dim=1, keepdim=True)

@@ -1,0 +1,119 @@
+"""Feature maps: their kernels, their signs, and transitions of hidden Markov models made from them."""
+
+import math
+
+import pytest
+import torch
+
+from strukt import HMM, LowRank
+from strukt.nn import ExponentialFeatures, FourierFeatures, NystromFeatures, SoftplusFeatures
+from strukt.nn.feature_maps import FLOOR, normal_rows
+
+
+def points(count=6, size=4, scale=0.4):
+    return scale * torch.randn(count, size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+
+
+def kernel(features, x):
+    logs = features(x)
+    return (logs.unsqueeze(1) + logs).logsumexp(-1).exp()
+
+
+MAPS = {
+    "exponential": lambda: ExponentialFeatures(4, 10),
+    "random": lambda: ExponentialFeatures(4, 10, learn=False),
+    "softplus": lambda: SoftplusFeatures(4, 10),
+    "fourier": lambda: FourierFeatures(4, 10),
+    "nystrom": lambda: NystromFeatures(points(10)),
+}
+
+
+@pytest.fixture(params=MAPS)
+def features(request):
+    torch.manual_seed(0)
+    return MAPS[request.param]().double()
+
+
+@pytest.mark.parametrize("orthogonal", [True, False])
+def test_exponential_features_estimate_the_kernel_of_attention(orthogonal):
+    torch.manual_seed(0)
+    x = points(scale=0.25)
+    found = kernel(ExponentialFeatures(4, 40_000, orthogonal=orthogonal).double(), x)
+    assert torch.allclose(found, (x @ x.mT).exp(), rtol=0.05)
+
+
+def test_orthogonal_rows_have_the_lengths_of_normal_ones():
+    torch.manual_seed(0)
+    rows = normal_rows(5, 12, True)
+    for first in (0, 5, 10):
+        group = rows[first : first + 5]
+        products = group @ group.mT
+        assert torch.allclose(products, products.diagonal().diag(), atol=1e-5)
+    many = normal_rows(5, 20_000, True)
+    assert abs(many.square().sum(1).mean() - 5) < 0.1
+    assert many.mean(0).abs().max() < 0.05
+
+
+def test_fourier_features_estimate_a_raised_gaussian():
+    torch.manual_seed(0)
+    x = points()
+    gaussian = (-torch.cdist(x, x).square() / 2).exp()
+    found = kernel(FourierFeatures(4, 40_000).double(), x)
+    assert torch.allclose(found, 1 + gaussian / 2, rtol=0.02)
+
+
+def test_nystrom_features_are_exact_at_landmarks_where_none_is_negative():
+    x = torch.eye(4, dtype=torch.float64)
+    gaussian = (-torch.cdist(x, x).square() / 2).exp()
+    assert torch.allclose(kernel(NystromFeatures(x).double(), x), gaussian, rtol=1e-6)
+
+
+def test_features_are_finite_wherever_vectors_are(features):
+    for scale in (0.0, 1.0, 100.0):
+        x = points(scale=scale).requires_grad_()
+        found = features(x)
+        assert found.shape == (6, 10)
+        assert found.isfinite().all()
+        assert torch.autograd.grad(found.sum(), x)[0].isfinite().all()
+    assert features(points().view(2, 3, 4)).shape == (2, 3, 10)
+
+
+def test_softplus_far_below_zero_is_the_exponential():
+    torch.manual_seed(0)
+    features = SoftplusFeatures(1, 1).double()
+    torch.nn.init.ones_(features.linear.weight)
+    torch.nn.init.zeros_(features.linear.bias)
+    x = torch.tensor([[-500.0], [-15.1], [-14.9], [0.0], [50.0]], dtype=torch.float64)
+    exact = torch.tensor([-500.0, -15.1, -14.9, math.log(math.log(2.0)), math.log(50.0)], dtype=torch.float64)
+    assert torch.allclose(features(x)[:, 0], exact, atol=1e-6)
+
+
+def test_nystrom_features_are_floored():
+    found = NystromFeatures(points(10)).double()(points(scale=3.0))
+    assert found.min() >= torch.tensor(FLOOR).log() - 1e-6
+
+
+def test_which_rows_are_learned():
+    assert len(list(ExponentialFeatures(4, 10).parameters())) == 1
+    assert not list(ExponentialFeatures(4, 10, learn=False).parameters())
+    assert not list(FourierFeatures(4, 10).parameters())
+    assert len(list(NystromFeatures(points(10)).parameters())) == 1
+    assert "rows" in ExponentialFeatures(4, 10, learn=False).state_dict()
+
+
+def test_transitions_of_features_learn(features):
+    """A few steps of gradient descent raise the likelihood of sentences."""
+    embeddings = torch.nn.Parameter(points(6))
+    x = torch.randint(3, (8, 7), generator=torch.Generator().manual_seed(1))
+    emission = torch.nn.Parameter(points(6, 3, 1.0))
+    optimizer = torch.optim.Adam([embeddings, emission, *features.parameters()], 0.05)
+    losses = []
+    for _ in range(5):
+        transition = LowRank(features(embeddings), features(embeddings.flip(1)))
+        loss = -HMM(torch.zeros(6, dtype=torch.float64), transition, emission).log_prob(x).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0]
+    assert embeddings.grad.abs().sum() > 0
