@@ -125,8 +125,9 @@ class NystromFeatures(nn.Module):
         return projected.clamp(min=FLOOR).log()
 
     def _kernel(self, x: Tensor) -> Tensor:
-        distance: Tensor = (x.unsqueeze(-2) - self.landmarks).square().sum(-1)
-        return (-distance / (2 * self.width**2)).exp()
+        distance = (x.unsqueeze(-2) - self.landmarks).square().sum(-1)
+        found: Tensor = (-distance / (2 * self.width**2)).exp()
+        return found
 
 
 def normal_rows(size: int, features: int, orthogonal: bool) -> Tensor:
