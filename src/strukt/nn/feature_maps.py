@@ -125,9 +125,8 @@ class NystromFeatures(nn.Module):
         return projected.clamp(min=FLOOR).log()
 
     def _kernel(self, x: Tensor) -> Tensor:
-        distance = (x.unsqueeze(-2) - self.landmarks).square().sum(-1)
-        found: Tensor = (-distance / (2 * self.width**2)).exp()
-        return found
+        distance: Tensor = (x.unsqueeze(-2) - self.landmarks).square().sum(-1)
+        return (-distance / (2 * self.width**2)).exp()
 
 
 def normal_rows(size: int, features: int, orthogonal: bool) -> Tensor:
@@ -135,5 +134,6 @@ def normal_rows(size: int, features: int, orthogonal: bool) -> Tensor:
     if not orthogonal:
         return torch.randn(features, size)
     groups, triangles = torch.linalg.qr(torch.randn(-(-features // size), size, size))
-    directions = groups * triangles.diagonal(0, -2, -1).sign().unsqueeze(-2)  # else they are not uniform
-    return directions.flatten(0, 1)[:features] * torch.randn(features, size).norm(dim=1, keepdim=True)
+    directions: Tensor = groups * triangles.diagonal(0, -2, -1).sign().unsqueeze(-2)  # else they are not uniform
+    lengths: Tensor = torch.randn(features, size).norm(dim=1, keepdim=True)
+    return directions.flatten(0, 1)[:features] * lengths
