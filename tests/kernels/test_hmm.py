@@ -11,9 +11,6 @@ from torch.autograd import grad, gradcheck, gradgradcheck
 
 from strukt.kernels import hmm
 from strukt.kernels.hmm import backward, reference
-from strukt.kernels.hmm.evidence import _forward
-from strukt.kernels.hmm.lanes import lanes
-from strukt.kernels.hmm.steps import steps
 
 KINDS = ("dense", "low rank", "band", "low rank and band")
 
@@ -157,25 +154,41 @@ def test_parts_one_after_the_other_are_the_whole(kind):
     assert torch.allclose(state, hmm.following(last, lengths, initial, matrices, band), rtol=1e-12)
 
 
-def evidence_of_scales(words, lengths, initial, emission, matrices, band):
-    """What probability space alone says: -inf where a scale is too small."""
-    of_words = lanes(words, lengths)
-    return _forward(of_words, [(1, of_words.duration)], initial, emission, steps(matrices, band), "")[0]
-
-
 @pytest.mark.parametrize("sharp", [20.0, 60.0, 200.0])
 @pytest.mark.parametrize("kind", ["dense", "low rank"])
-def test_sentences_that_underflow_are_computed_in_log_space(kind, sharp):
-    """The states that explain one word cannot explain the next, and transitions are sharp as well."""
-    words, lengths = sentences()
-    values = scores(kind, scale=6.0, sharp=sharp)
+def test_sharp_emissions(kind, sharp):
+    """The states that explain one word do not explain the next."""
+    words, lengths = sentences(8, 20)
+    values = scores(kind, 8, scale=6.0, sharp=sharp)
     true = answers(reference.log_evidence, kind, values, words, lengths)
     assert_same(answers(hmm.log_evidence, kind, values, words, lengths), true, 1e-6)
-    values = scores(kind, scale=6.0, sharp=sharp, dtype=torch.float32)
-    assert sharp < 200 or (evidence_of_scales(words, lengths, *split(kind, values)) == -math.inf).any()
+    values = scores(kind, 8, scale=6.0, sharp=sharp, dtype=torch.float32)
     single = answers(hmm.log_evidence, kind, values, words, lengths)
     assert torch.allclose(single[0], true[0], rtol=1e-4, atol=1e-3)
     assert all(value.isfinite().all() for value in single)
+
+
+@pytest.mark.parametrize("kind", ["dense", "low rank"])
+@pytest.mark.parametrize(("dtype", "chance"), [(torch.float32, 1e-30), (torch.float64, 1e-290)])
+def test_sentences_whose_scales_underflow_are_computed_in_log_space(kind, dtype, chance, monkeypatch):
+    """Each word has its own state, and states hardly ever change."""
+    rare = torch.tensor([[1.0, chance], [chance, 1.0]], dtype=dtype)
+    emission = torch.tensor([[0.0, -math.inf], [-math.inf, 0.0]], dtype=dtype)
+    initial = torch.full((3, 2), 0.5, dtype=dtype)
+    values = [initial, emission, *([rare] if kind == "dense" else [rare, torch.eye(2, dtype=dtype)])]
+    words, lengths = torch.tensor([[0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 9, 9]]), torch.tensor([4, 4, 2])
+    found = answers(hmm.log_evidence, kind, values, words, lengths)
+    expected = math.log(0.5) + math.log(rare[0, 1].item()) * torch.tensor(
+        [3.0, 0.0, 1.0], dtype=torch.float64
+    )
+    assert torch.allclose(found[0], expected, rtol=1e-12)
+    assert_same(found, answers(reference.log_evidence, kind, values, words, lengths), 1e-5)
+    with monkeypatch.context() as patched:  # the fused recursion alone can say nothing of them
+        patched.setattr(
+            reference, "log_evidence", lambda words, *_: (torch.zeros(len(words)).double(), initial[:2])
+        )
+        alone, _ = hmm.log_evidence(words, lengths, *split(kind, values))
+    assert alone.tolist() == [0.0, math.log(0.5), 0.0]
 
 
 def test_an_impossible_word_has_no_gradient_and_no_neighbours():

@@ -37,10 +37,9 @@ class Lanes(NamedTuple):
         return slice(self.sizes[time + 1], self.sizes[time])
 
     def totals(self, values: Tensor) -> Tensor:
-        """The sum of the values ``(tokens,)`` of each sentence, in the order of the batch, in double precision."""
+        """The sum of the values ``(tokens,)`` of each sentence, in the order of the batch."""
         sentence = torch.arange(len(values), device=values.device) - self._firsts(values.device)
-        found = values.new_zeros(len(self.order), dtype=torch.float64)
-        return found.index_add_(0, self.order[sentence], values.double())
+        return values.new_zeros(len(self.order)).index_add_(0, self.order[sentence], values)
 
     def _firsts(self, device: torch.device) -> Tensor:
         offsets = torch.tensor(self.offsets, device=device)

@@ -20,7 +20,7 @@ class Run(NamedTuple):
 
     Attributes:
         scales: ``(tokens,)``; 1 where they were too small to divide by.
-        logs: ``(tokens,)``, the log-probability of each word given those before it.
+        logs: ``(tokens,)``, the log-probability of each word given those before it, in double precision.
         incoming: ``(tokens, r)``, the message that came in at each word, or None if it was not to be kept.
         message: ``(b, r)``, the message of the last words, for the sentences that have them.
         states: ``(b, z)``, the distributions of the state at the last words of sentences that end here, in order.
@@ -72,7 +72,8 @@ def run(
         keep: Whether to keep the incoming messages of all words but the first ones.
     """
     start, stop = lanes.offsets[first], lanes.offsets[last]
-    scales, logs = message.new_empty(stop - start), message.new_empty(stop - start)
+    scales = message.new_empty(stop - start)
+    logs = torch.empty_like(scales, dtype=torch.float64)
     begin = lanes.offsets[max(first, 1)]
     incoming = message.new_empty(max(stop - begin, 0), steps.width(emission.shape[1])) if keep else None
     states, limit = [], smallest(message.dtype)
@@ -83,8 +84,8 @@ def run(
         state = steps.advance(message[:size]) if time else message[:size].clone()
         word, top = weights(lanes.words[rows], emission)
         scale = state.mul_(word).sum(1)
-        log = scale.log()
         lost = scale < limit
+        log = scale.double().log()
         logs[rows.start - start : rows.stop - start] = torch.where(lost, -torch.inf, log + top)
         scale = torch.where(lost, 1.0, scale)
         scales[rows.start - start : rows.stop - start] = scale
