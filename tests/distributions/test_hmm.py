@@ -384,3 +384,21 @@ def test_errors_say_what_is_wrong(change, message):
 def test_errors_about_sentences(x, lengths, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         model("dense").log_prob(x, lengths)
+
+
+def test_derivatives_of_torch_func(hmm, x):
+    def loss(emission):
+        return HMM(hmm.initial, hmm.transition, emission, validate_args=False).log_prob(x, LENGTHS).sum()
+
+    emission = hmm.emission.clone().requires_grad_()
+    (expected,) = torch.autograd.grad(loss(emission), emission)
+    assert torch.allclose(torch.func.grad(loss)(hmm.emission), expected, rtol=1e-9)
+
+
+def test_modes_without_gradients(hmm, x):
+    expected = hmm.log_prob(x, LENGTHS)
+    for mode in (torch.no_grad, torch.inference_mode):
+        with mode():
+            assert torch.equal(hmm.log_prob(x, LENGTHS), expected)
+            assert not hmm.smooth(x, LENGTHS).requires_grad
+            assert hmm.expected_counts(x, LENGTHS).emission.sum() == pytest.approx(8)

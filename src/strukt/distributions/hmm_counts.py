@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels import hmm
+from strukt.kernels.gradients import differentiated
 
 
 @dataclass(frozen=True)
@@ -51,22 +52,26 @@ def expected_counts(
     band: Tensor | None,
 ) -> Counts:
     """Counts from probabilities, and emissions ``(v, z)`` in logs: each is the derivative in a log-probability."""
-    factors = (initial, *matrices, *(() if band is None else (band,)))
-    with torch.enable_grad():
-        table, first, *rest = (value.detach().requires_grad_() for value in (emission, *factors))
-        own_band = None if band is None else rest[-1]
-        own_matrices = tuple(rest[: len(matrices)])
+    band_too = () if band is None else (band,)
+
+    def derivatives(words: Tensor, lengths: Tensor, *leaves: Tensor) -> tuple[Tensor, ...]:
+        table, first, *rest = leaves = tuple(leaf.detach().requires_grad_() for leaf in leaves)
+        own_band = rest.pop() if band_too else None
         given = first.expand(len(words), -1)
-        evidence, _ = hmm.log_evidence(words, lengths, given, table, own_matrices, own_band)
-        leaves = (table, first, *rest)
-        in_table, *others = torch.autograd.grad(evidence.sum(), leaves, materialize_grads=True)
-    in_first, *in_rest = (value.detach() * grad for value, grad in zip((first, *rest), others, strict=True))
-    possible = evidence.detach() > -torch.inf
+        evidence, _ = hmm.log_evidence(words, lengths, given, table, tuple(rest), own_band)
+        found = torch.autograd.grad(evidence.sum(), leaves, materialize_grads=True)
+        return evidence.detach(), *found
+
+    factors = (initial, *matrices, *band_too)
+    evidence, in_table, *found = differentiated(derivatives, (words, lengths, emission, *factors))
+    in_first, *in_rest = (value.detach() * grad for value, grad in zip(factors, found, strict=True))
+    in_band = in_rest.pop() if band_too else None
+    possible = evidence > -torch.inf
     return Counts(
         in_first,
-        tuple(in_rest[: len(matrices)]),
-        None if band is None else in_rest[-1],
+        tuple(in_rest),
+        in_band,
         in_table.mT.contiguous(),
-        evidence.detach()[possible].sum(),
+        evidence[possible].sum(),
         int((~possible).sum()),
     )

@@ -13,6 +13,7 @@ from strukt.kernels.hmm import band as bands
 from strukt.kernels.hmm import reference, scaled
 from strukt.kernels.hmm.lanes import Lanes, lanes
 from strukt.kernels.hmm.steps import Steps, steps
+from strukt.kernels.undifferentiated import carries_derivative
 
 Tensors = tuple[Tensor, ...]
 
@@ -46,8 +47,11 @@ def log_evidence(
     there are no two factors or there is a band. First derivatives are those of the fused backward pass, higher
     ones those of `strukt.kernels.hmm.reference`, as are the answers for sentences of which a scale underflows.
     """
-    given = words, lengths, checkpoint, storage, initial, emission, band, *matrices
-    return _Evidence.apply(*given)  # type: ignore[no-untyped-call, no-any-return]
+    scores = (initial, emission, *(() if band is None else (band,)), *matrices)
+    keeps = _KEEPS[checkpoint] if any(map(carries_derivative, scores)) else ""
+    given = words, lengths, keeps, storage, initial, emission, band, *matrices
+    evidence, last, *_ = _Evidence.apply(*given)  # type: ignore[no-untyped-call]
+    return evidence, last
 
 
 def following(
@@ -59,35 +63,40 @@ def following(
 
 
 class _Evidence(torch.autograd.Function):
+    """Evidence and last states; then what the backward pass needs: lost sentences, all scales, and messages."""
+
     @staticmethod
     def forward(
-        ctx: Any,
         words: Tensor,
         lengths: Tensor,
-        checkpoint: bool,
+        keeps: str,
         storage: torch.dtype | None,
         initial: Tensor,
         emission: Tensor,
         band: Tensor | None,
         *matrices: Tensor,
-    ) -> tuple[Tensor, Tensor]:
-        ctx.set_materialize_grads(False)
-        ctx.storage, ctx.lanes = storage, lanes(words, lengths)
-        ctx.stretches = _stretches(ctx.lanes.duration, checkpoint)
-        ctx.keeps = _KEEPS[checkpoint] if any(ctx.needs_input_grad) else ""
-        moving = steps(matrices, band, storage)
-        evidence, last, kept = _forward(ctx.lanes, ctx.stretches, initial, emission, moving, ctx.keeps)
+    ) -> Tensors:
+        evidence, last, kept = _forward(
+            lanes(words, lengths), initial, emission, steps(matrices, band, storage), keeps
+        )
         lost = evidence == -torch.inf
         if bool(lost.any()):
             of_lost = words[lost], lengths[lost], initial[lost], emission, matrices, band
             evidence[lost], found = reference.log_evidence(*of_lost)
             last[lost] = found.to(last.dtype)
-        ctx.save_for_backward(words, lengths, lost, last, initial, emission, band, *matrices, *kept)
-        ctx.inputs = 3 + len(matrices)
-        return evidence, last
+        return evidence, last, lost, *kept
 
     @staticmethod
-    def backward(ctx: Any, evidence: Tensor | None, last: Tensor | None) -> Any:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensors) -> None:
+        words, lengths, ctx.keeps, ctx.storage, *scores = inputs
+        _, last, lost, *kept = output
+        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(lost, *kept)
+        ctx.save_for_backward(words, lengths, lost, last, *scores, *kept)
+        ctx.inputs = len(scores)
+
+    @staticmethod
+    def backward(ctx: Any, evidence: Tensor | None, last: Tensor | None, *_: Any) -> Any:
         words, lengths, lost, state, *tensors = ctx.saved_tensors
         scores, kept = tensors[: ctx.inputs], tensors[ctx.inputs :]
         wanted = ctx.needs_input_grad[4:]
@@ -99,7 +108,8 @@ class _Evidence(torch.autograd.Function):
         # The last state is normalised, so that a change of all its weights by a factor changes nothing.
         final = evidence.unsqueeze(1).to(state.dtype) + last - (last * state).sum(1, keepdim=True)
         final = torch.where(lost.unsqueeze(1), 0.0, final)
-        found = _fused_gradients(ctx, scores, wanted, kept, final)
+        of_words = lanes(words, lengths)
+        found = _fused_gradients(of_words, ctx.keeps, ctx.storage, scores, wanted, kept, final)
         if bool(lost.any()):
             some = [scores[0][lost], *scores[1:]]
             more = _reference_gradients(words[lost], lengths[lost], some, wanted, evidence[lost], last[lost])
@@ -116,15 +126,14 @@ _KEEPS = {False: "all", True: "some"}
 """Which messages to keep for the gradient; none if there is none."""
 
 
-def _stretches(duration: int, checkpoint: bool) -> list[tuple[int, int]]:
+def _stretches(duration: int, keeps: str) -> list[tuple[int, int]]:
     """The times after the first one, cut where a message is kept."""
-    size = max(math.isqrt(duration), 1) if checkpoint else max(duration, 1)
+    size = max(math.isqrt(duration), 1) if keeps == "some" else max(duration, 1)
     return [(first, min(first + size, duration)) for first in range(1, duration, size)]
 
 
 def _forward(
     words: Lanes,
-    stretches: list[tuple[int, int]],
     initial: Tensor,
     emission: Tensor,
     steps: Steps,
@@ -135,7 +144,7 @@ def _forward(
         return initial.new_zeros(len(initial), dtype=torch.float64), torch.zeros_like(initial), []
     run = scaled.run(words, 0, 1, initial[words.order], emission, steps, False)
     runs, messages = [run], []
-    for first, last in stretches:
+    for first, last in _stretches(words.duration, keeps):
         if keeps == "some":
             messages.append(run.message[: words.sizes[first]])
         run = scaled.run(words, first, last, run.message, emission, steps, keeps == "all")
@@ -149,12 +158,17 @@ def _forward(
 
 
 def _fused_gradients(
-    ctx: Any, scores: list[Tensor], wanted: tuple[bool, ...], kept: list[Tensor], final: Tensor
+    words: Lanes,
+    keeps: str,
+    storage: torch.dtype | None,
+    scores: list[Tensor],
+    wanted: tuple[bool, ...],
+    kept: list[Tensor],
+    final: Tensor,
 ) -> list[Tensor | None]:
     """Gradients in the initial distributions, the emissions, the band and the matrices, from beta at the end."""
-    words: Lanes = ctx.lanes
     initial, emission, band, *matrices = scores
-    moving = steps(tuple(matrices), band, ctx.storage)
+    moving = steps(tuple(matrices), band, storage)
     in_initial, in_emission, in_band, *in_matrices = wanted
     in_first = in_matrices[0] if len(matrices) == 2 else False
     needs = (in_emission, in_first, bool(in_matrices) and in_matrices[-1], in_band)
@@ -162,8 +176,9 @@ def _fused_gradients(
     found = torch.zeros_like(initial)
     if words.duration:
         scales, *messages = kept
-        for (first, last), message in zip(reversed(ctx.stretches), reversed(messages), strict=True):
-            if ctx.keeps == "some":
+        stretches = _stretches(words.duration, keeps)
+        for (first, last), message in zip(reversed(stretches), reversed(messages), strict=True):
+            if keeps == "some":
                 run = scaled.run(words, first, last, message, emission, moving, True)
                 message = run.incoming if run.incoming is not None else message
             some = scales[words.offsets[first] : words.offsets[last]]
