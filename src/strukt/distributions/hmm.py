@@ -52,8 +52,10 @@ class HMM(HMMParameters):
     ``(*, n)`` of words 0 to v - 1, with ``lengths (*)``; what stands beyond a length is ignored.
 
     A step takes O(z^2) for a dense transition, O(z r) for one of low rank, and O(z w) for a band. For its gradient
-    `log_prob` keeps O(n r) at low rank, O(n z) otherwise, and O(sqrt(n) z) with ``checkpoint``. States that underflow
-    beside others count as impossible: use float64 where later words may bring them back, as with a narrow band.
+    `log_prob` keeps O(n r) at low rank, O(n z) otherwise, and O(sqrt(n) z) with ``checkpoint``.
+
+    States that underflow beside others count as impossible: use float64 where later words may bring them back, as
+    with a narrow band.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
