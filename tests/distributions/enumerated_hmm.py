@@ -60,7 +60,11 @@ def matrix_of(hmm: HMM) -> Tensor:
 def joint(hmm: HMM, x: Tensor) -> tuple[Tensor, Tensor]:
     """All state sequences for one sentence ``(count, n)``, and their log-probabilities with it ``(count,)``."""
     z, n = len(hmm.initial), len(x)
-    first, matrix, emission = hmm.initial.log_softmax(0), matrix_of(hmm).log(), hmm.emission.log_softmax(1)
+    first, matrix, emission = (
+        hmm.initial.log_softmax(0),
+        matrix_of(hmm).log(),
+        hmm.emission.logits.log_softmax(1),
+    )
     sequences = torch.tensor(list(itertools.product(range(z), repeat=n)), dtype=torch.int64).reshape(z**n, n)
     scores = torch.zeros(len(sequences), dtype=hmm.initial.dtype)
     for t in range(n):

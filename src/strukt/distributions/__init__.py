@@ -9,6 +9,7 @@ from strukt.distributions.ctc import CTC
 from strukt.distributions.dependency import NonProjectiveTree, ProjectiveTree
 from strukt.distributions.determinantal import KDPP
 from strukt.distributions.distribution import StructuredDistribution
+from strukt.distributions.emissions import Blocked, Categorical, Embedded
 from strukt.distributions.grammar import PCFG
 from strukt.distributions.hmm import HMM
 from strukt.distributions.matching import Matching
@@ -25,8 +26,11 @@ __all__ = [
     "Banded",
     "BinaryCRF",
     "BitSpanTree",
+    "Blocked",
+    "Categorical",
     "CheckpointedChain",
     "Dense",
+    "Embedded",
     "KSubset",
     "LinearChain",
     "LowRank",

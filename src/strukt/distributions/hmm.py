@@ -41,7 +41,7 @@ class HMM(HMMParameters):
     Args:
         initial: ``(z,)``, logits of the first state.
         transition: Logits ``(z, z)``, ``[i, j]`` of state i followed by state j, or an operator such as `LowRank`.
-        emission: ``(z, v)``, logits of the words in each state.
+        emission: Logits ``(z, v)`` of the words in each state, or an `Emission` such as `Embedded`.
         checkpoint: Whether the gradient of `log_prob` keeps O(sqrt(n)) messages and not all n, for one more
             forward pass.
         storage: A type in which to keep the transition matrix for `log_prob`, such as ``torch.bfloat16``; products
@@ -104,7 +104,9 @@ class HMM(HMMParameters):
         evidence, last = hmm.log_evidence(
             index, flat, *model, checkpoint=self.checkpoint, storage=self.storage
         )
-        after = hmm.following(last, flat, initial, *factors).reshape(*shape, self.states) if onward else initial
+        after = (
+            hmm.following(last, flat, initial, *factors).reshape(*shape, self.states) if onward else initial
+        )
         return evidence.to(initial.dtype).reshape(shape), after
 
     def predict(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
@@ -143,9 +145,7 @@ class HMM(HMMParameters):
         with torch.no_grad():
             states = queries.sampled(words, flat, *model, 1)[0]
             guards.require_feasible(states, _feasible(states, flat))
-            drawn = torch.multinomial(softmax(self.emission, 1)[states.clamp(min=0).flatten()], 1).view_as(
-                words
-            )
+            drawn = self._drawn(states.clamp(min=0).flatten()).view_as(words)
         best = torch.where(gaps, log_probs.argmax(2), words)
         best, drawn = (torch.where(within, torch.where(gaps, some, words), -1) for some in (best, drawn))
         log_probs = log_probs.reshape(*x.shape, len(model[1]) - 1)
@@ -155,14 +155,13 @@ class HMM(HMMParameters):
         """Sentences of a length: ``sample_shape + (length,)``. O(z + r + v) for a word at low rank."""
         shape = torch.Size(sample_shape)
         with torch.no_grad():
-            factors, emission = self.transition.factors(), softmax(self.emission, 1)
+            factors = self.transition.factors()
             states = torch.multinomial(softmax(self.initial, 0), shape.numel(), replacement=True)
-            found = []
-            for time in range(length):
-                states = queries.next_states(states, *factors) if time else states
-                found.append(torch.multinomial(emission[states], 1).squeeze(1))
-        drawn = torch.stack(found, 1) if found else states.new_empty(shape.numel(), 0)
-        return drawn.reshape(*shape, length)
+            path = [states] if length else []
+            while len(path) < length:
+                path.append(queries.next_states(path[-1], *factors))
+            visited = torch.stack(path, 1) if path else states.new_empty(shape.numel(), 0)
+            return self._drawn(visited.flatten()).reshape(*shape, length)
 
     # The states behind the words.
 
@@ -245,15 +244,14 @@ class HMM(HMMParameters):
         States that never occurred keep their parameters. At low rank the features between states are hidden, too.
         """
         transition = self.transition.maximised(counts.matrices, counts.band)
-        initial, emission = (
-            updated(self.initial, counts.initial, 0),
-            updated(self.emission, counts.emission, 1),
-        )
-        return self._rebuilt(initial.detach(), transition, emission.detach())
+        initial = updated(self.initial, counts.initial, 0).detach()
+        return self._rebuilt(initial, transition, self.emission.maximised(counts.emission))
 
     def select(self, states: Tensor) -> Self:
         """The model with some of the states ``(k,)`` alone, rising, normalised again: dropout of states."""
-        return self._rebuilt(self.initial[states], self.transition.select(states), self.emission[states])
+        return self._rebuilt(
+            self.initial[states], self.transition.select(states), self.emission.select(states)
+        )
 
 
 def _of_words(states: Tensor, table: Tensor) -> Tensor:

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.distributions.transitions import Dense, Transition, log_total, softmax
+from strukt.distributions.emissions import Categorical, Emission
+from strukt.distributions.transitions import Dense, Transition, softmax
 from strukt.kernels import arguments, guards
-from strukt.kernels.semiring import NEG_INF
 
 Model = tuple[Tensor, Tensor, tuple[Tensor, ...], Tensor | None]
 """Initial distributions ``(batch, z)``, emissions ``(v, z)`` in logs, matrices and band, as kernels take them."""
@@ -21,29 +21,32 @@ class HMMParameters:
         self,
         initial: Tensor,
         transition: Tensor | Transition,
-        emission: Tensor,
+        emission: Tensor | Emission,
         checkpoint: bool = False,
         storage: torch.dtype | None = None,
         validate_args: bool | None = None,
     ) -> None:
         arguments.scores("initial", initial, "(z,)", 1)
-        arguments.scores("emission", emission, "(z, v)", 2)
         self.transition = transition if isinstance(transition, Transition) else Dense(transition)
+        self.emission = emission if isinstance(emission, Emission) else Categorical(emission)
         z = self.transition.states
-        if initial.shape != (z,) or emission.dim() != 2 or len(emission) != z or not emission.numel():
+        if initial.shape != (z,) or self.emission.states != z:
             raise ValueError(
-                f"the shapes do not fit together: initial {tuple(initial.shape)}, {self.transition!r}, emission "
-                f"{tuple(emission.shape)}; expected (z,), a transition of z states, and (z, v) with z, v >= 1"
+                f"the shapes do not fit together: initial {tuple(initial.shape)}, {self.transition!r}, "
+                f"{self.emission!r}; expected (z,), a transition and an emission of z states"
             )
-        scores = (initial, emission, *self.transition.parameters)
-        names = ("initial", "emission", *("transition" for _ in self.transition.parameters))
-        common = arguments.common_dtype(scores, names)
-        self.initial, self.emission = common[:2]
-        if self.transition.dtype != common[0].dtype:
-            raise ValueError(
-                f"the transition is of type {self.transition.dtype} and other scores of type {common[0].dtype}; "
-                "expected one type for all"
-            )
+        scores = (initial, *self.transition.parameters, *self.emission.parameters)
+        kinds = ("transition",) * len(self.transition.parameters) + ("emission",) * len(
+            self.emission.parameters
+        )
+        names = ("initial", *kinds)
+        self.initial = arguments.common_dtype(scores, names)[0]
+        for part in (self.transition, self.emission):
+            if part.parameters[0].dtype != self.initial.dtype:
+                raise ValueError(
+                    f"{part!r} is of type {part.parameters[0].dtype}, and other scores of type "
+                    f"{self.initial.dtype}; expected one type for all"
+                )
         self.checkpoint, self.storage = checkpoint, storage
         by_default = torch.distributions.Distribution._validate_args
         self._validate_args = by_default if validate_args is None else validate_args
@@ -59,10 +62,9 @@ class HMMParameters:
         return len(self.initial)
 
     def __repr__(self) -> str:
-        states, words = self.emission.shape
-        return f"{type(self).__name__}(states: {states}, words: {words}, transition: {self.transition!r})"
+        return f"{type(self).__name__}(states: {self.states}, {self.transition!r}, {self.emission!r})"
 
-    def _rebuilt(self, initial: Tensor, transition: Transition, emission: Tensor) -> Self:
+    def _rebuilt(self, initial: Tensor, transition: Transition, emission: Emission) -> Self:
         return type(self)(initial, transition, emission, self.checkpoint, self.storage, validate_args=False)
 
     def _sentences(
@@ -75,7 +77,7 @@ class HMMParameters:
         shape = x.shape[:-1]
         flat = arguments.lengths(lengths, shape, x.shape[-1], x.device).reshape(shape.numel())
         words = x.long().reshape(shape.numel(), x.shape[-1])
-        v = self.emission.shape[1]
+        v = self.emission.words
         if missing is not None:
             words = words.masked_fill(missing.reshape(words.shape), v)
         if self._validate_args:
@@ -98,18 +100,18 @@ class HMMParameters:
         table = self._table() if table is None else table
         return self._beginning(batch), table, *self.transition.factors()
 
-    def _normaliser(self) -> Tensor:
-        total = log_total(self.emission, 1)
-        return torch.where(total == NEG_INF, 0.0, total)
-
     def _table(self, missing: bool = False) -> Tensor:
         """The log-probability of each word in each state ``(v, z)``; of a missing word it is 0, as of any word."""
-        table = (self.emission - self._normaliser().unsqueeze(1)).mT.contiguous()
+        table = self.emission.table()
         return torch.cat([table, torch.zeros_like(table[:1])]) if missing else table
 
     def _rows(self, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """The rows of `_table` for the words that occur, and for each word its row."""
         within = torch.arange(words.shape[1], device=words.device) < lengths[:, None]
         used, rows = torch.unique(words[within], return_inverse=True)
-        table = self.emission.index_select(1, used).mT - self._normaliser()
-        return table.contiguous(), torch.zeros_like(words).masked_scatter(within, rows)
+        return self.emission.of_words(used), torch.zeros_like(words).masked_scatter(within, rows)
+
+    def _drawn(self, states: Tensor) -> Tensor:
+        """A word ``(m,)`` from each of some states ``(m,)``."""
+        chances = self.emission.of_states(states).exp()
+        return torch.multinomial(chances, 1).squeeze(1) if len(states) else states

@@ -134,6 +134,8 @@ def normal_rows(size: int, features: int, orthogonal: bool) -> Tensor:
     if not orthogonal:
         return torch.randn(features, size)
     groups, triangles = torch.linalg.qr(torch.randn(-(-features // size), size, size))
-    directions: Tensor = groups * triangles.diagonal(0, -2, -1).sign().unsqueeze(-2)  # else they are not uniform
+    directions: Tensor = groups * triangles.diagonal(0, -2, -1).sign().unsqueeze(
+        -2
+    )  # else they are not uniform
     lengths: Tensor = torch.randn(features, size).norm(dim=1, keepdim=True)
     return directions.flatten(0, 1)[:features] * lengths
