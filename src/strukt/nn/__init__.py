@@ -30,6 +30,7 @@ from strukt.nn.mappings import (
     Sparsemax,
     SparsemaxLoss,
 )
+from strukt.nn.neural_hmm import NeuralHMM
 
 __all__ = [
     "CRF",
@@ -47,6 +48,7 @@ __all__ = [
     "FourierFeatures",
     "Fusedmax",
     "FusedmaxLoss",
+    "NeuralHMM",
     "Normmax",
     "NormmaxLoss",
     "NystromFeatures",

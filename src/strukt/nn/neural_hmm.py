@@ -1,0 +1,149 @@
+"""Hidden Markov language models whose parameters come from vectors of states and of words."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from strukt.distributions import HMM, Blocked, Dense, Embedded, LowRank
+from strukt.distributions.emissions import Emission
+from strukt.distributions.transitions import Transition
+from strukt.nn.feature_maps import ExponentialFeatures
+
+
+class NeuralHMM(nn.Module):
+    """A hidden Markov model in which states and words are vectors, and small networks make its parameters of them.
+
+    A state has three vectors: as the one before a transition, as the one after it, and as the one that emits. A
+    transition is a dot product, made positive by exp, or of rank r by a feature map of both vectors; a word is a
+    softmax over dot products. Vectors go through residual layers first, those after a transition excepted.
+
+    In training some of the states and some of the features are left out of a whole batch. The model is normalised
+    over the others, and is smaller and faster.
+
+    Args:
+        states: Number of states, z.
+        words: Size of the vocabulary, v.
+        rank: r; None for dense transitions.
+        size: Of the vectors.
+        features: Maps vectors ``(z, size)`` to log-features ``(z, r)``; learned `ExponentialFeatures` if None.
+        blocks: ``(v,)``, the block of states that each word comes from, such as its Brown cluster; None for any.
+        state_dropout: Part of the states that are left out (of each block, if there are blocks).
+        feature_dropout: Part of the features that are left out.
+
+    Raises:
+        ValueError: Sizes do not fit, or a part is not from 0 up to, but not including, 1.
+
+    Source:
+        Chiu and Rush (2020), "Scaling hidden Markov language models"; Chiu, Deng and Rush (2021), "Low-rank
+        constraints for fast inference in structured models".
+
+    Examples:
+        >>> model = NeuralHMM(states=64, words=100, rank=8, size=16, state_dropout=0.25)
+        >>> model()
+        HMM(states: 48, LowRank((48, 8), (48, 8)), Embedded((48, 16), (100, 16), (100,)))
+        >>> model.eval()().log_prob(torch.randint(100, (2, 7))).shape
+        torch.Size([2])
+    """
+
+    blocks: Tensor | None
+
+    def __init__(
+        self,
+        states: int,
+        words: int,
+        rank: int | None = None,
+        size: int = 256,
+        features: nn.Module | None = None,
+        blocks: Tensor | None = None,
+        state_dropout: float = 0.0,
+        feature_dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        for name, value in (("state_dropout", state_dropout), ("feature_dropout", feature_dropout)):
+            if not 0 <= value < 1:
+                raise ValueError(f"{name} is {value}; expected from 0 up to, but not including, 1")
+        if min(states, words, size, 1 if rank is None else rank) < 1:
+            raise ValueError(
+                f"states is {states}, words {words}, rank {rank}, size {size}; expected at least 1 of each"
+            )
+        self.count = 1 if blocks is None else int(blocks.max()) + 1
+        if blocks is not None and (blocks.shape != (words,) or states % self.count):
+            raise ValueError(
+                f"blocks has shape {tuple(blocks.shape)} and {self.count} blocks; expected ({words},), and a "
+                f"divisor of the {states} states"
+            )
+        self.register_buffer("blocks", blocks)
+        self.state_dropout, self.feature_dropout = state_dropout, feature_dropout
+        self.start = nn.Parameter(torch.empty(1, size))
+        self.before, self.after, self.emitting = (nn.Parameter(torch.empty(states, size)) for _ in range(3))
+        self.word_vectors = nn.Parameter(torch.empty(words, size))
+        self.starting = Residual(size)
+        self.leaving = Residual(size)
+        self.saying = nn.Sequential(Residual(size), Residual(size))
+        self.features = features
+        if rank is not None and features is None:
+            self.features = ExponentialFeatures(size, rank)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws vectors with entries of variance 2 / (rows + columns)."""
+        for vectors in (self.start, self.before, self.after, self.emitting, self.word_vectors):
+            nn.init.xavier_normal_(vectors)
+
+    def forward(self) -> HMM:
+        """The distribution over sentences: for a batch, in training with other states left out each time."""
+        kept = self._kept_states()
+        after = self.after[kept]
+        initial = (self.starting(self.start) @ after.mT).squeeze(0)
+        transition = self._transition(self.leaving(self.before[kept]), after)
+        return HMM(initial, transition, self._emission(self.saying(self.emitting[kept])), validate_args=False)
+
+    def _transition(self, before: Tensor, after: Tensor) -> Transition:
+        if self.features is None:
+            return Dense(before @ after.mT)
+        transition = LowRank(self.features(before), self.features(after))
+        rank = transition.source.shape[1]
+        kept = _kept(rank, self.feature_dropout if self.training else 0.0, 1, after.device)
+        return transition if len(kept) == rank else transition.select_features(kept)
+
+    def _emission(self, emitting: Tensor) -> Emission:
+        if self.blocks is None:
+            return Embedded(emitting, self.word_vectors)
+        order = self.blocks.argsort(stable=True)
+        sizes = torch.bincount(self.blocks, minlength=self.count).tolist()
+        of_blocks = zip(emitting.chunk(self.count), torch.split(self.word_vectors[order], sizes), strict=True)
+        logits = torch.cat([states @ words.mT for states, words in of_blocks], 1)
+        return Blocked(logits[:, order.argsort()], self.blocks, self.count)
+
+    def _kept_states(self) -> Tensor:
+        dropout = self.state_dropout if self.training else 0.0
+        return _kept(len(self.before), dropout, self.count, self.before.device)
+
+
+class Residual(nn.Module):
+    """What a network of one hidden layer adds to vectors, normalised.
+
+    Args:
+        size: Of the vectors.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.added = nn.Sequential(nn.Linear(size, size), nn.ReLU(), nn.Linear(size, size), nn.ReLU())
+        self.norm = nn.LayerNorm(size)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(*, size)`` of ``(*, size)``."""
+        found: Tensor = self.norm(x + self.added(x))
+        return found
+
+
+def _kept(count: int, dropout: float, blocks: int, device: torch.device) -> Tensor:
+    """Numbers below ``count`` without a part of them, in order: equally many of each block, and at least one."""
+    size = count // blocks
+    most = max(round(size * (1 - dropout)), 1)
+    if most == size:
+        return torch.arange(count, device=device)
+    chosen = torch.rand(blocks, size, device=device).argsort(1)[:, :most].sort(1).values
+    return (chosen + size * torch.arange(blocks, device=device).unsqueeze(1)).flatten()

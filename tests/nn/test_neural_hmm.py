@@ -1,0 +1,121 @@
+"""Hidden Markov models from vectors: what they are made of, dropout, and that they learn."""
+
+import math
+import re
+
+import pytest
+import torch
+
+from strukt.distributions import HMM, Blocked, Dense, Embedded, LowRank
+from strukt.nn import NeuralHMM, SoftplusFeatures
+
+BLOCKS = torch.tensor([2, 0, 1, 2, 0])
+X = torch.tensor([[0, 1, 2, 3], [4, 4, 0, 1]])
+LENGTHS = torch.tensor([4, 3])
+
+
+def model(**options):
+    torch.manual_seed(0)
+    return NeuralHMM(**{"states": 6, "words": 5, "size": 8, **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "transition", "emission"),
+    [
+        ({}, Dense, Embedded),
+        ({"rank": 3}, LowRank, Embedded),
+        ({"features": SoftplusFeatures(8, 4)}, LowRank, Embedded),
+        ({"rank": 3, "blocks": BLOCKS}, LowRank, Blocked),
+    ],
+)
+def test_all_parameters_have_gradients(options, transition, emission):
+    layer = model(**options)
+    hmm = layer()
+    assert isinstance(hmm, HMM)
+    assert isinstance(hmm.transition, transition)
+    assert isinstance(hmm.emission, emission)
+    hmm.log_prob(X, LENGTHS).sum().backward()
+    for name, parameter in layer.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.isfinite().all(), name
+        assert parameter.grad.any(), name
+
+
+def test_scores_are_products_of_vectors():
+    layer = model()
+    hmm = layer()
+    expected = (layer.leaving(layer.before) @ layer.after.mT).softmax(1)
+    torch.testing.assert_close(hmm.transition.dense(), expected)
+    first = (layer.starting(layer.start) @ layer.after.mT).squeeze(0)
+    torch.testing.assert_close(hmm.initial, first)
+    words = (layer.saying(layer.emitting) @ layer.word_vectors.mT).log_softmax(1)
+    torch.testing.assert_close(hmm.emission.table(), words.mT)
+
+
+def test_features_of_both_vectors_are_those_of_one_map():
+    layer = model(rank=3)
+    products = layer.features(layer.leaving(layer.before)).exp() @ layer.features(layer.after).exp().mT
+    torch.testing.assert_close(layer().transition.dense(), products / products.sum(1, keepdim=True))
+
+
+def test_words_of_a_block_come_from_its_states():
+    layer = model(blocks=BLOCKS)
+    table = layer().emission.table()
+    scores = layer.saying(layer.emitting) @ layer.word_vectors.mT
+    for state in range(6):
+        own = state // 2 == BLOCKS
+        expected = torch.where(own, scores[state], -math.inf).log_softmax(0)
+        torch.testing.assert_close(table[:, state], expected)
+
+
+@pytest.mark.parametrize("options", [{}, {"blocks": BLOCKS}])
+def test_dropout_leaves_out_states_and_features_and_normalises_again(options):
+    layer = model(rank=8, state_dropout=0.5, feature_dropout=0.25, **options)
+    whole = layer.eval()()
+    assert (whole.states, whole.transition.source.shape[1]) == (6, 8)
+    layer.train()
+    chosen = set()
+    for _ in range(8):
+        kept = layer()
+        assert (kept.states, kept.transition.source.shape[1]) == (3, 6)
+        torch.testing.assert_close(kept.transition.dense().sum(1), torch.ones(3))
+        places = [int((whole.initial - value).abs().argmin()) for value in kept.initial]
+        assert places == sorted(places)
+        chosen.add(tuple(places))
+        if options:
+            assert [place // 2 for place in places] == [0, 1, 2]
+    assert len(chosen) > 1
+
+
+def test_the_last_state_and_feature_are_never_left_out():
+    layer = model(rank=1, states=1, state_dropout=0.9, feature_dropout=0.9)
+    assert layer().states == 1
+
+
+def test_a_language_in_which_words_take_turns_is_learned():
+    """The first word is any of three, each other one follows from it."""
+    x = torch.tensor([[0, 1, 2, 0, 1], [1, 2, 0, 1, 2], [2, 0, 1, 2, 0]])
+    layer = model(states=12, words=3, rank=12, size=16)
+    optimizer = torch.optim.Adam(layer.parameters(), lr=0.02)
+    for _ in range(200):
+        optimizer.zero_grad()
+        loss = -layer().log_prob(x).mean()
+        loss.backward()
+        optimizer.step()
+    assert loss.item() < math.log(3) + 0.2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"state_dropout": 1.0}, "state_dropout is 1.0; expected from 0"),
+        ({"feature_dropout": -0.1}, "feature_dropout is -0.1"),
+        ({"states": 0}, "states is 0"),
+        ({"rank": 0}, "rank 0"),
+        ({"blocks": BLOCKS, "states": 7}, "3 blocks; expected (5,), and a divisor of the 7 states"),
+        ({"blocks": BLOCKS[1:]}, "blocks has shape (4,)"),
+    ],
+)
+def test_errors_say_what_is_wrong(options, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        model(**options)
