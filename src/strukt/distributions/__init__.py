@@ -12,6 +12,7 @@ from strukt.distributions.distribution import StructuredDistribution
 from strukt.distributions.emissions import Blocked, Categorical, Embedded
 from strukt.distributions.grammar import PCFG
 from strukt.distributions.hmm import HMM
+from strukt.distributions.low_rank_pcfg import LowRankPCFG
 from strukt.distributions.matching import Matching
 from strukt.distributions.segmentation import SemiMarkov
 from strukt.distributions.spanning import SpanningTree
@@ -34,6 +35,7 @@ __all__ = [
     "KSubset",
     "LinearChain",
     "LowRank",
+    "LowRankPCFG",
     "Matching",
     "MonotoneAlignment",
     "NonProjectiveTree",

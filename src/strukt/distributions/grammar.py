@@ -8,14 +8,14 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.distributions.spans import SpanStructure, chosen
+from strukt.distributions.context_free import ContextFreeGrammar
 from strukt.kernels import arguments, pcfg
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF
 
 
-class PCFG(SpanStructure):
+class PCFG(ContextFreeGrammar):
     """The trees of a sentence under a context-free grammar in Chomsky normal form (Baker 1979).
 
     A nonterminal heads each span of two and more words and rewrites to two children; a preterminal heads each
@@ -82,61 +82,20 @@ class PCFG(SpanStructure):
         return self._to_batch(self.oracles.marginals(spans, root, each, *rest)[2])
 
     @property
-    def root_marginals(self) -> Tensor:
-        """The probability of each label of the whole sentence, ``batch + (s,)``; differentiable."""
-        whole = self.marginals[..., 0, :, : self._nonterminals]
-        index = self.lengths[..., None, None].expand(*self.batch_shape, 1, self._nonterminals)
-        return whole.gather(-2, index).squeeze(-2)
-
-    @property
     def max_marginals(self) -> Tensor:
         found = self._to_batch(pcfg.max_marginals(*self._arguments()))
         return torch.where(self._parts_within, found, NEG_INF)
-
-    def is_structure(self, event: Tensor) -> Tensor:
-        return super().is_structure(event) & (self.lengths != 1)
-
-    @property
-    def _nonterminals(self) -> int:
-        return self.scores[1].shape[-1]
-
-    @property
-    def _label_ranges(self) -> tuple[range, range]:
-        return range(self._nonterminals, self._labels), range(self._nonterminals)
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
         spans, root, rules, emission = scores
         kind: Any = type(self)
         return kind(root, rules, emission, lengths, spans, *constants, validate_args=False)  # type: ignore[no-any-return]
 
-    def _score(self, event: Tensor) -> Tensor:
-        _, root, _, emission = self.scores
-        labels = event.clamp(0, self._labels - 1)
-        whole = labels[..., 0, :].gather(-1, self.lengths.expand(event.shape[:-2]).unsqueeze(-1)).squeeze(-1)
-        words = (labels.diagonal(1, -2, -1) - self._nonterminals).clamp(min=0)
-        positions = torch.arange(words.shape[-1], device=event.device) < self.lengths.unsqueeze(-1)
-        tops = _only_where(self.lengths > 1, chosen(root, whole.clamp(max=self._nonterminals - 1)))
-        emitted = _only_where(positions, chosen(emission, words)).sum(-1)
-        return super()._score(event) + tops + emitted + self._rules_used(event).flatten(-2).sum(-1)
-
-    def _rules_used(self, event: Tensor) -> Tensor:
-        """For each span of two and more words the score of the rule that makes it; 0 elsewhere."""
-        rules, labels = self.scores[2], event.clamp(0, self._labels - 1)
-        used = self._within & (event >= 0)
-        # The left child of a span is the widest of the narrower spans that begin with it.
-        ends = torch.where(used, torch.arange(self.event_shape[0], device=event.device), 0).cummax(-1).values
-        split = torch.nn.functional.pad(ends[..., :-1], (1, 0))
-        left, right = labels.gather(-1, split), labels.gather(-2, split)
-        parent = labels.clamp(max=self._nonterminals - 1)
+    def _scores_of_rules(self, parent: Tensor, left: Tensor, right: Tensor) -> Tensor:
+        rules = self.scores[2]
         index = (parent * self._labels + left) * self._labels + right
-        batch = torch.arange(rules.shape[:-3].numel(), device=event.device).reshape(rules.shape[:-3])
-        index = index + batch[..., None, None] * rules.shape[-3:].numel()
-        return _only_where(used & (self._widths > 1), rules.reshape(-1)[index])
-
-
-def _only_where(mask: Tensor, values: Tensor) -> Tensor:
-    """Values, and 0 where a mask does not hold."""
-    return torch.where(mask, values, torch.zeros_like(values))
+        batch = torch.arange(rules.shape[:-3].numel(), device=index.device).reshape(rules.shape[:-3])
+        return rules.reshape(-1)[index + batch[..., None, None] * rules.shape[-3:].numel()]
 
 
 def _batch_shape(root: Tensor, rules: Tensor, emission: Tensor, spans: Tensor | None) -> torch.Size:

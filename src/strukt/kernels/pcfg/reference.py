@@ -86,7 +86,7 @@ def grammar_of(rules: Tensor, lengths: Tensor) -> Grammar:
     return Grammar(rules[..., :s, :s], rules[..., s:], rules[..., s:, :s])
 
 
-def _own_scores(spans: Tensor, emission: Tensor, lengths: Tensor, s: int) -> list[Tensor]:
+def own_scores(spans: Tensor, emission: Tensor, lengths: Tensor, s: int) -> list[Tensor]:
     """Scores of the spans of each width, 0 beyond the lengths."""
     n = spans.shape[-2] - 1
     ends = torch.arange(n + 1, device=spans.device)
@@ -100,7 +100,7 @@ def _own_scores(spans: Tensor, emission: Tensor, lengths: Tensor, s: int) -> lis
 
 def fill(semiring: Semiring, spans: Tensor, grammar: Grammar, emission: Tensor, lengths: Tensor) -> Chart:
     n, s = spans.shape[-2] - 1, grammar.pairs.shape[-3]
-    own = _own_scores(spans, emission, lengths, s)
+    own = own_scores(spans, emission, lengths, s)
     inside = [semiring.weigh(semiring.one(scores), scores) for scores in own[:2]]
     words = inside[-1] if n else semiring.one(spans[..., 0, :0, s:])
     beside = semiring.weigh(words[..., None, None, :], grammar.beside.unsqueeze(-4))

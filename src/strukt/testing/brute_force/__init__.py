@@ -10,7 +10,7 @@ from strukt.testing.brute_force.binary import binary
 from strukt.testing.brute_force.chains import chain
 from strukt.testing.brute_force.constituency import bit_span_tree, span_tree
 from strukt.testing.brute_force.dependency import non_projective_tree, projective_tree
-from strukt.testing.brute_force.grammars import pcfg
+from strukt.testing.brute_force.grammars import low_rank_pcfg, pcfg
 from strukt.testing.brute_force.matchings import matching
 from strukt.testing.brute_force.segmentation import semi_markov
 from strukt.testing.brute_force.spanning import spanning_tree
@@ -25,6 +25,7 @@ __all__ = [
     "ctc",
     "k_dpp",
     "k_subset",
+    "low_rank_pcfg",
     "matching",
     "monotone_alignment",
     "non_projective_tree",

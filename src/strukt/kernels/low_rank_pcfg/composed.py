@@ -1,0 +1,70 @@
+"""The rules of a grammar of low rank multiplied out, for questions that the ranks do not answer.
+
+A tree has the sum over the ranks of each of its rules. A best tree is a maximum of such sums, an entropy the mean
+of their logs: neither is a sum over trees with ranks, so that both need the rules themselves.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from strukt.kernels.arguments import precise
+from strukt.kernels.semiring import logsumexp
+
+LARGEST = 1 << 24
+"""Rules of one grammar, s (s + p)^2, that are multiplied out at most: 128 MiB."""
+
+CHUNK = 1 << 22
+"""Numbers in a table of rules with their ranks that is summed at once."""
+
+
+def composed(left: Tensor, right: Tensor, head: Tensor) -> Tensor:
+    """Rules ``(..., g, s, s + p, s + p)`` in double precision: ``[A, B, C]``, the log of the sum over the ranks.
+
+    Args:
+        left: ``(..., g, r, s + p)``, for each rank the log-weight of each left child; g is any here and below, and
+            divides the largest.
+        right: ``(..., g, r, s + p)``, that of each right child.
+        head: ``(..., g, s, r)``, the log-weight of each rank under each nonterminal.
+
+    Takes O(s (s + p)^2 r).
+
+    Raises:
+        NotImplementedError: If there are too many rules.
+    """
+    s, labels = head.shape[-2], left.shape[-1]
+    if s * labels * labels > LARGEST:
+        raise NotImplementedError(
+            f"this needs all {s * labels * labels} rules of {s} nonterminals and {labels} symbols, more than "
+            f"{LARGEST}; log_partition, marginals, condition, sample and mbr work with the ranks alone: decode "
+            "with mbr, and estimate others from samples"
+        )
+    left, right, head = same_groups(-3, *(precise(score) for score in (left, right, head)))
+    size = max(CHUNK // max(labels * labels * left.shape[-2], 1), 1)
+    if size >= s:
+        return _rules(left, right, head)
+    rows = (_frugally(left, right, some) for some in head.split(size, -2))
+    return torch.cat(list(rows), -3)
+
+
+def same_groups(axis: int, *scores: Tensor) -> tuple[Tensor, ...]:
+    """Scores with as many entries on the axis of groups as those with most."""
+    most = max(score.shape[axis] for score in scores)
+    return tuple(
+        score if score.shape[axis] in (1, most) else score.repeat_interleave(most // score.shape[axis], axis)
+        for score in scores
+    )
+
+
+def _frugally(left: Tensor, right: Tensor, head: Tensor) -> Tensor:
+    """Some of the rules; the terms of their sums are computed again for a derivative."""
+    if torch.is_grad_enabled():
+        return checkpoint(_rules, left, right, head, use_reentrant=False)  # type: ignore[no-any-return]
+    return _rules(left, right, head)
+
+
+def _rules(left: Tensor, right: Tensor, head: Tensor) -> Tensor:
+    children = left.mT.unsqueeze(-2) + right.mT.unsqueeze(-3)
+    return logsumexp(head[..., None, None, :] + children.unsqueeze(-4), -1)
