@@ -1,0 +1,134 @@
+"""The part of the inside and outside passes that knows places to split a span, one sentence at a time.
+
+A chart holds for each span of an item, those of one word first, the values of each rank as a left and as a right
+child, the sums over the places to split it, the log of the scale of its values and what they were last divided by:
+``(n (n + 1) / 2, 3 r + 2)``. Beside it stands how much a number that became 0 can have changed a value at most.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from strukt.kernels.jit import exp, kernel
+
+Array = npt.NDArray[Any]
+
+TINY = 1e-290
+"""More than all that underflows in the sums of one value."""
+
+
+@kernel
+def row_of(n: int, width: int, first: int) -> int:
+    """The row of a span in a chart for n words."""
+    return (width - 1) * (n + 1) - (width - 1) * width // 2 + first
+
+
+@kernel
+def _weigh_splits(chart: Array, n: int, i: int, width: int, shares: Array) -> float:
+    """The weights of the places to split a span, by the width of the left part, and the log taken from them."""
+    scale = chart.shape[1] - 2
+    top = -np.inf
+    for part in range(1, width):
+        left, right = row_of(n, part, i), row_of(n, width - part, i + part)
+        shares[part] = chart[left, scale] + chart[right, scale]
+        top = max(top, shares[part])
+    for part in range(1, width):
+        shares[part] = exp(shares[part] - top)
+    return top
+
+
+@kernel
+def sum_splits(
+    chart: Array, slack: Array, lengths: Array, n: int, width: int, firsts: Array, sums: Array,
+    top_slack: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    """Rows of ``sums`` for the spans of a width, also kept in the chart, with their logs and slack."""
+    rank = sums.shape[1]
+    shares = np.empty(n + 1)
+    for b in range(start, len(chart), step):
+        for i in range(lengths[b] + 1 - width):
+            total, row = sums[firsts[b] + i], row_of(n, width, i)
+            chart[b, row, 3 * rank] = _weigh_splits(chart[b], n, i, width, shares)
+            total[:] = 0.0
+            lost = 0.0
+            for part in range(1, width):
+                left, right = row_of(n, part, i), row_of(n, width - part, i + part)
+                share = shares[part]
+                lost += share * (slack[b, left] + slack[b, right])
+                if share > 0.0:
+                    above, below = chart[b, left, :rank], chart[b, right, rank : 2 * rank]
+                    for q in range(rank):
+                        total[q] += share * above[q] * below[q]
+            chart[b, row, 2 * rank : 3 * rank] = total
+            slack[b, row] = lost
+            if width == lengths[b]:
+                top_slack[b] = lost
+
+
+@kernel
+def close(
+    chart: Array, slack: Array, lengths: Array, n: int, width: int, firsts: Array, values: Array,
+    tops: Array, factors: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    """Values of the spans of a width, from rows ``(spans, 2 r)`` whose logs lack ``tops (spans,)``.
+
+    Slack grows by ``factors (g,)``, the most that a product with a matrix makes of an error.
+    """
+    batch, rank = len(chart), values.shape[1] // 2
+    for b in range(start, batch, step):
+        factor = factors[b * len(factors) // batch]
+        for i in range(lengths[b] + 1 - width):
+            found, row = values[firsts[b] + i], row_of(n, width, i)
+            peak = 0.0
+            for q in range(2 * rank):
+                peak = max(peak, found[q])
+            if peak == 0.0:
+                peak = 1.0  # no tree, or one that underflowed, which the slack knows
+            for q in range(2 * rank):
+                chart[b, row, q] = found[q] / peak
+            chart[b, row, 3 * rank] += tops[firsts[b] + i] + np.log(peak)
+            chart[b, row, 3 * rank + 1] = peak
+            slack[b, row] = (slack[b, row] * factor + TINY) / peak
+
+
+@kernel
+def open_spans(
+    chart: Array, slopes: Array, lengths: Array, n: int, width: int, firsts: Array, rows: Array,
+    start: int, step: int,
+) -> None:  # fmt: skip
+    """Derivatives in the values of the spans of a width become those before their division, also in ``rows``."""
+    columns = slopes.shape[2]
+    for b in range(start, len(chart), step):
+        for i in range(lengths[b] + 1 - width):
+            row = row_of(n, width, i)
+            peak = chart[b, row, chart.shape[2] - 1]
+            for q in range(columns):
+                slopes[b, row, q] /= peak
+                rows[firsts[b] + i, q] = slopes[b, row, q]
+
+
+@kernel
+def to_children(
+    chart: Array, slopes: Array, lengths: Array, n: int, width: int, firsts: Array, sums: Array,
+    start: int, step: int,
+) -> None:  # fmt: skip
+    """From derivatives in the sums of the spans of a width ``(spans, r)`` to those in their children."""
+    rank = sums.shape[1]
+    shares = np.empty(n + 1)
+    for b in range(start, len(chart), step):
+        for i in range(lengths[b] + 1 - width):
+            slope = sums[firsts[b] + i]
+            _weigh_splits(chart[b], n, i, width, shares)
+            for part in range(1, width):
+                left, right = row_of(n, part, i), row_of(n, width - part, i + part)
+                share = shares[part]
+                if share > 0.0:
+                    above, below = chart[b, left, :rank], chart[b, right, rank : 2 * rank]
+                    to_left, to_right = slopes[b, left, :rank], slopes[b, right, rank:]
+                    for q in range(rank):
+                        weighted = share * slope[q]
+                        to_left[q] += weighted * below[q]
+                        to_right[q] += weighted * above[q]
