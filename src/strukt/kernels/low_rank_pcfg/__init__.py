@@ -1,7 +1,7 @@
 """Grammars whose rules are of low rank: the inside recursion over spans with a rank in place of a label."""
 
-from strukt.kernels.low_rank_pcfg.composed import LARGEST, composed
 from strukt.kernels.low_rank_pcfg.reference import REFERENCE
+from strukt.kernels.low_rank_pcfg.rules import LARGEST, composed
 from strukt.kernels.oracles import Oracles
 
 ORACLES = Oracles(

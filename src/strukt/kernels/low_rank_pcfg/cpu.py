@@ -12,16 +12,20 @@ from torch import Tensor
 from strukt.kernels.autograd import Scores
 from strukt.kernels.dynamic_program import DynamicProgram
 from strukt.kernels.gradients import pull_backs
+from strukt.kernels.jit import over_batch, thread_count
+from strukt.kernels.low_rank_pcfg import cpu_sample
 from strukt.kernels.low_rank_pcfg.passes import (
     Sentences,
     inside_pass,
     label_gradients,
     outside_pass,
+    sentence,
     word_gradients,
 )
 from strukt.kernels.low_rank_pcfg.reference import REFERENCE
 from strukt.kernels.low_rank_pcfg.weights import weigh
-from strukt.kernels.memory import empty, zeros
+from strukt.kernels.memory import empty, no_events, zeros
+from strukt.kernels.semiring import NEG_INF
 
 LOST = float("inf")
 """Stands in the chart as the log of the first word if the item is in log space."""
@@ -89,6 +93,39 @@ def outside(
     grads = (marginals, *work.weights.as_gradients(into, (root, left, right, head)), in_words)
     add_lost(REFERENCE, grads, scores, lengths, weights, lost)
     return grads
+
+
+def sample(
+    spans: Tensor,
+    root: Tensor,
+    left: Tensor,
+    right: Tensor,
+    head: Tensor,
+    emission: Tensor,
+    lengths: Tensor,
+    count: int,
+) -> tuple[Tensor, Tensor]:
+    """Trees ``(batch, count, n + 1, n + 1)`` drawn from the top downwards, and the log-partition.
+
+    Takes O(n (n + r + s + p)) for each tree, and O(n^2 s r) more for each item.
+    """
+    scores = (spans, root, left, right, head, emission)
+    log_partition, chart = inside(*scores, lengths)
+    batch, size = spans.shape[:2]
+    trees = no_events(batch, count, size, size)
+    seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count))
+    if not chart.numel():
+        return trees, log_partition
+    lost = lost_items(chart)
+    work = _sentences(*scores, lengths.index_fill(0, lost, 0), chart)
+    feasible = (work.lengths > 1) & (log_partition > NEG_INF)
+    threads = thread_count(count, count * size * (size + head.shape[2] + left.shape[2]))
+    for item in feasible.nonzero().squeeze(1).tolist():
+        given = (sentence(work, item), int(lengths[item]), seeds[item].numpy(), trees[item].numpy())
+        over_batch(cpu_sample.sample, threads, *given)
+    if len(lost):
+        trees[lost] = REFERENCE.sample(*_of(lost, scores), lengths[lost], count)[0]
+    return trees, log_partition
 
 
 def lost_items(chart: Tensor) -> Tensor:

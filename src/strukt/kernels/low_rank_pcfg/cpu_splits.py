@@ -27,7 +27,7 @@ def row_of(n: int, width: int, first: int) -> int:
 
 
 @kernel
-def _weigh_splits(chart: Array, n: int, i: int, width: int, shares: Array) -> float:
+def weigh_splits(chart: Array, n: int, i: int, width: int, shares: Array) -> float:
     """The weights of the places to split a span, by the width of the left part, and the log taken from them."""
     scale = chart.shape[1] - 2
     top = -np.inf
@@ -51,7 +51,7 @@ def sum_splits(
     for b in range(start, len(chart), step):
         for i in range(lengths[b] + 1 - width):
             total, row = sums[firsts[b] + i], row_of(n, width, i)
-            chart[b, row, 3 * rank] = _weigh_splits(chart[b], n, i, width, shares)
+            chart[b, row, 3 * rank] = weigh_splits(chart[b], n, i, width, shares)
             total[:] = 0.0
             lost = 0.0
             for part in range(1, width):
@@ -121,7 +121,7 @@ def to_children(
     for b in range(start, len(chart), step):
         for i in range(lengths[b] + 1 - width):
             slope = sums[firsts[b] + i]
-            _weigh_splits(chart[b], n, i, width, shares)
+            weigh_splits(chart[b], n, i, width, shares)
             for part in range(1, width):
                 left, right = row_of(n, part, i), row_of(n, width - part, i + part)
                 share = shares[part]

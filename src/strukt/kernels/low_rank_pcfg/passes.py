@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.jit import over_batch, thread_count
-from strukt.kernels.low_rank_pcfg import cpu_splits
+from strukt.kernels.low_rank_pcfg import cpu_sample, cpu_splits
 from strukt.kernels.low_rank_pcfg.weights import Weights, exponentials, grouped, grouped_outer
 
 CERTAIN = 1e-13
@@ -130,13 +130,13 @@ def inside_pass(work: Sentences) -> tuple[Tensor, Tensor]:
             values = grouped(weights, work.weights.words, ends)
         else:
             sums = chart.new_empty(ends[-1], rank)
-            given = (*arrays, width, firsts.numpy(), sums.numpy(), top_slack.numpy())
-            over_batch(cpu_splits.sum_splits, work.threads, *given)
+            rows = (width, firsts.numpy(), sums.numpy(), top_slack.numpy())
+            over_batch(cpu_splits.sum_splits, work.threads, *arrays, *rows)
             values, tops = _values(work, width, sums, ends)
             item = torch.arange(len(chart)).repeat_interleave(work.counts(width))
             tops = tops + work.weights.rule_top[work.group_of(item)]
-        given = (*arrays, width, firsts.numpy(), values.numpy(), tops.numpy(), factors)
-        over_batch(cpu_splits.close, work.threads, *given)
+        found = (width, firsts.numpy(), values.numpy(), tops.numpy(), factors)
+        over_batch(cpu_splits.close, work.threads, *arrays, *found)
     return _totals(work, top_slack)
 
 
@@ -261,6 +261,24 @@ def label_gradients(
         if work.spans is not None:
             around *= own
         into.head[g].addmm_(around.mT, sums)
+
+
+def sentence(work: Sentences, item: int) -> cpu_sample.Sentence:
+    """What samples of one item are drawn from, for each span of the padded length; 0 beyond the own one."""
+    n, rank, s = work.n, work.rank, work.weights.root.shape[1]
+    g = item * len(work.weights.head) // len(work.chart)
+    labels = work.chart[item, n:, 2 * rank : 3 * rank] @ work.weights.head[g].mT
+    starts, ends = _spans_of(n)
+    within = ends <= work.lengths[item]
+    if work.spans is not None:
+        scores = work.spans[item, starts[within], ends[within], :s].double()
+        labels[within] *= exponentials(scores, scores.shape[1:])[0]
+    words = torch.zeros_like(work.words[item])
+    some = work.words[item, : int(work.lengths[item])]
+    words[: len(some)] = exponentials(some, some.shape[1:])[0]
+    weights = work.weights
+    arrays = (work.chart[item], labels, words, weights.root[g], weights.head[g], weights.symbols[g])
+    return cpu_sample.Sentence(*(array.numpy() for array in arrays))
 
 
 def _spans_of(n: int) -> tuple[Tensor, Tensor]:

@@ -16,7 +16,7 @@ from strukt.kernels import pcfg
 from strukt.kernels.arguments import precise
 from strukt.kernels.autograd import Scores
 from strukt.kernels.dynamic_program import DynamicProgram
-from strukt.kernels.low_rank_pcfg.composed import composed
+from strukt.kernels.low_rank_pcfg.rules import composed
 from strukt.kernels.pcfg.reference import for_items, own_scores
 from strukt.kernels.semiring import NEG_INF, Semiring
 

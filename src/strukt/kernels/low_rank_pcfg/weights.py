@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from strukt.kernels.low_rank_pcfg.composed import same_groups
+from strukt.kernels.low_rank_pcfg.rules import same_groups
 
 Tensors = tuple[Tensor, ...]
 

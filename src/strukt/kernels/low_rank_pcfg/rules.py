@@ -45,7 +45,7 @@ def composed(left: Tensor, right: Tensor, head: Tensor) -> Tensor:
     size = max(CHUNK // max(labels * labels * left.shape[-2], 1), 1)
     if size >= s:
         return _rules(left, right, head)
-    rows = (_frugally(left, right, some) for some in head.split(size, -2))
+    rows = (_frugally(left, right, some) for some in torch.split(head, size, -2))
     return torch.cat(list(rows), -3)
 
 
