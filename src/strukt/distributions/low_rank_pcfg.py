@@ -123,6 +123,11 @@ class LowRankPCFG(ContextFreeGrammar):
         words = each.reshape(self._batch_size(), *emission.shape[-2:])
         return self._to_batch(rank_inside.ORACLES.log_partition(words, root, left, right, head, lengths))
 
+    def cross_entropy(self, other: Self) -> Tensor:
+        """-E[log other] under this distribution, ``batch``, in nats; the other one may have another rank."""
+        self._require_same_kind(other)
+        return self.to_pcfg().cross_entropy(other.to_pcfg()).to(self.scores[0].dtype)
+
     @property
     def log_count(self) -> Tensor:
         return self.to_pcfg().log_count.to(self.scores[0].dtype)
