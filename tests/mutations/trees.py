@@ -165,9 +165,11 @@ TREES = [
                 "kernels/pcfg/cpu": [
                     ("found *= grammar.rules", "pass"),
                 ],
-                "distributions/grammar": [
+                "distributions/context_free": [
                     ("& (self.lengths != 1)", ""),
                     ("+ tops + emitted", "+ emitted"),
+                ],
+                "distributions/grammar": [
                     ("(parent * self._labels + left)", "(parent * self._labels + right)"),
                 ],
             },
