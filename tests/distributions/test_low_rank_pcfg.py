@@ -93,6 +93,38 @@ def test_derivatives_pass_numerical_checks():
     assert torch.autograd.gradgradcheck(log_partition, scores, fast_mode=True)
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script. is deprecated:DeprecationWarning")  # PyTorch's own
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
+def test_training_compiles_to_one_graph():
+    scores = tuple(score.requires_grad_() for score in grammar(2))
+
+    def log_partition(*scores: Tensor) -> Tensor:
+        return LowRankPCFG(*scores).log_partition
+
+    torch.compiler.reset()
+    value = torch.compile(log_partition, backend="aot_eager", fullgraph=True)(*scores)
+    expected = log_partition(*scores)
+    assert torch.allclose(value, expected)
+    slopes = (torch.autograd.grad(each.sum(), scores) for each in (value, expected))
+    for slope, true in zip(*slopes, strict=True):
+        assert torch.allclose(slope, true)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script. is deprecated:DeprecationWarning")  # PyTorch's own
+def test_training_is_differentiated_by_torch_func():
+    scores = grammar(3)
+
+    def log_partition(emission: Tensor) -> Tensor:
+        return LowRankPCFG(*scores[:4], emission).log_partition
+
+    mapped = torch.vmap(torch.func.hessian(log_partition))(scores[4])
+    each = torch.stack([torch.autograd.functional.hessian(log_partition, words) for words in scores[4]])
+    assert torch.allclose(mapped, each)
+    assert torch.allclose(
+        torch.func.jacfwd(log_partition)(scores[4]), torch.func.jacrev(log_partition)(scores[4])
+    )
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_any_sizes_lengths_and_forbidden_parts(data):

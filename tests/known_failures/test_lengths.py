@@ -14,6 +14,7 @@ from strukt.distributions import (
     BitSpanTree,
     KSubset,
     LinearChain,
+    LowRankPCFG,
     Matching,
     MonotoneAlignment,
     NonProjectiveTree,
@@ -58,6 +59,9 @@ NOTHING = {
     "SpanTree": lambda: SpanTree(torch.zeros(2, 1, 1)),
     "BitSpanTree": lambda: BitSpanTree(torch.zeros(2, 1, 1, 3)),
     "PCFG": lambda: PCFG(torch.zeros(2), torch.zeros(2, 5, 5), torch.zeros(2, 0, 3)),
+    "LowRankPCFG": lambda: LowRankPCFG(
+        torch.zeros(2), torch.zeros(4, 5), torch.zeros(4, 5), torch.zeros(2, 4), torch.zeros(2, 0, 3)
+    ),
     "CTC": lambda: CTC(torch.zeros(2, 0, 3), torch.zeros(2, 0, dtype=torch.int64)),
     "MonotoneAlignment": lambda: MonotoneAlignment.from_moves(torch.zeros(2, 0, 0, 3)),
     "KSubset": lambda: KSubset(torch.zeros(2, 0), 0),

@@ -95,10 +95,11 @@ class LowRankPCFG(ContextFreeGrammar):
             arguments.scores("spans", spans, "batch + (n + 1, n + 1, s + p)", 3)
         batch_shape = _batch_shape(root, left, right, head, emission, spans)
         n, p = emission.shape[-2:]
-        self._plain = spans is None
+        plain = spans is None
         spans = emission.new_zeros(()) if spans is None else spans
         spans = spans.expand(*batch_shape, n + 1, n + 1, root.shape[-1] + p)
         super().__init__((spans, root, left, right, head, emission), lengths, (), validate_args)
+        self._plain = plain
 
     def to_pcfg(self) -> PCFG:
         """The same distribution with its rules multiplied out, in double precision; differentiable.
@@ -115,9 +116,10 @@ class LowRankPCFG(ContextFreeGrammar):
     @property
     def log_partition(self) -> Tensor:
         """Log of the summed exponentiated scores of all trees, ``batch``; twice differentiable."""
+        given = self._arguments()
         if not self._plain:
-            return super().log_partition
-        _, root, left, right, head, _, lengths = self._arguments()
+            return self._to_batch(self.oracles.log_partition(*given))
+        _, root, left, right, head, _, lengths = given
         emission = self.scores[-1]
         each = emission.expand(self.batch_shape + emission.shape[-2:])
         words = each.reshape(self._batch_size(), *emission.shape[-2:])

@@ -12,7 +12,7 @@ from strukt.testing import brute_force
 from strukt.testing.subject import Subject
 from strukt.testing.subjects.scores import normal
 
-NONTERMINALS, PRETERMINALS, RANKS = 2, 2, 3
+NONTERMINALS, PRETERMINALS, RANKS = 2, 2, 2
 LABELS = NONTERMINALS + PRETERMINALS
 
 
