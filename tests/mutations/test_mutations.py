@@ -16,6 +16,7 @@ from tests.mutations.mutation import (
     GRAMMAR,
     GRAPHS,
     GRID,
+    LOW_RANK,
     MATCHING,
     PLANAR,
     SEGMENTS,
@@ -76,6 +77,7 @@ FILES = (
     "kernels/test_candidates",
     "kernels/test_draw",
     "kernels/test_pcfg_backends",
+    "kernels/test_low_rank_pcfg",
     "distributions/test_grammar",
     "mappings/test_simplex",
     "mappings/test_fused",
@@ -103,6 +105,7 @@ MODULES = {
     GRID: "test_alignment",
     FRAMES: "test_ctc",
     GRAMMAR: "test_grammar",
+    LOW_RANK: "test_low_rank_pcfg",
     SUBSETS: "test_subset and not backends",
     VECTORS: "mappings",
     SPARSE: "inference/test_sparsemap",
@@ -117,6 +120,7 @@ BACKENDS = {
     "(test_derivatives and labels and (9-unchanged or 3-steep))",
     CODES: "(trees_with_codes_of_any_length and 9-unchanged) or (test_derivatives and codes and 3-unchanged)",
     GRAMMAR: "test_pcfg_backends and (5-unchanged or only_items_that_need_it)",
+    LOW_RANK: "test_low_rank_pcfg and (6-unchanged or of_any_size or underflow or same_distribution)",
     SUBSETS: "k_best_of_any_size and subsets and unchanged",
     SEGMENTS: "test_semi_markov_backends and "
     "(33-unchanged or in_groups or lost or left_out or unlikely or passed_over or one_segment) or "

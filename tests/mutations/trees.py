@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutations.mutation import CODES, FREE, GRAMMAR, PLANAR, SPANNING, SPANS, mutations
+from tests.mutations.mutation import CODES, FREE, GRAMMAR, LOW_RANK, PLANAR, SPANNING, SPANS, mutations
 
 TREES = [
     *mutations(
@@ -171,6 +171,27 @@ TREES = [
                 ],
                 "distributions/grammar": [
                     ("(parent * self._labels + left)", "(parent * self._labels + right)"),
+                ],
+            },
+            LOW_RANK: {
+                "kernels/low_rank_pcfg/cpu_splits": [
+                    ("total[q] += share * above[q] * below[q]", "total[q] += above[q] * below[q]"),
+                    ("slack[b, row] * factor + TINY", "slack[b, row] * factor"),
+                    ("to_right[q] += weighted * above[q]", "to_right[q] += weighted * below[q]"),
+                    ("tops[firsts[b] + i] + np.log(peak)", "tops[firsts[b] + i]"),
+                ],
+                "kernels/low_rank_pcfg/cpu_sample": [
+                    ("total += shares[part] *", "total +="),
+                    ("i + part, width - part, ranks + rank,", "i + part, width - part, rank,"),
+                ],
+                "kernels/low_rank_pcfg/weights": [
+                    ("gradients.head.mul_(self.head)", "gradients.head"),
+                    ("rows[first:last].mT, others[first:last]", "rows.mT, others"),
+                ],
+                "kernels/low_rank_pcfg/passes": [
+                    ("into.head.add_(weights.root.unsqueeze(2) * whole.unsqueeze(1))", "pass"),
+                    ("labels *= own\n", "pass\n"),
+                    ("tops = tops + work.weights.rule_top", "tops = tops + 0 * work.weights.rule_top"),
                 ],
             },
             SPANNING: {
