@@ -137,6 +137,20 @@ def test_values_that_underflow_are_missed_only_where_they_matter(on):
     assert torch.allclose(trees.log_partition, trees.to_pcfg().log_partition)
 
 
+def test_what_underflows_may_overtake_what_did_not(on):
+    """A tree under label 1 begins with a word of e^-800, one under label 0 loses e^-300 at each of three words."""
+    on("cpu")
+    never = -torch.inf
+    head = torch.tensor([[0.0, never], [never, 0.0]], dtype=torch.float64)
+    left = torch.tensor([[-300.0, never, 0.0, never], [never, 0.0, never, 0.0]], dtype=torch.float64)
+    right = torch.tensor([never, never, 0.0, never], dtype=torch.float64).expand(2, 4)
+    emission = torch.zeros(5, 2, dtype=torch.float64)
+    emission[0, 1] = -800
+    trees = LowRankPCFG(torch.zeros(2, dtype=torch.float64), left, right, head, emission)
+    assert trees.log_partition.item() == pytest.approx(-800)
+    assert trees.marginals[0, 5, 1].item() == pytest.approx(1)
+
+
 def test_sentences_without_a_tree_have_no_gradient_and_leave_others_alone(on):
     on("cpu")
     trees, scores = build(5, 3, 2, 4)

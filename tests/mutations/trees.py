@@ -176,7 +176,6 @@ TREES = [
             LOW_RANK: {
                 "kernels/low_rank_pcfg/cpu_splits": [
                     ("total[q] += share * above[q] * below[q]", "total[q] += above[q] * below[q]"),
-                    ("slack[b, row] * factor + TINY", "slack[b, row] * factor"),
                     ("to_right[q] += weighted * above[q]", "to_right[q] += weighted * below[q]"),
                     ("tops[firsts[b] + i] + np.log(peak)", "tops[firsts[b] + i]"),
                 ],
