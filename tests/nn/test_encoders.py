@@ -54,7 +54,7 @@ def test_empty_sentences_and_empty_batches(encoder):
 
 def test_every_word_sees_every_other(encoder):
     x = torch.randn(1, 5, 6, requires_grad=True)
-    encoder(x, torch.tensor([5]))[0, 2].sum().backward()
+    encoder(x, torch.tensor([5]))[0, 2, 0].backward()  # a sum would be constant behind a layer norm
     assert (x.grad[0].abs().sum(-1) > 0).all()
 
 
