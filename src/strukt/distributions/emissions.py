@@ -23,7 +23,7 @@ class Emission(abc.ABC):
     @property
     @abc.abstractmethod
     def parameters(self) -> tuple[Tensor, ...]:
-        """What it is made of, the first with a row for each state."""
+        """What it is made of."""
 
     @property
     @abc.abstractmethod

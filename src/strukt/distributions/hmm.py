@@ -78,10 +78,12 @@ class HMM(HMMParameters):
 
     def log_prob(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         """The log-probability of sentences given their lengths: ``(*)``; -inf if impossible. Differentiable."""
-        return self.stream(x, None, lengths, False)[0]
+        words, flat, shape = self._sentences(x, lengths)
+        factors = self.transition.factors()
+        return self._evidence(words, flat, self._beginning(len(words)), factors)[0].reshape(shape)
 
     def stream(
-        self, x: Tensor, state: Tensor | None = None, lengths: Tensor | None = None, onward: bool = True
+        self, x: Tensor, state: Tensor | None = None, lengths: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
         """The log-probability of the next words of texts, and the state to go on from.
 
@@ -90,24 +92,17 @@ class HMM(HMMParameters):
             state: ``(*, z)``, what this gave for the words before them; the beginning of a text if None. Detached,
                 it ends the gradient there (truncated back-propagation through time).
             lengths: ``(*)``.
-            onward: Whether to give a state.
 
         Returns:
             ``(*)``, and the distribution of the state behind the word after these, ``(*, z)``; 0 where they are
             impossible.
         """
         words, flat, shape = self._sentences(x, lengths)
-        table, index = self._rows(words, flat)
         initial = self._beginning(len(words)) if state is None else self._given(state, shape)
         factors = self.transition.factors()
-        model = (initial, table, *factors)
-        evidence, last = hmm.log_evidence(
-            index, flat, *model, checkpoint=self.checkpoint, storage=self.storage
-        )
-        after = (
-            hmm.following(last, flat, initial, *factors).reshape(*shape, self.states) if onward else initial
-        )
-        return evidence.to(initial.dtype).reshape(shape), after
+        evidence, last = self._evidence(words, flat, initial, factors)
+        after = hmm.following(last, flat, initial, *factors)
+        return evidence.reshape(shape), after.reshape(*shape, self.states)
 
     def predict(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
         """The log-probability of each word at each place given the words before it: ``(*, n, v)``; differentiable.

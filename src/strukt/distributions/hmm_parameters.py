@@ -8,7 +8,7 @@ from typing_extensions import Self
 
 from strukt.distributions.emissions import Categorical, Emission
 from strukt.distributions.transitions import Dense, Transition, softmax
-from strukt.kernels import arguments, guards
+from strukt.kernels import arguments, guards, hmm
 
 Model = tuple[Tensor, Tensor, tuple[Tensor, ...], Tensor | None]
 """Initial distributions ``(batch, z)``, emissions ``(v, z)`` in logs, matrices and band, as kernels take them."""
@@ -110,6 +110,21 @@ class HMMParameters:
         within = torch.arange(words.shape[1], device=words.device) < lengths[:, None]
         used, rows = torch.unique(words[within], return_inverse=True)
         return self.emission.of_words(used), torch.zeros_like(words).masked_scatter(within, rows)
+
+    def _evidence(
+        self,
+        words: Tensor,
+        lengths: Tensor,
+        initial: Tensor,
+        factors: tuple[tuple[Tensor, ...], Tensor | None],
+    ) -> tuple[Tensor, Tensor]:
+        """The log-probability of sentences ``(batch,)`` from given beginnings, and their last states."""
+        table, index = self._rows(words, lengths)
+        model = (initial, table, *factors)
+        evidence, last = hmm.log_evidence(
+            index, lengths, *model, checkpoint=self.checkpoint, storage=self.storage
+        )
+        return evidence.to(initial.dtype), last
 
     def _drawn(self, states: Tensor) -> Tensor:
         """A word ``(m,)`` from each of some states ``(m,)``."""

@@ -223,9 +223,7 @@ def _retreat(following: Tensor, moving: Steps, back: Steps) -> Tensor:
 
 def _given_next(state: Tensor, following: Tensor, moving: Steps, band: Tensor | None) -> Tensor:
     """Weights ``(b, z)`` of states, filtered, given the next state ``(b,)`` of each."""
-    if moving.first is None or moving.last is None:
-        return state * _columns(moving, band, following)
-    if band is not None:
+    if moving.first is None or moving.last is None or band is not None:
         return state * _columns(moving, band, following)
     rank = _draw(moving.message(state) * moving.last[:, following].mT)
     return state * moving.first[:, rank].mT
