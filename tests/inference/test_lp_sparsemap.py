@@ -385,18 +385,19 @@ def test_zeros_and_ones_are_exact(scale):
 
 
 def test_a_warm_start_takes_fewer_iterations():
+    """All together: an item whose set of active constraints changes may take as many as from nothing."""
     graph = grid(8)
-    scores, pairs = normal(0, 4, 64), pairs_of(graph, 1, 4)
+    scores, pairs = normal(0, 16, 64), pairs_of(graph, 1, 16)
     cold = solve(graph, scores, pairs, [])
-    near = scores + normal(2, 4, 64, scale=1e-4)
+    near = scores + normal(2, 16, 64, scale=1e-4)
     warm, again = solve(graph, near, pairs, [], start=cold.state), solve(graph, near, pairs, [])
-    assert (warm.iterations < again.iterations).all()
+    assert 2 * warm.iterations.sum() < again.iterations.sum()
     torch.testing.assert_close(warm.marginals, again.marginals, atol=1e-10, rtol=0)
-    table = Table(FEW, normal(5, 4, len(FEW)))
+    table = Table(FEW, normal(5, 16, len(FEW)))
     first = solve(WITH_TABLE, scores[:, :6], pairs[:, :1], [table])
     warm = solve(WITH_TABLE, near[:, :6], pairs[:, :1], [table], start=first.state)
     assert warm.status.all()
-    assert (warm.iterations <= first.iterations).all()
+    assert warm.iterations.sum() < first.iterations.sum()
 
 
 def test_a_warm_start_from_variables_that_are_forbidden_now():
