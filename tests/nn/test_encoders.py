@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from strukt.nn import BiLSTM, Transformer
 from strukt.nn.encoders import mask_of, sinusoids
@@ -82,7 +84,38 @@ def test_positions_have_different_sinusoids():
     assert sinusoids(3, 5, torch.zeros((), dtype=torch.float64)).shape == (3, 5)
 
 
+def test_both_directions_are_those_of_packed_sequences():
+    encoder = BiLSTM(6, 8, layers=1)
+    packing = nn.LSTM(6, 8, batch_first=True, bidirectional=True)
+    directions = [encoder.layers[0].forwards, encoder.layers[0].backwards]
+    weights = [weight for direction in directions for weight in direction.parameters()]
+    for mine, other in zip(weights, packing.parameters(), strict=True):
+        other.data.copy_(mine.data)
+    x, lengths = torch.randn(4, 7, 6), torch.tensor([7, 1, 4, 6])
+    packed = packing(pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False))[0]
+    expected = pad_packed_sequence(packed, batch_first=True)[0]
+    torch.testing.assert_close(encoder(x, lengths), expected)
+    for mine, other in zip(
+        torch.autograd.grad(encoder(x, lengths).square().sum(), weights),
+        torch.autograd.grad(expected.square().sum(), list(packing.parameters())),
+        strict=True,
+    ):
+        torch.testing.assert_close(mine, other)
+
+
+def test_bfloat16_around_an_lstm_leaves_its_numbers_alone():
+    encoder = BiLSTM(6, 8, layers=2)
+    x, lengths = torch.randn(4, 7, 6), torch.tensor([7, 1, 4, 6])
+    with torch.autocast("cpu", torch.bfloat16):
+        found = encoder(x, lengths)
+        rounded = encoder(x.bfloat16(), lengths)
+    torch.testing.assert_close(found, encoder(x, lengths))
+    torch.testing.assert_close(rounded, found, atol=0.02, rtol=0)
+    found.sum().backward()
+    assert encoder.layers[0].forwards.weight_ih_l0.grad.dtype == torch.float32
+
+
 def test_the_forget_gates_start_open():
-    layer = BiLSTM(3, 4).layers[0]
+    layer = BiLSTM(3, 4).layers[0].backwards
     assert layer.bias_ih_l0.tolist() == [0] * 4 + [1] * 4 + [0] * 8
     assert layer.bias_hh_l0.abs().max() == 0
