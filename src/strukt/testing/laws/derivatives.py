@@ -18,11 +18,10 @@ from strukt.testing.subject import Case, Subject
 
 @law()
 def derivatives_pass_numerical_checks(subject: Subject) -> None:
-    """Gradcheck and gradgradcheck of every smooth operator, with lengths 3, 1 and 0 and with forbidden parts."""
-    small = subject.case((3,), size=3, lengths=[3, 1, 0])
-    for case in (small, forbid_at_random(small)):
-        for operator in smooth_operators(case):
-            _check_numerically(case, operator)
+    """Gradcheck and gradgradcheck of every smooth operator, with lengths 3, 1 and 0 and some parts forbidden."""
+    case = forbid_at_random(subject.case((3,), size=3, lengths=[3, 1, 0]))
+    for operator in smooth_operators(case):
+        _check_numerically(case, operator)
 
 
 def _check_numerically(case: Case, operator: Operator) -> None:
@@ -32,7 +31,12 @@ def _check_numerically(case: Case, operator: Operator) -> None:
     first = gradcheck(function, inputs.leaves, fast_mode=True, check_forward_ad=True, raise_exception=False)
     demand(first, case, f"{operator.name}: reverse and forward mode agree with finite differences")
     second = gradgradcheck(
-        function, inputs.leaves, fast_mode=True, check_fwd_over_rev=True, raise_exception=False
+        function,
+        inputs.leaves,
+        fast_mode=True,
+        check_fwd_over_rev=True,
+        check_undefined_grad=False,  # every subset of the arguments: half of the time, and checked above
+        raise_exception=False,
     )
     demand(second, case, f"{operator.name}: second derivatives agree with finite differences")
 
