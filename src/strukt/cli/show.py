@@ -17,7 +17,7 @@ from strukt.viz.heat_map import HeatMap
 from strukt.viz.terminal import AnyDiagram
 
 if TYPE_CHECKING:
-    from strukt.tasks.model import StructuredModel
+    from strukt.tasks.model import Model
 
 
 def run(arguments: list[str]) -> int:
@@ -44,7 +44,7 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _picture(model: StructuredModel, words: Sequence[str], probabilities: bool) -> AnyDiagram:
+def _picture(model: Model, words: Sequence[str], probabilities: bool) -> AnyDiagram:
     reader, line = model.readers()["text"], " ".join(words)
     if reader is brackets.read_text and brackets.is_tree(line):
         raise console.UsageError(
@@ -54,7 +54,7 @@ def _picture(model: StructuredModel, words: Sequence[str], probabilities: bool) 
     return diagram
 
 
-def _codes(model: StructuredModel) -> HeatMap:
+def _codes(model: Model) -> HeatMap:
     distances = model.code_distances()
     if distances is None:
         raise console.UsageError("the model has no codes; one that is trained with --criterion bits has")

@@ -23,8 +23,8 @@ from strukt.nn.encoders import mask_of
 from strukt.nn.perceptron import perceptron
 from strukt.tasks.batch import Batch
 from strukt.tasks.dependency import Config
-from strukt.tasks.model import StructuredModel
 from strukt.tasks.prediction import WordPrediction, probability_notes
+from strukt.tasks.structured_model import StructuredModel
 
 TREES: dict[str, type[NonProjectiveTree] | type[ProjectiveTree]] = {
     "nonprojective": NonProjectiveTree,

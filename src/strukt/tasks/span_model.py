@@ -18,8 +18,8 @@ from strukt.tasks.batch import Batch
 from strukt.tasks.code_spans import CodeSpans
 from strukt.tasks.config import SpanTaskConfig
 from strukt.tasks.label_spans import LabelSpans
-from strukt.tasks.model import StructuredModel
 from strukt.tasks.span_layer import Found, GoldSpans, SpanLayer
+from strukt.tasks.structured_model import StructuredModel
 from strukt.viz.brackets import Bracket
 from strukt.viz.heat_map import HeatMap
 
@@ -83,7 +83,7 @@ class SpanModel(StructuredModel):
 
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
         """Counts the codes of all spans of trees that contain the known ones, where there are codes."""
-        with self._predicting():
+        with self.predicting():
             self.layer.calibrate(self._known(sentences))
 
     def _known(self, sentences: Sequence[Sentence]) -> Iterator[tuple[Tensor, GoldSpans, Tensor]]:

@@ -19,8 +19,8 @@ from strukt.metrics.accuracy import Accuracy
 from strukt.metrics.spans import SpanF1
 from strukt.nn import CRF, SharedDropout, bio_constraints
 from strukt.tasks.batch import Batch
-from strukt.tasks.model import StructuredModel
 from strukt.tasks.prediction import WordPrediction, probability_notes
+from strukt.tasks.structured_model import StructuredModel
 from strukt.tasks.tag import Config
 
 

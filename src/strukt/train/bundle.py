@@ -23,7 +23,7 @@ from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError
 from strukt.tasks import TASKS
 from strukt.tasks.config import from_dict
-from strukt.tasks.model import StructuredModel
+from strukt.tasks.model import Model
 from strukt.train.environment import environment
 from strukt.train.storage import read_json, read_tensors, write_json, write_tensors
 
@@ -32,7 +32,7 @@ FORMAT = 1
 
 
 def save(
-    model: StructuredModel,
+    model: Model,
     folder: str | os.PathLike[str],
     metrics: dict[str, Any] | None = None,
     weights: dict[str, Tensor] | None = None,
@@ -54,11 +54,11 @@ def save(
     write_tensors(path / "weights.safetensors", model.state_dict() if weights is None else weights)
     write_json(path / "metrics.json", metrics or {})
     write_json(path / "environment.json", environment())
-    model.encoder.save_assets(path / "encoder")
+    model.save_assets(path / "encoder")
     write_json(path / "format.json", {"format": FORMAT, "strukt": environment()["strukt"]})
 
 
-def load(folder: str | os.PathLike[str]) -> StructuredModel:
+def load(folder: str | os.PathLike[str]) -> Model:
     """Loads a saved model, ready to predict, on the CPU.
 
     Args:
@@ -79,12 +79,12 @@ def load(folder: str | os.PathLike[str]) -> StructuredModel:
         raise DataError(
             f"config.json and vocabularies.json do not describe a model ({error})", path
         ) from error
-    model: StructuredModel = task.model_class()(config, vocabularies, path / "encoder")
+    model: Model = task.model_class().from_saved(config, vocabularies, path / "encoder")
     load_weights(model, path / "weights.safetensors")
     return model.eval()
 
 
-def load_weights(model: StructuredModel, path: Path) -> None:
+def load_weights(model: Model, path: Path) -> None:
     """Puts weights from a file into a model.
 
     Args:

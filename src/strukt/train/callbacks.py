@@ -112,7 +112,7 @@ class FinalModel(Callback):
         progress = training.progress
         curve = progress.history
         metrics = {
-            "dev": max(curve, key=lambda scores: scores[training.model.selection]),
+            "dev": max(curve, key=training.model.quality),
             "minutes": round(progress.seconds / 60, 2),
             "history": curve,
         }

@@ -54,7 +54,7 @@ class Display(Callback):
         shown = "  ".join(
             f"{name} {value:.2f}" for name, value in scores.items() if name not in ("epoch", "step", "loss")
         )
-        mark = " (best)" if scores[module.model.selection] == module.progress.best else ""
+        mark = " (best)" if module.model.quality(scores) == module.progress.best else ""
         self._bar.console.print(
             f"epoch {module.progress.epoch:3d}  loss {scores['loss']:.4f}  {shown}{mark}  "
             f"{module.progress.seconds / 60:.1f} min",

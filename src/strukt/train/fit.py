@@ -21,7 +21,7 @@ from strukt.data.sentence import Sentence
 from strukt.errors import DataError, MissingExtraError, SettingError, StruktError
 from strukt.tasks import TASKS
 from strukt.tasks.config import TrainerConfig
-from strukt.tasks.model import StructuredModel
+from strukt.tasks.model import Model
 from strukt.tasks.ranges import require_valid
 from strukt.train import resume as checkpoints
 from strukt.train.folder import RunFolder
@@ -59,7 +59,7 @@ def fit(
     if config.trainer.accelerator == "gpu" and not torch.cuda.is_available():
         raise SettingError("--trainer.accelerator is gpu, and PyTorch finds none; leave it out, or give cpu")
     module = import_module(TASKS[task])
-    model_class: type[StructuredModel] = module.model_class()
+    model_class: type[Model] = module.model_class()
     train_sentences = _corpus("train", config.train, train, module.READERS)
     dev_sentences = _corpus("dev", config.dev, dev, module.READERS)
     usable, _ = split_long(model_class.trainable(config, train_sentences), config.trainer.tokens)
@@ -72,15 +72,13 @@ def fit(
         torch.manual_seed(config.trainer.seed)
         model = model_class.from_corpus(config, usable)
         for sentence in dev_sentences:  # now, and not after the first epoch
-            model.observed(sentence)
+            model.require_annotated(sentence)
         _run(model, usable, dev_sentences, folder)
     metrics: dict[str, Any] = read_json(Path(output) / "metrics.json")
     return metrics
 
 
-def _run(
-    model: StructuredModel, train: Sequence[Sentence], dev: Sequence[Sentence], folder: RunFolder
-) -> None:
+def _run(model: Model, train: Sequence[Sentence], dev: Sequence[Sentence], folder: RunFolder) -> None:
     try:
         from lightning.pytorch import Trainer
         from lightning.pytorch.loggers import TensorBoardLogger

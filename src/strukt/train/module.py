@@ -14,7 +14,7 @@ from torch.optim import AdamW, Optimizer
 from strukt.data.sentence import Sentence
 from strukt.errors import StruktError
 from strukt.tasks.batch import in_fitting_pieces
-from strukt.tasks.model import StructuredModel
+from strukt.tasks.model import Model
 from strukt.train.averaging import Average
 from strukt.train.resume import Checkpoint, Progress, flatten_optimizer, restore_optimizer, seed_step
 from strukt.train.schedule import Batches, rate
@@ -42,7 +42,7 @@ class Training(LightningModule):
 
     def __init__(
         self,
-        model: StructuredModel,
+        model: Model,
         train: Sequence[Sentence],
         checkpoint: Checkpoint | None = None,
     ) -> None:
@@ -150,7 +150,7 @@ class Training(LightningModule):
         Args:
             scores: Those of the averaged weights on the development corpus.
         """
-        progress, score = self.progress, scores[self.model.selection]
+        progress, score = self.progress, self.model.quality(scores)
         if score > progress.best:
             progress.best, progress.best_epoch = score, progress.epoch + 1
             with self.average.applied(self.model):

@@ -7,7 +7,7 @@ import torch
 from tests import tiny_corpora
 
 from strukt.data import conllu
-from strukt.tasks.model import WINDOW
+from strukt.tasks.structured_model import WINDOW
 from strukt.tasks.parser import Parser
 from strukt.tasks.tagger import Tagger
 
