@@ -5,10 +5,10 @@ import dataclasses
 import pytest
 
 from strukt.errors import SettingError
-from strukt.tasks import constituency, dependency, ner, ranges, tag
+from strukt.tasks import constituency, dependency, lm, ner, ranges, tag
 from strukt.tasks.config import EncoderConfig, OptimizerConfig, TaskConfig, TrainerConfig
 
-CONFIGS = [tag, dependency, constituency, ner]
+CONFIGS = [tag, dependency, constituency, ner, lm]
 PARTS = {"encoder": EncoderConfig, "optimizer": OptimizerConfig, "trainer": TrainerConfig}
 
 

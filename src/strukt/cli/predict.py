@@ -9,6 +9,7 @@ from typing import TextIO
 
 from strukt.cli import corpora
 from strukt.cli.console import UsageError
+from strukt.cli.generate import require_language_model
 from strukt.cli.options import Parser, add_format
 
 
@@ -21,9 +22,14 @@ def run(arguments: list[str]) -> int:
 
     model = bundle.load(options.model)
     sentences = corpora.read(options.file, options.format, model.readers())
+    if options.infill is None:
+        found: Iterator[str] = map(str, model.predict(sentences, probabilities=options.probabilities))
+    else:
+        filled = require_language_model(model, "--infill").infill(sentences, options.infill)
+        found = (" ".join(words) + "\n" for words in filled)
     with _output(options.output) as stream:
-        for sentence in model.predict(sentences, probabilities=options.probabilities):
-            stream.write(str(sentence))
+        for written in found:
+            stream.write(written)
             stream.flush()
     return 0
 
@@ -33,6 +39,14 @@ def _parser() -> Parser:
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument("file", metavar="FILE", nargs="+", help="corpora in turn; - is standard input")
     parser.add_argument("-o", "--output", metavar="OUT", help="write this file, whole or not at all")
+    parser.add_argument(
+        "--infill",
+        metavar="MARK",
+        nargs="?",
+        const="_",
+        help="fill in the words for which MARK stands (_ if not given) with a language model of hidden states, "
+        "and write plain text",
+    )
     parser.add_argument("--probabilities", action="store_true", help="note how probable each prediction is")
     add_format(parser)
     return parser

@@ -14,7 +14,6 @@ from strukt.cli.table import table
 from strukt.data import brackets, text
 from strukt.viz import canvas, html, svg, terminal
 from strukt.viz.heat_map import HeatMap
-from strukt.viz.terminal import AnyDiagram
 
 if TYPE_CHECKING:
     from strukt.tasks.model import Model
@@ -44,7 +43,7 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _picture(model: Model, words: Sequence[str], probabilities: bool) -> AnyDiagram:
+def _picture(model: Model, words: Sequence[str], probabilities: bool) -> svg.Picture:
     reader, line = model.readers()["text"], " ".join(words)
     if reader is brackets.read_text and brackets.is_tree(line):
         raise console.UsageError(
@@ -61,7 +60,7 @@ def _codes(model: Model) -> HeatMap:
     return distances
 
 
-def draw(picture: AnyDiagram | HeatMap) -> None:
+def draw(picture: svg.Picture) -> None:
     """Prints a picture that fits the terminal, in colour if it shows colours; of a heat map its numbers."""
     if isinstance(picture, HeatMap):
         rows = [[row, *numbers] for row, numbers in zip(picture.rows, picture.numbers(), strict=True)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from strukt.data import check_entities, check_trees, columns, conllu, trees
+from strukt.data import check_entities, check_trees, columns, conllu, text, trees
 from strukt.data.blocks import blocks
 from strukt.data.check_report import Report, read_conllu
 from strukt.data.conllu import tree_problems
@@ -21,10 +21,10 @@ def check(task: str, source: Source, format: str | None = None, kept: int = 1000
     Memory grows with the number of problems that are kept and of different labels, not with the file.
 
     Args:
-        task: "tag", "dependency", "constituency" or "ner".
+        task: "tag", "dependency", "constituency", "ner" or "lm".
         source: A path, `-` for standard input, or an open stream.
-        format: "conllu", "columns", "brackets" or "jsonl", as the task has it; if None it is known from the
-            name of the file.
+        format: "conllu", "columns", "brackets", "jsonl" or "text", as the task has it; if None it is known from
+            the name of the file.
         kept: The number of problems to keep; all are counted.
 
     Raises:
@@ -95,6 +95,16 @@ def _check_column_tags(source: Source, report: Report) -> None:
         report.count_labels("tag", tags)
 
 
+def _check_text(source: Source, report: Report) -> None:
+    for sentence in text.read(source, report.add):
+        report.count(sentence)
+
+
+def _check_words(source: Source, report: Report) -> None:
+    for sentence in read_conllu(source, report):
+        report.count(sentence)
+
+
 _CHECKS: Mapping[tuple[str, str], Callable[[Source, Report], None]] = MappingProxyType(
     {
         ("tag", "conllu"): _check_conllu_tags,
@@ -105,6 +115,8 @@ _CHECKS: Mapping[tuple[str, str], Callable[[Source, Report], None]] = MappingPro
         ("ner", "conllu"): check_entities.check_conllu,
         ("ner", "columns"): check_entities.check_columns,
         ("ner", "jsonl"): check_entities.check_json_lines,
+        ("lm", "text"): _check_text,
+        ("lm", "conllu"): _check_words,
     }
 )
 

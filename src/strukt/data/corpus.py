@@ -32,6 +32,9 @@ ENTITIES: Readers = MappingProxyType(
 )
 """Of sentences with nested entities."""
 
+TEXTS: Readers = MappingProxyType({"text": text.read, "conllu": conllu.read})
+"""Of sentences whose words are all that counts, so that plain text is a corpus, too."""
+
 FORMATS = ("conllu", "columns", "brackets", "jsonl", "text")
 """All formats."""
 
@@ -82,7 +85,7 @@ def read(source: Source, format: str | None = None, readers: Readers = WORDS) ->
     Args:
         source: A path, `-` for standard input, or an open stream.
         format: One of `FORMATS`; if None it is known from the name, and standard input has the first of `readers`.
-        readers: What the corpus is read for: `WORDS`, `TREES` or `ENTITIES`.
+        readers: What the corpus is read for: `WORDS`, `TREES`, `ENTITIES` or `TEXTS`.
 
     Raises:
         DataError: The format is not known from the name, or not one of the readers', or as the reader.
@@ -98,14 +101,14 @@ def read(source: Source, format: str | None = None, readers: Readers = WORDS) ->
 
 
 def read_annotated(source: Source, format: str | None = None, readers: Readers = WORDS) -> Iterator[Sentence]:
-    """Reads a corpus as `read` does, but no plain text.
+    """Reads a corpus as `read` does, but no plain text where more than words is needed.
 
     Raises:
-        DataError: It is plain text, or as `read`.
+        DataError: It is such plain text, or as `read`.
     """
     if format is None:
         format = format_of(source, next(iter(readers)))
-    if format == "text":
+    if format == "text" and readers is not TEXTS:
         known = ", ".join(name for name in readers if name != "text")
         raise DataError(f"plain text has no annotation; give a corpus as {known}", name_of(source))
     return read(source, format, readers)

@@ -7,13 +7,17 @@ from collections.abc import Iterator
 
 from strukt.data import conllu
 from strukt.data.files import Source, lines, name_of
-from strukt.data.problems import Problem, stop
+from strukt.data.problems import Problem, Report, stop
 
 _TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|\S")
 
 
-def read(source: Source) -> Iterator[conllu.Sentence]:
+def read(source: Source, report: Report = stop) -> Iterator[conllu.Sentence]:
     r"""Reads one sentence from each line that is not blank, lazily, with the line as its comment `# text = `.
+
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+        report: Where problems go.
 
     Raises:
         DataError: The file cannot be read, is not UTF-8 text, or holds no sentence.
@@ -25,12 +29,12 @@ def read(source: Source) -> Iterator[conllu.Sentence]:
     """
     path = name_of(source)
     found = False
-    for number, line in enumerate(lines(source), 1):
+    for number, line in enumerate(lines(source, report), 1):
         if forms := line.split():
             found = True
             yield conllu.from_forms(forms, [f"# text = {line.strip()}"], path, number)
     if not found:
-        stop(Problem("empty-file", "the file holds no sentence", "give a file with at least one", path))
+        report(Problem("empty-file", "the file holds no sentence", "give a file with at least one", path))
 
 
 def tokenize(text: str) -> list[str]:

@@ -12,6 +12,7 @@ from strukt.nn.feature_maps import (
     NystromFeatures,
     SoftplusFeatures,
 )
+from strukt.nn.kneser_ney import KneserNey
 from strukt.nn.mappings import (
     Entmax,
     Entmax15,
@@ -48,6 +49,7 @@ __all__ = [
     "FourierFeatures",
     "Fusedmax",
     "FusedmaxLoss",
+    "KneserNey",
     "NeuralHMM",
     "Normmax",
     "NormmaxLoss",

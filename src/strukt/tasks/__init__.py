@@ -7,5 +7,6 @@ TASKS: dict[str, str] = {
     "dependency": "strukt.tasks.dependency",
     "constituency": "strukt.tasks.constituency",
     "ner": "strukt.tasks.ner",
+    "lm": "strukt.tasks.lm",
 }
 """Each task's module, which has `Config`, `SUMMARY`, `READERS` and `model_class()` and imports nothing heavy."""

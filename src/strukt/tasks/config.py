@@ -96,22 +96,31 @@ class TrainerConfig:
 
 
 @dataclass
-class TaskConfig:
+class FittingConfig:
     """What the configurations of all tasks have.
 
     Args:
         train: The training corpus.
         dev: The development corpus, which chooses the best epoch.
-        encoder: How words become vectors.
         optimizer: How the weights are found.
         trainer: How long, on what, and how safely.
     """
 
     train: str = ""
     dev: str = ""
-    encoder: EncoderConfig = field(default_factory=EncoderConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
+
+
+@dataclass
+class TaskConfig(FittingConfig):
+    """What the configurations of tasks have in which something is predicted of each sentence.
+
+    Args:
+        encoder: How words become vectors.
+    """
+
+    encoder: EncoderConfig = field(default_factory=EncoderConfig)
 
 
 @dataclass

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,7 +20,7 @@ from strukt.data.vocabulary import Vocabulary
 from strukt.tasks import TASKS
 from strukt.tasks.batch import Batch
 from strukt.viz.heat_map import HeatMap
-from strukt.viz.terminal import AnyDiagram
+from strukt.viz.svg import Picture
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -145,7 +146,7 @@ class Model(nn.Module, ABC):
         """
 
     @abstractmethod
-    def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[AnyDiagram]:
+    def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Picture]:
         """What pictures of the predictions show, in the order of the sentences.
 
         Args:
@@ -166,7 +167,7 @@ class Model(nn.Module, ABC):
     @property
     def device(self) -> torch.device:
         """Where the weights are."""
-        return next(self.parameters()).device
+        return next(chain(self.parameters(), self.buffers()), torch.empty(0)).device
 
     @contextlib.contextmanager
     def predicting(self) -> Iterator[None]:

@@ -26,6 +26,16 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "bits": _BITS,
         "temperature": _POSITIVE,
         "tree_weight": _SIZE,
+        "minimum_count": _COUNT,
+        "context": _COUNT,
+        "states": _COUNT,
+        "rank": _COUNT,
+        "size": _COUNT,
+        "layers": _COUNT,
+        "order": _COUNT,
+        "state_dropout": _SHARE,
+        "feature_dropout": _SHARE,
+        "dropout": _SHARE,
         "tag_weight": _SIZE,
         "encoder.layers": _COUNT,
         "encoder.hidden": _COUNT,
@@ -79,6 +89,8 @@ def require_valid(config: Any) -> None:
 
 
 def _require_fitting(options: Mapping[str, Any]) -> None:
+    if "encoder.kind" not in options:
+        return
     kind, width, heads = options["encoder.kind"], 2 * options["encoder.hidden"], options["encoder.heads"]
     if kind == "transformer" and width % heads:
         raise SettingError(

@@ -22,7 +22,7 @@ from strukt.tasks.batch import Batch, in_fitting_pieces
 from strukt.tasks.encoding import build_encoder, count_vocabularies
 from strukt.tasks.model import Measurement, Model
 from strukt.tasks.prediction import Prediction
-from strukt.viz.terminal import AnyDiagram
+from strukt.viz.svg import Picture
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -159,7 +159,7 @@ class StructuredModel(Model):
             yield prediction.annotate(sentence)
 
     @override
-    def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[AnyDiagram]:
+    def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Picture]:
         """What pictures of the best structures show."""
         for sentence, prediction in self._predictions(sentences, probabilities):
             yield prediction.diagram(sentence)

@@ -7,6 +7,7 @@ import dataclasses
 import hashlib
 import logging
 import os
+import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
@@ -23,6 +24,7 @@ from strukt.tasks import TASKS
 from strukt.tasks.config import TrainerConfig
 from strukt.tasks.model import Model
 from strukt.tasks.ranges import require_valid
+from strukt.train import bundle
 from strukt.train import resume as checkpoints
 from strukt.train.folder import RunFolder
 from strukt.train.memory import keep_freed_memory
@@ -73,7 +75,8 @@ def fit(
         model = model_class.from_corpus(config, usable)
         for sentence in dev_sentences:  # now, and not after the first epoch
             model.require_annotated(sentence)
-        _run(model, usable, dev_sentences, folder)
+        run = _run if any(True for _ in model.parameters()) else _count
+        run(model, usable, dev_sentences, folder)
     metrics: dict[str, Any] = read_json(Path(output) / "metrics.json")
     return metrics
 
@@ -111,6 +114,15 @@ def _run(model: Model, train: Sequence[Sentence], dev: Sequence[Sentence], folde
             use_distributed_sampler=False,
         )
         trainer.fit(training)
+
+
+def _count(model: Model, train: Sequence[Sentence], dev: Sequence[Sentence], folder: RunFolder) -> None:
+    """For a model without weights."""
+    start = time.monotonic()
+    model.calibrate(train)
+    scores = model.evaluate(dev)
+    minutes = round((time.monotonic() - start) / 60, 2)
+    bundle.save(model, folder.path, {"dev": scores, "minutes": minutes, "history": [scores]})
 
 
 def _precision(options: TrainerConfig) -> Any:

@@ -7,15 +7,12 @@ from html import escape
 from pathlib import Path
 
 from strukt.viz import svg
-from strukt.viz.brackets import BracketDiagram
-from strukt.viz.diagram import Diagram
-from strukt.viz.heat_map import HeatMap
 from strukt.viz.width import printable
 
 _STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
 
-def page(diagrams: Iterable[Diagram | BracketDiagram | HeatMap], title: str) -> str:
+def page(diagrams: Iterable[svg.Picture], title: str) -> str:
     """A complete page: no script, no font, no address outside itself; light or dark as the reader has it.
 
     Args:
@@ -23,6 +20,7 @@ def page(diagrams: Iterable[Diagram | BracketDiagram | HeatMap], title: str) -> 
         title: The heading and the name of the window; escaped, as all text is.
 
     Examples:
+        >>> from strukt.viz.diagram import Diagram
         >>> text = page([Diagram(["a < b"], ["NOUN"])], "one & two")
         >>> "<h1>one &amp; two</h1>" in text, "a &lt; b" in text
         (True, True)

@@ -10,6 +10,9 @@ from strukt.viz.brackets import BracketDiagram
 from strukt.viz.diagram import Diagram
 from strukt.viz.heat_map import HeatMap
 
+Picture = Diagram | BracketDiagram | HeatMap
+"""What can be drawn."""
+
 STYLE = Path(__file__).with_name("picture.css").read_text(encoding="utf-8")
 """The style sheet that goes with every picture."""
 
@@ -20,7 +23,7 @@ _DRAWERS: Mapping[type, Callable[..., str]] = {
 }
 
 
-def draw(diagram: Diagram | BracketDiagram | HeatMap) -> str:
+def draw(diagram: Picture) -> str:
     """An `<svg>` element that needs `STYLE` beside it; text is escaped.
 
     Args:
@@ -41,7 +44,7 @@ def draw(diagram: Diagram | BracketDiagram | HeatMap) -> str:
     return drawer(diagram)
 
 
-def document(picture: Diagram | BracketDiagram | HeatMap) -> str:
+def document(picture: Picture) -> str:
     """A file that is a picture by itself: what `draw` gives, with its style sheet inside.
 
     Args:

@@ -1,0 +1,203 @@
+"""N-gram models with the smoothing of Kneser and Ney: what other language models have to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+DISCOUNTED = 3
+"""Counts of 1, of 2, and of 3 or more have discounts of their own."""
+
+USUAL_DISCOUNTS = (0.5, 1.0, 1.5)
+"""Where a corpus is too small to have counts of each kind."""
+
+
+class Level(NamedTuple):
+    """What is known of the n-grams of one length k.
+
+    Attributes:
+        keys: ``(m,)``, rising: ``v + 1`` times the number of the context, of length k - 1, plus the word.
+        counts: ``(m,)``, how much an n-gram counts: behind how many different words, for all but the longest.
+        discounts: ``(4,)``, what is taken off a count of 0, 1, 2, and 3 or more.
+        totals: ``(contexts,)``, the sum of the counts in each context.
+        backoff: ``(contexts,)``, which part of them was taken off, and is left to the shorter context.
+    """
+
+    keys: Tensor
+    counts: Tensor
+    discounts: Tensor
+    totals: Tensor
+    backoff: Tensor
+
+    def find(self, contexts: Tensor, words: Tensor, beginning: int) -> Tensor:
+        """Numbers of n-grams, given those of their contexts and their last words; -1 where there is none."""
+        keys = contexts * (beginning + 1) + words
+        places = torch.searchsorted(self.keys, keys).clamp(max=len(self.keys) - 1)
+        return torch.where((contexts >= 0) & (self.keys[places] == keys), places, -1)
+
+
+class KneserNey(nn.Module):
+    """An n-gram model with interpolated, modified Kneser-Ney smoothing; it counts, and has no weights.
+
+    Source: Chen and Goodman (1999), "An empirical study of smoothing techniques for language modeling", section
+    3. As in Heafield et al. (2013), n-grams that begin a sentence keep their counts at all lengths, for nothing
+    else can stand before them.
+
+    Args:
+        words: Size of the vocabulary, v.
+        order: The most words of an n-gram.
+
+    Raises:
+        ValueError: A number is not positive.
+
+    Examples:
+        >>> model = KneserNey(words=3, order=2)
+        >>> model.count([torch.tensor([0, 1, 2]), torch.tensor([0, 2])])
+        >>> model.log_probs(torch.tensor([[0, 1]])).exp()
+        tensor([[0.6458, 0.3958]], dtype=torch.float64)
+        >>> model.next(torch.tensor([[0]])).exp().sum()
+        tensor(1., dtype=torch.float64)
+    """
+
+    def __init__(self, words: int, order: int = 5) -> None:
+        super().__init__()
+        if words < 1 or order < 1:
+            raise ValueError(f"words is {words} and order is {order}; expected at least 1 of both")
+        self.words, self.order = words, order
+        self.levels: list[Level] = []
+
+    @property
+    def beginning(self) -> int:
+        """The number of the symbol that stands before a sentence."""
+        return self.words
+
+    def count(self, sentences: Sequence[Tensor]) -> None:
+        """Counts a corpus, in place of what was counted before: O(n log n) for each length, of n words.
+
+        Args:
+            sentences: Vectors of words 0 to v - 1.
+        """
+        padding = torch.full((self.order,), self.beginning)
+        symbols = torch.cat([part.cpu() for sentence in sentences for part in (padding, sentence)])
+        lengths = torch.tensor([len(sentence) + self.order for sentence in sentences])
+        places = torch.arange(len(symbols)) - (lengths.cumsum(0) - lengths).repeat_interleave(lengths)
+        said = places >= self.order
+        before = torch.arange(len(symbols)) - (places > 0).long()  # before the padding is more of the same
+        keys, numbers, counts = [], [], []
+        number = torch.zeros_like(symbols)
+        for _ in range(self.order):
+            key, number = torch.unique(number[before] * (self.words + 1) + symbols, return_inverse=True)
+            keys.append(key)
+            numbers.append(number)
+            counts.append(torch.bincount(number[said], minlength=len(key)))
+        self._set(keys, _words_before(counts, numbers, symbols == self.beginning))
+
+    def log_probs(self, x: Tensor, before: Tensor | None = None) -> Tensor:
+        """The log-probability of each word given those before it.
+
+        Args:
+            x: ``(batch, n)``.
+            before: ``(batch, order - 1)``, what stands before them; the beginning of a sentence if None.
+
+        Returns:
+            ``(batch, n)``, in float64. O(n log m) for each length, of m different n-grams.
+        """
+        contexts = [numbers[:, self.order - 1 : -1] for numbers in self._contexts(x, before)]
+        return self._interpolated(contexts, x)
+
+    def next(self, x: Tensor, before: Tensor | None = None) -> Tensor:
+        """The log-probability of each word behind ``x (batch, n)``: ``(batch, v)``, in float64."""
+        contexts = [numbers[:, -1:] for numbers in self._contexts(x, before)]
+        return self._interpolated(contexts, torch.arange(self.words, device=x.device)[None])
+
+    def _contexts(self, x: Tensor, before: Tensor | None) -> list[Tensor]:
+        """For each length from 0 to order - 1 the numbers of the n-grams that end in each of order + n symbols.
+
+        Those that reach over the first symbol are wrong, and are never asked for.
+        """
+        padding = x.new_full((len(x), self.order), self.beginning)
+        if before is not None:
+            padding[:, 1:] = before
+        symbols = torch.cat([padding, x], 1)
+        numbers = [torch.zeros_like(symbols)]
+        for level in self.levels[:-1]:
+            shifted = torch.cat([numbers[-1][:, :1], numbers[-1][:, :-1]], 1)
+            numbers.append(level.find(shifted, symbols, self.beginning))
+        return numbers
+
+    def _interpolated(self, contexts: list[Tensor], words: Tensor) -> Tensor:
+        """The logs of equation 13 of Chen and Goodman, from the shortest context on."""
+        found = torch.tensor(1 / self.words, dtype=torch.float64, device=words.device)
+        for level, context in zip(self.levels, contexts, strict=True):
+            entry = level.find(context, words, self.beginning)
+            counts = torch.where(entry >= 0, level.counts[entry.clamp(min=0)], 0)
+            kept = counts - level.discounts[counts.clamp(max=DISCOUNTED)]
+            known = context.clamp(min=0)
+            totals = torch.where(context >= 0, level.totals[known], 0)
+            here = kept / totals.clamp(min=1) + level.backoff[known] * found
+            found = torch.where(totals > 0, here, found)
+        return found.log()
+
+    def _set(self, keys: Sequence[Tensor], counts: Sequence[Tensor]) -> None:
+        sizes = [1, *map(len, keys)]
+        self.levels = [
+            _level(key, key // (self.words + 1), count, size)
+            for key, count, size in zip(keys, counts, sizes, strict=False)
+        ]
+
+    def get_extra_state(self) -> Tensor:
+        """Length, key and count of each n-gram: ``(m, 3)``."""
+        rows = [
+            torch.stack([torch.full_like(level.keys, length), level.keys, level.counts], 1)
+            for length, level in enumerate(self.levels, 1)
+        ]
+        return torch.cat(rows) if rows else torch.zeros(0, 3, dtype=torch.long)
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Takes over what `get_extra_state` gave."""
+        if len(state):
+            parts = [state[state[:, 0] == length].T.contiguous() for length in range(1, self.order + 1)]
+            self._set([part[1] for part in parts], [part[2] for part in parts])
+
+
+def _words_before(raw: Sequence[Tensor], numbers: Sequence[Tensor], is_beginning: Tensor) -> list[Tensor]:
+    """Counts of different words before n-grams where there can be different ones; see `KneserNey`.
+
+    Args:
+        raw: For each length, how often each n-gram occurs.
+        numbers: For each length, the number of the n-gram that ends in each symbol of the corpus.
+        is_beginning: Whether a symbol is that of the beginning.
+    """
+    symbols = torch.arange(len(is_beginning))
+    ends = [
+        torch.zeros_like(count).scatter_(0, number, symbols)
+        for count, number in zip(raw, numbers, strict=True)
+    ]
+    adjusted = list(raw)
+    for k in range(len(raw) - 1):
+        different = torch.bincount(numbers[k][ends[k + 1][raw[k + 1] > 0]], minlength=len(raw[k]))
+        begins = is_beginning[(ends[k] - k).clamp(min=0)]
+        adjusted[k] = torch.where(begins, raw[k], different)
+    return adjusted
+
+
+def _level(keys: Tensor, contexts: Tensor, counts: Tensor, size: int) -> Level:
+    kinds = counts.clamp(max=DISCOUNTED)
+    discounts = _discounts(counts)
+    totals = torch.zeros(size, dtype=torch.long).index_add_(0, contexts, counts)
+    taken = torch.zeros(size, dtype=torch.float64).index_add_(0, contexts, discounts[kinds])
+    return Level(keys, counts, discounts, totals, taken / totals.clamp(min=1))
+
+
+def _discounts(counts: Tensor) -> Tensor:
+    """Equation 17 of Chen and Goodman, from how many n-grams count 1, 2, 3 and 4."""
+    number = torch.bincount(counts.clamp(max=5), minlength=5)[1:5].double()
+    if (number == 0).any():
+        return torch.tensor([0.0, *USUAL_DISCOUNTS], dtype=torch.float64)
+    share = number[0] / (number[0] + 2 * number[1])
+    each = torch.arange(1, 4)
+    found = each - (each + 1) * share * number[1:] / number[:-1]
+    return torch.cat([found.new_zeros(1), found.clamp(min=0)])

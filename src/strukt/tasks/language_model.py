@@ -1,0 +1,259 @@
+"""The language model: words and their numbers around a distribution over texts."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+from typing_extensions import override
+
+from strukt.data import conllu
+from strukt.data.batching import batches
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import UNKNOWN, Vocabulary
+from strukt.errors import SettingError
+from strukt.nn import KneserNey, NeuralHMM
+from strukt.nn.recurrent import RecurrentLanguageModel
+from strukt.tasks.batch import Batch
+from strukt.tasks.lm import Config
+from strukt.tasks.model import Measurement, Model
+from strukt.tasks.prediction import probability_notes
+from strukt.tasks.texts import CountedText, HiddenMarkovText, RecurrentText, Text
+from strukt.viz.heat_map import HeatMap
+from strukt.viz.svg import Picture
+
+END = "</s>"
+"""The word that ends a sentence, and is predicted as others are."""
+
+TOGETHER = 32
+"""Sentences that are annotated at once."""
+
+SHOWN_STATES = 12
+"""The most states in a picture."""
+
+
+class LanguageModel(Model):
+    """Knows how probable texts are."""
+
+    task: ClassVar[str] = "lm"
+    config: Config
+
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary]) -> None:
+        super().__init__(config, vocabularies)
+        self.words = vocabularies["words"]
+        self.end = self.words.index(END)
+        self.source = _source(config, len(self.words))
+
+    @classmethod
+    @override
+    def from_corpus(cls, config: Config, sentences: Sequence[Sentence]) -> LanguageModel:
+        """A new model with the words of a corpus, the frequent ones first."""
+        counts = Counter(form for sentence in sentences for form in sentence.forms)
+        frequent = sorted((-count, form) for form, count in counts.items() if count >= config.minimum_count)
+        return cls(config, {"words": Vocabulary([UNKNOWN, END, *(form for _, form in frequent)])})
+
+    @classmethod
+    @override
+    def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """The sentences; of a stream, pieces of the same length."""
+        if config.text == "sentences":
+            return sentences
+        stream = chain.from_iterable([*sentence.forms, END] for sentence in sentences)
+        pieces = iter(lambda: list(islice(stream, config.context)), [])
+        return [conllu.from_forms(piece) for piece in pieces]
+
+    @override
+    def require_annotated(self, sentence: Sentence) -> None:
+        """Words are all that is needed."""
+
+    @override
+    def collate(self, sentences: list[Sentence]) -> Batch:
+        """The numbers of the words, `words` `(batch, n)`."""
+        rows = [self._numbers(sentence) for sentence in sentences]
+        lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
+        words = pad_sequence(rows, batch_first=True) if rows else torch.zeros(0, 0, dtype=torch.long)
+        return Batch(sentences, lengths, {"words": words})
+
+    @override
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean negative log-probability of a word."""
+        log_probs, _ = self.text().stream(batch.inputs["words"], batch.lengths)
+        return -log_probs.sum() / batch.lengths.sum()
+
+    @override
+    def calibrate(self, sentences: Sequence[Sentence]) -> None:
+        """Counts n-grams, if the model is made of them."""
+        if isinstance(self.source, KneserNey):
+            self.source.count([self._numbers(sentence) for sentence in sentences])
+
+    @override
+    def measure(self, sentences: Iterable[Sentence]) -> Measurement:
+        """Perplexity, bits for each word, and percent of unknown words; ends of sentences are words, too."""
+        corpus = list(sentences)
+        with self.predicting():
+            total = self._stream(corpus) if self.config.text == "stream" else self._sentences(corpus)
+        words = sum(len(sentence) + 1 for sentence in corpus)
+        unknown = sum(form not in self.words for sentence in corpus for form in sentence.forms)
+        nats = -total / words
+        perplexity = math.exp(nats) if nats < 700 else math.inf
+        scores = {"perplexity": perplexity, "bits": nats / math.log(2), "unknown": 100 * unknown / words}
+        return Measurement(scores, {})
+
+    @override
+    def quality(self, scores: Mapping[str, float]) -> float:
+        """The lower the perplexity, the better."""
+        return -scores["perplexity"]
+
+    @override
+    def predict(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
+        """Notes the probability of each word given those before it."""
+        for group, (words, lengths) in self._groups(sentences):
+            found = self.text().word_log_probs(words, lengths).exp()
+            for sentence, row in zip(group, found, strict=True):
+                yield sentence.with_misc(p=probability_notes(row[: len(sentence)]))
+
+    @override
+    def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Picture]:
+        """The states behind the words; without states, how many bits each word takes."""
+        for group, (words, lengths) in self._groups(sentences):
+            text = self.text()
+            for sentence, row, length in zip(group, words, lengths, strict=True):
+                part = row[None, :length]
+                if isinstance(text, HiddenMarkovText):
+                    yield self._states(sentence, part, text)
+                else:
+                    yield self._bits(sentence, part, text)
+
+    def generate(self, count: int, longest: int) -> list[list[str]]:
+        """Draws sentences.
+
+        Args:
+            count: How many.
+            longest: Words after which a sentence is cut off.
+        """
+        with self.predicting():
+            drawn = self.text().sample(count, longest).tolist()
+        ends = [row.index(self.end) if self.end in row else longest for row in drawn]
+        return [
+            [self.words.symbols[word] for word in row[:end]] for row, end in zip(drawn, ends, strict=True)
+        ]
+
+    def infill(self, sentences: Iterable[Sentence], mark: str) -> Iterator[list[str]]:
+        """The words of sentences, of which the missing ones are filled with the most probable of each place.
+
+        Args:
+            sentences: The sentences.
+            mark: What stands for a missing word.
+
+        Raises:
+            SettingError: The model is not made of hidden states.
+        """
+        for group, (words, lengths) in self._groups(sentences):
+            text = self.text()
+            if not isinstance(text, HiddenMarkovText):
+                raise SettingError(
+                    f"--infill needs a model with hidden states (--model hmm or lowrank-hmm); MODEL is "
+                    f"{self.config.model}"
+                )
+            rows = [torch.tensor([form == mark for form in self._forms(sentence)]) for sentence in group]
+            gaps = pad_sequence(rows, batch_first=True).to(words.device)
+            best = self._most_probable(text.hmm.infill(words, gaps, lengths).log_probs)
+            for sentence, row in zip(group, best.tolist(), strict=True):
+                yield [
+                    self.words.symbols[found] if form == mark else form
+                    for form, found in zip(sentence.forms, row, strict=False)
+                ]
+
+    def _most_probable(self, log_probs: Tensor) -> Tensor:
+        """Real words, neither the end of a sentence nor the unknown word."""
+        special = torch.tensor([self.end, self.words.index(UNKNOWN)], device=log_probs.device)
+        return log_probs.index_fill(2, special, -torch.inf).argmax(2)
+
+    def text(self) -> Text:
+        """The distribution over texts; in training without what dropout leaves out."""
+        if isinstance(self.source, NeuralHMM):
+            return HiddenMarkovText(self.source())
+        if isinstance(self.source, KneserNey):
+            return CountedText(self.source)
+        assert isinstance(self.source, RecurrentLanguageModel)
+        return RecurrentText(self.source)
+
+    def _forms(self, sentence: Sentence) -> list[str]:
+        """The words of a sentence, and its end, which the pieces of a stream have where they have it."""
+        return [*sentence.forms, END] if self.config.text == "sentences" else sentence.forms
+
+    def _numbers(self, sentence: Sentence) -> Tensor:
+        return torch.tensor(self.words.indices(self._forms(sentence)), dtype=torch.long)
+
+    def _sentences(self, sentences: Sequence[Sentence]) -> float:
+        """The log-probability of a corpus, sentence by sentence."""
+        text, total = self.text(), 0.0
+        for indices in batches([len(sentence) + 1 for sentence in sentences], self.config.trainer.tokens):
+            batch = self.collate([sentences[index] for index in indices]).to(self.device)
+            total += float(text.stream(batch.inputs["words"], batch.lengths)[0].double().sum())
+        return total
+
+    def _stream(self, sentences: Sequence[Sentence]) -> float:
+        """The log-probability of a corpus as some streams at once, each in pieces, from state to state."""
+        words = self.words.indices(form for sentence in sentences for form in [*sentence.forms, END])
+        streams = max(min(self.config.trainer.tokens // self.config.context, len(words)), 1)
+        rows = torch.tensor(words).tensor_split(streams)
+        lengths = torch.tensor([len(row) for row in rows], device=self.device)
+        table = pad_sequence(list(rows), batch_first=True).to(self.device)
+        text, state, total = self.text(), None, 0.0
+        for start in range(0, table.shape[1], self.config.context):
+            piece = table[:, start : start + self.config.context]
+            left = (lengths - start).clamp(min=0, max=piece.shape[1])
+            log_probs, state = text.stream(piece, left, state)
+            total += float(log_probs.double().sum())
+        return total
+
+    def _groups(
+        self, sentences: Iterable[Sentence]
+    ) -> Iterator[tuple[list[Sentence], tuple[Tensor, Tensor]]]:
+        """Some sentences at a time, as they come, with their words and lengths; for what asks of each word."""
+        stream = iter(sentences)
+        while group := list(islice(stream, TOGETHER)):
+            batch = self.collate(group).to(self.device)
+            with self.predicting():
+                yield group, (batch.inputs["words"], batch.lengths)
+
+    def _states(self, sentence: Sentence, words: Tensor, text: HiddenMarkovText) -> HeatMap:
+        """How probable the states are behind each word: of the most probable states, with what they say most."""
+        behind = text.hmm.smooth(words)[0]
+        most = behind.max(0).values.topk(min(SHOWN_STATES, behind.shape[1])).indices
+        order = most[behind[:, most].argmax(0).argsort(stable=True)]
+        said = text.hmm.emission.of_states(order).topk(min(3, len(self.words)), 1).indices
+        names = [
+            f"{state}: {' '.join(self.words.symbols[word] for word in row)}"
+            for state, row in zip(order.tolist(), said.tolist(), strict=True)
+        ]
+        return HeatMap("probability of hidden states", names, self._forms(sentence), behind.T[order].tolist())
+
+    def _bits(self, sentence: Sentence, words: Tensor, text: Text) -> HeatMap:
+        """How unexpected each word is."""
+        lengths = torch.tensor([words.shape[1]], device=words.device)
+        bits = (-text.word_log_probs(words, lengths)[0] / math.log(2)).tolist()
+        return HeatMap("bits for each word", ["bits"], self._forms(sentence), [bits])
+
+
+def _source(config: Config, words: int) -> nn.Module:
+    """What the distribution over texts is made of."""
+    if config.model == "ngram":
+        return KneserNey(words, config.order)
+    if config.model == "lstm":
+        return RecurrentLanguageModel(words, config.size, config.layers, config.dropout)
+    return NeuralHMM(
+        config.states,
+        words,
+        config.rank if config.model == "lowrank-hmm" else None,
+        config.size,
+        state_dropout=config.state_dropout,
+        feature_dropout=config.feature_dropout,
+    )

@@ -1,0 +1,57 @@
+"""Language models: how probable a text is, which word comes next, and which are missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from strukt.data import corpus
+from strukt.tasks.config import FittingConfig, TrainerConfig
+
+if TYPE_CHECKING:
+    from strukt.tasks.language_model import LanguageModel
+
+SUMMARY = "how probable a text is: next words, missing words, new sentences"
+READERS = corpus.TEXTS
+
+
+@dataclass
+class Config(FittingConfig):
+    """Options of language models.
+
+    Args:
+        model: Hidden Markov models whose states and words are vectors, with transitions of low rank or any; a
+            recurrent network; or counts of n-grams.
+        text: Sentences, each from its beginning to its end, or one stream, in which each stands behind the others.
+        minimum_count: Rarer words are one unknown word.
+        context: Words of the pieces in which a stream is learned.
+        states: Hidden states.
+        rank: Of the transitions; twice that many numbers stand for a state.
+        size: Of the vectors of states and words; of a recurrent network also that of its state.
+        layers: Of a recurrent network.
+        order: The most words of an n-gram.
+        state_dropout: Part of the states that are left out of a batch.
+        feature_dropout: Part of the rank that is left out of a batch.
+        dropout: Dropout in a recurrent network.
+    """
+
+    model: Literal["lowrank-hmm", "hmm", "lstm", "ngram"] = "lowrank-hmm"
+    text: Literal["sentences", "stream"] = "sentences"
+    minimum_count: int = 1
+    context: int = 64
+    states: int = 1024
+    rank: int = 128
+    size: int = 256
+    layers: int = 1
+    order: int = 5
+    state_dropout: float = 0.1
+    feature_dropout: float = 0.1
+    dropout: float = 0.3
+    trainer: TrainerConfig = field(default_factory=lambda: TrainerConfig(epochs=10, tokens=4096, patience=3))
+
+
+def model_class() -> type[LanguageModel]:
+    """The model of this task."""
+    from strukt.tasks.language_model import LanguageModel
+
+    return LanguageModel

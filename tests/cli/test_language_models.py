@@ -1,0 +1,102 @@
+"""Language models from the command line."""
+
+import json
+
+import pytest
+from tests import tiny_corpora
+
+from strukt.cli.main import main
+
+SMALL = {
+    "ngram": ["--order=3"],
+    "lowrank-hmm": ["--states=8", "--rank=4", "--size=8", "--trainer.epochs=2", "--trainer.threads=1"],
+}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    path = tmp_path_factory.mktemp("text") / "text.txt"
+    path.write_text("".join(" ".join(sentence.forms) + "\n" for sentence in tiny_corpora.trees(40)))
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def train(corpus, tmp_path_factory):
+    done = {}
+
+    def trained(kind):
+        if kind not in done:
+            done[kind] = str(tmp_path_factory.mktemp("models") / kind)
+            files = ["--train", corpus, "--dev", corpus, "-o", done[kind]]
+            assert main(["train", "lm", "--model", kind, *files, *SMALL[kind]]) == 0
+        return done[kind]
+
+    return trained
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_what_training_prints_evaluation_finds_again(kind, train, corpus, capsys):
+    model = train(kind)
+    capsys.readouterr()
+    assert main(["evaluate", model, corpus, "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    with open(f"{model}/metrics.json") as stream:
+        assert scores["perplexity"] == pytest.approx(json.load(stream)["dev"]["perplexity"], rel=1e-5)
+    assert 1 < scores["perplexity"] < 30
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_sentences_are_made_up(kind, train, capsys):
+    model = train(kind)
+    capsys.readouterr()
+    assert main(["generate", model, "-n", "4", "--length", "6", "--seed", "3"]) == 0
+    first = capsys.readouterr().out
+    assert len(first.splitlines()) == 4
+    assert main(["generate", model, "-n", "4", "--length", "6", "--seed", "3"]) == 0
+    assert capsys.readouterr().out == first
+
+
+def test_gaps_are_filled(train, tmp_path, capsys):
+    (tmp_path / "gaps.txt").write_text("the _ sees a dog\na ? cat\n")
+    model = train("lowrank-hmm")
+    assert (
+        main(["predict", model, str(tmp_path / "gaps.txt"), "--infill", "-o", str(tmp_path / "out.txt")]) == 0
+    )
+    first, second = (tmp_path / "out.txt").read_text().splitlines()
+    assert "_" not in first
+    assert second == "a ? cat"
+    assert main(["predict", model, str(tmp_path / "gaps.txt"), "--infill", "?"]) == 0
+    assert "?" not in capsys.readouterr().out
+
+
+def test_each_word_has_its_probability(train, corpus, capsys):
+    assert main(["predict", train("ngram"), corpus]) == 0
+    assert capsys.readouterr().out.count("p=0.") > 100
+
+
+@pytest.mark.parametrize("kind", SMALL)
+def test_a_sentence_is_drawn(kind, train, tmp_path, capsys):
+    picture = tmp_path / "states.svg"
+    assert main(["show", train(kind), "the cat sees a dog"]) == 0
+    assert "cat" in capsys.readouterr().out
+    assert main(["show", train(kind), "the cat sees a dog", "--svg", str(picture)]) == 0
+    assert picture.read_text().startswith("<svg")
+
+
+def test_a_corpus_is_checked(corpus, tmp_path, capsys):
+    assert main(["check", "lm", corpus]) == 0
+    assert "sentences          40" in capsys.readouterr().out
+    (tmp_path / "empty.txt").write_text("\n")
+    assert main(["check", "lm", str(tmp_path / "empty.txt")]) == 2
+
+
+def test_other_models_make_nothing_up(tagger, capsys):
+    assert main(["generate", tagger]) == 2
+    assert "strukt generate needs a language model; MODEL is of the task tag" in capsys.readouterr().err
+    assert main(["predict", tagger, "-", "--infill"]) == 2
+    assert "--infill needs a language model" in capsys.readouterr().err
+
+
+def test_numbers_below_zero_are_refused(train, capsys):
+    assert main(["generate", train("ngram"), "-n", "-1"]) == 2
+    assert "--number is -1; expected 0 or more" in capsys.readouterr().err

@@ -1,0 +1,61 @@
+"""Distributions over texts: whatever they are made of, they keep the same laws."""
+
+import pytest
+import torch
+
+from strukt.nn import KneserNey, NeuralHMM
+from strukt.nn.recurrent import RecurrentLanguageModel
+from strukt.tasks.texts import CountedText, HiddenMarkovText, RecurrentText
+
+V = 5
+
+
+def counted():
+    model = KneserNey(V, 3)
+    model.count(list(torch.randint(V, (40, 6))))
+    return CountedText(model)
+
+
+TEXTS = {
+    "hmm": lambda: HiddenMarkovText(NeuralHMM(6, V, rank=3, size=8).eval()()),
+    "lstm": lambda: RecurrentText(RecurrentLanguageModel(V, 8).eval()),
+    "ngram": counted,
+}
+
+
+@pytest.fixture(params=TEXTS)
+def text(request):
+    torch.manual_seed(0)
+    return TEXTS[request.param]()
+
+
+def test_texts_of_a_length_sum_to_one(text):
+    every = torch.cartesian_prod(*[torch.arange(V)] * 3)
+    log_probs, _ = text.stream(every, torch.full((len(every),), 3))
+    assert log_probs.exp().sum().item() == pytest.approx(1, abs=1e-5)
+
+
+def test_words_make_up_the_text(text):
+    x, lengths = torch.randint(V, (3, 6)), torch.tensor([6, 2, 0])
+    words = text.word_log_probs(x, lengths)
+    torch.testing.assert_close(words.sum(1), text.stream(x, lengths)[0], atol=1e-5, rtol=0, check_dtype=False)
+    assert (words[1, 2:] == 0).all()
+
+
+def test_a_text_in_pieces_is_the_same_text(text):
+    x, full = torch.randint(V, (3, 9)), torch.full((3,), 9)
+    whole, _ = text.stream(x, full)
+    total, state = torch.zeros(3, dtype=whole.dtype), None
+    for start, end in ((0, 1), (1, 5), (5, 9)):
+        part, state = text.stream(x[:, start:end], torch.full((3,), end - start), state)
+        total = total + part
+    torch.testing.assert_close(total, whole, atol=1e-5, rtol=0)
+
+
+def test_samples_are_as_frequent_as_they_are_probable(text):
+    drawn = text.sample(20_000, 2)
+    every = torch.cartesian_prod(torch.arange(V), torch.arange(V))
+    expected = text.stream(every, torch.full((len(every),), 2))[0].exp()
+    found = torch.bincount(drawn[:, 0] * V + drawn[:, 1], minlength=V * V) / len(drawn)
+    assert (found - expected).abs().max() < 0.015
+    assert text.sample(2, 0).shape == (2, 0)
