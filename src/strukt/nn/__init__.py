@@ -32,6 +32,7 @@ from strukt.nn.mappings import (
     SparsemaxLoss,
 )
 from strukt.nn.neural_hmm import NeuralHMM
+from strukt.nn.neural_pcfg import CompoundPCFG, NeuralPCFG
 
 __all__ = [
     "CRF",
@@ -40,6 +41,7 @@ __all__ = [
     "Biaffine",
     "CharacterCNN",
     "CharacterLSTM",
+    "CompoundPCFG",
     "Constraints",
     "Entmax",
     "Entmax15",
@@ -51,6 +53,7 @@ __all__ = [
     "FusedmaxLoss",
     "KneserNey",
     "NeuralHMM",
+    "NeuralPCFG",
     "Normmax",
     "NormmaxLoss",
     "NystromFeatures",

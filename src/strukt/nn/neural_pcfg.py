@@ -1,0 +1,185 @@
+"""Grammars whose rules come from vectors of symbols and words."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from strukt.distributions import PCFG, LowRankPCFG
+from strukt.nn.encoders import BiLSTM, mask_of
+from strukt.nn.neural_hmm import Residual
+
+
+class NeuralPCFG(nn.Module):
+    """A context-free grammar in which symbols and words are vectors, and small networks make its rules of them.
+
+    A rule is a softmax over all pairs of children; with ``rank``, over ranks, each of which chooses both children
+    on its own.
+
+    Args:
+        nonterminals: s, the symbols of spans of two and more words.
+        preterminals: p, the symbols of words.
+        words: Size of the vocabulary, v.
+        rank: r; None for any rules, of which there are s (s + p)^2.
+        size: Of the vectors.
+        context: Size of a vector for each sentence that stands beside those of its symbols.
+
+    Raises:
+        ValueError: A number is not positive.
+
+    Source:
+        Kim, Dyer and Rush (2019), "Compound probabilistic context-free grammars for grammar induction", section
+        2.1; with ranks Yang, Zhao and Tu (2021), "PCFGs can do better: inducing probabilistic context-free
+        grammars with many symbols", section 4.
+
+    Examples:
+        >>> model = NeuralPCFG(nonterminals=3, preterminals=5, words=20, size=8)
+        >>> trees = model(torch.randint(20, (2, 6)), torch.tensor([6, 4]))
+        >>> trees.log_partition.shape, trees.mbr.shape  # the log-probability of the sentences, and their trees
+        (torch.Size([2]), torch.Size([2, 7, 7]))
+        >>> type(NeuralPCFG(30, 50, words=20, rank=10)(torch.randint(20, (2, 6)))).__name__
+        'LowRankPCFG'
+    """
+
+    def __init__(
+        self,
+        nonterminals: int,
+        preterminals: int,
+        words: int,
+        rank: int | None = None,
+        size: int = 256,
+        context: int = 0,
+    ) -> None:
+        super().__init__()
+        if min(nonterminals, preterminals, words, size, 1 if rank is None else rank) < 1:
+            raise ValueError(
+                f"nonterminals is {nonterminals}, preterminals {preterminals}, words {words}, rank {rank}, size "
+                f"{size}; expected at least 1 of each"
+            )
+        symbols = nonterminals + preterminals
+        self.rank, self.symbols, self.context = rank, symbols, context
+        self.start = nn.Parameter(torch.empty(1, size))
+        self.nonterminals = nn.Parameter(torch.empty(nonterminals, size))
+        self.preterminals = nn.Parameter(torch.empty(preterminals, size))
+        self.rooting = _network(size + context, size, nonterminals)
+        self.saying = _network(size + context, size, words)
+        self.heading = nn.Linear(size + context, symbols**2 if rank is None else rank)
+        if rank is not None:
+            self.ranks = nn.Parameter(torch.empty(rank, size))
+            self.left, self.right = (_network(size + context, size, symbols) for _ in range(2))
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                nn.init.xavier_uniform_(parameter)
+
+    def forward(
+        self, x: Tensor, lengths: Tensor | None = None, context: Tensor | None = None
+    ) -> PCFG | LowRankPCFG:
+        """The distribution over the trees of sentences; its log-partition is their log-probability.
+
+        Args:
+            x: ``(batch, n)``, words from 0 to v - 1; beyond the lengths anything.
+            lengths: ``(batch,)``.
+            context: ``(batch, context)``, if the model has such.
+        """
+        root = self._log_probs(self.rooting, self.start, context).squeeze(-2)
+        table = self._log_probs(self.saying, self.preterminals, context)
+        emission = _of_words(table, x.clamp(0, table.shape[-1] - 1))
+        head = self._log_probs(self.heading, self.nonterminals, context)
+        if self.rank is None:
+            rules = head.view(*head.shape[:-1], self.symbols, self.symbols)
+            return PCFG(root, rules, emission, lengths, validate_args=False)
+        left, right = (self._log_probs(network, self.ranks, context) for network in (self.left, self.right))
+        return LowRankPCFG(root, left, right, head, emission, lengths, validate_args=False)
+
+    def _log_probs(self, network: nn.Module, vectors: Tensor, context: Tensor | None) -> Tensor:
+        """``(m, k)``, or ``(batch, m, k)`` with context, of vectors ``(m, size)``."""
+        if context is not None:
+            both = (
+                vectors.expand(len(context), *vectors.shape),
+                context.unsqueeze(1).expand(-1, len(vectors), -1),
+            )
+            vectors = torch.cat(both, -1)
+        scores: Tensor = network(vectors)
+        return scores.log_softmax(-1)
+
+
+class CompoundTrees(NamedTuple):
+    """What a `CompoundPCFG` says of sentences.
+
+    Attributes:
+        trees: The distribution over their trees, given the vector of each.
+        divergence: ``(batch,)``, of the posterior of the vector from its prior, in nats. The log-partition of
+            ``trees`` minus this is in expectation at most the log-probability of a sentence.
+    """
+
+    trees: PCFG | LowRankPCFG
+    divergence: Tensor
+
+
+class CompoundPCFG(nn.Module):
+    """A grammar for each sentence: its rules depend on a Gaussian vector, which a network reads off the sentence.
+
+    Args:
+        nonterminals: s.
+        preterminals: p.
+        words: v.
+        rank: r; None for any rules.
+        size: Of the vectors of symbols and words.
+        latent: Size of the Gaussian vector.
+
+    Source: Kim, Dyer and Rush (2019), sections 2.2 and 2.3.
+
+    Examples:
+        >>> model = CompoundPCFG(nonterminals=3, preterminals=5, words=20, size=8, latent=4)
+        >>> trees, divergence = model(torch.randint(20, (2, 6)), torch.tensor([6, 4]))
+        >>> (trees.log_partition - divergence).mean().backward()  # the evidence lower bound, to be raised
+    """
+
+    def __init__(
+        self,
+        nonterminals: int,
+        preterminals: int,
+        words: int,
+        rank: int | None = None,
+        size: int = 256,
+        latent: int = 64,
+    ) -> None:
+        super().__init__()
+        self.grammar = NeuralPCFG(nonterminals, preterminals, words, rank, size, latent)
+        self.vectors = nn.Embedding(words, size)
+        self.reader = BiLSTM(size, size)
+        self.posterior = nn.Linear(2 * size, 2 * latent)
+
+    def forward(self, x: Tensor, lengths: Tensor | None = None) -> CompoundTrees:
+        """Draws the vectors from their posterior, in training; takes its mean otherwise.
+
+        Args:
+            x: ``(batch, n)``.
+            lengths: ``(batch,)``.
+        """
+        lengths = x.new_full((len(x),), x.shape[1]) if lengths is None else lengths
+        mean, log_variance = self._read(x, lengths).chunk(2, -1)
+        divergence = (mean.square() + log_variance.exp() - 1 - log_variance).sum(-1) / 2
+        noise = torch.randn_like(mean) if self.training else torch.zeros_like(mean)
+        context = mean + noise * (log_variance / 2).exp()
+        return CompoundTrees(self.grammar(x, lengths, context), divergence)
+
+    def _read(self, x: Tensor, lengths: Tensor) -> Tensor:
+        outside = ~mask_of(lengths, x.shape[1])
+        states = self.reader(self.vectors(x.masked_fill(outside, 0)), lengths)
+        highest = states.masked_fill(outside.unsqueeze(-1), -torch.inf).amax(1)
+        found: Tensor = self.posterior(torch.where(lengths.unsqueeze(-1) > 0, highest, 0.0))
+        return found
+
+
+def _network(inputs: int, size: int, outputs: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(inputs, size), Residual(size), Residual(size), nn.Linear(size, outputs))
+
+
+def _of_words(table: Tensor, x: Tensor) -> Tensor:
+    """``(batch, n, p)`` of a table ``(p, v)`` or ``(batch, p, v)``."""
+    if table.dim() == 2:
+        return table.mT[x]
+    return table.gather(2, x.unsqueeze(1).expand(-1, table.shape[1], -1)).mT
