@@ -1,5 +1,6 @@
 """The task lm: what is learned, how it is measured, and what else it can be asked."""
 
+import io
 import math
 
 import pytest
@@ -7,13 +8,15 @@ import torch
 from tests import tiny_corpora
 from tests.tasks import learning
 
-from strukt.data import conllu
-from strukt.errors import SettingError
+from strukt.data import brackets, conllu
+from strukt.errors import DataError, SettingError
 from strukt.tasks.config import OptimizerConfig, TrainerConfig
 from strukt.tasks.language_model import END, LanguageModel
-from strukt.tasks.lm import Config
+from strukt.tasks.lm import GRAMMARS, Config
 
-KINDS = ["lowrank-hmm", "hmm", "lstm", "ngram"]
+READING_ON = ["lowrank-hmm", "hmm", "lstm", "ngram"]
+KINDS = [*READING_ON, "pcfg", "lowrank-pcfg"]
+SIZES = {"states": 16, "nonterminals": 6, "preterminals": 8, "rank": 6, "size": 16, "order": 3, "context": 8}
 SENTENCES = tiny_corpora.trees(40)
 
 
@@ -22,7 +25,7 @@ def config(model, **options):
         model=model,
         optimizer=OptimizerConfig(averaging=0),
         trainer=TrainerConfig(epochs=1, tokens=80),
-        **{"states": 16, "rank": 6, "size": 16, "order": 3, "context": 8, "dropout": 0.1} | options,
+        **SIZES | options,
     )
 
 
@@ -45,11 +48,13 @@ def test_it_learns(model):
     assert model.evaluate(SENTENCES)["perplexity"] < len(words) / 2
 
 
-def test_perplexity_is_that_of_words_and_ends(model):
+@pytest.mark.parametrize("kind", READING_ON)
+def test_perplexity_is_that_of_words_and_ends(kind):
+    model = trained(kind)
     text, total, count = model.text(), 0.0, 0
     for sentence in SENTENCES:
         numbers = torch.tensor([model.words.indices([*sentence.forms, END])])
-        total += float(text.word_log_probs(numbers, torch.tensor([numbers.shape[1]])).sum())
+        total += text.word_log_probs(numbers, torch.tensor([numbers.shape[1]])).sum().item()
         count += numbers.shape[1]
     scores = model.evaluate(SENTENCES)
     assert scores["perplexity"] == pytest.approx(math.exp(-total / count), rel=1e-4)
@@ -63,7 +68,22 @@ def test_unknown_words_are_counted(model):
     assert model.evaluate([strange])["unknown"] == pytest.approx(100 / 3)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["pcfg", "lowrank-pcfg"])
+def test_perplexity_of_a_grammar_is_that_of_whole_sentences(kind):
+    model = trained(kind)
+    alone = conllu.from_forms(["the"])
+    total = sum(
+        model.source(torch.tensor([model.words.indices(sentence.forms)])).log_partition.item()
+        for sentence in SENTENCES
+    )
+    count = sum(len(sentence) + 1 for sentence in SENTENCES)
+    expected = pytest.approx(math.exp(-total / count), rel=1e-4)
+    assert model.evaluate([*SENTENCES, alone])["perplexity"] == expected
+    with pytest.warns(UserWarning, match="1 of 41 sentences have one word"):
+        assert len(LanguageModel.trainable(model.config, [*SENTENCES, alone])) == 40
+
+
+@pytest.mark.parametrize("kind", READING_ON)
 def test_a_stream_is_learned_and_measured_in_pieces(kind):
     options = config(kind, text="stream")
     pieces = LanguageModel.trainable(options, SENTENCES)
@@ -73,7 +93,7 @@ def test_a_stream_is_learned_and_measured_in_pieces(kind):
     model = trained(kind, text="stream")
     model.config.trainer.tokens = 8  # one stream at a time, so that there is but one beginning
     numbers = torch.tensor([model.words.indices(words)])
-    whole = float(model.text().stream(numbers, torch.tensor([len(words)]))[0])
+    whole = model.text().stream(numbers, torch.tensor([len(words)]))[0].item()
     assert model.evaluate(SENTENCES)["perplexity"] == pytest.approx(math.exp(-whole / len(words)), rel=1e-3)
 
 
@@ -86,7 +106,9 @@ def test_sentences_are_made_up_of_its_words(model):
     assert sum(len(words) < 12 for words in made) > 10
 
 
-def test_the_probability_of_each_word_is_noted(model):
+@pytest.mark.parametrize("kind", READING_ON)
+def test_the_probability_of_each_word_is_noted(kind):
+    model = trained(kind)
     (noted,) = model.predict(SENTENCES[:1])
     numbers = torch.tensor([model.words.indices([*SENTENCES[0].forms, END])])
     expected = model.text().word_log_probs(numbers, torch.tensor([numbers.shape[1]])).exp()[0, :-1]
@@ -108,14 +130,35 @@ def test_missing_words_are_filled_in(kind):
     assert filled[0][1] in nouns_and_adjectives
 
 
-@pytest.mark.parametrize("kind", ["lstm", "ngram"])
+def test_a_grammar_gives_trees_to_brackets_and_nothing_else():
+    model = trained("pcfg")
+    (given,) = brackets.read(io.BytesIO(b"(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT a) (NN dog))))\n"))
+    (found,) = model.predict([given])
+    assert found.forms == given.forms
+    assert {label[:2] for _, _, label in found.tree.constituents} == {"NT"}
+    assert set(model.evaluate([given])) == {"perplexity", "bits", "unknown", "f1"}
+    with pytest.raises(DataError, match="only brackets have a place for trees"):
+        next(model.predict(SENTENCES[:1]))
+
+
+def test_probabilities_of_words_need_a_place():
+    (given,) = brackets.read(io.BytesIO(b"(S (DT the) (NN cat))\n"))
+    with pytest.raises(DataError, match="a tree has no place for notes"):
+        next(trained("ngram").predict([given]))
+
+
+@pytest.mark.parametrize("kind", ["lstm", "ngram", "pcfg"])
 def test_models_without_states_cannot_fill_in(kind):
-    with pytest.raises(SettingError, match="--infill needs a model with hidden states .* MODEL is " + kind):
+    with pytest.raises(SettingError, match="--infill needs a model with hidden states"):
         next(trained(kind).infill([conllu.from_forms(["the", "_"])], "_"))
 
 
-def test_a_picture_shows_states_or_bits(model):
+def test_a_picture_shows_states_or_bits_or_a_tree(model):
     (picture,) = model.diagrams(SENTENCES[:1])
+    if model.config.model in GRAMMARS:
+        assert picture.forms == SENTENCES[0].forms
+        assert len(picture.brackets) == len(SENTENCES[0]) - 1
+        return
     assert list(picture.columns) == [*SENTENCES[0].forms, END]
     if model.config.model in ("hmm", "lowrank-hmm"):
         assert 2 <= len(picture.rows) <= 12

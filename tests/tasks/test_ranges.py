@@ -83,6 +83,7 @@ def test_zero_switches_some_things_off(name):
     ("config", "message"),
     [
         (TaskConfig(encoder=EncoderConfig(kind="transformer", heads=7)), "a divisor of 512"),
+        (lm.Config(model="pcfg", text="stream"), "a model that reads on"),
         (TaskConfig(encoder=EncoderConfig(kind="pretrained")), "--encoder.pretrained is missing"),
         (TaskConfig(encoder=EncoderConfig(character_size=97)), "a multiple of 3"),
         (TaskConfig(encoder=EncoderConfig(characters="lstm", character_size=97)), "a multiple of 2"),

@@ -3,22 +3,26 @@
 import pytest
 import torch
 
-from strukt.nn import KneserNey, NeuralHMM
+from strukt.nn import KneserNey, NeuralHMM, NeuralPCFG
 from strukt.nn.recurrent import RecurrentLanguageModel
-from strukt.tasks.texts import CountedText, HiddenMarkovText, RecurrentText
+from strukt.tasks.texts.counted import CountedText
+from strukt.tasks.texts.grammatical import GrammaticalText
+from strukt.tasks.texts.hidden_markov import HiddenMarkovText
+from strukt.tasks.texts.recurrent import RecurrentText
 
 V = 5
+SYMBOLS = "abcde"
 
 
 def counted():
     model = KneserNey(V, 3)
     model.count(list(torch.randint(V, (40, 6))))
-    return CountedText(model)
+    return CountedText(SYMBOLS, model)
 
 
 TEXTS = {
-    "hmm": lambda: HiddenMarkovText(NeuralHMM(6, V, rank=3, size=8).eval()()),
-    "lstm": lambda: RecurrentText(RecurrentLanguageModel(V, 8).eval()),
+    "hmm": lambda: HiddenMarkovText(SYMBOLS, NeuralHMM(6, V, rank=3, size=8).eval()()),
+    "lstm": lambda: RecurrentText(SYMBOLS, RecurrentLanguageModel(V, 8).eval()),
     "ngram": counted,
 }
 
@@ -59,3 +63,27 @@ def test_samples_are_as_frequent_as_they_are_probable(text):
     found = torch.bincount(drawn[:, 0] * V + drawn[:, 1], minlength=V * V) / len(drawn)
     assert (found - expected).abs().max() < 0.015
     assert text.sample(2, 0).shape == (2, 0)
+
+
+@pytest.mark.parametrize("rank", [None, 3])
+def test_sentences_of_a_grammar_are_as_frequent_as_they_are_probable(rank):
+    torch.manual_seed(0)
+    text = GrammaticalText(SYMBOLS, NeuralPCFG(2, 3, V, rank=rank, size=8).eval())
+    with torch.no_grad():
+        drawn = text.sample(4000, 3)
+        lengths = (drawn >= 0).sum(1)
+        every = torch.cartesian_prod(torch.arange(V), torch.arange(V))
+        expected = text.stream(every, torch.full((len(every),), 2))[0].exp()
+    pairs = drawn[lengths == 2]
+    found = torch.bincount(pairs[:, 0] * V + pairs[:, 1], minlength=V * V) / len(drawn)
+    assert (found - expected).abs().max() < 0.02
+    assert lengths.min() == 2
+
+
+def test_a_grammar_gives_a_tree_to_every_sentence():
+    torch.manual_seed(0)
+    text = GrammaticalText(SYMBOLS, NeuralPCFG(2, 3, V, size=8).eval())
+    trees = text.trees(torch.randint(V, (3, 4)), torch.tensor([4, 1, 2]))
+    assert [len(spans) for spans in trees] == [7, 1, 3]
+    for span in [span for spans in trees for span in spans]:
+        assert span.label[:-1] == ("T" if span.end == span.start + 1 else "NT")

@@ -117,6 +117,7 @@ _CHECKS: Mapping[tuple[str, str], Callable[[Source, Report], None]] = MappingPro
         ("ner", "jsonl"): check_entities.check_json_lines,
         ("lm", "text"): _check_text,
         ("lm", "conllu"): _check_words,
+        ("lm", "brackets"): check_trees.check_brackets,
     }
 )
 

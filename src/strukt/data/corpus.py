@@ -32,7 +32,7 @@ ENTITIES: Readers = MappingProxyType(
 )
 """Of sentences with nested entities."""
 
-TEXTS: Readers = MappingProxyType({"text": text.read, "conllu": conllu.read})
+TEXTS: Readers = MappingProxyType({"text": text.read, "conllu": conllu.read, "brackets": brackets.read})
 """Of sentences whose words are all that counts, so that plain text is a corpus, too."""
 
 FORMATS = ("conllu", "columns", "brackets", "jsonl", "text")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
@@ -13,19 +14,21 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
-from strukt.data import conllu
+from strukt.data import brackets, conllu
 from strukt.data.batching import batches
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import UNKNOWN, Vocabulary
-from strukt.errors import SettingError
-from strukt.nn import KneserNey, NeuralHMM
+from strukt.metrics.unlabelled import UnlabelledF1
+from strukt.nn import KneserNey, NeuralHMM, NeuralPCFG
 from strukt.nn.recurrent import RecurrentLanguageModel
 from strukt.tasks.batch import Batch
-from strukt.tasks.lm import Config
+from strukt.tasks.lm import GRAMMARS, Config
 from strukt.tasks.model import Measurement, Model
-from strukt.tasks.prediction import probability_notes
-from strukt.tasks.texts import CountedText, HiddenMarkovText, RecurrentText, Text
-from strukt.viz.heat_map import HeatMap
+from strukt.tasks.texts.counted import CountedText
+from strukt.tasks.texts.grammatical import GrammaticalText
+from strukt.tasks.texts.hidden_markov import HiddenMarkovText
+from strukt.tasks.texts.recurrent import RecurrentText
+from strukt.tasks.texts.text import Text
 from strukt.viz.svg import Picture
 
 END = "</s>"
@@ -33,9 +36,6 @@ END = "</s>"
 
 TOGETHER = 32
 """Sentences that are annotated at once."""
-
-SHOWN_STATES = 12
-"""The most states in a picture."""
 
 
 class LanguageModel(Model):
@@ -61,12 +61,19 @@ class LanguageModel(Model):
     @classmethod
     @override
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """The sentences; of a stream, pieces of the same length."""
-        if config.text == "sentences":
-            return sentences
-        stream = chain.from_iterable([*sentence.forms, END] for sentence in sentences)
-        pieces = iter(lambda: list(islice(stream, config.context)), [])
-        return [conllu.from_forms(piece) for piece in pieces]
+        """The sentences, of grammars those of two and more words; of a stream, pieces of the same length."""
+        if config.text == "stream":
+            stream = chain.from_iterable([*sentence.forms, END] for sentence in sentences)
+            pieces = iter(lambda: list(islice(stream, config.context)), [])
+            return [conllu.from_forms(piece) for piece in pieces]
+        longer = [sentence for sentence in sentences if len(sentence) > 1 or config.model not in GRAMMARS]
+        if len(longer) < len(sentences):
+            warnings.warn(
+                f"{len(sentences) - len(longer)} of {len(sentences)} sentences have one word, for which a grammar "
+                "has no tree, and are left out",
+                stacklevel=2,
+            )
+        return longer
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
@@ -94,16 +101,35 @@ class LanguageModel(Model):
 
     @override
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
-        """Perplexity, bits for each word, and percent of unknown words; ends of sentences are words, too."""
-        corpus = list(sentences)
-        with self.predicting():
-            total = self._stream(corpus) if self.config.text == "stream" else self._sentences(corpus)
+        """Perplexity, bits for each word, and percent of unknown words; ends of sentences are words, too.
+
+        Of grammars also the F1 of their trees, in per cent, where the sentences have some.
+        """
+        corpus = [
+            sentence for sentence in sentences if len(sentence) > 1 or self.config.model not in GRAMMARS
+        ]
         words = sum(len(sentence) + 1 for sentence in corpus)
         unknown = sum(form not in self.words for sentence in corpus for form in sentence.forms)
-        nats = -total / words
+        with self.predicting():
+            total = self._stream(corpus) if self.config.text == "stream" else self._sentences(corpus)
+        nats = -total / max(words, 1)
         perplexity = math.exp(nats) if nats < 700 else math.inf
-        scores = {"perplexity": perplexity, "bits": nats / math.log(2), "unknown": 100 * unknown / words}
-        return Measurement(scores, {})
+        scores = {
+            "perplexity": perplexity,
+            "bits": nats / math.log(2),
+            "unknown": 100 * unknown / max(words, 1),
+        }
+        return Measurement(scores | self._trees_right(corpus), {})
+
+    def _trees_right(self, corpus: Sequence[Sentence]) -> dict[str, float]:
+        known = [sentence for sentence in corpus if isinstance(sentence, brackets.Sentence)]
+        if self.config.model not in GRAMMARS or not known:
+            return {}
+        metric = UnlabelledF1()
+        for gold, found in zip(known, self.predict(known), strict=True):
+            assert isinstance(found, brackets.Sentence)
+            metric.update(gold.tree, found.tree)
+        return metric.result()
 
     @override
     def quality(self, scores: Mapping[str, float]) -> float:
@@ -112,23 +138,17 @@ class LanguageModel(Model):
 
     @override
     def predict(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
-        """Notes the probability of each word given those before it."""
-        for group, (words, lengths) in self._groups(sentences):
-            found = self.text().word_log_probs(words, lengths).exp()
-            for sentence, row in zip(group, found, strict=True):
-                yield sentence.with_misc(p=probability_notes(row[: len(sentence)]))
+        """Notes the probability of each word given those before it; a grammar gives trees."""
+        for group, words, lengths in self._groups(sentences):
+            yield from self.text().annotated(group, words, lengths)
 
     @override
     def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Picture]:
-        """The states behind the words; without states, how many bits each word takes."""
-        for group, (words, lengths) in self._groups(sentences):
+        """The states behind the words, their tree, or how many bits each word takes."""
+        for group, words, lengths in self._groups(sentences):
             text = self.text()
             for sentence, row, length in zip(group, words, lengths, strict=True):
-                part = row[None, :length]
-                if isinstance(text, HiddenMarkovText):
-                    yield self._states(sentence, part, text)
-                else:
-                    yield self._bits(sentence, part, text)
+                yield text.picture(self._forms(sentence), row[None, :length])
 
     def generate(self, count: int, longest: int) -> list[list[str]]:
         """Draws sentences.
@@ -139,7 +159,7 @@ class LanguageModel(Model):
         """
         with self.predicting():
             drawn = self.text().sample(count, longest).tolist()
-        ends = [row.index(self.end) if self.end in row else longest for row in drawn]
+        ends = [next((at for at, word in enumerate(row) if word in (self.end, -1)), longest) for row in drawn]
         return [
             [self.words.symbols[word] for word in row[:end]] for row, end in zip(drawn, ends, strict=True)
         ]
@@ -152,18 +172,12 @@ class LanguageModel(Model):
             mark: What stands for a missing word.
 
         Raises:
-            SettingError: The model is not made of hidden states.
+            SettingError: The model has no hidden states.
         """
-        for group, (words, lengths) in self._groups(sentences):
-            text = self.text()
-            if not isinstance(text, HiddenMarkovText):
-                raise SettingError(
-                    f"--infill needs a model with hidden states (--model hmm or lowrank-hmm); MODEL is "
-                    f"{self.config.model}"
-                )
+        for group, words, lengths in self._groups(sentences):
             rows = [torch.tensor([form == mark for form in self._forms(sentence)]) for sentence in group]
             gaps = pad_sequence(rows, batch_first=True).to(words.device)
-            best = self._most_probable(text.hmm.infill(words, gaps, lengths).log_probs)
+            best = self._most_probable(self.text().infill(words, gaps, lengths))
             for sentence, row in zip(group, best.tolist(), strict=True):
                 yield [
                     self.words.symbols[found] if form == mark else form
@@ -177,16 +191,20 @@ class LanguageModel(Model):
 
     def text(self) -> Text:
         """The distribution over texts; in training without what dropout leaves out."""
-        if isinstance(self.source, NeuralHMM):
-            return HiddenMarkovText(self.source())
-        if isinstance(self.source, KneserNey):
-            return CountedText(self.source)
-        assert isinstance(self.source, RecurrentLanguageModel)
-        return RecurrentText(self.source)
+        symbols, source = self.words.symbols, self.source
+        if isinstance(source, NeuralHMM):
+            return HiddenMarkovText(symbols, source())
+        if isinstance(source, NeuralPCFG):
+            return GrammaticalText(symbols, source)
+        if isinstance(source, KneserNey):
+            return CountedText(symbols, source)
+        assert isinstance(source, RecurrentLanguageModel)
+        return RecurrentText(symbols, source)
 
     def _forms(self, sentence: Sentence) -> list[str]:
-        """The words of a sentence, and its end, which the pieces of a stream have where they have it."""
-        return [*sentence.forms, END] if self.config.text == "sentences" else sentence.forms
+        """The words of a sentence, and its end, if it is for itself, and not the end of a tree as well."""
+        ends = self.config.text == "sentences" and self.config.model not in GRAMMARS
+        return [*sentence.forms, END] if ends else sentence.forms
 
     def _numbers(self, sentence: Sentence) -> Tensor:
         return torch.tensor(self.words.indices(self._forms(sentence)), dtype=torch.long)
@@ -214,33 +232,13 @@ class LanguageModel(Model):
             total += float(log_probs.double().sum())
         return total
 
-    def _groups(
-        self, sentences: Iterable[Sentence]
-    ) -> Iterator[tuple[list[Sentence], tuple[Tensor, Tensor]]]:
-        """Some sentences at a time, as they come, with their words and lengths; for what asks of each word."""
+    def _groups(self, sentences: Iterable[Sentence]) -> Iterator[tuple[list[Sentence], Tensor, Tensor]]:
+        """Some sentences at a time, as they come, with their words and lengths."""
         stream = iter(sentences)
         while group := list(islice(stream, TOGETHER)):
             batch = self.collate(group).to(self.device)
             with self.predicting():
-                yield group, (batch.inputs["words"], batch.lengths)
-
-    def _states(self, sentence: Sentence, words: Tensor, text: HiddenMarkovText) -> HeatMap:
-        """How probable the states are behind each word: of the most probable states, with what they say most."""
-        behind = text.hmm.smooth(words)[0]
-        most = behind.max(0).values.topk(min(SHOWN_STATES, behind.shape[1])).indices
-        order = most[behind[:, most].argmax(0).argsort(stable=True)]
-        said = text.hmm.emission.of_states(order).topk(min(3, len(self.words)), 1).indices
-        names = [
-            f"{state}: {' '.join(self.words.symbols[word] for word in row)}"
-            for state, row in zip(order.tolist(), said.tolist(), strict=True)
-        ]
-        return HeatMap("probability of hidden states", names, self._forms(sentence), behind.T[order].tolist())
-
-    def _bits(self, sentence: Sentence, words: Tensor, text: Text) -> HeatMap:
-        """How unexpected each word is."""
-        lengths = torch.tensor([words.shape[1]], device=words.device)
-        bits = (-text.word_log_probs(words, lengths)[0] / math.log(2)).tolist()
-        return HeatMap("bits for each word", ["bits"], self._forms(sentence), [bits])
+                yield group, batch.inputs["words"], batch.lengths
 
 
 def _source(config: Config, words: int) -> nn.Module:
@@ -249,10 +247,13 @@ def _source(config: Config, words: int) -> nn.Module:
         return KneserNey(words, config.order)
     if config.model == "lstm":
         return RecurrentLanguageModel(words, config.size, config.layers, config.dropout)
+    rank = config.rank if config.model.startswith("lowrank") else None
+    if config.model in GRAMMARS:
+        return NeuralPCFG(config.nonterminals, config.preterminals, words, rank, config.size)
     return NeuralHMM(
         config.states,
         words,
-        config.rank if config.model == "lowrank-hmm" else None,
+        rank,
         config.size,
         state_dropout=config.state_dropout,
         feature_dropout=config.feature_dropout,

@@ -14,19 +14,25 @@ if TYPE_CHECKING:
 SUMMARY = "how probable a text is: next words, missing words, new sentences"
 READERS = corpus.TEXTS
 
+GRAMMARS = ("pcfg", "lowrank-pcfg")
+"""Models that give trees to whole sentences."""
+
 
 @dataclass
 class Config(FittingConfig):
     """Options of language models.
 
     Args:
-        model: Hidden Markov models whose states and words are vectors, with transitions of low rank or any; a
-            recurrent network; or counts of n-grams.
+        model: Hidden Markov models whose states and words are vectors, with transitions of low rank or any;
+            grammars of vectors of symbols and words, with rules of low rank or any; a recurrent network; or counts
+            of n-grams.
         text: Sentences, each from its beginning to its end, or one stream, in which each stands behind the others.
         minimum_count: Rarer words are one unknown word.
         context: Words of the pieces in which a stream is learned.
         states: Hidden states.
-        rank: Of the transitions; twice that many numbers stand for a state.
+        nonterminals: Symbols of a grammar for spans of two and more words.
+        preterminals: Symbols of a grammar for words.
+        rank: Of transitions or rules.
         size: Of the vectors of states and words; of a recurrent network also that of its state.
         layers: Of a recurrent network.
         order: The most words of an n-gram.
@@ -35,11 +41,13 @@ class Config(FittingConfig):
         dropout: Dropout in a recurrent network.
     """
 
-    model: Literal["lowrank-hmm", "hmm", "lstm", "ngram"] = "lowrank-hmm"
+    model: Literal["lowrank-hmm", "hmm", "lowrank-pcfg", "pcfg", "lstm", "ngram"] = "lowrank-hmm"
     text: Literal["sentences", "stream"] = "sentences"
     minimum_count: int = 1
     context: int = 64
     states: int = 1024
+    nonterminals: int = 30
+    preterminals: int = 60
     rank: int = 128
     size: int = 256
     layers: int = 1

@@ -29,6 +29,8 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "minimum_count": _COUNT,
         "context": _COUNT,
         "states": _COUNT,
+        "nonterminals": _COUNT,
+        "preterminals": _COUNT,
         "rank": _COUNT,
         "size": _COUNT,
         "layers": _COUNT,
@@ -89,8 +91,15 @@ def require_valid(config: Any) -> None:
 
 
 def _require_fitting(options: Mapping[str, Any]) -> None:
-    if "encoder.kind" not in options:
-        return
+    if "encoder.kind" in options:
+        _require_fitting_encoder(options)
+    if options.get("constraints", "none") != "none" and options["criterion"] != "crf":
+        raise SettingError("--constraints needs --criterion crf; without it each tag is chosen for itself")
+    if options.get("text") == "stream" and options["model"].endswith("pcfg"):
+        raise SettingError("--text stream needs a model that reads on; a grammar gives trees to sentences")
+
+
+def _require_fitting_encoder(options: Mapping[str, Any]) -> None:
     kind, width, heads = options["encoder.kind"], 2 * options["encoder.hidden"], options["encoder.heads"]
     if kind == "transformer" and width % heads:
         raise SettingError(
@@ -107,8 +116,6 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
             f"--encoder.character_size is {size}; expected a multiple of {multiple} for --encoder.characters "
             f"{characters}"
         )
-    if options.get("constraints", "none") != "none" and options["criterion"] != "crf":
-        raise SettingError("--constraints needs --criterion crf; without it each tag is chosen for itself")
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

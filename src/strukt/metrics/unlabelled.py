@@ -1,0 +1,61 @@
+"""How well trees agree whose labels mean nothing, as those of grammars that were learned from words alone."""
+
+from __future__ import annotations
+
+from strukt.data.constituents import Tree
+from strukt.metrics.brackets import PUNCTUATION
+
+
+class UnlabelledF1:
+    """The mean over sentences of the F1 of spans, whatever their labels.
+
+    Punctuation, by its tag in the gold tree, and traces are deleted first. Spans of one word and the whole
+    sentence are right in every tree and do not count; where a tree has no others, its precision, or recall, is 1.
+    Sentences of fewer than two words are skipped.
+
+    Source: Kim, Dyer and Rush (2019), "Compound probabilistic context-free grammars for grammar induction",
+    section 3.1 and the evaluation that they published.
+
+    Examples:
+        >>> score = UnlabelledF1()
+        >>> gold = Tree.parse("(S (NP (D the) (N cat)) (VP (V sees) (NP (D a) (N dog))))")
+        >>> score.update(gold, Tree.parse("(X (X (X (X (A the) (A cat)) (A sees)) (A a)) (A dog))"))
+        >>> score.result()  # one of the gold tree's three spans, among three
+        {'f1': 33.33333333333333}
+    """
+
+    def __init__(self) -> None:
+        self.sentences = 0
+        self.total = 0.0
+
+    def update(self, gold: Tree, predicted: Tree) -> None:
+        """Adds one sentence.
+
+        Raises:
+            ValueError: The trees have different words.
+        """
+        gold, predicted = gold.without_traces(), predicted.without_traces()
+        if gold.words != predicted.words:
+            raise ValueError(f"the trees have different words: {gold.words} and {predicted.words}")
+        kept = [tag not in PUNCTUATION for tag in gold.tags]
+        if sum(kept) < 2:
+            return
+        right, found = _spans(gold, kept), _spans(predicted, kept)
+        both = len(right & found)
+        precision = both / len(found) if found else 1.0
+        recall = both / len(right) if right else 1.0
+        self.sentences += 1
+        self.total += 2 * precision * recall / ((precision + recall) or 1.0)
+
+    def result(self) -> dict[str, float]:
+        """`f1` in percent."""
+        return {"f1": 100 * self.total / self.sentences if self.sentences else 0.0}
+
+
+def _spans(tree: Tree, kept: list[bool]) -> set[tuple[int, int]]:
+    """The spans of more than one word, but the whole sentence, in what is left of it."""
+    places = [0]
+    for keep in kept:
+        places.append(places[-1] + keep)
+    spans = {(places[start], places[end]) for start, end, _ in tree.constituents}
+    return {(start, end) for start, end in spans if 1 < end - start < places[-1]}

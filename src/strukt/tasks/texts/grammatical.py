@@ -1,0 +1,122 @@
+"""Texts of a grammar: sentences with trees over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from typing_extensions import override
+
+from strukt.data import brackets
+from strukt.data.constituents import Tree
+from strukt.data.sentence import Sentence
+from strukt.distributions import PCFG, LowRankPCFG
+from strukt.errors import DataError, SettingError
+from strukt.nn import NeuralPCFG
+from strukt.tasks.span_layer import spans_of
+from strukt.tasks.texts.text import State, Text
+from strukt.viz.brackets import Bracket, BracketDiagram
+
+
+class GrammaticalText(Text):
+    """A grammar over words: it knows sentences as a whole, and their trees.
+
+    Args:
+        symbols: The words.
+        grammar: The grammar.
+    """
+
+    def __init__(self, symbols: Sequence[str], grammar: NeuralPCFG) -> None:
+        super().__init__(symbols)
+        self.grammar = grammar
+
+    @override
+    def stream(self, x: Tensor, lengths: Tensor, state: State = None) -> tuple[Tensor, State]:
+        """The log-probability of sentences; there is no state to go on from."""
+        return self.grammar(x, lengths).log_partition, state
+
+    @override
+    def word_log_probs(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """Raises SettingError: a grammar does not read from left to right."""
+        raise SettingError("a grammar gives probabilities to whole sentences, not to each word")
+
+    @override
+    def sample(self, count: int, length: int) -> Tensor:
+        """Sentences, cut off where they are longer than asked for; -1 behind their ends."""
+        rules = _Rules(self.grammar(torch.arange(len(self.symbols))[None]))
+        drawn = torch.full((count, length), -1)
+        for row in drawn:
+            words = rules.sentence(length)
+            row[: len(words)] = torch.tensor(words, dtype=torch.long)
+        return drawn
+
+    def trees(self, x: Tensor, lengths: Tensor) -> list[list[Bracket]]:
+        """The tree of the highest expected number of right spans of each sentence, its words included."""
+        distribution = self.grammar(x, torch.where(lengths == 1, 0, lengths))
+        s, tags = len(self.grammar.nonterminals), distribution.scores[-1].argmax(-1)
+        found = [
+            [Bracket(f"NT{label}" if label < s else f"T{label - s}", i, j) for i, j, label in spans_of(event)]
+            for event in distribution.mbr
+        ]
+        for item in (lengths == 1).nonzero().flatten().tolist():  # which no nonterminal can head
+            found[item] = [Bracket(f"T{int(tags[item, 0])}", 0, 1)]
+        return found
+
+    @override
+    def annotated(self, sentences: Sequence[Sentence], x: Tensor, lengths: Tensor) -> list[Sentence]:
+        """Sentences with their trees."""
+        return [
+            _with_tree(sentence, found)
+            for sentence, found in zip(sentences, self.trees(x, lengths), strict=True)
+        ]
+
+    @override
+    def picture(self, forms: Sequence[str], x: Tensor) -> BracketDiagram:
+        """The tree of a sentence."""
+        (found,) = self.trees(x, torch.tensor([x.shape[1]], device=x.device))
+        tags = [span.label for span in found if span.end == span.start + 1]
+        return BracketDiagram(forms, [span for span in found if span.end > span.start + 1], tags)
+
+
+class _Rules:
+    """The probabilities of a grammar's rules, to draw sentences from."""
+
+    def __init__(self, trees: PCFG | LowRankPCFG) -> None:
+        _, root, *rules, emission = (score.exp() for score in trees.scores)
+        self.root, self.rules, self.emission = root, rules, emission[0].T
+
+    def sentence(self, length: int) -> list[int]:
+        """The first words of a sentence."""
+        words: list[int] = []
+        symbols = [_drawn(self.root)]  # what is still to be said, the last one first
+        while symbols and len(words) < length:
+            symbol = symbols.pop()
+            if symbol < len(self.root):
+                left, right = self._children(symbol)
+                symbols += [right, left]
+            else:
+                words.append(_drawn(self.emission[symbol - len(self.root)]))
+        return words
+
+    def _children(self, symbol: int) -> tuple[int, int]:
+        if len(self.rules) == 1:
+            pairs = self.rules[0][symbol]
+            return divmod(_drawn(pairs.flatten()), pairs.shape[1])
+        left, right, head = self.rules
+        rank = _drawn(head[symbol])
+        return _drawn(left[rank]), _drawn(right[rank])
+
+
+def _drawn(chances: Tensor) -> int:
+    return int(torch.multinomial(chances, 1))
+
+
+def _with_tree(sentence: Sentence, found: Sequence[Bracket]) -> Sentence:
+    if not isinstance(sentence, brackets.Sentence):
+        raise DataError(
+            "only brackets have a place for trees; give them, or text", sentence.path, sentence.line
+        )
+    tags = [span.label for span in found if span.end == span.start + 1]
+    wider = [(span.start, span.end, span.label) for span in found if span.end > span.start + 1]
+    return sentence.annotated(tree=Tree.build(sentence.forms, tags, wider))

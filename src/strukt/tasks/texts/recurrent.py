@@ -1,0 +1,44 @@
+"""Texts of a recurrent network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from typing_extensions import override
+
+from strukt.nn.recurrent import RecurrentLanguageModel
+from strukt.tasks.texts.text import State, Text
+
+
+class RecurrentText(Text):
+    """A recurrent network over words.
+
+    Args:
+        symbols: The words.
+        network: The network.
+    """
+
+    def __init__(self, symbols: Sequence[str], network: RecurrentLanguageModel) -> None:
+        super().__init__(symbols)
+        self.network = network
+
+    @override
+    def stream(self, x: Tensor, lengths: Tensor, state: State = None) -> tuple[Tensor, State]:
+        log_probs, after = self.network(x, lengths, state)
+        return log_probs.sum(1), after
+
+    @override
+    def word_log_probs(self, x: Tensor, lengths: Tensor) -> Tensor:
+        log_probs: Tensor = self.network(x, lengths)[0]
+        return log_probs
+
+    @override
+    def sample(self, count: int, length: int) -> Tensor:
+        state, words = self.network.beginning(count), []
+        for _ in range(length):
+            drawn = torch.multinomial(self.network.next(state).exp(), 1)
+            words.append(drawn)
+            state = self.network(drawn, drawn.new_ones(count), state)[1]
+        return torch.cat(words, 1) if words else torch.zeros(count, 0, dtype=torch.long)
