@@ -55,8 +55,8 @@ class CodeSpans(SpanLayer):
         self.perceptron = perceptron(size, width, config.encoder.dropout)
         self.hash = AttentionHash(width, config.bits)
         self.vocabulary = CodeVocabulary({})
-        given = config.code_words == "random" and config.tree_weight > 0
-        self.register_buffer("code_words", _random_words(len(labels), config.bits) if given else None)
+        given = config.code_words == "fixed" and config.tree_weight > 0
+        self.register_buffer("code_words", _distant_words(len(labels), config.bits) if given else None)
 
     def distribution(self, words: Tensor, lengths: Tensor) -> BitSpanTree:
         scores: Tensor = self.hash(self.perceptron(fenceposts(words)))
@@ -164,12 +164,22 @@ class CodeSpans(SpanLayer):
         self.vocabulary = CodeVocabulary(counts)
 
 
-def _random_words(labels: int, bits: int) -> Tensor:
-    """A word of K bits for each label, ``(labels, K)``: different ones as far as there are as many."""
-    different = min(bits, (labels - 1).bit_length() + 8)
-    order = torch.randperm(2**different)
-    first = to_bits(order[torch.arange(labels) % len(order)], different).float()
-    return torch.cat([first, torch.randint(2, (labels, bits - different)).float()], -1)
+def _distant_words(labels: int, bits: int) -> Tensor:
+    """A word of K bits for each label, ``(labels, K)``, far from those of the others.
+
+    Each differs from those before it in as many bits as it can; which word is the first is drawn. With more labels
+    than words, words are used again.
+    """
+    chosen = min(bits, (labels - 1).bit_length() + 8)
+    numbers = torch.arange(2**chosen)
+    candidates = to_bits(numbers, chosen)
+    taken, nearest = [0], candidates.sum(-1)
+    while len(taken) < min(labels, len(numbers)):
+        taken.append(int(nearest.argmax()))
+        nearest = torch.minimum(nearest, (candidates != candidates[taken[-1]]).sum(-1))
+    first = torch.randint(2**chosen, ())
+    words = to_bits(numbers[taken] ^ first, chosen)[torch.arange(labels) % len(taken)].float()
+    return torch.cat([words, torch.randint(2, (labels, bits - chosen)).float()], -1)
 
 
 def _probability(log_marginals: Tensor, code: int) -> float:
