@@ -97,6 +97,18 @@ def test_a_stream_is_learned_and_measured_in_pieces(kind):
     assert model.evaluate(SENTENCES)["perplexity"] == pytest.approx(math.exp(-whole / len(words)), rel=1e-3)
 
 
+@pytest.mark.parametrize("kind", READING_ON)
+def test_several_streams_begin_several_times(kind):
+    model = trained(kind, text="stream")
+    model.config.trainer.tokens = 24
+    words = model.words.indices(form for sentence in SENTENCES for form in [*sentence.forms, END])
+    parts = torch.tensor(words).tensor_split(3)
+    assert len({len(part) for part in parts}) == 2
+    total = sum(model.text().stream(part[None], torch.tensor([len(part)]))[0].item() for part in parts)
+    expected = pytest.approx(math.exp(-total / len(words)), rel=1e-3)
+    assert model.evaluate(SENTENCES)["perplexity"] == expected
+
+
 def test_sentences_are_made_up_of_its_words(model):
     torch.manual_seed(1)
     made = model.generate(50, 12)
@@ -104,6 +116,17 @@ def test_sentences_are_made_up_of_its_words(model):
     assert all(len(words) <= 12 and END not in words for words in made)
     assert {word for words in made for word in words} <= set(model.words.symbols)
     assert sum(len(words) < 12 for words in made) > 10
+
+
+@pytest.mark.parametrize("kind", READING_ON)
+def test_who_takes_predictions_one_by_one_computes_as_before(kind):
+    model = trained(kind)
+    model.train()
+    for given in (model.predict(SENTENCES[:3]), model.diagrams(SENTENCES[:3])):
+        next(iter(given))
+        assert torch.is_grad_enabled()
+        assert not torch.is_inference_mode_enabled()
+        assert model.training
 
 
 @pytest.mark.parametrize("kind", READING_ON)

@@ -34,7 +34,9 @@ def report(measured: Measurement) -> str:
 
 
 def _parser() -> Parser:
-    parser = Parser("evaluate", "Measures a model on an annotated corpus; all numbers are in percent.")
+    parser = Parser(
+        "evaluate", "Measures a model on an annotated corpus; percents, but for perplexity and bits."
+    )
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument("file", metavar="FILE", help="an annotated corpus; - is standard input")
     parser.add_argument("--json", action="store_true", help="print one line of JSON instead of a table")

@@ -140,15 +140,21 @@ class LanguageModel(Model):
     def predict(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
         """Notes the probability of each word given those before it; a grammar gives trees."""
         for group, words, lengths in self._groups(sentences):
-            yield from self.text().annotated(group, words, lengths)
+            with self.predicting():
+                annotated = self.text().annotated(group, words, lengths)
+            yield from annotated
 
     @override
     def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Picture]:
         """The states behind the words, their tree, or how many bits each word takes."""
         for group, words, lengths in self._groups(sentences):
-            text = self.text()
-            for sentence, row, length in zip(group, words, lengths, strict=True):
-                yield text.picture(self._forms(sentence), row[None, :length])
+            with self.predicting():
+                text = self.text()
+                pictures = [
+                    text.picture(self._forms(sentence), row[None, :length])
+                    for sentence, row, length in zip(group, words, lengths, strict=True)
+                ]
+            yield from pictures
 
     def generate(self, count: int, longest: int) -> list[list[str]]:
         """Draws sentences.
@@ -177,7 +183,8 @@ class LanguageModel(Model):
         for group, words, lengths in self._groups(sentences):
             rows = [torch.tensor([form == mark for form in self._forms(sentence)]) for sentence in group]
             gaps = pad_sequence(rows, batch_first=True).to(words.device)
-            best = self._most_probable(self.text().infill(words, gaps, lengths))
+            with self.predicting():
+                best = self._most_probable(self.text().infill(words, gaps, lengths))
             for sentence, row in zip(group, best.tolist(), strict=True):
                 yield [
                     self.words.symbols[found] if form == mark else form
@@ -237,8 +244,7 @@ class LanguageModel(Model):
         stream = iter(sentences)
         while group := list(islice(stream, TOGETHER)):
             batch = self.collate(group).to(self.device)
-            with self.predicting():
-                yield group, batch.inputs["words"], batch.lengths
+            yield group, batch.inputs["words"], batch.lengths
 
 
 def _source(config: Config, words: int) -> nn.Module:

@@ -115,7 +115,9 @@ def _drawn(chances: Tensor) -> int:
 def _with_tree(sentence: Sentence, found: Sequence[Bracket]) -> Sentence:
     if not isinstance(sentence, brackets.Sentence):
         raise DataError(
-            "only brackets have a place for trees; give them, or text", sentence.path, sentence.line
+            "only brackets have a place for trees; give a file of them, or draw the tree with strukt show",
+            sentence.path,
+            sentence.line,
         )
     tags = [span.label for span in found if span.end == span.start + 1]
     wider = [(span.start, span.end, span.label) for span in found if span.end > span.start + 1]
