@@ -65,16 +65,14 @@ class CodeSpans(SpanLayer):
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
         """The contrastive loss of the spans of a tree, averaged over them, and the likelihood of the tree.
 
-        What is not known of the tree is drawn from the distribution of the first view. Codes are drawn too:
-        labels which begin with the same best code would never be told apart otherwise.
+        What is not known of the tree is drawn from the distribution of the first view.
         """
         config = self.config
         trees = [self.distribution(words, lengths) for words in views]
         agreeing = [self._agreeing(view, gold, lengths) for view in trees]
         spans = gold.among(agreeing[0].sample(), self.empty)
         first, second = (self._marginals(view, spans) for view in trees)
-        codes = (_drawn(first.detach()), _drawn(second.detach()))
-        loss = contrastive_hashing(first, second, spans.labels, config.variant, config.temperature, codes)
+        loss = contrastive_hashing(first, second, spans.labels, config.variant, config.temperature)
         if config.tree_weight == 0:
             return loss
         missed = [view.log_partition - part.log_partition for view, part in zip(trees, agreeing, strict=True)]
@@ -187,9 +185,3 @@ def _probability(log_marginals: Tensor, code: int) -> float:
     bits = len(log_marginals)
     chosen = sum(log_marginals[bit, code >> bit & 1] for bit in range(bits))
     return float((chosen - (bits - 1) * log_marginals[0].logsumexp(-1)).exp())
-
-
-def _drawn(bits: Tensor) -> Tensor:
-    """A code for each span, ``(m,)``, from the probabilities ``(m, K, 2)`` of the values of its bits."""
-    tiny = torch.finfo(bits.dtype).tiny
-    return to_codes(torch.bernoulli(bits[..., 1] / bits.sum(-1).clamp_min(tiny)))

@@ -137,8 +137,9 @@ class SpanTaskConfig(TaskConfig):
         temperature: What similarities are divided by.
         tree_weight: Weight of the likelihood of the tree, beside which the contrastive loss only compares the
             codes of given spans; 0 for that loss alone, which teaches both.
-        code_words: What this likelihood knows of codes: nothing, so that the contrastive loss alone finds those of
-            each label, or a fixed code for each label, far from the others, which rare ones need.
+        code_words: What this likelihood knows of codes: a fixed one for each label, far from the others, or
+            nothing, so that the contrastive loss alone finds them, as in the paper; rare labels then often share
+            the code of another one.
     """
 
     criterion: Literal["likelihood", "margin", "bits"] = "likelihood"
@@ -148,7 +149,7 @@ class SpanTaskConfig(TaskConfig):
     variant: Literal["max", "self", "sup", "hash"] = "max"
     temperature: float = 0.025
     tree_weight: float = 0.5
-    code_words: Literal["learned", "fixed"] = "learned"
+    code_words: Literal["fixed", "learned"] = "fixed"
 
 
 def from_dict(kind: type[ConfigT], values: dict[str, Any]) -> ConfigT:

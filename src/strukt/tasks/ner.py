@@ -23,15 +23,11 @@ class Config(SpanTaskConfig):
         criterion: The likelihood of trees that hold the entities, with a score for each label; the same scores
             with a margin; binary codes in place of labels, by contrastive hashing; or tags of words in a chain,
             which find the outermost entities only.
-        code_words: A code for each type, far from those of the others, which the likelihood of the tree asks for;
-            or what the contrastive loss alone finds, to which the spans that are nothing leave hardly a code for
-            the rarer types.
         encoder: How words become vectors.
         trainer: How long, on what, and how safely.
     """
 
     criterion: Literal["likelihood", "margin", "bits", "flat"] = "likelihood"  # type: ignore[assignment]  # one more
-    code_words: Literal["learned", "fixed"] = "fixed"
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=2, hidden=256))
     trainer: TrainerConfig = field(default_factory=lambda: TrainerConfig(epochs=20, tokens=1500))
 
