@@ -47,6 +47,13 @@ def test_a_tiny_corpus_is_learned_by_heart(model):
     assert measured.details["label"]["NP"]["gold"] == 12
 
 
+def test_labels_are_in_the_order_of_their_frequency(parser):
+    spans = [label for sentence in SENTENCES for _, _, label in parser.known_spans(sentence)]
+    counts = [spans.count(label) for label in parser.vocabularies["labels"].symbols]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[-1] > 0
+
+
 def test_predicted_trees_have_no_traces_and_no_function_tags(model):
     assert [str(sentence) for sentence in model.predict(SENTENCES)] == [*map(plain, SENTENCES)]
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from strukt.kernels.cpu_semiring import PROBABILITY
-from strukt.kernels.jit import exp, kernel
+from strukt.kernels.jit import exp, inner, kernel
 
 Array = npt.NDArray[Any]
 
@@ -78,7 +78,7 @@ def accumulate(weights: Array) -> None:
         weights[i] = weights[i] / whole
 
 
-@kernel
+@inner
 def find_of_three(cumulative: Array, number: float) -> int:
     """What a random number draws from three weights that `accumulate` has replaced."""
     return int(cumulative[0] <= number) + int(cumulative[1] <= number)

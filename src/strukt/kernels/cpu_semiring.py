@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.jit import exp, kernel
+from strukt.kernels.jit import exp, inner, kernel
 
 Array = npt.NDArray[Any]
 
@@ -53,7 +53,7 @@ def dot(semiring: int, left: Array, i: int, right: Array, j: int, first: int, la
     return top + np.log(total)  # type: ignore[no-any-return]
 
 
-@kernel
+@inner
 def push(
     semiring: int, mass: float, total: float, left: Array, i: int, right: Array, j: int,
     first: int, last: int, shift: int, left_mass: Array, right_mass: Array,
@@ -74,7 +74,7 @@ def push(
             right_mass[j, k + shift] += share
 
 
-@kernel
+@inner
 def mean_growth(
     semiring: int, total: float, left: Array, i: int, right: Array, j: int,
     first: int, last: int, shift: int, left_growth: Array, right_growth: Array,
@@ -98,7 +98,7 @@ def mean_growth(
     return found / whole  # one, but for the rounding of large logs, which growths would multiply
 
 
-@kernel
+@inner
 def push_change(
     semiring: int, mass: float, change: float, total: float, growth: float,
     left: Array, i: int, right: Array, j: int, first: int, last: int, shift: int,
@@ -126,7 +126,7 @@ def push_change(
             right_change[j, k + shift] += share
 
 
-@kernel
+@inner
 def best_term(left: Array, i: int, right: Array, j: int, first: int, last: int, shift: int) -> int:
     """The k of the first largest of left[i, k] + right[j, k + shift], first <= k < last."""
     best, top = first, -np.inf

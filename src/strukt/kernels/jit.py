@@ -34,9 +34,21 @@ def kernel(function: Function) -> Function:
     Sums may be reordered and fused (``reassoc``, ``contract``), but infinities and NaN keep their meaning.
     Without Numba the function stays what it is: plain Python over NumPy arrays, slow and right.
     """
+    return _compiled(function)
+
+
+def inner(function: Function) -> Function:
+    """A part of kernels, compiled as they are, that is never called from Python.
+
+    It has no wrappers for such calls, which would take a quarter of the time to compile.
+    """
+    return _compiled(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def _compiled(function: Function, **options: Any) -> Function:
     if UNAVAILABLE is not None:
         return function
-    options: dict[str, Any] = {
+    options |= {
         "nogil": True,
         "fastmath": {"contract", "reassoc", "nsz"},
         "error_model": "numpy",
@@ -48,7 +60,7 @@ def kernel(function: Function) -> Function:
     return compiled  # type: ignore[no-any-return]
 
 
-@kernel
+@inner
 def scratch(rows: int, columns: int) -> Any:
     """Uninitialised doubles ``(rows, columns)`` for use in a kernel, aligned to a cache line."""
     whole = np.empty(rows * columns + 8)
@@ -56,7 +68,7 @@ def scratch(rows: int, columns: int) -> Any:
     return whole[first : first + rows * columns].reshape(rows, columns)
 
 
-@kernel
+@inner
 def leading(room: Any, shape: tuple[int, ...]) -> Any:
     """The first numbers of an array as a smaller one without gaps, which loops go through in vectors.
 
@@ -68,7 +80,7 @@ def leading(room: Any, shape: tuple[int, ...]) -> Any:
     return room.reshape(-1)[:count].reshape(shape)
 
 
-@kernel
+@inner
 def rows_of(count: int, start: int, step: int) -> tuple[int, int]:
     """The rows from the first to before the last that a thread takes, if each takes its own piece of an array.
 

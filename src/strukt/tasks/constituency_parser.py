@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -49,13 +50,16 @@ class ConstituencyParser(SpanModel):
 
     @classmethod
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:  # noqa: ARG003
-        """The labels of spans and of words, and the label of the top if there is one that all trees share."""
+        """The labels of spans and of words, and the label of the top if there is one that all trees share.
+
+        Labels of spans are in the order of their frequency: codes of the first ones lie farthest apart.
+        """
         trees = [_tree(sentence) for sentence in sentences]
-        labels = {label for tree in trees for _, _, label in _spans(tree)}
+        labels = Counter([EMPTY, *(label for tree in trees for _, _, label in _spans(tree))])
         firsts = {tree.nodes[0].label for tree in trees}
         shared = len(firsts) == 1 and firsts <= {EMPTY, *TOPS}
         return {
-            "labels": Vocabulary.labels({EMPTY, *labels}),
+            "labels": Vocabulary(label for label, _ in labels.most_common()),
             "tags": Vocabulary.labels(tag for tree in trees for tag in tree.tags),
             "top": Vocabulary(firsts if shared else []),
         }

@@ -16,10 +16,10 @@ from strukt.kernels.alignment.cpu_forward import (
     weigh,
 )
 from strukt.kernels.extended import at_rank, settled, share
-from strukt.kernels.jit import kernel, leading, scratch
+from strukt.kernels.jit import inner, kernel, leading, scratch
 
 
-@kernel
+@inner
 def _add_onward(
     ahead: Array, entered: Array, behind: int, left: int, right: int, numbers: Array, move: int, inside: Array,
     whole: float, rank: float, weight: float, pairs: Array,
@@ -52,7 +52,7 @@ def _add_onward(
         pairs[a, move] += weight * expected
 
 
-@kernel
+@inner
 def _add_shares(
     inside: Array, ahead: Array, whole: float, rank: float, weight: float, d: int, first: int, out: Array
 ) -> None:
@@ -69,7 +69,7 @@ def _add_shares(
             out[first + k, d - first - k, move] = shares[move, k]
 
 
-@kernel
+@inner
 def _spread(
     moves: Array, n: int, m: int, numbers: Array, chart: Array, item: float, marginals: Array, pairs: Array
 ) -> None:
@@ -100,7 +100,7 @@ def _spread(
         _weigh_ahead(ahead, weight, entered)
 
 
-@kernel
+@inner
 def _weigh_ahead(ahead: Array, weight: Array, entered: Array) -> None:
     """The weight of each move into each cell and of all that can follow it."""
     for move in range(3):

@@ -10,16 +10,16 @@ import numpy as np
 
 from strukt.kernels.alignment.cpu_forward import DELETE, INSERT, Array
 from strukt.kernels.cpu_candidates import Candidates, make_candidates, offer_others, take
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 
 
-@kernel
+@inner
 def cell_before(i: int, j: int, move: int) -> tuple[int, int]:
     """The cell from which a move leads to a cell."""
     return i - int(move != INSERT), j - int(move != DELETE)
 
 
-@kernel
+@inner
 def _load_ways(values: Array, transition: Array, move: int, ways: Array) -> float:
     """The best score of each move into a cell that is left by a move; gives the best of them."""
     for a in range(3):
@@ -27,7 +27,7 @@ def _load_ways(values: Array, transition: Array, move: int, ways: Array) -> floa
     return max(max(ways[0], ways[1]), ways[2])  # type: ignore[no-any-return]
 
 
-@kernel
+@inner
 def _fill(moves: Array, transition: Array, values: Array) -> None:
     """The best score of each move into each cell, ``(n, m, 3)``."""
     ways = np.empty(3)
@@ -41,7 +41,7 @@ def _fill(moves: Array, transition: Array, values: Array) -> None:
                 values[i, j, move] = value + moves[i, j, move]
 
 
-@kernel
+@inner
 def _complete(values: Array, transition: Array, ways: Array, path: Array, i: int, j: int) -> None:
     """Fill in the best moves before a cell, of which the move is given; ``ways`` is room for three."""
     while i + j > 0:
@@ -93,7 +93,7 @@ def kbest(
             _list(values, pairs, paths[b], scores[b])
 
 
-@kernel
+@inner
 def _list(values: Array, transition: Array, paths: Array, scores: Array) -> None:
     """The best paths in order, each a deviation from one before it; the place of a cell is its diagonal."""
     k, n, m = len(paths), values.shape[0], values.shape[1]
@@ -111,7 +111,7 @@ def _list(values: Array, transition: Array, paths: Array, scores: Array) -> None
         _complete(values, transition, ways, paths[rank], i, j)
 
 
-@kernel
+@inner
 def _copy_until(path: Array, copy: Array, i: int, j: int, place: int) -> tuple[int, int]:
     """Copy the moves of a path from a cell back to a diagonal; gives the cell there."""
     while i + j > place:
@@ -120,7 +120,7 @@ def _copy_until(path: Array, copy: Array, i: int, j: int, place: int) -> tuple[i
     return i, j
 
 
-@kernel
+@inner
 def _offer_deviations(
     values: Array, transition: Array, ways: Array, path: Array, score: float, rank: int, place: int,
     candidates: Candidates,

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from strukt.kernels.extended import at_rank, from_log, settled, to_log
-from strukt.kernels.jit import kernel, leading, scratch
+from strukt.kernels.jit import inner, kernel, leading, scratch
 
 Array = npt.NDArray[Any]
 
@@ -21,7 +21,7 @@ def rows_on(n: int, m: int, d: int) -> tuple[int, int]:
     return max(0, d - m + 1), min(n, d + 1)
 
 
-@kernel
+@inner
 def rows_entered(n: int, m: int, d: int, move: int) -> tuple[int, int]:
     """The same of those cells of a diagonal that a move enters from inside the grid."""
     first, end = rows_on(n, m, d)
@@ -46,7 +46,7 @@ def diagonal(chart: Array, n: int, m: int, d: int) -> Array:
     return chart[start : start + 6 * (end - first)].reshape(6, end - first)
 
 
-@kernel
+@inner
 def load_transition(transition: Array, numbers: Array) -> None:
     """Mantissas and ranks ``(2, 3, 3)`` of one item's transition scores."""
     for a in range(3):
@@ -66,7 +66,7 @@ def weigh(moves: Array, n: int, m: int, d: int, weight: Array) -> None:
             weight[move, k], weight[3 + move, k] = from_log(weight[move, k])
 
 
-@kernel
+@inner
 def _enter(
     source: Array, behind: int, numbers: Array, move: int, weight: Array, out: Array, left: int, right: int
 ) -> None:
@@ -96,7 +96,7 @@ def total(chart: Array, n: int, m: int) -> tuple[float, float]:
     return mantissa, top
 
 
-@kernel
+@inner
 def _fill(moves: Array, n: int, m: int, numbers: Array, chart: Array) -> None:
     """All diagonals of an item, from the first to the last."""
     room = scratch(6, min(n, m))

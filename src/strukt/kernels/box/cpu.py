@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import kernel, over_batch, rows_of, thread_count
+from strukt.kernels.jit import inner, kernel, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
 
 Array = npt.NDArray[Any]
@@ -58,7 +58,7 @@ def _subset(scores: Array, sizes: Array, found: Array, start: int, step: int) ->
                 found[row, j] = min(max(np.float64(scores[row, j]) - threshold, 0.0), 1.0)
 
 
-@kernel
+@inner
 def _threshold(values: Array, size: float, low: float, high: float) -> float:
     t = 0.5 * (low + high)
     for _ in range(MOST_STEPS):

@@ -6,13 +6,13 @@ import numpy as np
 
 from strukt.kernels.chain.cpu_log import Array
 from strukt.kernels.chain.cpu_probability import block_width, multiply, weigh, weigh_position
-from strukt.kernels.jit import exp, kernel, scratch
+from strukt.kernels.jit import exp, inner, kernel, scratch
 
 WINDOW = 16
 """Positions whose expected transitions are added up together."""
 
 
-@kernel
+@inner
 def _flow(unary: Array, b: int, t: int, beta: Array, chart: Array, weight: Array, out: Array) -> None:
     """Weight times beta of position t, over its normaliser: what flows back to the position before.
 
@@ -25,7 +25,7 @@ def _flow(unary: Array, b: int, t: int, beta: Array, chart: Array, weight: Array
         out[j] = weight[j] * beta[j] * scale if chart[b, t, j] > 0.0 else 0.0
 
 
-@kernel
+@inner
 def add_products(left: Array, right: Array, weight: float, out: Array) -> None:
     """Out += weight * left.T @ right, in blocks that stay in the first-level cache."""
     n, c = right.shape
@@ -45,7 +45,7 @@ def add_products(left: Array, right: Array, weight: float, out: Array) -> None:
                     out[i, j] += w * right[t, j]
 
 
-@kernel
+@inner
 def _backward_block(
     unary: Array, transposed: Array, lengths: Array, weights: Array, chart: Array, right: Array, tags: Array,
     expected: Array,

@@ -10,7 +10,7 @@ import numpy as np
 
 from strukt.kernels.chain.cpu_log import Array, enter_max, rebase
 from strukt.kernels.cpu_candidates import Candidates, make_candidates, offer_others, take
-from strukt.kernels.jit import kernel, scratch
+from strukt.kernels.jit import inner, kernel, scratch
 
 
 @kernel
@@ -72,7 +72,7 @@ def kbest(
             _list(best[:length], pairs, entered, tags[b, :, :length], scores[b])
 
 
-@kernel
+@inner
 def _list(best: Array, transition: Array, entered: Array, tags: Array, scores: Array) -> None:
     """The best sequences in order, each a deviation from one before it; tags are chosen from the last on."""
     k, length = tags.shape
@@ -89,7 +89,7 @@ def _list(best: Array, transition: Array, entered: Array, tags: Array, scores: A
         complete(best, transition, entered, tags[rank, : place + 1])
 
 
-@kernel
+@inner
 def _offer_deviations(
     best: Array, transition: Array, ways: Array, tags: Array, scores: Array, rank: int, place: int,
     candidates: Candidates,

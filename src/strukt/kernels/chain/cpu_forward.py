@@ -7,10 +7,10 @@ import numpy as np
 from strukt.kernels.chain import cpu_log
 from strukt.kernels.chain.cpu_log import Array
 from strukt.kernels.chain.cpu_probability import LOG_SPACE, TINY, block_width, multiply, weigh, weigh_position
-from strukt.kernels.jit import kernel, scratch
+from strukt.kernels.jit import inner, kernel, scratch
 
 
-@kernel
+@inner
 def _enter(
     unary: Array,
     t: int,
@@ -53,7 +53,7 @@ def _enter(
             factors[q] = 1.0
 
 
-@kernel
+@inner
 def _forward_block(
     unary: Array,
     transition: Array,

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.jit import exp, kernel
+from strukt.kernels.jit import exp, inner, kernel
 
 Array = npt.NDArray[Any]
 
 
-@kernel
+@inner
 def enter_log(alpha: Array, transition: Array, top: Array, out: Array) -> None:
     """out[j] = logsumexp_i(alpha[i] + transition[i, j])."""
     enter_max(alpha, transition, top)
@@ -31,7 +31,7 @@ def enter_log(alpha: Array, transition: Array, top: Array, out: Array) -> None:
         out[j] = np.log(out[j]) + top[j] if out[j] > 0.0 else -np.inf
 
 
-@kernel
+@inner
 def enter_max(alpha: Array, transition: Array, out: Array) -> None:
     """out[j] = max_i(alpha[i] + transition[i, j])."""
     c = out.shape[0]
@@ -51,7 +51,7 @@ def enter_max(alpha: Array, transition: Array, out: Array) -> None:
         i += 1
 
 
-@kernel
+@inner
 def rebase(scores: Array) -> float:
     """Make the largest of the scores 0 and give what it was."""
     top = -np.inf
@@ -72,7 +72,7 @@ def _log_sum(scores: Array) -> float:
     return np.log(total)  # type: ignore[no-any-return]
 
 
-@kernel
+@inner
 def forward_item(unary: Array, transition: Array, length: int, chart: Array) -> float:
     """The log-partition of one item; the chart gets forward scores relative to the best of each step."""
     c = unary.shape[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.chain.cpu_log import Array
-from strukt.kernels.jit import exp, kernel
+from strukt.kernels.jit import exp, inner, kernel
 
 TINY = 1e-100
 """Weights in probability space are zero or at least this, relative to the largest of their step."""
@@ -17,7 +17,7 @@ BLOCK = 8
 """Items that share a matrix and go through it together."""
 
 
-@kernel
+@inner
 def weigh_position(unary: Array, b: int, t: int, out: Array) -> tuple[float, bool]:
     """exp(scores - top) of one position; gives top and whether every finite weight is at least TINY."""
     c = unary.shape[2]
@@ -64,7 +64,7 @@ def weigh_shared(
             _transpose(matrices[group])
 
 
-@kernel
+@inner
 def _transpose(matrix: Array) -> None:
     """In place, in blocks of eight, which are one cache line of each row."""
     c = matrix.shape[0]
@@ -75,7 +75,7 @@ def _transpose(matrix: Array) -> None:
                     matrix[i, j], matrix[j, i] = matrix[j, i], matrix[i, j]
 
 
-@kernel
+@inner
 def multiply(left: Array, matrix: Array, out: Array) -> None:
     """Product ``left @ matrix`` of a few rows, in steps of eight to save loads and stores of ``out``."""
     rows, c = out.shape
@@ -100,7 +100,7 @@ def multiply(left: Array, matrix: Array, out: Array) -> None:
         i += 1
 
 
-@kernel
+@inner
 def block_width(batch: int, threads: int) -> int:
     """How many items make a block, so that every thread has one."""
     return min(BLOCK, (batch + threads - 1) // threads)

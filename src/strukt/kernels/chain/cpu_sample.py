@@ -7,7 +7,7 @@ import numpy as np
 from strukt.kernels.chain.cpu_log import Array, rebase
 from strukt.kernels.chain.cpu_probability import LOG_SPACE
 from strukt.kernels.cpu_draw import accumulate, find
-from strukt.kernels.jit import exp, kernel, scratch
+from strukt.kernels.jit import exp, inner, kernel, scratch
 
 
 @kernel
@@ -38,7 +38,7 @@ def draw(
                 tags[b, q, t] = find(tables[following], 0, tables.shape[1], uniform[b, q, t])
 
 
-@kernel
+@inner
 def _weigh_last(alpha: Array, in_log_space: bool, table: Array) -> None:
     """The table of the last tag."""
     for i in range(table.shape[0]):

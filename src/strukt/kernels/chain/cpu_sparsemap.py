@@ -6,7 +6,7 @@ import numpy as np
 
 from strukt.kernels.chain.cpu_best import complete, fill
 from strukt.kernels.chain.cpu_log import Array
-from strukt.kernels.jit import kernel, scratch
+from strukt.kernels.jit import inner, kernel, scratch
 from strukt.kernels.sparsemap import active_set
 from strukt.kernels.sparsemap.found import Found, Settings, Start, close_item, open_item
 from strukt.kernels.sparsemap.state import ActiveSet, is_open, of_item
@@ -41,7 +41,7 @@ def solve(
         close_item(state, found, b)
 
 
-@kernel
+@inner
 def _transitions(pairs: Array, tags: Array) -> float:
     """The score of a sequence beyond that of its tags."""
     score = 0.0

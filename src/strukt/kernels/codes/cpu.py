@@ -18,7 +18,7 @@ from torch import Tensor
 from strukt.kernels.inside import cpu
 from strukt.kernels.inside.cpu_chart import log_total, spread
 from strukt.kernels.inside.cpu_derivative import differentiate
-from strukt.kernels.jit import kernel, leading, over_batch, own_exp, thread_count
+from strukt.kernels.jit import inner, kernel, leading, over_batch, own_exp, thread_count
 from strukt.kernels.memory import empty, zeros
 
 Array = npt.NDArray[Any]
@@ -115,7 +115,7 @@ def _sum_codes(
                 spans[b, i, j] += np.log(products[j])
 
 
-@kernel
+@inner
 def _compare(positive: Array, negative: Array, tops: Array, rests: Array) -> None:
     """The better score of the two values of each bit, and the weight of the other value relative to that."""
     least = positive.dtype.type(LEAST)
@@ -153,7 +153,7 @@ def _outside(
                     negative_share[b, i, t] *= total
 
 
-@kernel
+@inner
 def _share_bits(positive: Array, negative: Array, positive_share: Array, negative_share: Array) -> None:
     """The probabilities of the two values of each bit, where its span is used."""
     tops, rests = negative_share, positive_share  # room for them, too

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 
 Array = npt.NDArray[Any]
 
@@ -44,7 +44,7 @@ def band(x: Array, costs: Array, low: float, high: float, p: Array, labels: Arra
     return tight
 
 
-@kernel
+@inner
 def _multiplier(x: Array, costs: Array, target: float, total: float) -> float:
     """The t at which the cost meets the target, given the cost at 0."""
     above = total > target
@@ -83,7 +83,7 @@ def _bracket(x: Array, costs: Array, above: bool) -> tuple[float, float]:
     return (0.0, 2.0 * bound + 1.0) if above else (2.0 * bound - 1.0, 0.0)
 
 
-@kernel
+@inner
 def _settle(x: Array, costs: Array, t: float, target: float, p: Array) -> None:
     """The point at a multiplier, once corrected for what large scores have rounded away."""
     total, slope = 0.0, 0.0

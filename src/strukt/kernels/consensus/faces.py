@@ -15,7 +15,7 @@ import numpy.typing as npt
 from strukt.kernels.consensus.band import FIXED, FREE, POOLED
 from strukt.kernels.consensus.pair import APART, pair_slopes
 from strukt.kernels.consensus.state import BAND, OR_OUT, ORACLE, PAIR, Faces, Graph
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 
 Array = npt.NDArray[Any]
 
@@ -40,7 +40,7 @@ def find_faces(graph: Graph, pair_scores: Array, labels: Array, tight: Array, fa
             _find_normal(graph, kind, first, last, faces)
 
 
-@kernel
+@inner
 def _pair_tilts(graph: Graph, score: float, region: int, first: int, faces: Faces) -> None:
     slopes = pair_slopes(region)
     if faces.labels[first] != FIXED and slopes[0] != 0.0:
@@ -49,7 +49,7 @@ def _pair_tilts(graph: Graph, score: float, region: int, first: int, faces: Face
         faces.tilts[first + 1] = graph.signs[first + 1] * slopes[1] * score
 
 
-@kernel
+@inner
 def _find_normal(graph: Graph, kind: int, first: int, last: int, faces: Faces) -> None:
     norm = 0.0
     for j in range(first, last):
@@ -85,7 +85,7 @@ def take_normal(graph: Graph, faces: Faces, values: Array) -> None:
                 values[j] -= graph.signs[j] * pooled / count
 
 
-@kernel
+@inner
 def _leave_basis(faces: Faces, f: int, values: Array) -> None:
     size = values.shape[0]
     for k in range(faces.basis_counts[f]):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy.typing as npt
 
 from strukt.kernels.consensus.band import FIXED, FREE, POOLED
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 
 Array = npt.NDArray[Any]
 
@@ -40,7 +40,7 @@ def pair(s: float, t: float, c: float) -> tuple[float, float, int]:
     return first, 1.0 - first, APART
 
 
-@kernel
+@inner
 def _clip(x: float) -> float:
     return min(max(x, 0.0), 1.0)
 
@@ -55,7 +55,7 @@ def pair_labels(a: float, b: float, region: int) -> tuple[int, int]:
     return first, second
 
 
-@kernel
+@inner
 def pair_slopes(region: int) -> tuple[float, float]:
     """The change of m with a and with b, in the plane of the face where these do not rest."""
     if region == SECOND:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from strukt.kernels.consensus.faces import take_normal
 from strukt.kernels.consensus.state import TRIAL, Faces, Graph, State
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 
 Array = npt.NDArray[Any]
 
@@ -72,7 +72,7 @@ def intersect(
         _conjugate(graph, faces, free, norm, least, d, y, residual, direction, back)
 
 
-@kernel
+@inner
 def _conjugate(
     graph: Graph, faces: Faces, free: Array, norm: float, least: float, d: Array, y: Array,
     residual: Array, direction: Array, back: Array,

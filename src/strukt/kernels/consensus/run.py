@@ -24,7 +24,7 @@ from strukt.kernels.consensus.state import (
     State,
 )
 from strukt.kernels.consensus.sweep import decide, project_factors, update
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 
 Array = npt.NDArray[Any]
 
@@ -50,7 +50,7 @@ def advance(graph: Graph, state: State, most: int, start: int, step: int) -> Non
             _iterate(graph, state, item, most, work, sums)
 
 
-@kernel
+@inner
 def _iterate(graph: Graph, state: State, item: int, most: int, work: Array, sums: Array) -> None:
     """Solve the factors; unless that was the last time, an item that is running moves to their points."""
     project_factors(graph, state, item, work)
@@ -118,7 +118,7 @@ def faces_of_all(graph: Graph, state: State, unit: Array, faces: Faces, start: i
         find_faces(graph, unit, state.labels[item], state.tight[item], _of_item(faces, item))
 
 
-@kernel
+@inner
 def _of_item(faces: Faces, item: int) -> Faces:
     return Faces(
         faces.labels[item],

@@ -19,7 +19,7 @@ from strukt.kernels.consensus.band import band
 from strukt.kernels.consensus.or_out import or_out
 from strukt.kernels.consensus.pair import pair, pair_labels
 from strukt.kernels.consensus.state import BAND, DONE, ORACLE, PAIR, POLISH, RUNNING, TRIAL, Graph, State
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 
 Array = npt.NDArray[Any]
 
@@ -45,7 +45,7 @@ ADAPT_EVERY = 10
 """Iterations between changes of the step; their number grows with that of the changes."""
 
 
-@kernel
+@inner
 def project_factors(graph: Graph, state: State, item: int, work: Array) -> None:
     """Solve all closed forms of an item: points, labels, planes. ``work (3, widest)`` is room."""
     marginals, multipliers = state.marginals[item], state.multipliers[item]
@@ -76,7 +76,7 @@ def project_factors(graph: Graph, state: State, item: int, work: Array) -> None:
             points[first + j] = value if graph.signs[first + j] > 0.0 else 1.0 - value
 
 
-@kernel
+@inner
 def decide(graph: Graph, state: State, item: int, sums: Array) -> None:
     """Measure the points of an item and set its mode; a trial that is no better is taken back.
 
@@ -111,7 +111,7 @@ def decide(graph: Graph, state: State, item: int, sums: Array) -> None:
     state.error[item], state.primal[item] = error, primal
 
 
-@kernel
+@inner
 def _recenter(state: State, item: int) -> float:
     """Draw the marginals to where they are, unless they were drawn there already; gives what multipliers lack.
 
@@ -129,7 +129,7 @@ def _recenter(state: State, item: int) -> float:
     return lacking
 
 
-@kernel
+@inner
 def _imbalance(graph: Graph, state: State, item: int, sums: Array) -> float:
     """By how much the multipliers fail to sum to the scores less curvature times marginals."""
     for i in range(sums.shape[0]):
@@ -169,7 +169,7 @@ def update(graph: Graph, state: State, item: int, sums: Array) -> None:
     _adapt(state, item, size)
 
 
-@kernel
+@inner
 def _adapt(state: State, item: int, size: float) -> None:
     """Keep the two residuals, each relative to its scale, of the same order."""
     turn = state.iterations[item]

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from strukt.kernels.ctc import cpu_best, cpu_sample
 from strukt.kernels.extended import at_rank, from_log, settled, share, to_log
-from strukt.kernels.jit import kernel, over_batch, scratch, thread_count
+from strukt.kernels.jit import inner, kernel, over_batch, scratch, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
 
 Array = npt.NDArray[Any]
@@ -108,7 +108,7 @@ def _weigh(scores: Array, states: Array, weight: Array) -> None:
         weight[0, k], weight[1, k] = from_log(weight[0, k])
 
 
-@kernel
+@inner
 def _load_skips(states: Array, skips: Array) -> None:
     """A rank to add: 0 where the k-th label may follow the one before without a blank, else -inf."""
     for k in range(skips.shape[0]):
@@ -178,7 +178,7 @@ def _forward(
         log_partition[b] = to_log(*_total(rows[lengths[b]], places - 1))
 
 
-@kernel
+@inner
 def _enter(ahead: Array, weight: Array, entered: Array) -> None:
     """The weight of all that can follow each place, when the next frame enters it."""
     for k in range(weight.shape[1]):
@@ -205,7 +205,7 @@ def _retreat(entered: Array, skips: Array, ahead: Array) -> None:
         ahead[3, k] = top
 
 
-@kernel
+@inner
 def _add_shares(
     row: Array,
     ahead: Array,

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from strukt.kernels.cpu_candidates import make_candidates, offer_others, take
-from strukt.kernels.jit import kernel, scratch
+from strukt.kernels.jit import inner, kernel, scratch
 
 Array = npt.NDArray[Any]
 
 
-@kernel
+@inner
 def may_skip(states: Array, s: int) -> bool:
     """Whether a state may follow the one two before it: a label other than that."""
     return s % 2 == 1 and s > 1 and states[s] != states[s - 2]
@@ -41,7 +41,7 @@ def best(
             _load_labels(states[b], path, labels[b])
 
 
-@kernel
+@inner
 def _fill(logits: Array, states: Array, values: Array) -> None:
     """The best scores of each state, before the first frame and after each."""
     size = values.shape[1]
@@ -61,7 +61,7 @@ def _fill(logits: Array, states: Array, values: Array) -> None:
             after[s] += max(max(before[s], before[s - 1]), before[s - 2] + skips[s])
 
 
-@kernel
+@inner
 def _ways_into(values: Array, states: Array, s: int, ways: Array) -> None:
     """The best score of each way into a state."""
     ways[0] = values[s]
@@ -69,7 +69,7 @@ def _ways_into(values: Array, states: Array, s: int, ways: Array) -> None:
     ways[2] = values[s - 2] if may_skip(states, s) else -np.inf
 
 
-@kernel
+@inner
 def _complete(values: Array, states: Array, ways: Array, path: Array) -> None:
     """Fill in the best states before the last of the path, which is given; ``ways`` is room for three."""
     for t in range(path.shape[0] - 2, -1, -1):
@@ -77,7 +77,7 @@ def _complete(values: Array, states: Array, ways: Array, path: Array) -> None:
         path[t] = path[t + 1] - np.argmax(ways)
 
 
-@kernel
+@inner
 def _load_labels(states: Array, path: Array, labels: Array) -> None:
     for t in range(path.shape[0] - 2):
         labels[t] = states[path[t + 1]]
@@ -103,7 +103,7 @@ def kbest(
                 _load_labels(states[b], paths[rank], labels[b, rank])
 
 
-@kernel
+@inner
 def _list(values: Array, states: Array, ways: Array, paths: Array, scores: Array) -> int:
     """The best paths through the states in order, each a deviation from one before it; gives their number."""
     k = len(paths)

@@ -7,7 +7,7 @@ import numpy as np
 from strukt.kernels.cpu_draw import accumulate, find_of_three
 from strukt.kernels.ctc.cpu_best import Array, may_skip
 from strukt.kernels.extended import at_rank
-from strukt.kernels.jit import kernel, scratch
+from strukt.kernels.jit import inner, kernel, scratch
 
 
 @kernel
@@ -38,7 +38,7 @@ def sample(
                 reached[q] = s
 
 
-@kernel
+@inner
 def _weigh_ways(row: Array, states: Array, s: int, table: Array) -> None:
     """The table of the ways into a state from those of a row of the chart.
 

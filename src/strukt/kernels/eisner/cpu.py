@@ -30,7 +30,7 @@ from strukt.kernels.cpu_semiring import LOG, MAX, PROBABILITY, dot, one, push, z
 from strukt.kernels.eisner import cpu_kbest, cpu_sample, cpu_sparsemap, cpu_tree
 from strukt.kernels.eisner.cpu_inside import factor_of, tree_total
 from strukt.kernels.eisner.cpu_weights import load
-from strukt.kernels.jit import kernel, leading
+from strukt.kernels.jit import inner, kernel, leading
 from strukt.kernels.memory import no_events
 from strukt.kernels.sparsemap.found import Found, Settings, Start
 
@@ -129,7 +129,7 @@ def _outside(
                 marginals[b, m, h + 1] = weights[b] * mass[2, h, m]
 
 
-@kernel
+@inner
 def _outside_spans(semiring: int, chart: Array, mass: Array) -> None:
     """Spread the probability of each span over the ways to make it, from wide to narrow."""
     n = chart.shape[1]

@@ -7,13 +7,13 @@ import numpy as np
 from strukt.kernels.cpu_semiring import LOG, PROBABILITY, Array, dot, one, weigh, zero
 from strukt.kernels.eisner import cpu_tree
 from strukt.kernels.eisner.cpu_weights import all_kept, in_range, load
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner
 
 SMALLEST = 1e-200
 """Totals in probability space below this are computed again."""
 
 
-@kernel
+@inner
 def half_trees(semiring: int, weights: Array, chart: Array) -> None:
     n = weights.shape[0]
     right, left, open_ = chart[0], chart[1], chart[2]
@@ -30,7 +30,7 @@ def half_trees(semiring: int, weights: Array, chart: Array) -> None:
             left[i, j] = left[j, i] = dot(semiring, left, i, open_, j, i, j, 0)
 
 
-@kernel
+@inner
 def tree_total(semiring: int, arcs: Array, b: int, single_root: bool, factor: float, chart: Array) -> float:
     """Fill the chart of item b; gives the log of the total, NaN where something could underflow."""
     n = chart.shape[1]
@@ -53,7 +53,7 @@ def tree_total(semiring: int, arcs: Array, b: int, single_root: bool, factor: fl
     return float(shift + np.log(totals[0, n])) if totals[0, n] > SMALLEST else np.nan
 
 
-@kernel
+@inner
 def factor_of(chart: Array) -> float:
     """What keeps the half-trees of the first word near 1, judged by the widest that did not underflow."""
     width = chart.shape[1] - 1

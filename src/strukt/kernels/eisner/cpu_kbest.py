@@ -10,10 +10,10 @@ import numpy as np
 from strukt.kernels.cpu_search import Search, choice_of_term, start, take
 from strukt.kernels.cpu_semiring import MAX, Array
 from strukt.kernels.eisner import cpu_tree
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner
 
 
-@kernel
+@inner
 def find_trees(
     weights: Array, chart: Array, single_root: bool, best: float, search: Search, heads: Array, scores: Array
 ) -> None:
@@ -29,7 +29,7 @@ def find_trees(
         _complete(chart, totals, attached, single_root, search, rank, given, scores[rank], heads[rank])
 
 
-@kernel
+@inner
 def _complete(
     chart: Array, totals: Array, attached: Array, single_root: bool, search: Search, rank: int, given: int,
     score: float, heads: Array,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.cpu_semiring import Array, dot, one, push, weigh, zero
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 
 LEFT, RIGHT = 0, 1
 
 
-@kernel
+@inner
 def attach_to_root(semiring: int, weights: Array, chart: Array, single_root: bool) -> tuple[Array, Array]:
     """Totals ``(1, n + 1)`` of the trees of the first 0..n words, and ``(1, n)`` up to each child of the root."""
     n = weights.shape[0]
@@ -25,7 +25,7 @@ def attach_to_root(semiring: int, weights: Array, chart: Array, single_root: boo
     return totals, attached
 
 
-@kernel
+@inner
 def root_outside(semiring: int, weights: Array, chart: Array, single_root: bool, mass: Array) -> Array:
     """The probability ``(1, n)`` that each word hangs on the root; -1 throughout if there is no tree.
 
@@ -55,20 +55,20 @@ def root_outside(semiring: int, weights: Array, chart: Array, single_root: bool,
     return attached_mass
 
 
-@kernel
+@inner
 def add_child_of_root(stack: Array, depth: int, first: int, child: int, last: int) -> int:
     """Put the half-trees of a child of the root, over the words from first to last, on the stack."""
     depth = _add(stack, depth, RIGHT, child, last)
     return _add(stack, depth, LEFT, first, child)
 
 
-@kernel
+@inner
 def arc_to(kind: int, i: int, j: int, word: int) -> tuple[int, int, int]:
     """The head of a half-tree, and the first and the last word under its arc to a word."""
     return (i, i, word) if kind == RIGHT else (j, word, j)
 
 
-@kernel
+@inner
 def add_parts(stack: Array, depth: int, kind: int, i: int, j: int, word: int, split: int) -> int:
     """Put the parts of a half-tree on the stack: beyond the word that hangs on its head, and under the arc."""
     _, low, high = arc_to(kind, i, j, word)

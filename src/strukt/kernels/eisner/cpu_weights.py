@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.cpu_semiring import PROBABILITY, Array, zero
-from strukt.kernels.jit import exp, kernel
+from strukt.kernels.jit import exp, inner, kernel
 
 RANGE = 1e-150, 1e150
 """Where values must lie in a chart of weights times a factor."""
 
 
-@kernel
+@inner
 def _word_weights(semiring: int, arcs: Array, b: int, m: int, weights: Array) -> float:
     """Weights of the heads of word m, 0 the root, in a row; gives what the scores were shifted by."""
     heads = weights.shape[1]
@@ -51,7 +51,7 @@ def load(semiring: int, arcs: Array, b: int, factor: float, weights: Array) -> f
     return shift
 
 
-@kernel
+@inner
 def in_range(values: Array) -> bool:
     """Whether no product of two of the values can underflow or overflow."""
     low, high = RANGE
@@ -62,7 +62,7 @@ def in_range(values: Array) -> bool:
     return outside == 0
 
 
-@kernel
+@inner
 def all_kept(arcs: Array, b: int, weights: Array) -> bool:
     """Whether every arc that is not forbidden has a weight in range."""
     n = weights.shape[0]

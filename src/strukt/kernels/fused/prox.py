@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import kernel, over_batch, rows_of, thread_count
+from strukt.kernels.jit import inner, kernel, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
 
 Array = npt.NDArray[Any]
@@ -57,7 +57,7 @@ def _variation(scores: Array, weights: Array, found: Array, start: int, step: in
         _lower(values, found[row])
 
 
-@kernel
+@inner
 def _lower(values: Array, found: Array) -> None:
     """Values less the largest; rows of -inf stay, and rows with NaN or +inf become NaN throughout."""
     top, wrong = np.float64(values[0]), 0
@@ -73,7 +73,7 @@ def _lower(values: Array, found: Array) -> None:
         found[j] = np.float64(values[j]) - top
 
 
-@kernel
+@inner
 def _fuse(values: Array, weight: float, knots: Array, changes: Array, bounds: Array) -> None:
     """One run of scores without gaps, in its place, by dynamic programming over the last entry.
 
@@ -104,7 +104,7 @@ def _fuse(values: Array, weight: float, knots: Array, changes: Array, bounds: Ar
         values[k] = min(max(values[k + 1], bounds[k, 0]), bounds[k, 1])
 
 
-@kernel
+@inner
 def _zero_of(knots: Array, changes: Array, low: int, high: int, slope: float, intercept: float) -> float:
     while low <= high and slope * knots[low] + intercept <= 0.0:
         slope, intercept = slope + changes[low, 0], intercept + changes[low, 1]
@@ -125,7 +125,7 @@ def _oscar(scores: Array, weights: Array, found: Array, start: int, step: int) -
         _lower(values, found[row])
 
 
-@kernel
+@inner
 def _isotonic(values: Array, order: Array, weight: float, means: Array, sizes: Array) -> None:
     """Scores, less the weight for each one below, made to fall along the order by averaging neighbours."""
     count, blocks = order.shape[0], 0

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.cpu_semiring import LOG, MAX, PROBABILITY, Array, dot, one, push, weigh, zero
-from strukt.kernels.jit import exp, kernel, own_exp
+from strukt.kernels.jit import exp, inner, kernel, own_exp
 
 LOW, HIGH = 1e-100, 1e100
 """Where the values of a chart in probability space must lie."""
 
 
-@kernel
+@inner
 def _sum_labels(spans: Array, b: int, i: int, j: int) -> tuple[float, float]:
     """The best score of a span, and the sum of its labels relative to that."""
     labels = spans.shape[3]
@@ -74,7 +74,7 @@ def fill(semiring: int, shift: float, chart: Array) -> bool:
     return lost == 0 or semiring != PROBABILITY
 
 
-@kernel
+@inner
 def _fill_by_row(semiring: int, chart: Array) -> int:
     """In probability space, or of best scores, from the last start on; gives the number that could underflow.
 
@@ -101,7 +101,7 @@ def _fill_by_row(semiring: int, chart: Array) -> int:
     return lost
 
 
-@kernel
+@inner
 def _fill_by_width(chart: Array) -> None:
     """Of logs, from narrow to wide."""
     values, logs = chart[0], chart[1]
@@ -113,7 +113,7 @@ def _fill_by_width(chart: Array) -> None:
             values[i, j] = values[j, i] = logs[j, i] + values[i, j]
 
 
-@kernel
+@inner
 def better_shift(shift: float, chart: Array) -> float:
     """The constant that keeps spans near 1, judged by the widest at the start that did not leave the range."""
     values = chart[0]

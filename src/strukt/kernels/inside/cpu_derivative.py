@@ -11,7 +11,7 @@ import numpy as np
 
 from strukt.kernels.cpu_semiring import Array, mean_growth, push_change
 from strukt.kernels.inside.cpu_chart import log_total, spread
-from strukt.kernels.jit import kernel, leading, own_exp
+from strukt.kernels.jit import inner, kernel, leading, own_exp
 
 
 @kernel
@@ -45,7 +45,7 @@ def derivative(
                     grads[b, i, j, label] *= rest + total * (direction[b, i, j, label] - own[i, j])
 
 
-@kernel
+@inner
 def _share_labels(
     spans: Array, b: int, i: int, j: int, log_sum: float, direction: Array, shares: Array
 ) -> float:
@@ -58,7 +58,7 @@ def _share_labels(
     return growth
 
 
-@kernel
+@inner
 def differentiate(chart: Array, room: Array) -> float:
     """How what spans contribute themselves changes their probabilities; gives the change of the log-partition.
 
@@ -75,7 +75,7 @@ def differentiate(chart: Array, room: Array) -> float:
     return growth[0, chart.shape[1] - 1]  # type: ignore[no-any-return]
 
 
-@kernel
+@inner
 def _grow(chart: Array, own: Array, growth: Array) -> None:
     """Derivatives of the logs of inside values, on both sides of the diagonal as these.
 
@@ -91,7 +91,7 @@ def _grow(chart: Array, own: Array, growth: Array) -> None:
             growth[i, j] = growth[j, i] = own[i, j] + own[j, i]
 
 
-@kernel
+@inner
 def _spread_change(chart: Array, own: Array, growth: Array, mass: Array, change: Array) -> None:
     """Derivatives of the probabilities that were spread, from wide to narrow."""
     values, logs = chart[0], chart[1]

@@ -12,7 +12,7 @@ import numpy as np
 from strukt.kernels.cpu_search import Search, choice_of_term, choice_of_value, make_search, start, take
 from strukt.kernels.cpu_semiring import MAX, Array
 from strukt.kernels.inside.cpu_chart import fill, log_total
-from strukt.kernels.jit import kernel, leading
+from strukt.kernels.jit import inner, kernel, leading
 
 
 @kernel
@@ -51,7 +51,7 @@ def _load(values: Array, logs: Array) -> None:
                 logs[i, j] += np.float64(top)
 
 
-@kernel
+@inner
 def _search(values: Array, chart: Array, search: Search, labels: Array, scores: Array) -> None:
     scores[0] = log_total(chart)
     start(search)
@@ -63,7 +63,7 @@ def _search(values: Array, chart: Array, search: Search, labels: Array, scores: 
         _complete(values, chart[0], search, rank, given, scores[rank], labels[rank])
 
 
-@kernel
+@inner
 def _complete(
     values: Array, inside: Array, search: Search, rank: int, given: int, score: float, labels: Array
 ) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from strukt.kernels.cpu_draw import Kept, find, make_kept, row_of, uniform
 from strukt.kernels.cpu_semiring import Array, sum_terms
 from strukt.kernels.inside.cpu_chart import log_total
-from strukt.kernels.jit import exp, kernel, leading
+from strukt.kernels.jit import exp, inner, kernel, leading
 
 
 @kernel
@@ -36,7 +36,7 @@ def sample(
                 _trace(values[b], item[0], kept, state, labels[b, k])
 
 
-@kernel
+@inner
 def _trace(values: Array, inside: Array, kept: Kept, state: Array, labels: Array) -> None:
     """One tree."""
     n, (features, alternatives) = inside.shape[0] - 1, values.shape[2:]
@@ -64,7 +64,7 @@ def _trace(values: Array, inside: Array, kept: Kept, state: Array, labels: Array
             depth += 2
 
 
-@kernel
+@inner
 def _sum_values(values: Array, i: int, j: int, first: int, sums: Array) -> None:
     """Weights of the values of each feature, each with those before it, from ``first`` on."""
     features, alternatives = values.shape[2:]

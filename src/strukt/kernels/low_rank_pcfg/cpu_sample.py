@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from strukt.kernels.cpu_draw import find, uniform
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 from strukt.kernels.low_rank_pcfg.cpu_splits import Array, row_of, weigh_splits
 
 
@@ -73,7 +73,7 @@ def _split(
     return rank, 1 + find(sums, 0, width - 1, uniform(state))
 
 
-@kernel
+@inner
 def _child(
     sentence: Sentence, n: int, s: int, i: int, width: int, side: int, sums: Array, state: Array
 ) -> int:

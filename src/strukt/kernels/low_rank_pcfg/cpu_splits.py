@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.jit import exp, kernel
+from strukt.kernels.jit import exp, inner, kernel
 
 Array = npt.NDArray[Any]
 
@@ -26,7 +26,7 @@ def row_of(n: int, width: int, first: int) -> int:
     return (width - 1) * (n + 1) - (width - 1) * width // 2 + first
 
 
-@kernel
+@inner
 def weigh_splits(chart: Array, n: int, i: int, width: int, shares: Array) -> float:
     """The weights of the places to split a span, by the width of the left part, and the log taken from them."""
     scale = chart.shape[1] - 2

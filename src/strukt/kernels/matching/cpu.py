@@ -13,7 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import kernel, over_batch, thread_count
+from strukt.kernels.jit import inner, kernel, over_batch, thread_count
 from strukt.kernels.memory import no_events
 from strukt.kernels.sparsemap import active_set
 from strukt.kernels.sparsemap.found import Found, Settings, Start, close_item, open_item
@@ -101,7 +101,7 @@ def _sparsemap(
         close_item(state, found, b)
 
 
-@kernel
+@inner
 def _make_prices(n: int, m: int) -> Prices:
     return Prices(
         np.empty(n + 1), np.zeros(m + 1), np.empty(m + 1, np.int64), np.empty(m + 1, np.int64), np.empty(m + 1),
@@ -109,7 +109,7 @@ def _make_prices(n: int, m: int) -> Prices:
     )  # fmt: skip
 
 
-@kernel
+@inner
 def assign(scores: Array, prices: Prices, columns: Array) -> bool:
     """The column of each row in a best matching; False if every matching is forbidden.
 
@@ -145,7 +145,7 @@ def assign(scores: Array, prices: Prices, columns: Array) -> bool:
     return True
 
 
-@kernel
+@inner
 def _cheapest(scores: Array, prices: Prices, row: int) -> int:
     """The column that a row wants, -1 if all are forbidden; the row pays what it costs."""
     lowest, wanted = np.inf, -1
@@ -157,7 +157,7 @@ def _cheapest(scores: Array, prices: Prices, row: int) -> int:
     return wanted
 
 
-@kernel
+@inner
 def _shortest_path(scores: Array, prices: Prices, row: int) -> int:
     """The free column at the end of the cheapest way to place a row, from column m on; -1 if there is none."""
     n, m = scores.shape

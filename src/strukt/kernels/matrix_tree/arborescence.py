@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import kernel, over_batch, thread_count
+from strukt.kernels.jit import inner, kernel, over_batch, thread_count
 from strukt.kernels.matrix_tree.edmonds import Array, Nodes, best_tree, make_nodes
 
 
@@ -71,7 +71,7 @@ def _kbest(arcs: Array, single_root: bool, heads: Array, scores: Array) -> None:
         part = int(np.argmax(values[: rank + 1]))
 
 
-@kernel
+@inner
 def _divide(allowed: Array, heads: Array, word: int, part: int, new: int) -> None:
     """Leave to a part the trees in which a word keeps its head, and to a new part those in which it does not."""
     allowed[new] = allowed[part]
@@ -80,7 +80,7 @@ def _divide(allowed: Array, heads: Array, word: int, part: int, new: int) -> Non
     allowed[part, word, heads[word]] = True
 
 
-@kernel
+@inner
 def _second_best(
     arcs: Array, allowed: Array, single_root: bool, nodes: Nodes, heads: Array, second: Array
 ) -> tuple[float, int]:
@@ -95,7 +95,7 @@ def _second_best(
     return score, word
 
 
-@kernel
+@inner
 def _cheapest_change(single_root: bool, nodes: Nodes, count: int, heads: Array) -> int:
     """The word whose head changes in a second best tree; -1 if there is no other tree.
 
@@ -135,7 +135,7 @@ def _join(nodes: Nodes, node: int, owner: Array, displaced: Array) -> None:
             owner[word] = node
 
 
-@kernel
+@inner
 def _below(heads: Array) -> Array:
     """``[w, h]``: whether word h hangs below word w, or is it."""
     size = heads.shape[0] + 1

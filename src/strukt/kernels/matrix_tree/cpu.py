@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels import arcs as on_arcs
-from strukt.kernels.jit import exp, kernel, leading, scratch
+from strukt.kernels.jit import exp, inner, kernel, leading, scratch
 from strukt.kernels.matrix_tree import cpu_log, cpu_sample, cpu_sparsemap
 from strukt.kernels.memory import zeros
 from strukt.kernels.sparsemap.found import Found, Settings, Start
@@ -117,7 +117,7 @@ def _load(arcs: Array, b: int, single_root: bool, place: Array, weights: Array) 
     return shift + root_top if single_root else shift
 
 
-@kernel
+@inner
 def _eliminate(weights: Array, single_root: bool) -> float:
     """Eliminate all words in place; gives the log of the total, NaN to decline."""
     n = weights.shape[0]
@@ -164,7 +164,7 @@ def _inside(
         log_partition[b] = total
 
 
-@kernel
+@inner
 def _gradient(factors: Array, single_root: bool, out: Array) -> None:
     """The derivative of the log-total in each weight, from the factors that `_eliminate` left."""
     n = factors.shape[0]

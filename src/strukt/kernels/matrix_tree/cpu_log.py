@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.jit import exp, kernel
+from strukt.kernels.jit import exp, inner, kernel
 
 Array = npt.NDArray[Any]
 
@@ -95,7 +95,7 @@ def _load(arcs: Array, single_root: bool, weights: Array, orders: Array) -> floa
     return shift
 
 
-@kernel
+@inner
 def _pivot(weights: Array, orders: Array) -> tuple[float, int]:
     """The log of the summed weights of lowest order, and that order."""
     lowest = NOWHERE
@@ -114,7 +114,7 @@ def _pivot(weights: Array, orders: Array) -> tuple[float, int]:
     return top + np.log(total), lowest
 
 
-@kernel
+@inner
 def _bypass(
     before: Array, before_order: Array, pivot: float, lowest: int, after: Array, after_order: Array
 ) -> None:
@@ -137,7 +137,7 @@ def _bypass(
             after_order[i, j] = min(own_order, path_order, NOWHERE)
 
 
-@kernel
+@inner
 def _share(
     before: Array,
     before_order: Array,

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from strukt.kernels.cpu_draw import find, uniform
-from strukt.kernels.jit import exp, kernel
+from strukt.kernels.jit import exp, inner, kernel
 from strukt.kernels.matrix_tree.cpu_log import eliminate
 
 Array = npt.NDArray[Any]
@@ -51,7 +51,7 @@ def draw(
                 _escape(scores, single_root, first, state, tree)
 
 
-@kernel
+@inner
 def _head_weights(scores: Array, m: int, single_root: bool, out: Array) -> None:
     """Weights of word m's heads, the best 1; the root is left out where it is chosen first."""
     top = -np.inf
@@ -65,7 +65,7 @@ def _head_weights(scores: Array, m: int, single_root: bool, out: Array) -> None:
                 out[h] = exp(scores[h] - top)
 
 
-@kernel
+@inner
 def _walk(sums: Array, first: int, state: Array, heads: Array) -> bool:
     """Loop-erased random walks to the tree grown so far; whether they reached it in time."""
     n = heads.shape[0]
@@ -90,7 +90,7 @@ def _walk(sums: Array, first: int, state: Array, heads: Array) -> bool:
     return True
 
 
-@kernel
+@inner
 def _escape(arcs: Array, single_root: bool, first: int, state: Array, heads: Array) -> None:
     """One head after another, O(n^4) in all.
 
@@ -126,7 +126,7 @@ def _escape(arcs: Array, single_root: bool, first: int, state: Array, heads: Arr
                 top[h] = joined
 
 
-@kernel
+@inner
 def _escape_probabilities(scores: Array, top: Array, m: int) -> Array:
     """For each topmost word the log-probability that a walk from it reaches the root before word m."""
     n = scores.shape[0]
@@ -157,7 +157,7 @@ def _escape_probabilities(scores: Array, top: Array, m: int) -> Array:
     return escape
 
 
-@kernel
+@inner
 def _log_add(a: float, b: float) -> float:
     top, low = max(a, b), min(a, b)
     return top if low == -np.inf else top + np.log(1.0 + np.exp(low - top))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.jit import kernel, scratch
+from strukt.kernels.jit import inner, kernel, scratch
 
 Array = npt.NDArray[Any]
 
@@ -36,14 +36,14 @@ class Nodes(NamedTuple):
     parent: Array
 
 
-@kernel
+@inner
 def make_nodes(n: int) -> Nodes:
     """Room for the nodes of n words."""
     words = np.zeros((2 * n, n + 1), np.int64)
     return Nodes(scratch(2 * n, n + 1), words, np.zeros(2 * n, np.int64), np.zeros(2 * n, np.int64))
 
 
-@kernel
+@inner
 def best_tree(
     arcs: Array, allowed: Array, single_root: bool, nodes: Nodes, heads: Array
 ) -> tuple[float, int]:
@@ -73,7 +73,7 @@ def _load(arcs: Array, allowed: Array, nodes: Nodes) -> None:
         nodes.scores[m + 1, m + 1] = -np.inf
 
 
-@kernel
+@inner
 def _contract(single_root: bool, nodes: Nodes) -> int:
     """Choose a head for each node, one more for each cycle; gives their number, 0 if a node has no head."""
     size = nodes.scores.shape[1]
@@ -110,7 +110,7 @@ def _contract(single_root: bool, nodes: Nodes) -> int:
     return count
 
 
-@kernel
+@inner
 def _best_head(scores: Array, single_root: bool) -> int:
     """The best head of a node, the root only if it must be; -1 if there is none."""
     head, top = -1, -np.inf
@@ -141,7 +141,7 @@ def _merge(nodes: Nodes, cycle: Array, name: int, owner: Array) -> None:
             scores[h] = -np.inf
 
 
-@kernel
+@inner
 def _unfold(nodes: Nodes, count: int, heads: Array) -> None:
     """Give the head that each cycle chose to one of its members, which drops its own; last contracted first."""
     chosen = nodes.chosen.copy()

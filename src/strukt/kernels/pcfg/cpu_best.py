@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 from strukt.kernels.memory import empty
 from strukt.kernels.pcfg.cpu_products import Array, max_outer, max_pull
 
@@ -79,7 +79,7 @@ def arranged(root: Array, rules: Array) -> Scores:
     return Scores(*found)
 
 
-@kernel
+@inner
 def make_room(n: int, s: int, p: int) -> Room:
     return Room(
         np.empty((n, n + 1, s)),
@@ -168,7 +168,7 @@ def _children(grammar: Scores, g: int, i: int, width: int, room: Room) -> None:
         max_pull(grammar.pairs[g], room.pairs.reshape(-1), room.best)
 
 
-@kernel
+@inner
 def _trace(rules: Array, n: int, top: int, room: Room, labels: Array) -> None:
     """The tree that the best score came from."""
     stack = np.empty((n, 3), np.int64)
@@ -185,7 +185,7 @@ def _trace(rules: Array, n: int, top: int, room: Room, labels: Array) -> None:
             depth += 2
 
 
-@kernel
+@inner
 def best_children(rules: Array, i: int, width: int, room: Room) -> tuple[float, int, int, int]:
     """The best score of a span without its own, the width of the left child, and the labels of both."""
     top, part, right = -np.inf, 0, 0
@@ -203,7 +203,7 @@ def best_children(rules: Array, i: int, width: int, room: Room) -> tuple[float, 
     return top, part, left, right
 
 
-@kernel
+@inner
 def _best_left(rules: Array, i: int, width: int, start: int, count: int, room: Room) -> None:
     """For ``count`` labels of a right child the best score of a left one with the rule, into ``room.column``."""
     above, (first, _) = values(room, i, width), labels_of(room, width)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from strukt.kernels.jit import exp, kernel
+from strukt.kernels.jit import exp, inner, kernel
 from strukt.kernels.pcfg.cpu_products import BLOCK, Array, outer, product
 from strukt.kernels.pcfg.cpu_weights import SMALL, SMALLER, Grammar, exponentials, top_of
 
@@ -44,7 +44,7 @@ class Room(NamedTuple):
     shares: Array
 
 
-@kernel
+@inner
 def make_room(n: int, s: int, p: int) -> Room:
     """Uninitialised."""
     return Room(
@@ -106,7 +106,7 @@ def total(grammar: Grammar, b: int, batch: int, n: int, chart: Array) -> float:
     return grammar.root_tops[group] + chart[0, n, s] + np.log(value) if value > 0.0 else -np.inf
 
 
-@kernel
+@inner
 def _fill(grammar: Grammar, spans: Array, b: int, n: int, chart: Array, room: Room) -> bool:
     """Values of all spans, from narrow to wide; whether some are too small."""
     g = b * len(grammar.rules) // len(spans)
@@ -122,7 +122,7 @@ def _fill(grammar: Grammar, spans: Array, b: int, n: int, chart: Array, room: Ro
     return lost
 
 
-@kernel
+@inner
 def weigh_splits(chart: Array, i: int, width: int, shares: Array) -> bool:
     """Weights of the places to split a span, its log in the last; whether some are too small."""
     s = chart.shape[2] - 2
@@ -140,7 +140,7 @@ def weigh_splits(chart: Array, i: int, width: int, shares: Array) -> bool:
     return lost > 0
 
 
-@kernel
+@inner
 def sum_children(
     grammar: Grammar, g: int, chart: Array, first: int, count: int, width: int, room: Room
 ) -> None:
@@ -167,7 +167,7 @@ def sum_children(
             room.sums[j, parent] += before * left + beside * right
 
 
-@kernel
+@inner
 def multiply_words(first: int, count: int, room: Room) -> None:
     """Products of each two neighbouring words."""
     p = room.words.shape[1]
@@ -177,7 +177,7 @@ def multiply_words(first: int, count: int, room: Room) -> None:
                 room.two[j, b * p + c] = room.words[first + j, b] * room.words[first + j + 1, c]
 
 
-@kernel
+@inner
 def add_pairs(chart: Array, i: int, width: int, room: Room, j: int) -> None:
     """Sums over the places to split a span between nonterminals, into row j of ``room.pairs``."""
     s = room.sums.shape[1]
@@ -186,7 +186,7 @@ def add_pairs(chart: Array, i: int, width: int, room: Room, j: int) -> None:
     outer(room.left[: width - 3], room.right[: width - 3], room.pairs[j].reshape(s, s))
 
 
-@kernel
+@inner
 def load_children(chart: Array, i: int, width: int, room: Room, j: int) -> None:
     """For each place to split a span between nonterminals, its weighted left and its right child."""
     for k in range(2, width - 1):
@@ -196,7 +196,7 @@ def load_children(chart: Array, i: int, width: int, room: Room, j: int) -> None:
             room.right[k - 2, label] = chart[i + k, width - k, label]
 
 
-@kernel
+@inner
 def weigh_own(spans: Array, b: int, i: int, width: int, room: Room) -> tuple[float, bool]:
     """The weights of a span's labels themselves, into ``room.own``: their log, and whether some are too small."""
     s = room.sums.shape[1]

@@ -10,7 +10,7 @@ import numpy as np
 
 from strukt.kernels.cpu_candidates import least_wanted, offer
 from strukt.kernels.cpu_search import Search, choice_of_value, make_search, start, take
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 from strukt.kernels.pcfg.cpu_best import Room, Scores, best_children, fill, labels_of, make_room, values
 from strukt.kernels.pcfg.cpu_products import Array
 
@@ -35,7 +35,7 @@ def kbest(
             _search(root, rules, lengths[b], room, search, labels[b], scores[b])
 
 
-@kernel
+@inner
 def _search(
     root: Array, rules: Array, n: int, room: Room, search: Search, labels: Array, scores: Array
 ) -> None:
@@ -54,7 +54,7 @@ def _search(
         _complete(rules, n, top, room, search, rank, given, score, labels[rank])
 
 
-@kernel
+@inner
 def _complete(
     rules: Array, n: int, top: int, room: Room, search: Search, rank: int, given: int, score: float,
     labels: Array,
@@ -81,7 +81,7 @@ def _complete(
         depth += 2
 
 
-@kernel
+@inner
 def _offer_others(
     rules: Array, i: int, width: int, room: Room, search: Search, rank: int, place: int, around: float
 ) -> None:
@@ -99,7 +99,7 @@ def _offer_others(
                     offer(search.candidates, rank, place, choice, high + rules[left, start + c] + below[c])
 
 
-@kernel
+@inner
 def _any_above(rules: Array, start: int, below: Array, high: float, least: float) -> bool:
     """Whether some right child gives a score above the least; in a loop that compiles to vectors."""
     found = 0

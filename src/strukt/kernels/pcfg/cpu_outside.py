@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 from strukt.kernels.pcfg.cpu_inside import (
     Room,
     add_pairs,
@@ -64,7 +64,7 @@ class Around(NamedTuple):
     right: Array
 
 
-@kernel
+@inner
 def _make_around(n: int, s: int, p: int) -> Around:
     return Around(
         np.empty((n, n + 1, s)),
@@ -141,7 +141,7 @@ def _slopes(
         around.spans[i, width, label] *= value
 
 
-@kernel
+@inner
 def _to_children(
     grammar: Grammar, b: int, batch: int, chart: Array, first: int, count: int, width: int,
     room: Room, around: Around, expected: Expected, slot: int,
@@ -168,7 +168,7 @@ def _to_children(
         outer(weighted, room.pairs[:count], expected.pairs[slot, g])
 
 
-@kernel
+@inner
 def _to_two_words(i: int, room: Room, around: Around, j: int) -> None:
     p = room.words.shape[1]
     for b in range(p):
@@ -180,7 +180,7 @@ def _to_two_words(i: int, room: Room, around: Around, j: int) -> None:
         around.words[i, b] += total
 
 
-@kernel
+@inner
 def _to_sides(chart: Array, i: int, width: int, room: Room, around: Around, j: int) -> None:
     """From a span to the words at both its ends, and to what is beside them."""
     s = room.sums.shape[1]
@@ -199,7 +199,7 @@ def _to_sides(chart: Array, i: int, width: int, room: Room, around: Around, j: i
             around.beside[last, row + k] += beside * chart[i, narrow, k]
 
 
-@kernel
+@inner
 def _to_pairs(i: int, width: int, room: Room, around: Around, j: int) -> None:
     """From the pairs of children of a span to both."""
     s, count = room.sums.shape[1], width - 3
@@ -213,7 +213,7 @@ def _to_pairs(i: int, width: int, room: Room, around: Around, j: int) -> None:
             around.spans[i + k, width - k, label] += around.right[k - 2, label]
 
 
-@kernel
+@inner
 def _to_words(
     grammar: Grammar, b: int, batch: int, n: int, weight: float,
     room: Room, around: Around, expected: Expected, slot: int,
@@ -229,7 +229,7 @@ def _to_words(
     outer(around.before[:n], room.words[:n], expected.before[slot, g])
 
 
-@kernel
+@inner
 def _store(b: int, n: int, weight: float, room: Room, around: Around, marginals: Array) -> None:
     s = room.sums.shape[1]
     for i in range(n):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.cpu_draw import Kept, find, make_kept, row_of, uniform
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 from strukt.kernels.pcfg.cpu_inside import load, make_room, weigh_splits
 from strukt.kernels.pcfg.cpu_products import BLOCK, Array
 from strukt.kernels.pcfg.cpu_weights import Grammar
@@ -39,7 +39,7 @@ def sample(
             _trace(rules, n, top, chart[b], room.words, room.shares[0], kept, weights, state, labels[b, k])
 
 
-@kernel
+@inner
 def _trace(
     rules: Array, n: int, top: int, chart: Array, words: Array, shares: Array, kept: Kept, weights: Array,
     state: Array, labels: Array,
@@ -61,7 +61,7 @@ def _trace(
             depth += 2
 
 
-@kernel
+@inner
 def _split_sums(
     rules: Array, i: int, width: int, label: int, chart: Array, words: Array, shares: Array, kept: Kept,
     weights: Array,
@@ -97,7 +97,7 @@ def _children(
     return first + _draw(weights[first:after], uniform(state)), right
 
 
-@kernel
+@inner
 def _weigh_right(
     rules: Array, i: int, width: int, part: int, chart: Array, words: Array, weights: Array
 ) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from strukt.kernels.jit import exp, kernel
+from strukt.kernels.jit import exp, inner, kernel
 from strukt.kernels.memory import empty
 from strukt.kernels.pcfg.cpu_products import Array
 
@@ -84,7 +84,7 @@ def _weigh(scores: Array, weights: Array, tops: Array, lost: Array) -> None:
         lost[g] = exponentials(scores[g], tops[g], SMALL, weights[g])
 
 
-@kernel
+@inner
 def top_of(scores: Array) -> float:
     """The largest score."""
     top = -np.inf

@@ -10,7 +10,7 @@ import numpy as np
 
 from strukt.kernels.chain.cpu_log import enter_max
 from strukt.kernels.cpu_candidates import Candidates, make_candidates, offer_others, take
-from strukt.kernels.jit import kernel, scratch
+from strukt.kernels.jit import inner, kernel, scratch
 from strukt.kernels.semi_markov.cpu_log import Array
 
 
@@ -32,7 +32,7 @@ def viterbi(
             _complete(segments[b], pairs, entered, ended, room, labels[b, :length], length)
 
 
-@kernel
+@inner
 def _fill(segments: Array, transition: Array, length: int, entered: Array, ended: Array) -> None:
     """For each position the best ways to be there, by the label that starts and by the label that ends."""
     k, c = segments.shape[1:]
@@ -49,7 +49,7 @@ def _fill(segments: Array, transition: Array, length: int, entered: Array, ended
             enter_max(ended[end], transition, entered[end])
 
 
-@kernel
+@inner
 def _by_label(transition: Array, ended: Array, labels: Array, end: int, room: Array) -> Array:
     """The best score with each label of a segment that ends at ``end``, given what follows it."""
     ways, last = room[: ended.shape[1]], transition.shape[0] - 1
@@ -60,7 +60,7 @@ def _by_label(transition: Array, ended: Array, labels: Array, end: int, room: Ar
     return ways
 
 
-@kernel
+@inner
 def _by_duration(segments: Array, entered: Array, end: int, label: int, room: Array) -> Array:
     """The best score with each duration of a segment of a label that ends at ``end``."""
     ways = room[: min(segments.shape[1], end)]
@@ -69,7 +69,7 @@ def _by_duration(segments: Array, entered: Array, end: int, label: int, room: Ar
     return ways
 
 
-@kernel
+@inner
 def _complete(
     segments: Array, transition: Array, entered: Array, ended: Array, room: Array, labels: Array, end: int
 ) -> None:
@@ -98,7 +98,7 @@ def kbest(
             _list(segments[b], pairs, entered, ended, room, labels[b, :, :length], scores[b])
 
 
-@kernel
+@inner
 def _list(
     segments: Array,
     transition: Array,
@@ -135,7 +135,7 @@ def _list(
         _complete(segments, transition, entered, ended, room, labels[rank], end)
 
 
-@kernel
+@inner
 def _start_before(labels: Array, end: int) -> int:
     """The start of the segment that ends at ``end``."""
     start = end - 1
@@ -144,7 +144,7 @@ def _start_before(labels: Array, end: int) -> int:
     return start
 
 
-@kernel
+@inner
 def _offer_deviations(
     segments: Array, transition: Array, entered: Array, ended: Array, room: Array, labels: Array, score: float,
     rank: int, place: int, candidates: Candidates,

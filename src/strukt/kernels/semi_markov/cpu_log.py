@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from strukt.kernels.chain import cpu_log
-from strukt.kernels.jit import difference, exp, kernel, scratch
+from strukt.kernels.jit import difference, exp, inner, kernel, scratch
 
 Array = npt.NDArray[Any]
 
@@ -30,7 +30,7 @@ def log_sum(values: Array) -> float:
     return top + np.log(total)  # type: ignore[no-any-return]
 
 
-@kernel
+@inner
 def _enter(ended: Array, transition: Array, tops: Array, entered: Array) -> None:
     """What may start at a position from what ends there."""
     if transition.shape[0] == 1:
@@ -39,7 +39,7 @@ def _enter(ended: Array, transition: Array, tops: Array, entered: Array) -> None
         cpu_log.enter_log(ended, transition, tops, entered)
 
 
-@kernel
+@inner
 def _weigh_ends(
     segments: Array, end: int, entered: Array, scales: Array, base: float, through: Array, tops: Array
 ) -> None:
@@ -52,7 +52,7 @@ def _weigh_ends(
             tops[j] = max(tops[j], through[d, j])
 
 
-@kernel
+@inner
 def _sum_durations(through: Array, tops: Array, out: Array) -> None:
     """The log-sum-exp over durations, for each label."""
     out[:] = 0.0
@@ -63,7 +63,7 @@ def _sum_durations(through: Array, tops: Array, out: Array) -> None:
         out[j] = tops[j] + np.log(out[j]) if out[j] > 0.0 else -np.inf
 
 
-@kernel
+@inner
 def forward_item(
     segments: Array, transition: Array, length: int, entered: Array, ended: Array, scales: Array
 ) -> float:
@@ -87,7 +87,7 @@ def forward_item(
     return base + log_sum(ended[length])
 
 
-@kernel
+@inner
 def backward_item(
     segments: Array, transition: Array, length: int, weight: float, entered: Array, ended: Array, scales: Array,
     marginals: Array, pairs: Array,
@@ -113,7 +113,7 @@ def backward_item(
             _add_pairs(ended[start], transition, flow, onward[start], weight, pairs)
 
 
-@kernel
+@inner
 def _weigh_starts(
     segments: Array, start: int, scales: Array, onward: Array, through: Array, tops: Array
 ) -> None:
@@ -126,7 +126,7 @@ def _weigh_starts(
             tops[j] = max(tops[j], through[d, j])
 
 
-@kernel
+@inner
 def _leave(transition: Array, flow: Array, onward: Array) -> None:
     """What follows a segment of each label, from what follows by the label of the next."""
     rows, c = transition.shape[0], flow.shape[0]
@@ -140,7 +140,7 @@ def _leave(transition: Array, flow: Array, onward: Array) -> None:
         onward[i] = log_sum(following)
 
 
-@kernel
+@inner
 def _add_pairs(
     ended: Array, transition: Array, flow: Array, onward: Array, weight: float, pairs: Array
 ) -> None:

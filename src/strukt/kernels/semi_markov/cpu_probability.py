@@ -10,7 +10,7 @@ import numpy as np
 
 from strukt.kernels.chain.cpu_backward import add_products
 from strukt.kernels.chain.cpu_probability import TINY, multiply
-from strukt.kernels.jit import difference, exp, kernel, scratch
+from strukt.kernels.jit import difference, exp, inner, kernel, scratch
 from strukt.kernels.semi_markov import cpu_log
 from strukt.kernels.semi_markov.cpu_log import Array
 
@@ -26,7 +26,7 @@ def pages(chart: Array, n: int, c: int) -> tuple[Array, Array, Array]:
     return starts, ends, chart[2 * size : 2 * size + n + 1]
 
 
-@kernel
+@inner
 def _weigh_ends(
     segments: Array, end: int, entered: Array, scales: Array, base: float, tops: Array, logs: Array
 ) -> float:
@@ -47,7 +47,7 @@ def _weigh_ends(
     return top
 
 
-@kernel
+@inner
 def _exponentiate(logs: Array, count: int, top: float) -> None:
     for i in range(count):
         logs[i] = exp(logs[i] - top)
@@ -61,7 +61,7 @@ def _sum(values: Array) -> float:
     return total
 
 
-@kernel
+@inner
 def _normalise(values: Array, tops: Array, top: float) -> float:
     """Divide exp(top) times the values by a power of e that is near their sum.
 
@@ -80,7 +80,7 @@ def _normalise(values: Array, tops: Array, top: float) -> float:
     return exponent if lost == 0 else np.nan
 
 
-@kernel
+@inner
 def _through(given: Array, matrix: Array, out: Array) -> None:
     """The product of a row ``(1, c)`` with a matrix, or with a number that stands for all pairs of labels."""
     if matrix.shape[0] == 1:
@@ -89,7 +89,7 @@ def _through(given: Array, matrix: Array, out: Array) -> None:
         multiply(given, matrix, out)
 
 
-@kernel
+@inner
 def _forward_item(
     segments: Array, matrix: Array, shift: float, length: int, entered: Array, ended: Array, scales: Array
 ) -> float:
@@ -151,7 +151,7 @@ def forward(
         log_partition[b] = total
 
 
-@kernel
+@inner
 def _weigh_starts(
     segments: Array, start: int, durations: int, entered: Array, scales: Array, shift: float, logs: Array
 ) -> None:
@@ -164,7 +164,7 @@ def _weigh_starts(
             logs[d * c + j] = log if entered[start, j] > 0.0 else -np.inf
 
 
-@kernel
+@inner
 def _backward_item(
     segments: Array, transposed: Array, shift: float, length: int, weight: float, entered: Array, ended: Array,
     scales: Array, marginals: Array, pairs: Array,
@@ -194,7 +194,7 @@ def _backward_item(
     _add_pairs(ended[1:length], flow[1:length], transposed, weight, pairs)
 
 
-@kernel
+@inner
 def _add_pairs(ended: Array, flow: Array, transposed: Array, weight: float, pairs: Array) -> None:
     """Add the expected transitions, given what ends and what starts at each position between two segments."""
     if transposed.shape[0] == 1:
@@ -210,7 +210,7 @@ def _add_pairs(ended: Array, flow: Array, transposed: Array, weight: float, pair
             pairs[i, j] += products[i, j] * transposed[j, i]
 
 
-@kernel
+@inner
 def _clear_padding(marginals: Array, length: int) -> None:
     """Zeros for the segments that reach beyond the length."""
     n, k, _ = marginals.shape

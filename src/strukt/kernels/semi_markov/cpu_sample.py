@@ -6,7 +6,7 @@ import numpy as np
 
 from strukt.kernels.chain.cpu_log import rebase
 from strukt.kernels.cpu_draw import accumulate, find, uniform
-from strukt.kernels.jit import exp, kernel, scratch
+from strukt.kernels.jit import exp, inner, kernel, scratch
 from strukt.kernels.semi_markov.cpu_log import Array
 from strukt.kernels.semi_markov.cpu_probability import EMPTY, LOG, pages
 
@@ -46,7 +46,7 @@ def draw(
             )
 
 
-@kernel
+@inner
 def _make_absolute(in_log_space: bool, entered: Array, ended: Array, scales: Array) -> None:
     """Logs of a chart; those of what starts without their scales, up to a constant for all positions."""
     for t in range(entered.shape[0]):
@@ -57,7 +57,7 @@ def _make_absolute(in_log_space: bool, entered: Array, ended: Array, scales: Arr
             entered[t, j] += scales[t]
 
 
-@kernel
+@inner
 def _draw_ending(
     segments: Array, transition: Array, entered: Array, ended: Array, end: int, states: Array, by_label: Array,
     by_duration: Array, reached: Array, following: Array, labels: Array,
@@ -83,7 +83,7 @@ def _draw_ending(
             labels[q, reached[q]] = label
 
 
-@kernel
+@inner
 def _weigh_labels(ended: Array, transition: Array, following: int, table: Array) -> None:
     """The table of the label of a segment, given that of the next."""
     c, last = table.shape[0], transition.shape[0] - 1
@@ -94,7 +94,7 @@ def _weigh_labels(ended: Array, transition: Array, following: int, table: Array)
     _tabulate(table)
 
 
-@kernel
+@inner
 def _weigh_durations(segments: Array, entered: Array, end: int, label: int, table: Array) -> None:
     """The table of the duration of a segment of a label."""
     table[:] = -np.inf
@@ -103,7 +103,7 @@ def _weigh_durations(segments: Array, entered: Array, end: int, label: int, tabl
     _tabulate(table)
 
 
-@kernel
+@inner
 def _tabulate(logs: Array) -> None:
     """Turn log-weights into a table."""
     rebase(logs)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import exp, kernel, log1p, over_batch, own_exp, rows_of, thread_count
+from strukt.kernels.jit import exp, inner, kernel, log1p, over_batch, own_exp, rows_of, thread_count
 from strukt.kernels.memory import empty
 from strukt.kernels.simplex.cpu_backward import pull
 from strukt.kernels.simplex.cpu_gain import gain, residual, slope
@@ -75,7 +75,7 @@ def _map(
             _scatter(values[:count], places, found[row])
 
 
-@kernel
+@inner
 def _largest(scores: Array) -> float:
     """The largest score; NaN if one is NaN."""
     top, wrong = scores[0], 0
@@ -85,7 +85,7 @@ def _largest(scores: Array) -> float:
     return np.float64(top) if wrong == 0 else np.nan
 
 
-@kernel
+@inner
 def _softmax(scores: Array, top: float, found: Array) -> None:
     most, total = scores.dtype.type(top), 0.0
     for j in range(scores.shape[0]):
@@ -97,7 +97,7 @@ def _softmax(scores: Array, top: float, found: Array) -> None:
         found[j] *= share
 
 
-@kernel
+@inner
 def _collect(scores: Array, top: float, scale: float, values: Array, places: Array) -> int:
     """What scores that may have a weight lie above the largest, and where they stand; gives their number."""
     d, count = scores.shape[0], 0
@@ -136,7 +136,7 @@ def _sums(values: Array, s: float, scale: float, power: float) -> tuple[float, f
     return total, power * scale * slope
 
 
-@kernel
+@inner
 def _newton(values: Array, places: Array, count: int, scale: float, power: float) -> tuple[float, int]:
     """The threshold, from below; the scores without a weight leave the list, which gets shorter at each step."""
     s = 0.0
@@ -167,7 +167,7 @@ def _raise(values: Array, s: float, scale: float, root: float) -> None:
             values[j] = exp(root * log1p(t)) if t > -1.0 else 0.0
 
 
-@kernel
+@inner
 def _raise_gaps(scores: Array, places: Array, scale: float, weights: Array) -> None:
     """Weights beyond alpha = 2, whose sum is not convex in the threshold, from the smallest of them on.
 
@@ -205,7 +205,7 @@ def _support(ranked: Array, scale: float) -> int:
     return low
 
 
-@kernel
+@inner
 def _smallest_weight(gaps: Array, scale: float) -> float:
     """The w for which ``(gap + w ** b) ** (1 / b)`` sum to one, b = ``scale``, with gaps to the smallest score.
 
@@ -230,7 +230,7 @@ def _smallest_weight(gaps: Array, scale: float) -> float:
     return float(w)
 
 
-@kernel
+@inner
 def _scatter(weights: Array, places: Array, found: Array) -> None:
     """Weights, divided by their sum, in their places among zeros."""
     total = 0.0

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import difference, kernel, over_batch, rows_of, thread_count
+from strukt.kernels.jit import difference, inner, kernel, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
 from strukt.kernels.simplex.derivatives import MOST
 
@@ -77,7 +77,7 @@ def _pull(
             _turn(found[row, first:last], direction[row, first:last], shift, mean)
 
 
-@kernel
+@inner
 def any_bits(bits: Array) -> bool:
     """Whether any number is not 0, by its bits, which are faster to compare; -0 counts."""
     some = bits[0]
@@ -86,7 +86,7 @@ def any_bits(bits: Array) -> bool:
     return bool(some != 0)
 
 
-@kernel
+@inner
 def _at_smallest(probabilities: Array, bits: Array, direction: Array) -> np.float64:
     """The direction at the smallest probability above 0."""
     smallest, place, d = np.inf, 0, probabilities.shape[0]
@@ -131,7 +131,7 @@ def _sums(weights: Array, direction: Array, shift: float) -> tuple[float, float]
     return total, product
 
 
-@kernel
+@inner
 def _turn(weights: Array, direction: Array, shift: float, mean: float) -> None:
     """Weights times what the direction exceeds the shift and the mean by, in their place."""
     for j in range(weights.shape[0]):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import exp, kernel, log1p, over_batch, rows_of, thread_count
+from strukt.kernels.jit import exp, inner, kernel, log1p, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
 from strukt.kernels.simplex.cpu_backward import PIECE, any_bits
 
@@ -69,7 +69,7 @@ def _gains(
         found[row] = total
 
 
-@kernel
+@inner
 def _terms(points: Array, scores: Array, centre: float, alpha: float) -> float:
     """The sum of ``p (x - centre - (p ** b - 1) / (b alpha))``, b = alpha - 1; x may be -inf where p is 0."""
     total, b = 0.0, alpha - 1.0
@@ -94,13 +94,13 @@ def _terms(points: Array, scores: Array, centre: float, alpha: float) -> float:
     return total
 
 
-@kernel
+@inner
 def _log(p: float) -> float:
     """The logarithm, in vectors; times p it is right to the last digits of one."""
     return log1p(max(p, LEAST) - 1.0)
 
 
-@kernel
+@inner
 def _expm1(u: float) -> float:
     """``exp(u) - 1``, in vectors, to 13 digits."""
     near = u * (1.0 + u * (1 / 2 + u * (1 / 6 + u * (1 / 24 + u * (1 / 120 + u * (1 / 720))))))
@@ -122,7 +122,7 @@ def _slopes(points: Array, bits: Array, alphas: Array, found: Array, start: int,
         found[row] = total / alpha
 
 
-@kernel
+@inner
 def _changes(points: Array, b: float) -> float:
     total = 0.0
     for j in range(points.shape[0]):
@@ -136,7 +136,7 @@ def _changes(points: Array, b: float) -> float:
     return total
 
 
-@kernel
+@inner
 def _series(u: float) -> float:
     """The sum of ``u ** k / (k! (k + 2))``."""
     total, term = 0.0, 1.0

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import kernel, over_batch, thread_count
+from strukt.kernels.jit import inner, kernel, over_batch, thread_count
 from strukt.kernels.spanning.arcs import required_edges
 
 Array = npt.NDArray[Any]
@@ -107,7 +107,7 @@ def _exchange(origin: Array, rank: int, tree: Array, fixed: Array, closed: Array
     tree[rank, place] = origin[2:]
 
 
-@kernel
+@inner
 def _best_exchange(weights: Array, closed: Array, tree: Array, place: int, origin: Array) -> float:
     """What is gained when an edge of the tree gives way to the best other one; -inf if there is none."""
     n = weights.shape[0]
@@ -144,7 +144,7 @@ def _write(weights: Array, tree: Array, event: Array) -> float:
     return total
 
 
-@kernel
+@inner
 def _prim(weights: Array, required: Array, tree: Array) -> bool:
     """The edges of the best tree in the order of growth, lower end first; whether it has all required edges."""
     n = weights.shape[0]
@@ -169,7 +169,7 @@ def _prim(weights: Array, required: Array, tree: Array) -> bool:
     return count == required.sum()  # type: ignore[no-any-return]
 
 
-@kernel
+@inner
 def _better(weights: Array, required: Array, u: int, v: int, x: int, y: int) -> bool:
     """Whether edge u v comes before edge x y: allowed before forbidden, required before others, then by score."""
     u, v, x, y = min(u, v), max(u, v), min(x, y), max(x, y)
@@ -180,7 +180,7 @@ def _better(weights: Array, required: Array, u: int, v: int, x: int, y: int) -> 
     return weights[u, v] > weights[x, y]  # type: ignore[no-any-return]
 
 
-@kernel
+@inner
 def _best_with_each(weights: Array, required: Array, found: Array) -> None:
     """An edge that joins the best tree displaces the lowest edge, of those not required, on the path it closes."""
     n = weights.shape[0]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.jit import difference, kernel
+from strukt.kernels.jit import difference, inner, kernel
 from strukt.kernels.sparsemap import completion
 from strukt.kernels.sparsemap.factor import append, new_row, remove, solve_back
 from strukt.kernels.sparsemap.state import (
@@ -99,13 +99,13 @@ def advance(state: ActiveSet, parts: Array, count: int, extra: float, max_calls:
         state.counters[PHASE] = STOPPED
 
 
-@kernel
+@inner
 def fail(state: ActiveSet) -> None:
     """The oracle found that every structure is forbidden."""
     state.counters[PHASE] = INFEASIBLE if state.counters[PHASE] == OPTIMISING else CONVERGED
 
 
-@kernel
+@inner
 def _take_gap(state: ActiveSet, parts: Array, count: int, score: float) -> None:
     """Set the duality gap from the structure that gains most."""
     if state.counters[SIZE] == 0:
@@ -118,7 +118,7 @@ def _take_gap(state: ActiveSet, parts: Array, count: int, score: float) -> None:
     state.gap[0] = max((score - mean) - (total(state.point, parts, count) - square), 0.0)
 
 
-@kernel
+@inner
 def _start_again(state: ActiveSet, parts: Array, count: int, score: float) -> None:
     """Go on from one structure alone: differences of huge scores have left the weights without digits."""
     state.counters[SIZE] = 0
@@ -126,7 +126,7 @@ def _start_again(state: ActiveSet, parts: Array, count: int, score: float) -> No
     _include(state, parts, count, 0.0, 0.0)
 
 
-@kernel
+@inner
 def _include(state: ActiveSet, parts: Array, count: int, score: float, rounding: float) -> bool:
     """Enter a structure; False if it is there, or gains nothing over the affine hull it lies in.
 
@@ -156,7 +156,7 @@ def _include(state: ActiveSet, parts: Array, count: int, score: float, rounding:
         remove(state, leaving)
 
 
-@kernel
+@inner
 def _settle(state: ActiveSet) -> None:
     """Go to the best point of the affine hull; where a weight would vanish on the way, drop it and go on."""
     while True:

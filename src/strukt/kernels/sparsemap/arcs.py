@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 from strukt.kernels.sparsemap.state import ActiveSet, Array
 
 
@@ -14,7 +14,7 @@ def load(arcs: Array, n: int, state: ActiveSet) -> None:
     main[:n, : n + 1] = arcs[:n, : n + 1]
 
 
-@kernel
+@inner
 def name_arcs(heads: Array, heads_of_word: int, parts: Array) -> None:
     """The parts of a tree."""
     for m in range(heads.shape[0]):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 from strukt.kernels.sparsemap.factor import append, new_row, solve_back, solve_forward
 from strukt.kernels.sparsemap.state import (
     ABOVE,
@@ -49,7 +49,7 @@ def advance(state: ActiveSet, parts: Array, count: int, score: float, tied: floa
         state.counters[PHASE] = CONVERGED
 
 
-@kernel
+@inner
 def _is_of_face(state: ActiveSet, parts: Array, count: int, score: float, tied: float) -> bool:
     """Whether a structure gains as much as the others, and uses all parts that are certain."""
     if not score > -np.inf:
@@ -87,7 +87,7 @@ def _ask(state: ActiveSet, phase: int, max_calls: int) -> None:
         state.query[i] = lifted if state.point[i] > CERTAIN else -np.inf
 
 
-@kernel
+@inner
 def _set_direction(state: ActiveSet) -> int:
     """Irregular numbers less their projection on the hull, in ``query``; gives how many parts are free."""
     size, free = state.counters[SIZE], 0

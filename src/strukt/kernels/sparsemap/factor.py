@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 from strukt.kernels.sparsemap.state import SIZE, ActiveSet, Array
 
 INDEPENDENT = 1e-9
 """The share of a structure's square that must lie outside the affine hull of the others."""
 
 
-@kernel
+@inner
 def new_row(state: ActiveSet, parts: Array, count: int) -> float:
     """The row of the factor for one more structure, and its pivot squared; -1 if it is one of the set."""
     size, row = state.counters[SIZE], state.factor[state.counters[SIZE]]
@@ -79,7 +79,7 @@ def remove(state: ActiveSet, leaving: int) -> None:
     _solve_from(state, leaving)
 
 
-@kernel
+@inner
 def solve_back(state: ActiveSet, right: Array, out: Array) -> None:
     """L' out = right."""
     size = state.counters[SIZE]
@@ -91,14 +91,14 @@ def solve_back(state: ActiveSet, right: Array, out: Array) -> None:
             out[j] -= row[j] * out[i]
 
 
-@kernel
+@inner
 def solve_forward(state: ActiveSet, out: Array) -> None:
     """L out = out, in place."""
     for i in range(state.counters[SIZE]):
         out[i] = (out[i] - _inner(state.factor[i], out, i)) / state.factor[i, i]
 
 
-@kernel
+@inner
 def _solve_from(state: ActiveSet, first: int) -> None:
     for i in range(first, state.counters[SIZE]):
         row = state.factor[i]
@@ -106,7 +106,7 @@ def _solve_from(state: ActiveSet, first: int) -> None:
         state.solved[1, i] = (1.0 - _inner(row, state.solved[1], i)) / row[i]
 
 
-@kernel
+@inner
 def _inner(left: Array, right: Array, count: int) -> float:
     found = 0.0
     for i in range(count):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.jit import kernel, over_batch
+from strukt.kernels.jit import inner, over_batch
 from strukt.kernels.sparsemap import active_set
 from strukt.kernels.sparsemap.state import CALLS, PHASE, SIZE, ActiveSet, Array, make
 
@@ -118,7 +118,7 @@ def listed(used: npt.NDArray[np.bool_], p: int) -> tuple[Array, Array]:
     return parts, counts
 
 
-@kernel
+@inner
 def open_item(state: ActiveSet, start: Start, b: int) -> None:
     """Begin with an item, whose scores are in ``main``."""
     if start.weights.shape[1]:
@@ -127,7 +127,7 @@ def open_item(state: ActiveSet, start: Start, b: int) -> None:
         active_set.begin(state)
 
 
-@kernel
+@inner
 def close_item(state: ActiveSet, found: Found, b: int) -> None:
     """Write down what was found for an item."""
     size = state.counters[SIZE]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 
 Array = npt.NDArray[Any]
 
@@ -80,13 +80,13 @@ def of_item(sets: ActiveSet, b: int, d: int) -> ActiveSet:
     )  # fmt: skip
 
 
-@kernel
+@inner
 def is_open(state: ActiveSet) -> bool:
     """Whether another answer of the oracle is wanted."""
     return bool(state.counters[PHASE] < CONVERGED)
 
 
-@kernel
+@inner
 def mix(state: ActiveSet) -> None:
     """The point that the weights make."""
     state.point[:] = 0.0

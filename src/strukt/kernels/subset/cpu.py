@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import exp, kernel, over_batch, thread_count
+from strukt.kernels.jit import exp, inner, kernel, over_batch, thread_count
 from strukt.kernels.memory import empty, no_events, zeros
 from strukt.kernels.subset import cpu_kbest
 from strukt.kernels.subset.cpu_coins import (
@@ -179,7 +179,7 @@ def _sample(
             _trace(coins, n, tilt, bounds, rows, uniform[b, k], events[b, k])
 
 
-@kernel
+@inner
 def _trace(
     coins: Array, n: int, tilt: float, bounds: Array, rows: Array, uniform: Array, event: Array
 ) -> None:

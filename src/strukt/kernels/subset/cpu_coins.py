@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.jit import exp, kernel
+from strukt.kernels.jit import exp, inner, kernel
 
 Array = npt.NDArray[Any]
 
@@ -89,13 +89,13 @@ def find_tilt(gain: Array, n: int, bounds: Array) -> float:
     return tilt
 
 
-@kernel
+@inner
 def anchor(tilt: float, bounds: Array) -> int:
     """The size at which the tilt holds the mean; at all others it makes the weights smaller."""
     return bounds[1] if tilt > 0.0 else bounds[0]  # type: ignore[no-any-return]
 
 
-@kernel
+@inner
 def toss(
     scores: Array, omitted: Array, b: int, n: int, bounds: Array, tilt: float, gain: Array, coins: Array
 ) -> float:
@@ -116,13 +116,13 @@ def toss(
     return log + np.log(product) + tilt * (anchor(tilt, bounds) - heads)  # type: ignore[no-any-return]
 
 
-@kernel
+@inner
 def first_count(t: int, n: int, bounds: Array) -> int:
     """The smallest number of the first t items with which the smallest size can be reached."""
     return max(0, bounds[0] - (n - t))  # type: ignore[no-any-return]
 
 
-@kernel
+@inner
 def last_count(t: int, bounds: Array) -> int:
     return min(t, bounds[1])  # type: ignore[no-any-return]
 
@@ -138,7 +138,7 @@ def advance(coins: Array, t: int, n: int, bounds: Array, rows: Array, source: in
     rows[target, last + 2] = 0.0
 
 
-@kernel
+@inner
 def fill_rows(coins: Array, n: int, bounds: Array, rows: Array) -> None:
     """All rows ``(n + 1, most + 3)``."""
     rows[0, :3] = 0.0
@@ -147,7 +147,7 @@ def fill_rows(coins: Array, n: int, bounds: Array, rows: Array) -> None:
         advance(coins, t, n, bounds, rows, t - 1, t)
 
 
-@kernel
+@inner
 def total_weight(rows: Array, t: int, tilt: float, bounds: Array) -> float:
     """The weight of all sizes within the bounds, relative to that of the anchor."""
     total = 0.0

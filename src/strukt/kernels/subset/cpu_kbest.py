@@ -10,7 +10,7 @@ import numpy as np
 
 from strukt.kernels.cpu_candidates import Array
 from strukt.kernels.cpu_search import Search, choice_of_value, make_search, start, take
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 
 
 @kernel
@@ -33,7 +33,7 @@ def kbest(
             _search(scores[b], omitted[b // group], n, sizes, low[b], rows, search, events[b], found[b])
 
 
-@kernel
+@inner
 def _fill(scores: Array, omitted: Array, n: int, rows: Array) -> None:
     """Maxima of c items in column c + 1; column 0 is for less than none."""
     rows[0] = -np.inf
@@ -44,7 +44,7 @@ def _fill(scores: Array, omitted: Array, n: int, rows: Array) -> None:
             rows[t, c] = max(rows[t - 1, c] + omitted[t - 1], rows[t - 1, c - 1] + scores[t - 1])
 
 
-@kernel
+@inner
 def _search(
     scores: Array, omitted: Array, n: int, sizes: Array, smallest: int, rows: Array, search: Search,
     events: Array, found: Array,
@@ -61,7 +61,7 @@ def _search(
         _complete(scores, omitted, n, size, rows, search, rank, given, score, events[rank])
 
 
-@kernel
+@inner
 def _complete(
     scores: Array, omitted: Array, n: int, size: int, rows: Array, search: Search, rank: int, given: int,
     score: float, event: Array,
