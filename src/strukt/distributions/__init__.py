@@ -15,6 +15,7 @@ from strukt.distributions.hmm import HMM
 from strukt.distributions.low_rank_pcfg import LowRankPCFG
 from strukt.distributions.matching import Matching
 from strukt.distributions.segmentation import SemiMarkov
+from strukt.distributions.sharded_hmm import ShardedHMM
 from strukt.distributions.spanning import SpanningTree
 from strukt.distributions.subset import KSubset
 from strukt.distributions.transitions import Banded, Dense, LowRank
@@ -41,6 +42,7 @@ __all__ = [
     "NonProjectiveTree",
     "ProjectiveTree",
     "SemiMarkov",
+    "ShardedHMM",
     "SpanTree",
     "SpanningTree",
     "StructuredDistribution",

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from strukt.kernels.hmm import band as bands
 from strukt.kernels.hmm.lanes import Lanes
-from strukt.kernels.hmm.scaled import floor, weights
+from strukt.kernels.hmm.scaled import Emissions, floor
 from strukt.kernels.hmm.steps import Steps
 
 CHUNK = 1 << 22
@@ -32,7 +32,7 @@ class Backward(NamedTuple):
     Attributes:
         lanes: The words.
         final: ``(batch, z)``, beta at the last word of each sentence, in order.
-        emission: ``(v, z)``, log-probabilities.
+        emission: Of the words.
         steps: The transition matrix.
         back: Its transpose, without the band.
         emission_gradient: ``(v, z)``.
@@ -41,7 +41,7 @@ class Backward(NamedTuple):
 
     lanes: Lanes
     final: Tensor
-    emission: Tensor
+    emission: Emissions
     steps: Steps
     back: Steps
     emission_gradient: Tensor
@@ -56,19 +56,21 @@ class Carried(NamedTuple):
 
 
 def start(
-    lanes: Lanes, final: Tensor, emission: Tensor, steps: Steps, wanted: Sequence[bool]
+    lanes: Lanes, final: Tensor, emission: Emissions, steps: Steps, wanted: Sequence[bool]
 ) -> tuple[Backward, Carried]:
     """A backward pass before its first step; ``wanted`` says which gradients: emission, first, last, blocks."""
     in_emission, *in_steps = wanted
-    zeros = (
+    first, last, blocks = (
         torch.zeros_like(factor, dtype=final.dtype) if want and factor is not None else None
-        for factor, want in zip(steps, in_steps, strict=True)
+        for factor, want in zip((steps.first, steps.last, steps.blocks), in_steps, strict=True)
     )
-    gradient = torch.zeros_like(emission) if in_emission else emission.new_empty(0)
+    gradient = torch.zeros_like(emission.table) if in_emission else final.new_empty(0)
     none_yet = Carried(
         final[:0], final.new_empty(0, final.shape[1] if steps.first is None else steps.rank_size)
     )
-    return Backward(lanes, final, emission, steps, steps.transposed(), gradient, Steps(*zeros)), none_yet
+    return Backward(
+        lanes, final, emission, steps, steps.transposed(), gradient, Steps(first, last, blocks)
+    ), none_yet
 
 
 def retrace(
@@ -85,7 +87,7 @@ def retrace(
         carried: What came from the time after.
     """
     offsets = work.lanes.offsets
-    for begin, end in reversed(_chunks(offsets, first, last, work.emission.shape[1])):
+    for begin, end in reversed(_chunks(offsets, first, last, work.final.shape[1])):
         rows = slice(offsets[begin] - offsets[first], offsets[end] - offsets[first])
         carried = _chunk(work, begin, end, incoming[rows], scales[rows], carried)
     return carried
@@ -107,7 +109,7 @@ def _chunk(
     offsets, steps = work.lanes.offsets, work.steps
     words = work.lanes.words[offsets[first] : offsets[last]]
     ahead = steps.advance(incoming) if first else incoming
-    ratio = weights(words, work.emission)[0].div_(scales.unsqueeze(1))
+    ratio = work.emission.weights(words).div_(scales.unsqueeze(1))
     # States that are next to impossible have huge betas, which overflow and mean nothing.
     ratio.masked_fill_(ahead <= floor(ahead.dtype), 0.0)
     state = ahead * ratio

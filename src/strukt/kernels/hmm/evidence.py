@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -12,8 +12,12 @@ from strukt.kernels.hmm import backward as backwards
 from strukt.kernels.hmm import band as bands
 from strukt.kernels.hmm import reference, scaled
 from strukt.kernels.hmm.lanes import Lanes, lanes
+from strukt.kernels.hmm.scaled import Emissions
 from strukt.kernels.hmm.steps import Steps, steps
 from strukt.kernels.undifferentiated import carries_derivative
+
+if TYPE_CHECKING:
+    from torch.distributed import ProcessGroup
 
 Tensors = tuple[Tensor, ...]
 
@@ -27,6 +31,7 @@ def log_evidence(
     band: Tensor | None = None,
     checkpoint: bool = False,
     storage: torch.dtype | None = None,
+    group: ProcessGroup | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The log-probability of each sentence and the distribution of its last state; differentiable.
 
@@ -39,6 +44,9 @@ def log_evidence(
         band: ``(z, 2 w + 1)``, probabilities added to it: ``[i, d]`` from state i to state i + d - w.
         checkpoint: Whether to keep O(sqrt(n)) messages for the gradient, for one more forward pass, and not all n.
         storage: The type in which to keep the transition matrix for the steps, such as ``torch.bfloat16``.
+        group: Processes of which each gives its own z states, with factors that have feature r more: ones in the
+            first, zeros in the last. Then sentences of which a scale underflows count as impossible, and there
+            are no higher derivatives.
 
     Returns:
         ``(batch,)`` in double precision, and ``(batch, z)``, 0 for sentences that are impossible or of no words.
@@ -49,7 +57,7 @@ def log_evidence(
     """
     scores = (initial, emission, *(() if band is None else (band,)), *matrices)
     keeps = _KEEPS[checkpoint] if any(map(carries_derivative, scores)) else ""
-    given = words, lengths, keeps, storage, initial, emission, band, *matrices
+    given = words, lengths, keeps, storage, group, initial, emission, band, *matrices
     evidence, last, *_ = _Evidence.apply(*given)  # type: ignore[no-untyped-call]
     return evidence, last
 
@@ -71,16 +79,19 @@ class _Evidence(torch.autograd.Function):
         lengths: Tensor,
         keeps: str,
         storage: torch.dtype | None,
+        group: ProcessGroup | None,
         initial: Tensor,
         emission: Tensor,
         band: Tensor | None,
         *matrices: Tensor,
     ) -> Tensors:
-        evidence, last, kept = _forward(
-            lanes(words, lengths), initial, emission, steps(matrices, band, storage), keeps
-        )
+        moving = steps(matrices, band, storage, group)
+        emitted = scaled.emissions(emission, group)
+        evidence, last, kept = _forward(lanes(words, lengths), initial, emitted, moving, keeps)
         lost = evidence == -torch.inf
-        if bool(lost.any()):
+        if group is not None:
+            last[lost] = 0.0
+        elif bool(lost.any()):
             of_lost = words[lost], lengths[lost], initial[lost], emission, matrices, band
             evidence[lost], found = reference.log_evidence(*of_lost)
             last[lost] = found.to(last.dtype)
@@ -88,7 +99,7 @@ class _Evidence(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensors) -> None:
-        words, lengths, ctx.keeps, ctx.storage, *scores = inputs
+        words, lengths, ctx.keeps, ctx.storage, ctx.group, *scores = inputs
         _, last, lost, *kept = output
         ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(lost, *kept)
@@ -99,18 +110,23 @@ class _Evidence(torch.autograd.Function):
     def backward(ctx: Any, evidence: Tensor | None, last: Tensor | None, *_: Any) -> Any:
         words, lengths, lost, state, *tensors = ctx.saved_tensors
         scores, kept = tensors[: ctx.inputs], tensors[ctx.inputs :]
-        wanted = ctx.needs_input_grad[4:]
+        wanted = ctx.needs_input_grad[5:]
         evidence = state.new_zeros(len(state), dtype=torch.float64) if evidence is None else evidence
         last = torch.zeros_like(state) if last is None else last
         if torch.is_grad_enabled():  # somebody differentiates the gradient
+            if ctx.group is not None:
+                raise NotImplementedError("there are no second derivatives where processes share the states")
             found = _reference_gradients(words, lengths, scores, wanted, evidence, last)
-            return (None, None, None, None, *found)
+            return (None, None, None, None, None, *found)
         # The last state is normalised, so that a change of all its weights by a factor changes nothing.
         final = evidence.unsqueeze(1).to(state.dtype) + last - (last * state).sum(1, keepdim=True)
         final = torch.where(lost.unsqueeze(1), 0.0, final)
         of_words = lanes(words, lengths)
-        found = _fused_gradients(of_words, ctx.keeps, ctx.storage, scores, wanted, kept, final)
-        if bool(lost.any()):
+        initial, emission, band, *matrices = scores
+        moving = steps(tuple(matrices), band, ctx.storage, ctx.group)
+        emitted = scaled.emissions(emission, ctx.group)
+        found = _fused_gradients(of_words, ctx.keeps, initial, emitted, band, moving, wanted, kept, final)
+        if ctx.group is None and bool(lost.any()):
             some = [scores[0][lost], *scores[1:]]
             more = _reference_gradients(words[lost], lengths[lost], some, wanted, evidence[lost], last[lost])
             if more[0] is not None:
@@ -119,7 +135,7 @@ class _Evidence(torch.autograd.Function):
                 part if part is None or add is None else part + add
                 for part, add in zip(found, more, strict=True)
             ]
-        return (None, None, None, None, *found)
+        return (None, None, None, None, None, *found)
 
 
 _KEEPS = {False: "all", True: "some"}
@@ -135,7 +151,7 @@ def _stretches(duration: int, keeps: str) -> list[tuple[int, int]]:
 def _forward(
     words: Lanes,
     initial: Tensor,
-    emission: Tensor,
+    emission: Emissions,
     steps: Steps,
     keeps: str,
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
@@ -160,17 +176,17 @@ def _forward(
 def _fused_gradients(
     words: Lanes,
     keeps: str,
-    storage: torch.dtype | None,
-    scores: list[Tensor],
+    initial: Tensor,
+    emission: Emissions,
+    band: Tensor | None,
+    moving: Steps,
     wanted: tuple[bool, ...],
     kept: list[Tensor],
     final: Tensor,
 ) -> list[Tensor | None]:
     """Gradients in the initial distributions, the emissions, the band and the matrices, from beta at the end."""
-    initial, emission, band, *matrices = scores
-    moving = steps(tuple(matrices), band, storage)
     in_initial, in_emission, in_band, *in_matrices = wanted
-    in_first = in_matrices[0] if len(matrices) == 2 else False
+    in_first = in_matrices[0] if len(in_matrices) == 2 else False
     needs = (in_emission, in_first, bool(in_matrices) and in_matrices[-1], in_band)
     work, carried = backwards.start(words, final[words.order], emission, moving, needs)
     found = torch.zeros_like(initial)
@@ -193,7 +209,7 @@ def _fused_gradients(
         found if in_initial else None,
         in_emission_too,
         blocks,
-        *(into.first, into.last)[2 - len(matrices) :],
+        *(into.first, into.last)[2 - len(in_matrices) :],
     ]
 
 

@@ -6,13 +6,16 @@ the states matter: the maximum is taken out, and added to the log.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
 
 from strukt.kernels.hmm.lanes import Lanes
 from strukt.kernels.hmm.steps import Steps
+
+if TYPE_CHECKING:
+    from torch.distributed import ProcessGroup
 
 
 class Run(NamedTuple):
@@ -43,12 +46,28 @@ def smallest(dtype: torch.dtype) -> float:
     return floor(dtype) / torch.finfo(dtype).eps ** 2
 
 
-def weights(words: Tensor, emission: Tensor) -> tuple[Tensor, Tensor]:
-    """Probabilities of words in each state over their maxima ``(b, z)``, and the logs of the maxima ``(b,)``."""
-    rows = emission.index_select(0, words)
-    top = rows.amax(1)
-    top = torch.where(top == -torch.inf, torch.zeros_like(top), top)
-    return rows.sub_(top.unsqueeze(1)).exp_(), top
+class Emissions(NamedTuple):
+    """How probable words are in each state.
+
+    Attributes:
+        table: ``(v, z)``, log-probabilities.
+        tops: ``(v,)``, the largest ones of each word, of the states of all processes; 0 where all are -inf.
+    """
+
+    table: Tensor
+    tops: Tensor
+
+    def weights(self, words: Tensor) -> Tensor:
+        """Probabilities of words in each state over their maxima, ``(b, z)``."""
+        return self.table.index_select(0, words).sub_(self.tops[words].unsqueeze(1)).exp_()
+
+
+def emissions(table: Tensor, group: ProcessGroup | None = None) -> Emissions:
+    """The table with the maximum of each word, over all processes of a group."""
+    tops = table.detach().amax(1)
+    if group is not None:
+        torch.distributed.all_reduce(tops, torch.distributed.ReduceOp.MAX, group)
+    return Emissions(table, torch.where(tops == -torch.inf, 0.0, tops))
 
 
 def run(
@@ -56,7 +75,7 @@ def run(
     first: int,
     last: int,
     message: Tensor,
-    emission: Tensor,
+    emission: Emissions,
     steps: Steps,
     keep: bool,
 ) -> Run:
@@ -67,7 +86,7 @@ def run(
         first: Where it begins.
         last: Where it ends.
         message: What comes in: at time 0 the distributions of the first state, later the message before.
-        emission: ``(v, z)``, log-probabilities.
+        emission: Of the words.
         steps: The transition matrix.
         keep: Whether to keep the incoming messages of all words but the first ones.
     """
@@ -75,24 +94,26 @@ def run(
     scales = message.new_empty(stop - start)
     logs = torch.empty_like(scales, dtype=torch.float64)
     begin = lanes.offsets[max(first, 1)]
-    incoming = message.new_empty(max(stop - begin, 0), steps.width(emission.shape[1])) if keep else None
+    incoming = message.new_empty(max(stop - begin, 0), steps.width(message.shape[1])) if keep else None
     states, limit = [], smallest(message.dtype)
     for time in range(first, last):
         rows, size = lanes.rows(time), lanes.sizes[time]
         if time and incoming is not None:
             incoming[rows.start - begin : rows.stop - begin] = message[:size]
         state = steps.advance(message[:size]) if time else message[:size].clone()
-        word, top = weights(lanes.words[rows], emission)
-        scale = state.mul_(word).sum(1)
+        words = lanes.words[rows]
+        state.mul_(emission.weights(words))
+        message = steps.message(state)
+        scale = steps.total(state, message)
         lost = scale < limit
-        log = scale.double().log()
-        logs[rows.start - start : rows.stop - start] = torch.where(lost, -torch.inf, log + top)
+        log = scale.double().log() + emission.tops[words]
+        logs[rows.start - start : rows.stop - start] = torch.where(lost, -torch.inf, log)
         scale = torch.where(lost, 1.0, scale)
         scales[rows.start - start : rows.stop - start] = scale
         state.div_(scale.unsqueeze(1))
-        message = steps.message(state)
+        message = message.div_(scale.unsqueeze(1)) if steps.compact else state
         ending = lanes.ending(time)
         if ending.start < ending.stop:
             states.append(state[ending])
-    ended = torch.cat(states[::-1]) if states else message.new_empty(0, emission.shape[1])
+    ended = torch.cat(states[::-1]) if states else message.new_empty(0, emission.table.shape[1])
     return Run(scales, logs, incoming, message, ended)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
 
 from strukt.kernels.hmm import band as bands
+
+if TYPE_CHECKING:
+    from torch.distributed import ProcessGroup
 
 
 class Steps(NamedTuple):
@@ -17,11 +20,13 @@ class Steps(NamedTuple):
         first: ``(z, r)``, or None if the matrix has no factors.
         last: ``(r, z)``, or ``(z, z)`` if it has no factors, or None if there is only a band.
         blocks: The band in blocks, or None.
+        group: Processes of which each holds some of the states, or None: messages are added up over them.
     """
 
     first: Tensor | None
     last: Tensor | None
     blocks: Tensor | None
+    group: ProcessGroup | None = None
 
     @property
     def compact(self) -> bool:
@@ -39,7 +44,16 @@ class Steps(NamedTuple):
 
     def message(self, state: Tensor) -> Tensor:
         """What a step needs to know of distributions of states ``(b, z)``: themselves, or ``(b, r)``."""
-        return product(state, self.first) if self.first is not None and self.blocks is None else state
+        if self.first is None or self.blocks is not None:
+            return state
+        message = product(state, self.first)
+        if self.group is not None:
+            torch.distributed.all_reduce(message, group=self.group)
+        return message
+
+    def total(self, state: Tensor, message: Tensor) -> Tensor:
+        """The sum of distributions of states, ``(b,)``; with a group it comes with the message, as feature r."""
+        return state.sum(1) if self.group is None else message[:, -1]
 
     def rank(self, message: Tensor) -> Tensor:
         """A message between the factors: ``(b, r)``."""
@@ -58,20 +72,26 @@ class Steps(NamedTuple):
         """The steps of the transposed product of matrices, without the band."""
         if self.last is None or self.first is None:
             return Steps(None, None if self.last is None else self.last.mT, None)
-        return Steps(self.last.mT, self.first.mT, None)
+        return Steps(self.last.mT, self.first.mT, None, self.group)
 
 
-def steps(matrices: tuple[Tensor, ...], band: Tensor | None, storage: torch.dtype | None = None) -> Steps:
+def steps(
+    matrices: tuple[Tensor, ...],
+    band: Tensor | None,
+    storage: torch.dtype | None = None,
+    group: ProcessGroup | None = None,
+) -> Steps:
     """The steps of one or two matrices, or none, and perhaps a band.
 
     Args:
         matrices: Their product is the transition matrix: ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or nothing.
         band: ``(z, 2 w + 1)``, added to it; see `strukt.kernels.hmm.band`.
         storage: The type to keep them in; products are added up, and returned, in that of what they multiply.
+        group: Processes of which each holds some of the states.
     """
     kept = [matrix if storage is None else matrix.to(storage) for matrix in matrices]
     blocks = None if band is None else bands.to_blocks(band if storage is None else band.to(storage))
-    return Steps(kept[0] if len(kept) == 2 else None, kept[-1] if kept else None, blocks)
+    return Steps(kept[0] if len(kept) == 2 else None, kept[-1] if kept else None, blocks, group)
 
 
 def product(rows: Tensor, matrix: Tensor) -> Tensor:
