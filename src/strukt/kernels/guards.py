@@ -13,6 +13,7 @@ from torch import Tensor
 
 from strukt.errors import InfeasibleError
 from strukt.kernels.autograd import call, constant_function
+from strukt.kernels.operator import define
 
 ASYMMETRY = 1e-4
 """How far the entries of a kernel may differ from those opposite, relative to the largest one."""
@@ -126,8 +127,7 @@ def _check_equal(mine: Tensor, theirs: Tensor, name: str) -> Tensor:
 
 def _guard(name: str, schema: str, check: Callable[..., Tensor]) -> Callable[..., None]:
     """A check that calls its function as it is, or from inside an operator where data cannot be read."""
-    torch.library.custom_op(f"strukt::{name}", check, mutates_args=(), schema=schema)
-    operator = constant_function(getattr(torch.ops.strukt, name).default)
+    operator = constant_function(define(name, schema, check))
 
     def guard(*arguments: Any) -> None:
         if torch.compiler.is_compiling():

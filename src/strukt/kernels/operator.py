@@ -9,6 +9,9 @@ import torch
 
 from strukt.kernels import dispatch
 
+_LIBRARY = torch.library.Library("strukt", "DEF")  # type: ignore[no-untyped-call]
+"""The operators. Those of ``torch.library.custom_op`` load the compiler of PyTorch when they are first called."""
+
 
 def operator(
     recursion: str, question: str, schema: str, reference: Callable[..., Any], fake: Callable[..., Any]
@@ -28,6 +31,20 @@ def operator(
         compute = getattr(backend, question, None) or reference
         return compute(*arguments)
 
-    name = f"{recursion}_{question}"
-    torch.library.custom_op(f"strukt::{name}", body, mutates_args=(), schema=schema).register_fake(fake)
+    return define(f"{recursion}_{question}", schema, body, fake)
+
+
+def define(name: str, schema: str, body: Callable[..., Any], fake: Callable[..., Any] | None = None) -> Any:
+    """The operator ``strukt::name`` on all devices; it must not return what it is given.
+
+    Args:
+        name: What it is called.
+        schema: Types of the arguments and the result.
+        body: Computes the result.
+        fake: Gives empty tensors of the right shapes, for tracing; None if it is never traced.
+    """
+    _LIBRARY.define(name + schema, tags=torch.Tag.pt2_compliant_tag)  # type: ignore[no-untyped-call]
+    _LIBRARY.impl(name, body, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]
+    if fake is not None:
+        torch.library.register_fake(f"strukt::{name}", fake, lib=_LIBRARY)
     return getattr(torch.ops.strukt, name).default

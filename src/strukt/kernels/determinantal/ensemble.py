@@ -20,6 +20,7 @@ from torch import Tensor
 
 from strukt.kernels.autograd import call, constant_function
 from strukt.kernels.determinantal.items import Items
+from strukt.kernels.operator import define
 
 SHORT = 0.25
 """How far the mean size shall lie below k, so that k items of rank k need no weights beyond all bounds."""
@@ -108,10 +109,5 @@ def _fake(scores: Tensor, omitted: Tensor, kernel: Tensor, size: Tensor) -> Tens
     return scores.new_empty(len(scores))
 
 
-torch.library.custom_op(
-    "strukt::determinantal_tilt",
-    _find_tilt,
-    mutates_args=(),
-    schema="(Tensor scores, Tensor omitted, Tensor kernel, Tensor size) -> Tensor",
-).register_fake(_fake)
-_operator = constant_function(torch.ops.strukt.determinantal_tilt.default)
+_SCHEMA = "(Tensor scores, Tensor omitted, Tensor kernel, Tensor size) -> Tensor"
+_operator = constant_function(define("determinantal_tilt", _SCHEMA, _find_tilt, _fake))
