@@ -64,7 +64,9 @@ def test_where_there_is_no_terminal_only_scores_are_shown(tmp_path, capfd):
         assert line.startswith(
             f"epoch   {number}  loss {scores['loss']:.4f}  accuracy {scores['accuracy']:.2f}"
         )
-    assert any("(best)" in line for line in lines)
+    values = [scores["accuracy"] for scores in results["history"]]
+    better = [value > max(values[:place], default=-1.0) for place, value in enumerate(values)]
+    assert ["(best)" in line for line in lines] == better, "of equal ones the first is kept"
     assert "\x1b" not in "".join(lines)
 
 

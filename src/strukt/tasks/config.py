@@ -132,14 +132,14 @@ class SpanTaskConfig(TaskConfig):
             codes in place of labels, by contrastive hashing.
         span_size: Size of the vectors that are compared to score a span, where it has no code.
         label_size: Size of the vectors that are compared to label it, or to score a bit of its code.
-        bits: Length of the codes.
+        bits: Length of the codes, of which 2^bits at most tell labels apart.
         variant: Which spans the contrastive loss compares with.
         temperature: What similarities are divided by.
         tree_weight: Weight of the likelihood of the tree, beside which the contrastive loss only compares the
             codes of given spans; 0 for that loss alone, which teaches both.
         code_words: What this likelihood knows of codes: a fixed one for each label, far from the others, or
             nothing, so that the contrastive loss alone finds them, as in the paper; rare labels then often share
-            the code of another one.
+            the code of another one. Without that likelihood they are always learned.
     """
 
     criterion: Literal["likelihood", "margin", "bits"] = "likelihood"

@@ -50,14 +50,15 @@ class Display(Callback):
         if self._bar is None or not isinstance(module, Training):
             return
         self._bar.stop()
-        scores = module.progress.history[-1]
+        progress = module.progress
+        scores = progress.history[-1]
         shown = "  ".join(
             f"{name} {value:.2f}" for name, value in scores.items() if name not in ("epoch", "step", "loss")
         )
-        mark = " (best)" if module.model.quality(scores) == module.progress.best else ""
+        mark = " (best)" if progress.best_epoch == progress.epoch else ""
+        minutes = f"{progress.seconds / 60:.1f} min"
         self._bar.console.print(
-            f"epoch {module.progress.epoch:3d}  loss {scores['loss']:.4f}  {shown}{mark}  "
-            f"{module.progress.seconds / 60:.1f} min",
+            f"epoch {progress.epoch:3d}  loss {scores['loss']:.4f}  {shown}{mark}  {minutes}",
             highlight=False,
             soft_wrap=True,
         )

@@ -109,9 +109,7 @@ def _chunk(
     offsets, steps = work.lanes.offsets, work.steps
     words = work.lanes.words[offsets[first] : offsets[last]]
     ahead = steps.advance(incoming) if first else incoming
-    ratio = work.emission.weights(words).div_(scales.unsqueeze(1))
-    # States that are next to impossible have huge betas, which overflow and mean nothing.
-    ratio.masked_fill_(ahead <= floor(ahead.dtype), 0.0)
+    ratio = ratios(work.emission, words, scales, ahead)
     state = ahead * ratio
     q = ratio  # written over it from the end: the weights of a word are not needed once its q is known
     following = state.new_zeros(state.shape if steps.blocks is not None else (0, 0))
@@ -126,17 +124,61 @@ def _chunk(
             following[going_on] = carried.q
         here = q[begin:end].mul_(beta)
         carried = Carried(here, work.back.message(here))
+    if work.steps_gradient.blocks is not None:
+        groups = bands.groups_of(following, work.steps_gradient.blocks)
+        work.steps_gradient.blocks.baddbmm_(bands.windows(state, work.steps_gradient.blocks).mT, groups)
+    _add(work, words, incoming if first else None, ahead, state, q, etas)
+    return carried
+
+
+def sweep(work: Backward, incoming: Tensor, scales: Tensor, etas: Tensor) -> None:
+    """Add to the gradients what all words but the first ones give, if all messages are known.
+
+    Args:
+        work: The pass, of two matrices without a band.
+        incoming: ``(tokens, r)``, gamma.
+        scales: ``(tokens,)``.
+        etas: ``(tokens, r)``, eta of the next word; 0 for last words.
+    """
+    offsets, ends = work.lanes.offsets, work.lanes.ends
+    for begin, end in _chunks(offsets, 1, work.lanes.duration, work.final.shape[1]):
+        start, stop = offsets[begin], offsets[end]
+        rows = slice(start - offsets[1], stop - offsets[1])
+        words = work.lanes.words[start:stop]
+        ahead = work.steps.advance(incoming[rows])
+        ratio = ratios(work.emission, words, scales[rows], ahead)
+        beta = work.back.advance(etas[rows])
+        ending = (ends >= start) & (ends < stop)
+        beta[ends[ending] - start] = work.final[: len(ends)][ending]
+        _add(work, words, incoming[rows], ahead, ahead * ratio, beta.mul_(ratio), etas[rows])
+
+
+def ratios(emission: Emissions, words: Tensor, scales: Tensor, ahead: Tensor) -> Tensor:
+    """Weights of words over their scales, ``(tokens, z)``.
+
+    They are 0 in states that are next to impossible, which have huge betas that overflow and mean nothing.
+    """
+    ratio = emission.weights(words).div_(scales.unsqueeze(1))
+    return ratio.masked_fill_(ahead <= floor(ahead.dtype), 0.0)
+
+
+def _add(
+    work: Backward,
+    words: Tensor,
+    incoming: Tensor | None,
+    ahead: Tensor,
+    state: Tensor,
+    q: Tensor,
+    etas: Tensor,
+) -> None:
+    """Add to the gradients of emissions and matrices, from messages ``incoming`` unless the words are first."""
     if work.emission_gradient.numel():
         work.emission_gradient.index_add_(0, words, ahead.mul_(q))
     into = work.steps_gradient
     if into.first is not None:
         into.first.addmm_(state.mT, etas)
-    if into.last is not None and first:
-        into.last.addmm_(steps.rank(incoming).mT, q)
-    if into.blocks is not None:
-        groups = bands.groups_of(following, into.blocks)
-        into.blocks.baddbmm_(bands.windows(state, into.blocks).mT, groups)
-    return carried
+    if into.last is not None and incoming is not None:
+        into.last.addmm_(work.steps.rank(incoming).mT, q)
 
 
 def _before(work: Backward, time: int, carried: Carried) -> Tensor:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from strukt.kernels.hmm import backward as backwards
 from strukt.kernels.hmm import band as bands
-from strukt.kernels.hmm import reference, scaled
+from strukt.kernels.hmm import parallel, reference, scaled
 from strukt.kernels.hmm.lanes import Lanes, lanes
 from strukt.kernels.hmm.scaled import Emissions
 from strukt.kernels.hmm.steps import Steps, steps
@@ -51,7 +51,8 @@ def log_evidence(
     Returns:
         ``(batch,)`` in double precision, and ``(batch, z)``, 0 for sentences that are impossible or of no words.
 
-    A step takes O(z r), or O(z^2), or O(z w). The gradient keeps messages ``(tokens, r)``, or ``(tokens, z)`` if
+    A step takes O(z r), or O(z^2), or O(z w); for `strukt.kernels.hmm.parallel`, which is chosen where it is faster,
+    all n take O(u z r^2 + n r^3) for u different words. The gradient keeps messages ``(tokens, r)``, or ``(tokens, z)`` if
     there are no two factors or there is a band. First derivatives are those of the fused backward pass, higher
     ones those of `strukt.kernels.hmm.reference`, as are the answers for sentences of which a scale underflows.
     """
@@ -148,6 +149,11 @@ def _stretches(duration: int, keeps: str) -> list[tuple[int, int]]:
     return [(first, min(first + size, duration)) for first in range(1, duration, size)]
 
 
+def _at_once(words: Lanes, emission: Emissions, steps: Steps, keeps: str) -> bool:
+    """Whether all chunks of time are computed at once, which keeps all messages."""
+    return keeps != "some" and parallel.pays(words, len(emission.table), steps)
+
+
 def _forward(
     words: Lanes,
     initial: Tensor,
@@ -160,13 +166,15 @@ def _forward(
         return initial.new_zeros(len(initial), dtype=torch.float64), torch.zeros_like(initial), []
     run = scaled.run(words, 0, 1, initial[words.order], emission, steps, False)
     runs, messages = [run], []
-    for first, last in _stretches(words.duration, keeps):
+    at_once = _at_once(words, emission, steps, keeps)
+    if at_once:
+        runs.append(parallel.run(words, run, emission, steps))
+    for first, last in [] if at_once else _stretches(words.duration, keeps):
         if keeps == "some":
             messages.append(run.message[: words.sizes[first]])
         run = scaled.run(words, first, last, run.message, emission, steps, keeps == "all")
         runs.append(run)
-        if run.incoming is not None:
-            messages.append(run.incoming)
+    messages += [run.incoming for run in runs if run.incoming is not None]
     last_states = torch.zeros_like(initial)
     last_states[words.order[: words.sizes[0]]] = torch.cat([run.states for run in reversed(runs)])
     evidence = words.totals(torch.cat([run.logs for run in runs]))
@@ -192,8 +200,11 @@ def _fused_gradients(
     found = torch.zeros_like(initial)
     if words.duration:
         scales, *messages = kept
-        stretches = _stretches(words.duration, keeps)
-        for (first, last), message in zip(reversed(stretches), reversed(messages), strict=True):
+        at_once = _at_once(words, emission, moving, keeps)
+        if at_once:
+            carried = _swept(work, messages[0], scales[words.sizes[0] :])
+        stretches = [] if at_once else _stretches(words.duration, keeps)
+        for (first, last), message in zip(reversed(stretches), reversed(messages), strict=not at_once):
             if keeps == "some":
                 run = scaled.run(words, first, last, message, emission, moving, True)
                 message = run.incoming if run.incoming is not None else message
@@ -211,6 +222,16 @@ def _fused_gradients(
         blocks,
         *(into.first, into.last)[2 - len(in_matrices) :],
     ]
+
+
+def _swept(work: backwards.Backward, incoming: Tensor, scales: Tensor) -> backwards.Carried:
+    """Add what all words but the first ones give to the gradients; what goes on to the first ones."""
+    first, going_on = work.lanes.sizes[:2]
+    etas = parallel.messages_back(
+        work.lanes, work.final[:going_on], incoming, scales, work.emission, work.steps
+    )
+    backwards.sweep(work, incoming, scales, etas[first:])
+    return backwards.Carried(work.final[:0], etas[:going_on])
 
 
 def _reference_gradients(

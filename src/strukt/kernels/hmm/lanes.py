@@ -28,6 +28,21 @@ class Lanes(NamedTuple):
         """The length of the longest sentence."""
         return len(self.sizes) - 1
 
+    @property
+    def within(self) -> Tensor:
+        """Which of the sentences, in order, have a word at each time: ``(n, b)``."""
+        sizes = torch.tensor(self.sizes[:-1], device=self.words.device)
+        return torch.arange(self.sizes[0], device=self.words.device) < sizes.unsqueeze(1)
+
+    @property
+    def ends(self) -> Tensor:
+        """The rows of the last words of the sentences, in order, that have two or more."""
+        within = self.within
+        last = within[:, within[1]].sum(0) - 1
+        return torch.tensor(self.offsets, device=last.device)[last] + torch.arange(
+            len(last), device=last.device
+        )
+
     def rows(self, time: int) -> slice:
         """The rows of the words at a time."""
         return slice(self.offsets[time], self.offsets[time + 1])
