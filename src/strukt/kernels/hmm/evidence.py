@@ -51,8 +51,8 @@ def log_evidence(
     Returns:
         ``(batch,)`` in double precision, and ``(batch, z)``, 0 for sentences that are impossible or of no words.
 
-    A step takes O(z r), or O(z^2), or O(z w); for `strukt.kernels.hmm.parallel`, which is chosen where it is faster,
-    all n take O(u z r^2 + n r^3) for u different words. The gradient keeps messages ``(tokens, r)``, or ``(tokens, z)`` if
+    A step takes O(z r), or O(z^2), or O(z w); where `strukt.kernels.hmm.parallel` is faster, all n of them take
+    O(u z r^2 + n r^3) for u different words. The gradient keeps messages ``(tokens, r)``, or ``(tokens, z)`` if
     there are no two factors or there is a band. First derivatives are those of the fused backward pass, higher
     ones those of `strukt.kernels.hmm.reference`, as are the answers for sentences of which a scale underflows.
     """
