@@ -16,6 +16,7 @@ from benchmarks import (
     dependency,
     grammar,
     hashing,
+    hidden_markov,
     mappings,
     segmentation,
     sparsemap,
@@ -38,6 +39,7 @@ GROUPS = {
     ),
     "sparse": (*mappings.FAMILIES, *sparsemap.FAMILIES),
     "bits": (bits.FAMILY, hashing.FAMILY),
+    "hmm": (hidden_markov.DENSE, hidden_markov.LOW_RANK),
 }
 FAMILIES = {family.name: family for group in GROUPS.values() for family in group}
 

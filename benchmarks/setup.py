@@ -38,7 +38,7 @@ def main(folder: str = ".venv-peers") -> None:
     python = environment / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     install(python, "--editable", f"{ROOT}[train]", "mpmath")
     install(python, "--no-deps", *PEERS)
-    install(python, "clarabel==0.11.1")
+    install(python, "clarabel==0.11.1", "dynamax==1.0.3", "hmmlearn==0.3.3")
     install(python, "cython==3.3.1")
     install(python, "--no-deps", "--no-build-isolation", *COMPILED)
     print(f"done: {python} -m benchmarks.run", file=sys.stderr)

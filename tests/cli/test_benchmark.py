@@ -19,7 +19,7 @@ def measured(monkeypatch):
     return asked
 
 
-@pytest.mark.parametrize("group", ["exact", "sparse", "bits"])
+@pytest.mark.parametrize("group", ["exact", "sparse", "bits", "hmm"])
 def test_a_group_means_its_families(measured, group):
     from benchmarks.run import GROUPS
 
@@ -34,7 +34,9 @@ def test_one_family(measured):
 
 def test_an_unknown_family_is_refused(capsys, measured):
     assert main(["benchmark", "cahin"]) == 2
-    assert "unknown family cahin; expected some of exact, sparse, bits, chain, " in capsys.readouterr().err
+    assert (
+        "unknown family cahin; expected some of exact, sparse, bits, hmm, chain, " in capsys.readouterr().err
+    )
     assert not measured
 
 

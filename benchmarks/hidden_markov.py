@@ -1,0 +1,166 @@
+"""Hidden Markov models: logits of the first state `(z,)`, transitions, logits of words `(z, v)`; given sentences.
+
+Transitions are dense logits `(z, z)`, or log-features `(z, r)` of the states before and after. The scaled
+recursion is that of Chiu, Deng and Rush (2021), whose code is not on the package index; its gradient goes
+through the loop.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from benchmarks.contest import Case, Contestant, Family, forward, gradient
+
+BATCH, LENGTH = 8, 64
+
+
+def sentences(words: int) -> Tensor:
+    """Words in proportion to the inverse of their rank, the same in every process."""
+    weights = 1.0 / torch.arange(1, words + 1)
+    generator = torch.Generator().manual_seed(0)
+    return torch.multinomial(weights.expand(BATCH, -1), LENGTH, replacement=True, generator=generator)
+
+
+def strukt_log_prob(initial: Tensor, *scores: Tensor) -> Tensor:
+    from strukt.distributions import HMM, LowRank
+
+    *transition, emission = scores
+    operator = LowRank(*transition) if len(transition) == 2 else transition[0]
+    return HMM(initial, operator, emission, validate_args=False).log_prob(sentences(emission.shape[1]))
+
+
+def torch_log_prob(initial: Tensor, *scores: Tensor) -> Tensor:
+    *transition, emission = scores
+    words = sentences(emission.shape[1])
+    state, total = initial.softmax(0).expand(BATCH, -1), torch.zeros(BATCH)
+    if len(transition) == 2:
+        source, target = (features.exp() for features in transition)
+        leaving, landing = source / (source @ target.sum(0)).unsqueeze(1), target.mT
+    else:
+        leaving, landing = transition[0].softmax(1), None
+    weights = emission.log_softmax(1).mT[words].exp()
+    for time in range(LENGTH):
+        if time:
+            state = state @ leaving
+            state = state if landing is None else state @ landing
+        state = state * weights[:, time]
+        scale = state.sum(1)
+        total = total + scale.log()
+        state = state / scale.unsqueeze(1)
+    return total
+
+
+def dynamax_log_prob(*scores: Tensor) -> Tensor:
+    return _Dynamax.apply(*scores)
+
+
+def _dynamax(initial: Any, transition: Any, emission: Any) -> Any:
+    import jax
+    from dynamax.hidden_markov_model import hmm_filter
+
+    start, matrix = jax.nn.softmax(initial), jax.nn.softmax(transition, 1)
+    rows = jax.nn.log_softmax(emission, 1).T
+    words = jax.numpy.asarray(sentences(emission.shape[1]).numpy())
+    return jax.vmap(lambda some: hmm_filter(start, matrix, rows[some]).marginal_loglik)(words)
+
+
+@cache
+def _compiled() -> Any:
+    import jax
+
+    return jax.jit(_dynamax)
+
+
+@cache
+def _compiled_with_gradient() -> Any:
+    import jax
+
+    def total(*scores: Any) -> Any:
+        value = _dynamax(*scores)
+        return value.sum(), value
+
+    return jax.jit(jax.value_and_grad(total, argnums=(0, 1, 2), has_aux=True))
+
+
+class _Dynamax(torch.autograd.Function):
+    """JAX computes the gradient of the sum together with the values."""
+
+    @staticmethod
+    def forward(ctx: Any, *scores: Tensor) -> Tensor:
+        arrays = [score.detach().numpy() for score in scores]
+        if not any(ctx.needs_input_grad):
+            return _tensor(_compiled()(*arrays))
+        (_, value), gradients = _compiled_with_gradient()(*arrays)
+        ctx.gradients = [_tensor(part) for part in gradients]
+        return _tensor(value)
+
+    @staticmethod
+    def backward(ctx: Any, weights: Tensor) -> tuple[Tensor, ...]:
+        if not bool((weights == 1).all()):
+            raise ValueError("only the gradient of the sum is known")
+        return tuple(ctx.gradients)
+
+
+def _tensor(array: Any) -> Tensor:
+    import numpy
+
+    return torch.from_numpy(numpy.array(array))
+
+
+def hmmlearn_log_prob(initial: Tensor, transition: Tensor, emission: Tensor) -> Tensor:
+    from hmmlearn.hmm import CategoricalHMM
+
+    if emission.requires_grad:
+        raise NotImplementedError("no gradient")
+    model = CategoricalHMM(len(initial), implementation="scaling")
+    model.n_features = emission.shape[1]
+    model.startprob_ = initial.double().softmax(0).numpy()
+    model.transmat_ = transition.double().softmax(1).numpy()
+    model.emissionprob_ = emission.double().softmax(1).numpy()
+    values = [model.score(words[:, None].numpy()) for words in sentences(emission.shape[1])]
+    return torch.tensor(values, dtype=initial.dtype)
+
+
+def dense(states: int, words: int) -> Case:
+    shapes = ((states,), (states, states), (states, words))
+    return Case(f"{states:,} states, {words:,} words", shapes, chart=BATCH * LENGTH * states)
+
+
+def low_rank(states: int, rank: int, words: int, scale: float = 1.0) -> Case:
+    shapes = ((states,), (states, rank), (states, rank), (states, words))
+    name = f"{states:,} states, rank {rank}, {words:,} words" + ("" if scale == 1 else f", scale {scale:g}")
+    return Case(name, shapes, chart=BATCH * LENGTH * states, scale=scale)
+
+
+OPERATIONS = {"log-partition": forward, "gradient": gradient}
+
+DENSE = Family(
+    name="hmm-dense",
+    title=f"Hidden Markov model ({BATCH} sentences of {LENGTH} words)",
+    cases=(dense(1024, 10_000), dense(8192, 1000)),
+    warm_up=dense(5, 20),
+    contestants=(
+        Contestant("strukt", strukt_log_prob),
+        Contestant("torch", torch_log_prob),
+        Contestant("dynamax", dynamax_log_prob),
+        Contestant("hmmlearn", hmmlearn_log_prob),
+    ),
+    operations=OPERATIONS,
+)
+
+LOW_RANK = Family(
+    name="hmm-low-rank",
+    title=f"Hidden Markov model of low rank ({BATCH} sentences of {LENGTH} words)",
+    cases=(
+        low_rank(8192, 256, 10_000),
+        low_rank(16_384, 512, 10_000),
+        low_rank(65_536, 512, 1000),
+    ),
+    warm_up=low_rank(5, 2, 20),
+    contestants=(Contestant("strukt", strukt_log_prob), Contestant("torch", torch_log_prob)),
+    operations=OPERATIONS,
+)
