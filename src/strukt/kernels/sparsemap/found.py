@@ -111,7 +111,7 @@ def solve(
 
 def listed(used: npt.NDArray[np.bool_], p: int) -> tuple[Array, Array]:
     """The parts ``(..., p)`` that structures use and their number ``(...)``, from Booleans ``(..., d)``."""
-    counts = used.sum(-1)
+    counts = np.ascontiguousarray(used.sum(-1))  # other layouts are other kernels
     parts = np.zeros((*counts.shape, p), np.int32)
     *rows, places = np.nonzero(used)
     parts[(*rows, (used.cumsum(-1) - 1)[used])] = places
