@@ -10,7 +10,17 @@ from statistics import linear_regression, median
 
 import torch
 
-from benchmarks import bits, chain, constituency, ctc, dependency, grammar, hashing, segmentation
+from benchmarks import (
+    bits,
+    chain,
+    constituency,
+    ctc,
+    dependency,
+    grammar,
+    hashing,
+    hidden_markov,
+    segmentation,
+)
 from benchmarks.contest import Case, Family
 from benchmarks.page import PageError, machine, publish, require_section
 from benchmarks.report import duration, table
@@ -113,6 +123,27 @@ SERIES = (
         (200, 400, 800, 1600),
         lambda frames: ctc.case(8, frames, 32),
         {"log-partition": 2, "gradient": 2, "mode": 2},
+    ),
+    Series(
+        hidden_markov.LOW_RANK,
+        "states, rank 64, 1,000 words",
+        (4096, 8192, 16_384, 32_768),
+        lambda states: hidden_markov.low_rank(states, 64, 1000),
+        {"log-partition": 1, "gradient": 1},
+    ),
+    Series(
+        hidden_markov.LOW_RANK,
+        "rank, 4,096 states, 1,000 words",
+        (64, 128, 256, 512),
+        lambda rank: hidden_markov.low_rank(4096, rank, 1000),
+        {"log-partition": 1, "gradient": 1},
+    ),
+    Series(
+        hidden_markov.DENSE,
+        "states, 1,000 words",
+        (512, 1024, 2048, 4096),
+        lambda states: hidden_markov.dense(states, 1000),
+        {"log-partition": 2, "gradient": 2},
     ),
     Series(
         bits.FAMILY,
