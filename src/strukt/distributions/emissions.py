@@ -10,6 +10,7 @@ from typing_extensions import Self
 
 from strukt.distributions.transitions import log_total, updated
 from strukt.kernels import arguments
+from strukt.kernels.hmm.blocked import Blocks
 from strukt.kernels.hmm.normaliser import log_totals
 from strukt.kernels.semiring import NEG_INF
 
@@ -38,6 +39,10 @@ class Emission(abc.ABC):
     @abc.abstractmethod
     def of_words(self, words: Tensor) -> Tensor:
         """The log-probabilities ``(u, z)`` of words ``(u,)`` in all states; differentiable."""
+
+    def of_own_states(self, words: Tensor) -> tuple[Tensor, Blocks] | None:  # noqa: ARG002
+        """The log-probabilities ``(u, k)`` of words in the states of their blocks, if each has one; else None."""
+        return None
 
     @abc.abstractmethod
     def of_states(self, states: Tensor) -> Tensor:
@@ -204,9 +209,11 @@ class Blocked(Emission):
         return self.logits.shape[1]
 
     def of_words(self, words: Tensor) -> Tensor:
-        found = self.logits.new_full((len(words), self.count, len(self.logits)), NEG_INF)
-        places = torch.arange(len(words), device=words.device), self.blocks[words]
-        return found.index_put(places, self._log_probs()[:, words].mT).flatten(1)
+        own, blocks = self.of_own_states(words)
+        return blocks.spread(own)
+
+    def of_own_states(self, words: Tensor) -> tuple[Tensor, Blocks]:
+        return self._log_probs()[:, words].mT.contiguous(), Blocks(self.blocks[words], self.count)
 
     def of_states(self, states: Tensor) -> Tensor:
         size = len(self.logits)

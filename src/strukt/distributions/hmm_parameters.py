@@ -105,11 +105,11 @@ class HMMParameters:
         table = self.emission.table()
         return torch.cat([table, torch.zeros_like(table[:1])]) if missing else table
 
-    def _rows(self, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """The rows of `_table` for the words that occur, and for each word its row."""
+    def _used(self, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """The words that occur ``(u,)``, and for each word which of them it is."""
         within = torch.arange(words.shape[1], device=words.device) < lengths[:, None]
         used, rows = torch.unique(words[within], return_inverse=True)
-        return self.emission.of_words(used), torch.zeros_like(words).masked_scatter(within, rows)
+        return used, torch.zeros_like(words).masked_scatter(within, rows)
 
     def _evidence(
         self,
@@ -119,10 +119,12 @@ class HMMParameters:
         factors: tuple[tuple[Tensor, ...], Tensor | None],
     ) -> tuple[Tensor, Tensor]:
         """The log-probability of sentences ``(batch,)`` from given beginnings, and their last states."""
-        table, index = self._rows(words, lengths)
+        used, rows = self._used(words, lengths)
+        own = self.emission.of_own_states(used) if factors[1] is None else None
+        table, blocks = (self.emission.of_words(used), None) if own is None else own
         model = (initial, table, *factors)
         evidence, last = hmm.log_evidence(
-            index, lengths, *model, checkpoint=self.checkpoint, storage=self.storage
+            rows, lengths, *model, checkpoint=self.checkpoint, storage=self.storage, blocks=blocks
         )
         return evidence.to(initial.dtype), last
 

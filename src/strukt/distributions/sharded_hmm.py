@@ -78,11 +78,19 @@ class ShardedHMM(HMMParameters):
         Differentiable once. -inf if impossible, or where some scale underflows in the type of the parameters.
         """
         words, flat, shape = self._sentences(x, lengths)
-        table, index = self._rows(words, flat)
+        used, rows = self._used(words, flat)
         beginning = self._normalised(self.initial.unsqueeze(1)).squeeze(1).expand(len(words), -1)
         factors = self._factors()
         evidence, _ = hmm.log_evidence(
-            index, flat, beginning, table, factors, None, self.checkpoint, self.storage, self.group
+            rows,
+            flat,
+            beginning,
+            self.emission.of_words(used),
+            factors,
+            None,
+            self.checkpoint,
+            self.storage,
+            self.group,
         )
         return evidence.to(self.initial.dtype).reshape(shape)
 

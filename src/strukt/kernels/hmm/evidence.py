@@ -10,7 +10,8 @@ from torch import Tensor
 
 from strukt.kernels.hmm import backward as backwards
 from strukt.kernels.hmm import band as bands
-from strukt.kernels.hmm import parallel, reference, scaled
+from strukt.kernels.hmm import blocked, parallel, reference, scaled
+from strukt.kernels.hmm.blocked import Blocks
 from strukt.kernels.hmm.lanes import Lanes, lanes
 from strukt.kernels.hmm.scaled import Emissions
 from strukt.kernels.hmm.steps import Steps, steps
@@ -32,6 +33,7 @@ def log_evidence(
     checkpoint: bool = False,
     storage: torch.dtype | None = None,
     group: ProcessGroup | None = None,
+    blocks: Blocks | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The log-probability of each sentence and the distribution of its last state; differentiable.
 
@@ -47,6 +49,8 @@ def log_evidence(
         group: Processes of which each gives its own z states, with factors that have feature r more: ones in the
             first, zeros in the last. Then sentences of which a scale underflows count as impossible, and there
             are no higher derivatives.
+        blocks: If words come from one block of states each: ``emission`` is that of these alone, ``(v, k)``. Then
+            there is no band, and all states before words, ``(tokens, k)``, are kept for the gradient.
 
     Returns:
         ``(batch,)`` in double precision, and ``(batch, z)``, 0 for sentences that are impossible or of no words.
@@ -58,7 +62,7 @@ def log_evidence(
     """
     scores = (initial, emission, *(() if band is None else (band,)), *matrices)
     keeps = _KEEPS[checkpoint] if any(map(carries_derivative, scores)) else ""
-    given = words, lengths, keeps, storage, group, initial, emission, band, *matrices
+    given = words, lengths, keeps, storage, group, blocks, initial, emission, band, *matrices
     evidence, last, *_ = _Evidence.apply(*given)  # type: ignore[no-untyped-call]
     return evidence, last
 
@@ -81,26 +85,32 @@ class _Evidence(torch.autograd.Function):
         keeps: str,
         storage: torch.dtype | None,
         group: ProcessGroup | None,
+        blocks: Blocks | None,
         initial: Tensor,
         emission: Tensor,
         band: Tensor | None,
         *matrices: Tensor,
     ) -> Tensors:
-        moving = steps(matrices, band, storage, group)
-        emitted = scaled.emissions(emission, group)
-        evidence, last, kept = _forward(lanes(words, lengths), initial, emitted, moving, keeps)
+        of_words, emitted = lanes(words, lengths), scaled.emissions(emission, group)
+        if blocks is None:
+            moving = steps(matrices, band, storage, group)
+            evidence, last, kept = _forward(of_words, initial, emitted, moving, keeps)
+        else:
+            cut = blocked.corners(matrices, blocks.number, initial.dtype)
+            evidence, last, kept = blocked.forward(of_words, blocks, initial, emitted, cut)
         lost = evidence == -torch.inf
         if group is not None:
             last[lost] = 0.0
         elif bool(lost.any()):
-            of_lost = words[lost], lengths[lost], initial[lost], emission, matrices, band
+            table = emission if blocks is None else blocks.spread(emission)
+            of_lost = words[lost], lengths[lost], initial[lost], table, matrices, band
             evidence[lost], found = reference.log_evidence(*of_lost)
             last[lost] = found.to(last.dtype)
         return evidence, last, lost, *kept
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensors) -> None:
-        words, lengths, ctx.keeps, ctx.storage, ctx.group, *scores = inputs
+        words, lengths, ctx.keeps, ctx.storage, ctx.group, ctx.blocks, *scores = inputs
         _, last, lost, *kept = output
         ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(lost, *kept)
@@ -111,32 +121,39 @@ class _Evidence(torch.autograd.Function):
     def backward(ctx: Any, evidence: Tensor | None, last: Tensor | None, *_: Any) -> Any:
         words, lengths, lost, state, *tensors = ctx.saved_tensors
         scores, kept = tensors[: ctx.inputs], tensors[ctx.inputs :]
-        wanted = ctx.needs_input_grad[5:]
+        wanted = ctx.needs_input_grad[6:]
         evidence = state.new_zeros(len(state), dtype=torch.float64) if evidence is None else evidence
         last = torch.zeros_like(state) if last is None else last
         if torch.is_grad_enabled():  # somebody differentiates the gradient
             if ctx.group is not None:
                 raise NotImplementedError("there are no second derivatives where processes share the states")
-            found = _reference_gradients(words, lengths, scores, wanted, evidence, last)
-            return (None, None, None, None, None, *found)
+            found = _reference_gradients(words, lengths, scores, ctx.blocks, wanted, evidence, last)
+            return (None, None, None, None, None, None, *found)
         # The last state is normalised, so that a change of all its weights by a factor changes nothing.
         final = evidence.unsqueeze(1).to(state.dtype) + last - (last * state).sum(1, keepdim=True)
         final = torch.where(lost.unsqueeze(1), 0.0, final)
         of_words = lanes(words, lengths)
         initial, emission, band, *matrices = scores
-        moving = steps(tuple(matrices), band, ctx.storage, ctx.group)
         emitted = scaled.emissions(emission, ctx.group)
-        found = _fused_gradients(of_words, ctx.keeps, initial, emitted, band, moving, wanted, kept, final)
+        if ctx.blocks is None:
+            moving = steps(tuple(matrices), band, ctx.storage, ctx.group)
+            found = _fused_gradients(of_words, ctx.keeps, initial, emitted, band, moving, wanted, kept, final)
+        else:
+            cut = blocked.corners(tuple(matrices), ctx.blocks.number, initial.dtype)
+            in_initial, in_emission, into = blocked.gradients(of_words, ctx.blocks, emitted, cut, kept, final)
+            found = [in_initial, in_emission, None, *into]
         if ctx.group is None and bool(lost.any()):
             some = [scores[0][lost], *scores[1:]]
-            more = _reference_gradients(words[lost], lengths[lost], some, wanted, evidence[lost], last[lost])
+            more = _reference_gradients(
+                words[lost], lengths[lost], some, ctx.blocks, wanted, evidence[lost], last[lost]
+            )
             if more[0] is not None:
                 more[0] = torch.zeros_like(state).index_copy(0, lost.nonzero().squeeze(1), more[0])
             found = [
                 part if part is None or add is None else part + add
                 for part, add in zip(found, more, strict=True)
             ]
-        return (None, None, None, None, None, *found)
+        return (None, None, None, None, None, None, *found)
 
 
 _KEEPS = {False: "all", True: "some"}
@@ -238,6 +255,7 @@ def _reference_gradients(
     words: Tensor,
     lengths: Tensor,
     scores: list[Tensor],
+    blocks: Blocks | None,
     wanted: tuple[bool, ...],
     evidence: Tensor,
     last: Tensor,
@@ -248,7 +266,8 @@ def _reference_gradients(
         if not graph:
             scores = [score if score is None else score.detach().requires_grad_() for score in scores]
         initial, emission, band, *matrices = scores
-        value = reference.log_evidence(words, lengths, initial, emission, tuple(matrices), band, not graph)
+        table = emission if blocks is None else blocks.spread(emission)
+        value = reference.log_evidence(words, lengths, initial, table, tuple(matrices), band, not graph)
         possible = value[0] > -torch.inf
         total = torch.where(possible, value[0] * evidence, 0.0).sum() + (value[1] * last).sum()
         leaves = [score for score, want in zip(scores, wanted, strict=True) if want]
