@@ -22,7 +22,7 @@ from torch.nn.functional import pad
 
 from strukt.kernels.hmm.backward import ratios
 from strukt.kernels.hmm.lanes import Lanes
-from strukt.kernels.hmm.scaled import Emissions, Run, smallest
+from strukt.kernels.hmm.scaled import Emissions, Run, floor, smallest
 from strukt.kernels.hmm.steps import Steps
 
 STEP = 3e6
@@ -30,9 +30,6 @@ STEP = 3e6
 
 SKINNY = 4.0
 """How much slower a product of few rows with a large matrix is."""
-
-LARGEST = 1e30
-"""Messages backward are kept below this: beyond it stand features that are next to impossible."""
 
 
 class Matrices(NamedTuple):
@@ -150,16 +147,17 @@ def _backward(words: Matrices, divisors: Tensor, end: Tensor) -> Tensor:
     scales = pad(divisors, (0, 0, 0, chunks.shape[0] * chunks.shape[1] - len(divisors)), value=1.0)
     scales = scales.view(chunks.shape)
     products, logs = _products(words.steps, chunks)
-    logs = (logs - scales.double().log().sum(1).unsqueeze(-1)).clamp(max=math.log(LARGEST))
-    products = products * logs.exp().to(products.dtype).unsqueeze(-1)
+    largest = 0.01 / floor(end.dtype)  # beyond it stand features that are next to impossible
+    logs = (logs - scales.double().log().sum(1).unsqueeze(-1)).clamp(max=math.log(largest))
     message, entering = end, []
-    for product in products.flip(0):
+    for product, log in zip(products.flip(0), logs.flip(0), strict=True):
         entering.append(message)
-        message = (product @ message.unsqueeze(-1)).squeeze(-1).clamp(-LARGEST, LARGEST)
+        ahead = (product @ message.unsqueeze(-1)).squeeze(-1)
+        message = (ahead * log.exp().to(ahead.dtype)).clamp(-largest, largest)
     message, found = torch.stack(entering[::-1]), []
     for word, scale in zip(chunks.flip(1).unbind(1), scales.flip(1).unbind(1), strict=True):
         message = (words.steps[word] @ message.unsqueeze(-1)).squeeze(-1) / scale.unsqueeze(-1)
-        message = message.clamp(-LARGEST, LARGEST)
+        message = message.clamp(-largest, largest)
         found.append(message)
     return torch.stack(found[::-1], 1).flatten(0, 1)[: len(words.words)]
 
