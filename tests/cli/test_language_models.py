@@ -100,3 +100,31 @@ def test_other_models_make_nothing_up(tagger, capsys):
 def test_numbers_below_zero_are_refused(train, capsys):
     assert main(["generate", train("ngram"), "-n", "-1"]) == 2
     assert "--number is -1; expected 0 or more" in capsys.readouterr().err
+
+
+def test_the_states_that_follow_each_other(train, tmp_path, capsys):
+    model, path = train("lowrank-hmm"), tmp_path / "states.svg"
+    capsys.readouterr()
+    assert main(["show", model, "--states"]) == 0
+    title, _, head, *rows = capsys.readouterr().out.splitlines()
+    assert title == "transitions between hidden states"
+    assert head.split() == ["from", "to"]
+    assert 8 <= len(rows) <= 8 * 3
+    assert all(0.02 <= float(row.split()[-1]) <= 1 for row in rows)
+    assert main(["show", model, "--states", "--svg", str(path)]) == 0
+    assert path.read_text(encoding="utf-8").count('class="label"') == 8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a", "dog", "--states"], "error: there is one picture at a time"),
+        (["--states", "--codes"], "error: there is one picture at a time"),
+        (["--states"], "error: the model has no hidden states"),
+    ],
+)
+def test_states_of_what_has_none(train, arguments, message, capsys):
+    model = train("ngram")
+    capsys.readouterr()
+    assert main(["show", model, *arguments]) == 2
+    assert capsys.readouterr().err.startswith(message)

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from strukt import HMM
 from strukt.nn import KneserNey, NeuralHMM, NeuralPCFG
 from strukt.nn.recurrent import RecurrentLanguageModel
 from strukt.tasks.texts.counted import CountedText
@@ -87,3 +88,13 @@ def test_a_grammar_gives_a_tree_to_every_sentence():
     assert [len(spans) for spans in trees] == [7, 1, 3]
     for span in [span for spans in trees for span in spans]:
         assert span.label[:-1] == ("T" if span.end == span.start + 1 else "NT")
+
+
+def test_the_graph_of_states_has_those_that_are_used_most():
+    """A chain that stays in states 1 and 2, and leaves state 0 at once."""
+    matrix = torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.75, 0.25], [0.0, 1.0, 0.0]])
+    hmm = HMM(torch.tensor([0.0, -9.0, -9.0]), matrix.log(), torch.eye(3).log())
+    graph = HiddenMarkovText(["a", "b", "c"], hmm).state_graph()
+    assert [name.split()[:2] for name in graph.names] == [["1:", "b"], ["2:", "c"], ["0:", "a"]]
+    expected = torch.tensor([[0.75, 0.25, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    assert torch.allclose(torch.tensor(graph.weights), expected)

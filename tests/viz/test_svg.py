@@ -7,6 +7,7 @@ import pytest
 
 from strukt.viz.brackets import Bracket, BracketDiagram
 from strukt.viz.diagram import Diagram
+from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
 from strukt.viz.svg import STYLE, draw
 
@@ -14,6 +15,7 @@ PICTURES = {
     "arcs": Diagram(["a", "b"], ["A", "B"], [2, 0], ["x", "root"], [0.5, 0.5], [0.5, 0.5]),
     "brackets": BracketDiagram(["a", "b"], [Bracket("X", 0, 2, 3, 0.5)], ["A", "B"], bits=4),
     "heat map": HeatMap("T", ["a"], ["b"], [[1.0]]),
+    "graph": Graph("T", ["a", "b"], [[0.5, 0.5], [0.9, 0.1]]),
 }
 
 
@@ -28,7 +30,7 @@ def test_every_kind_is_drawn_in_the_one_style(kind):
 
 def test_what_has_no_drawing_is_refused():
     with pytest.raises(
-        TypeError, match=r"^diagram: got a str, expected a Diagram or BracketDiagram or HeatMap"
+        TypeError, match=r"^diagram: got a str, expected a Diagram or BracketDiagram or HeatMap or Graph"
     ):
         draw("Dogs bark")
 

@@ -13,6 +13,7 @@ from strukt.cli.options import Parser
 from strukt.cli.table import table
 from strukt.data import brackets, text
 from strukt.viz import canvas, html, svg, terminal
+from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
 
 if TYPE_CHECKING:
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def run(arguments: list[str]) -> int:
-    """Draws a sentence in the terminal, or writes a page with it; the same for the codes of a model."""
+    """Draws a sentence in the terminal, or writes a page with it; the same for the codes or states of a model."""
     options = _parser().parse(arguments)
     words = text.tokenize(" ".join(options.sentence))
-    if words and options.codes:
-        raise console.UsageError("--codes shows the codes of a model, not those of a sentence; leave one out")
-    if not words and not options.codes:
+    if bool(words) + options.codes + options.states > 1:
+        raise console.UsageError("there is one picture at a time: of a sentence, of --codes, or of --states")
+    if not words and not options.codes and not options.states:
         raise console.UsageError(
             'the sentence is empty; give one, for example: strukt show MODEL "Dogs bark."'
         )
@@ -33,9 +34,16 @@ def run(arguments: list[str]) -> int:
     from strukt.train import bundle
 
     model = bundle.load(options.model)
-    picture = _codes(model) if options.codes else _picture(model, words, options.probabilities)
+    if options.codes:
+        picture: svg.Picture = _codes(model)
+    elif options.states:
+        picture = _states(model)
+    else:
+        picture = _picture(model, words, options.probabilities)
     if options.html:
-        _write(options.html, html.page([picture], " ".join(words) or "Codes"))
+        _write(
+            options.html, html.page([picture], " ".join(words) or ("Codes" if options.codes else "States"))
+        )
     if options.svg:
         _write(options.svg, svg.document(picture))
     if not options.html and not options.svg:
@@ -60,8 +68,24 @@ def _codes(model: Model) -> HeatMap:
     return distances
 
 
+def _states(model: Model) -> Graph:
+    graph = model.state_graph()
+    if graph is None:
+        raise console.UsageError(
+            "the model has no hidden states; --model hmm or lowrank-hmm of the task lm has"
+        )
+    return graph
+
+
 def draw(picture: svg.Picture) -> None:
-    """Prints a picture that fits the terminal, in colour if it shows colours; of a heat map its numbers."""
+    """Prints a picture that fits the terminal, in colour if it shows colours; of tables and graphs the numbers."""
+    if isinstance(picture, Graph):
+        rows = [
+            [picture.names[edge.source], picture.names[edge.target], f"{edge.weight:.2f}"]
+            for edge in picture.edges()
+        ]
+        print(f"{picture.title}\n\n{table([['from', 'to', ''], *rows])}")
+        return
     if isinstance(picture, HeatMap):
         rows = [[row, *numbers] for row, numbers in zip(picture.rows, picture.numbers(), strict=True)]
         print(f"{picture.title}\n\n{table([['', *picture.columns], *rows])}")
@@ -87,6 +111,9 @@ def _parser() -> Parser:
     )
     parser.add_argument(
         "--codes", action="store_true", help="instead of a sentence, how far the codes of labels are apart"
+    )
+    parser.add_argument(
+        "--states", action="store_true", help="instead of a sentence, which hidden states follow each other"
     )
     parser.add_argument(
         "--html", metavar="FILE", help="write a page that needs nothing else, instead of drawing here"

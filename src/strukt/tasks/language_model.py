@@ -29,6 +29,7 @@ from strukt.tasks.texts.grammatical import GrammaticalText
 from strukt.tasks.texts.hidden_markov import HiddenMarkovText
 from strukt.tasks.texts.recurrent import RecurrentText
 from strukt.tasks.texts.text import Text
+from strukt.viz.graph import Graph
 from strukt.viz.svg import Picture
 
 END = "</s>"
@@ -155,6 +156,12 @@ class LanguageModel(Model):
                     for sentence, row, length in zip(group, words, lengths, strict=True)
                 ]
             yield from pictures
+
+    @override
+    def state_graph(self) -> Graph | None:
+        with self.predicting():
+            text = self.text()
+            return text.state_graph() if isinstance(text, HiddenMarkovText) else None
 
     def generate(self, count: int, longest: int) -> list[list[str]]:
         """Draws sentences.

@@ -19,6 +19,7 @@ from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.tasks import TASKS
 from strukt.tasks.batch import Batch
+from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
 from strukt.viz.svg import Picture
 
@@ -156,6 +157,10 @@ class Model(nn.Module, ABC):
 
     def code_distances(self) -> HeatMap | None:
         """How far the codes of labels are apart, if the model predicts codes."""
+        return None
+
+    def state_graph(self) -> Graph | None:
+        """How the hidden states that are most often used follow each other, if the model has some."""
         return None
 
     @classmethod

@@ -1,16 +1,17 @@
-"""Sentences and tables as SVG."""
+"""Sentences, tables and graphs as SVG."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from strukt.viz import svg_arcs, svg_brackets, svg_heat_map
+from strukt.viz import svg_arcs, svg_brackets, svg_graph, svg_heat_map
 from strukt.viz.brackets import BracketDiagram
 from strukt.viz.diagram import Diagram
+from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
 
-Picture = Diagram | BracketDiagram | HeatMap
+Picture = Diagram | BracketDiagram | HeatMap | Graph
 """What can be drawn."""
 
 STYLE = Path(__file__).with_name("picture.css").read_text(encoding="utf-8")
@@ -20,6 +21,7 @@ _DRAWERS: Mapping[type, Callable[..., str]] = {
     Diagram: svg_arcs.draw,
     BracketDiagram: svg_brackets.draw,
     HeatMap: svg_heat_map.draw,
+    Graph: svg_graph.draw,
 }
 
 

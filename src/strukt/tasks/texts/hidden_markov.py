@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor
 from typing_extensions import override
 
 from strukt.distributions import HMM
+from strukt.kernels.hmm.steps import steps
 from strukt.nn.encoders import mask_of
 from strukt.tasks.texts.text import State, Text
+from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
 
 SHOWN_STATES = 12
@@ -17,6 +20,9 @@ SHOWN_STATES = 12
 
 SHOWN_WORDS = 3
 """Of each state in it."""
+
+MIXING = 100
+"""Steps after which states are about as frequent as in long texts."""
 
 
 class HiddenMarkovText(Text):
@@ -56,9 +62,24 @@ class HiddenMarkovText(Text):
         behind = self.hmm.smooth(x)[0]
         most = behind.max(0).values.topk(min(SHOWN_STATES, behind.shape[1])).indices
         order = most[behind[:, most].argmax(0).argsort(stable=True)]
-        said = self.hmm.emission.of_states(order).topk(min(SHOWN_WORDS, len(self.symbols)), 1).indices
-        names = [
+        return HeatMap("probability of hidden states", self._names(order), forms, behind.T[order].tolist())
+
+    def state_graph(self) -> Graph:
+        """Transitions between the states that texts are in most of the time, the most frequent first."""
+        matrices, band = self.hmm.transition.factors()
+        moving = steps(matrices, band)
+        use = self.hmm.initial.softmax(0).unsqueeze(0)
+        for _ in range(MIXING):
+            use = (use + moving.advance(moving.message(use))) / 2  # halves, so that no cycle goes on for ever
+        most = use[0].topk(min(SHOWN_STATES, self.hmm.states)).indices
+        starts = torch.eye(self.hmm.states, dtype=use.dtype, device=use.device)[most]
+        weights = moving.advance(moving.message(starts))[:, most].clamp(0.0, 1.0)
+        return Graph("transitions between hidden states", self._names(most), weights.tolist())
+
+    def _names(self, states: Tensor) -> list[str]:
+        """The numbers of states, with the words that they say most."""
+        said = self.hmm.emission.of_states(states).topk(min(SHOWN_WORDS, len(self.symbols)), 1).indices
+        return [
             f"{state}: {' '.join(self.symbols[word] for word in words)}"
-            for state, words in zip(order.tolist(), said.tolist(), strict=True)
+            for state, words in zip(states.tolist(), said.tolist(), strict=True)
         ]
-        return HeatMap("probability of hidden states", names, forms, behind.T[order].tolist())
