@@ -10,17 +10,20 @@ from tests.tasks import learning
 
 from strukt.data import brackets, conllu
 from strukt.errors import DataError, SettingError
+from strukt.nn import CompoundPCFG
 from strukt.tasks.config import OptimizerConfig, TrainerConfig
 from strukt.tasks.language_model import END, LanguageModel
 from strukt.tasks.lm import GRAMMARS, Config
 
 READING_ON = ["lowrank-hmm", "hmm", "lstm", "ngram"]
-KINDS = [*READING_ON, "pcfg", "lowrank-pcfg"]
+KINDS = [*READING_ON, "pcfg", "lowrank-pcfg", "compound"]
 SIZES = {"states": 16, "nonterminals": 6, "preterminals": 8, "rank": 6, "size": 16, "order": 3, "context": 8}
 SENTENCES = tiny_corpora.trees(40)
 
 
 def config(model, **options):
+    if model == "compound":
+        model, options = "lowrank-pcfg", {"latent": 3} | options
     return Config(
         model=model,
         optimizer=OptimizerConfig(averaging=0),
@@ -35,7 +38,8 @@ def trained(kind, **options):
         model = LanguageModel.from_corpus(config(kind, **options), sentences)
         model.calibrate(sentences)
         return model.eval()
-    return learning.learned(LanguageModel, config(kind, **options), SENTENCES, steps=60, rate=2e-2)[0]
+    steps = 100 if kind == "compound" else 60
+    return learning.learned(LanguageModel, config(kind, **options), SENTENCES, steps, rate=2e-2)[0]
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -68,13 +72,20 @@ def test_unknown_words_are_counted(model):
     assert model.evaluate([strange])["unknown"] == pytest.approx(100 / 3)
 
 
-@pytest.mark.parametrize("kind", ["pcfg", "lowrank-pcfg"])
+def bound(source, numbers):
+    """The log-probability of a sentence under a grammar, or a bound of it."""
+    if isinstance(source, CompoundPCFG):
+        trees, divergence = source(numbers)
+        return (trees.log_partition - divergence).item()
+    return source(numbers).log_partition.item()
+
+
+@pytest.mark.parametrize("kind", ["pcfg", "lowrank-pcfg", "compound"])
 def test_perplexity_of_a_grammar_is_that_of_whole_sentences(kind):
     model = trained(kind)
     alone = conllu.from_forms(["the"])
     total = sum(
-        model.source(torch.tensor([model.words.indices(sentence.forms)])).log_partition.item()
-        for sentence in SENTENCES
+        bound(model.source, torch.tensor([model.words.indices(sentence.forms)])) for sentence in SENTENCES
     )
     count = sum(len(sentence) + 1 for sentence in SENTENCES)
     expected = pytest.approx(math.exp(-total / count), rel=1e-4)
@@ -153,8 +164,9 @@ def test_missing_words_are_filled_in(kind):
     assert filled[0][1] in nouns_and_adjectives
 
 
-def test_a_grammar_gives_trees_to_brackets_and_nothing_else():
-    model = trained("pcfg")
+@pytest.mark.parametrize("kind", ["pcfg", "compound"])
+def test_a_grammar_gives_trees_to_brackets_and_nothing_else(kind):
+    model = trained(kind)
     (given,) = brackets.read(io.BytesIO(b"(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT a) (NN dog))))\n"))
     (found,) = model.predict([given])
     assert found.forms == given.forms

@@ -19,7 +19,7 @@ from strukt.data.batching import batches
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import UNKNOWN, Vocabulary
 from strukt.metrics.unlabelled import UnlabelledF1
-from strukt.nn import KneserNey, NeuralHMM, NeuralPCFG
+from strukt.nn import CompoundPCFG, KneserNey, NeuralHMM, NeuralPCFG
 from strukt.nn.recurrent import RecurrentLanguageModel
 from strukt.tasks.batch import Batch
 from strukt.tasks.lm import GRAMMARS, Config
@@ -208,7 +208,7 @@ class LanguageModel(Model):
         symbols, source = self.words.symbols, self.source
         if isinstance(source, NeuralHMM):
             return HiddenMarkovText(symbols, source())
-        if isinstance(source, NeuralPCFG):
+        if isinstance(source, NeuralPCFG | CompoundPCFG):
             return GrammaticalText(symbols, source)
         if isinstance(source, KneserNey):
             return CountedText(symbols, source)
@@ -262,7 +262,8 @@ def _source(config: Config, words: int) -> nn.Module:
         return RecurrentLanguageModel(words, config.size, config.layers, config.dropout)
     rank = config.rank if config.model.startswith("lowrank") else None
     if config.model in GRAMMARS:
-        return NeuralPCFG(config.nonterminals, config.preterminals, words, rank, config.size)
+        sizes = config.nonterminals, config.preterminals, words, rank, config.size
+        return CompoundPCFG(*sizes, config.latent) if config.latent else NeuralPCFG(*sizes)
     return NeuralHMM(
         config.states,
         words,

@@ -32,6 +32,8 @@ class Config(FittingConfig):
         states: Hidden states.
         nonterminals: Symbols of a grammar for spans of two and more words.
         preterminals: Symbols of a grammar for words.
+        latent: Size of a Gaussian vector for each sentence on which the rules of a grammar depend. That makes it a
+            compound one, whose perplexity is a bound; 0 for none.
         rank: Of transitions or rules.
         size: Of the vectors of states and words; of a recurrent network also that of its state.
         layers: Of a recurrent network.
@@ -48,6 +50,7 @@ class Config(FittingConfig):
     states: int = 1024
     nonterminals: int = 30
     preterminals: int = 60
+    latent: int = 0
     rank: int = 128
     size: int = 256
     layers: int = 1

@@ -13,7 +13,8 @@ from strukt.data.constituents import Tree
 from strukt.data.sentence import Sentence
 from strukt.distributions import PCFG, LowRankPCFG
 from strukt.errors import DataError, SettingError
-from strukt.nn import NeuralPCFG
+from strukt.nn import CompoundPCFG, NeuralPCFG
+from strukt.nn.neural_pcfg import CompoundTrees
 from strukt.tasks.span_layer import spans_of
 from strukt.tasks.texts.text import State, Text
 from strukt.viz.brackets import Bracket, BracketDiagram
@@ -27,14 +28,22 @@ class GrammaticalText(Text):
         grammar: The grammar.
     """
 
-    def __init__(self, symbols: Sequence[str], grammar: NeuralPCFG) -> None:
+    def __init__(self, symbols: Sequence[str], grammar: NeuralPCFG | CompoundPCFG) -> None:
         super().__init__(symbols)
         self.grammar = grammar
 
     @override
     def stream(self, x: Tensor, lengths: Tensor, state: State = None) -> tuple[Tensor, State]:
-        """The log-probability of sentences; there is no state to go on from."""
-        return self.grammar(x, lengths).log_partition, state
+        """The log-probability of sentences, of compound grammars a bound; there is no state to go on from."""
+        trees, divergence = self._read(x, lengths)
+        return trees.log_partition - divergence, state
+
+    def _read(self, x: Tensor, lengths: Tensor) -> CompoundTrees:
+        """Their trees; the divergence of a grammar that is the same for all sentences is 0."""
+        found = self.grammar(x, lengths)
+        if isinstance(found, CompoundTrees):
+            return found
+        return CompoundTrees(found, torch.zeros(len(x), device=x.device))
 
     @override
     def word_log_probs(self, x: Tensor, lengths: Tensor) -> Tensor:
@@ -44,17 +53,24 @@ class GrammaticalText(Text):
     @override
     def sample(self, count: int, length: int) -> Tensor:
         """Sentences, cut off where they are longer than asked for; -1 behind their ends."""
-        rules = _Rules(self.grammar(torch.arange(len(self.symbols))[None]))
-        drawn = torch.full((count, length), -1)
+        drawn, rules = torch.full((count, length), -1), self._rules()
         for row in drawn:
             words = rules.sentence(length)
             row[: len(words)] = torch.tensor(words, dtype=torch.long)
+            if isinstance(self.grammar, CompoundPCFG):  # each sentence has its own
+                rules = self._rules()
         return drawn
+
+    def _rules(self) -> _Rules:
+        words = torch.arange(len(self.symbols))[None]
+        if isinstance(self.grammar, CompoundPCFG):
+            return _Rules(self.grammar.grammar(words, context=torch.randn(1, self.grammar.grammar.context)))
+        return _Rules(self.grammar(words))
 
     def trees(self, x: Tensor, lengths: Tensor) -> list[list[Bracket]]:
         """The tree of the highest expected number of right spans of each sentence, its words included."""
-        distribution = self.grammar(x, torch.where(lengths == 1, 0, lengths))
-        s, tags = len(self.grammar.nonterminals), distribution.scores[-1].argmax(-1)
+        distribution, _ = self._read(x, torch.where(lengths == 1, 0, lengths))
+        s, tags = distribution.scores[1].shape[-1], distribution.scores[-1].argmax(-1)
         found = [
             [Bracket(f"NT{label}" if label < s else f"T{label - s}", i, j) for i, j, label in spans_of(event)]
             for event in distribution.mbr
@@ -84,7 +100,8 @@ class _Rules:
 
     def __init__(self, trees: PCFG | LowRankPCFG) -> None:
         _, root, *rules, emission = (score.exp() for score in trees.scores)
-        self.root, self.rules, self.emission = root, rules, emission[0].T
+        self.emission = emission[0].T
+        self.root, *self.rules = [root, *rules] if root.dim() == 1 else [score[0] for score in (root, *rules)]
 
     def sentence(self, length: int) -> list[int]:
         """The first words of a sentence."""
