@@ -38,8 +38,8 @@ def trained(kind, **options):
         model = LanguageModel.from_corpus(config(kind, **options), sentences)
         model.calibrate(sentences)
         return model.eval()
-    steps = 100 if kind == "compound" else 60
-    return learning.learned(LanguageModel, config(kind, **options), SENTENCES, steps, rate=2e-2)[0]
+    steps, rate = (150, 5e-3) if kind == "compound" else (60, 2e-2)
+    return learning.learned(LanguageModel, config(kind, **options), SENTENCES, steps, rate)[0]
 
 
 @pytest.fixture(scope="module", params=KINDS)
