@@ -40,8 +40,7 @@ class ShardedHMM(HMMParameters):
         ValueError: If shapes, types or values do not fit, or there is no group.
 
     Examples:
-        >>> import tempfile
-        >>> store = torch.distributed.FileStore(tempfile.mktemp(), 1)
+        >>> store = torch.distributed.HashStore()
         >>> torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
         >>> transition = LowRank(torch.zeros(4, 2), torch.zeros(4, 2))
         >>> ShardedHMM(torch.zeros(4), transition, torch.zeros(4, 10)).log_prob(torch.tensor([1, 2])).exp()
