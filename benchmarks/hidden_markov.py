@@ -130,10 +130,9 @@ def dense(states: int, words: int) -> Case:
     return Case(f"{states:,} states, {words:,} words", shapes, chart=BATCH * LENGTH * states)
 
 
-def low_rank(states: int, rank: int, words: int, scale: float = 1.0) -> Case:
+def low_rank(states: int, rank: int, words: int) -> Case:
     shapes = ((states,), (states, rank), (states, rank), (states, words))
-    name = f"{states:,} states, rank {rank}, {words:,} words" + ("" if scale == 1 else f", scale {scale:g}")
-    return Case(name, shapes, chart=BATCH * LENGTH * states, scale=scale)
+    return Case(f"{states:,} states, rank {rank}, {words:,} words", shapes, chart=BATCH * LENGTH * states)
 
 
 OPERATIONS = {"log-partition": forward, "gradient": gradient}

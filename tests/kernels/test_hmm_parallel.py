@@ -110,7 +110,13 @@ def test_what_goes_step_by_step():
 
 @pytest.mark.parametrize(
     ("n", "batch", "z", "r", "v", "expected"),
-    [(50, 16, 1024, 64, 800, False), (20_000, 1, 4096, 16, 200, True), (20_000, 64, 512, 256, 200, False)],
+    [
+        (50, 16, 1024, 64, 800, False),
+        (20_000, 1, 4096, 16, 200, True),
+        (20_000, 64, 512, 256, 200, False),
+        (2_000_000, 1, 128, 16, 200, True),
+        (2_000_000, 1, 128, 16, 2_000_000, False),  # their matrices would not fit
+    ],
 )
 def test_it_is_chosen_for_long_texts_of_small_rank(n, batch, z, r, v, expected, monkeypatch):
     monkeypatch.setattr(parallel, "STEP", 3e6)

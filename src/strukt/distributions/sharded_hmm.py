@@ -79,17 +79,9 @@ class ShardedHMM(HMMParameters):
         words, flat, shape = self._sentences(x, lengths)
         used, rows = self._used(words, flat)
         beginning = self._normalised(self.initial.unsqueeze(1)).squeeze(1).expand(len(words), -1)
-        factors = self._factors()
+        model = (beginning, self.emission.of_words(used), self._factors())
         evidence, _ = hmm.log_evidence(
-            rows,
-            flat,
-            beginning,
-            self.emission.of_words(used),
-            factors,
-            None,
-            self.checkpoint,
-            self.storage,
-            self.group,
+            rows, flat, *model, checkpoint=self.checkpoint, storage=self.storage, group=self.group
         )
         return evidence.to(self.initial.dtype).reshape(shape)
 

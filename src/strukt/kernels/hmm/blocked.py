@@ -6,10 +6,12 @@ of the transition matrix that leads from one block to the next, or k rows of eit
 
 from __future__ import annotations
 
+import abc
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from typing_extensions import Self
 
 from strukt.kernels.hmm.backward import ratios
 from strukt.kernels.hmm.lanes import Lanes
@@ -34,64 +36,85 @@ class Blocks(NamedTuple):
         return found.index_put(places, emission).flatten(1)
 
 
-class Corners(NamedTuple):
-    """A transition matrix by blocks.
+class Corners(abc.ABC):
+    """A transition matrix by the blocks of its states."""
 
-    Attributes:
-        matrices: ``(b, b, k, k)``, from block to block; or ``(b, k, r)`` of the states before a step, and of those
-            after it.
-    """
-
-    matrices: tuple[Tensor, ...]
-
+    @abc.abstractmethod
     def advance(self, state: Tensor, before: Tensor, after: Tensor) -> Tensor:
         """Distributions ``(n, k)`` after a step from blocks ``(n,)`` to blocks ``(n,)``."""
-        if len(self.matrices) == 1:
-            return _rows_times(state, self.matrices[0][before, after])
-        first, last = self.matrices
-        return _rows_times(_rows_times(state, first[before]), last[after].mT)
 
+    @abc.abstractmethod
     def retreat(self, q: Tensor, before: Tensor, after: Tensor) -> Tensor:
         """The adjoint of `advance`."""
-        if len(self.matrices) == 1:
-            return _rows_times(q, self.matrices[0][before, after].mT)
-        first, last = self.matrices
-        return _rows_times(_rows_times(q, last[after]), first[before].mT)
 
-    def add(self, into: Corners, state: Tensor, q: Tensor, before: Tensor, after: Tensor) -> None:
-        """Add the gradient of ``(advance(state) * q).sum()`` in the matrices."""
-        if len(self.matrices) == 1:
-            (corners,) = into.matrices
-            place = before * corners.shape[1] + after
-            corners.flatten(0, 1).index_add_(0, place, state.unsqueeze(2) * q.unsqueeze(1))
-            return
-        first, last = self.matrices
-        eta, gamma = _rows_times(q, last[after]), _rows_times(state, first[before])
-        into.matrices[0].index_add_(0, before, state.unsqueeze(2) * eta.unsqueeze(1))
-        into.matrices[1].index_add_(0, after, q.unsqueeze(2) * gamma.unsqueeze(1))
-
-    def zeros(self) -> Corners:
+    @abc.abstractmethod
+    def zeros(self) -> Self:
         """Room for gradients."""
-        return Corners(tuple(map(torch.zeros_like, self.matrices)))
 
+    @abc.abstractmethod
+    def add(self, into: Self, state: Tensor, q: Tensor, before: Tensor, after: Tensor) -> None:
+        """Add the gradient of ``(advance(state) * q).sum()`` to such room."""
+
+    @abc.abstractmethod
     def joined(self) -> tuple[Tensor, ...]:
         """The matrices that `corners` has cut."""
-        if len(self.matrices) == 1:
-            b, _, k, _ = self.matrices[0].shape
-            return (self.matrices[0].transpose(1, 2).reshape(b * k, b * k),)
-        first, last = self.matrices
-        return first.flatten(0, 1), last.flatten(0, 1).mT
+
+
+class DenseCorners(Corners):
+    """From block to block: ``(b, b, k, k)``."""
+
+    def __init__(self, matrix: Tensor) -> None:
+        self.matrix = matrix
+
+    def advance(self, state: Tensor, before: Tensor, after: Tensor) -> Tensor:
+        return _rows_times(state, self.matrix[before, after])
+
+    def retreat(self, q: Tensor, before: Tensor, after: Tensor) -> Tensor:
+        return _rows_times(q, self.matrix[before, after].mT)
+
+    def zeros(self) -> Self:
+        return type(self)(torch.zeros_like(self.matrix))
+
+    def add(self, into: Self, state: Tensor, q: Tensor, before: Tensor, after: Tensor) -> None:
+        place = before * len(into.matrix) + after
+        into.matrix.flatten(0, 1).index_add_(0, place, state.unsqueeze(2) * q.unsqueeze(1))
+
+    def joined(self) -> tuple[Tensor, ...]:
+        b, _, k, _ = self.matrix.shape
+        return (self.matrix.transpose(1, 2).reshape(b * k, b * k),)
+
+
+class LowRankCorners(Corners):
+    """Factors ``(b, k, r)`` of the states before a step and of those after it."""
+
+    def __init__(self, first: Tensor, last: Tensor) -> None:
+        self.first, self.last = first, last
+
+    def advance(self, state: Tensor, before: Tensor, after: Tensor) -> Tensor:
+        return _rows_times(_rows_times(state, self.first[before]), self.last[after].mT)
+
+    def retreat(self, q: Tensor, before: Tensor, after: Tensor) -> Tensor:
+        return _rows_times(_rows_times(q, self.last[after]), self.first[before].mT)
+
+    def zeros(self) -> Self:
+        return type(self)(torch.zeros_like(self.first), torch.zeros_like(self.last))
+
+    def add(self, into: Self, state: Tensor, q: Tensor, before: Tensor, after: Tensor) -> None:
+        eta, gamma = _rows_times(q, self.last[after]), _rows_times(state, self.first[before])
+        into.first.index_add_(0, before, state.unsqueeze(2) * eta.unsqueeze(1))
+        into.last.index_add_(0, after, q.unsqueeze(2) * gamma.unsqueeze(1))
+
+    def joined(self) -> tuple[Tensor, ...]:
+        return self.first.flatten(0, 1), self.last.flatten(0, 1).mT
 
 
 def corners(matrices: tuple[Tensor, ...], count: int, dtype: torch.dtype) -> Corners:
     """A matrix ``(z, z)``, or the product of ``(z, r)`` and ``(r, z)``, cut into the blocks of its states."""
-    given = [matrix.to(dtype) for matrix in matrices]
-    if len(given) == 1:
-        k = len(given[0]) // count
-        return Corners((given[0].view(count, k, count, k).transpose(1, 2).contiguous(),))
-    first, last = given[0], given[1].mT
-    rank = first.shape[1]
-    return Corners(tuple(factor.reshape(count, -1, rank) for factor in (first, last)))
+    first, *rest = (matrix.to(dtype) for matrix in matrices)
+    k = len(first) // count
+    if not rest:
+        return DenseCorners(first.view(count, k, count, k).transpose(1, 2).contiguous())
+    return LowRankCorners(*(factor.reshape(count, k, -1) for factor in (first, rest[0].mT)))
 
 
 def forward(
@@ -142,14 +165,13 @@ def gradients(
     ratio = ratios(emission, words.words, scales, aheads)
     state, q = aheads * ratio, final.new_empty(0, aheads.shape[1])
     for time in reversed(range(words.duration)):
-        rows, ending, going_on = words.rows(time), words.ending(time), words.sizes[time + 1]
+        rows, going_on = words.rows(time), words.sizes[time + 1]
         here = of_words[rows]
         beta = _own(final[: len(here)], here, blocks)
         if going_on:
             between = here[:going_on], of_words[words.rows(time + 1)]
             steps.add(into, state[rows][:going_on], q, *between)
             beta = torch.cat([steps.retreat(q, *between), beta[going_on:]])
-        assert len(beta) == ending.stop
         q = beta * ratio[rows]
         in_emission.index_add_(0, words.words[rows], aheads[rows] * q)
     _own_view(in_initial, blocks)[words.order[: len(q)], of_words[: len(q)]] = q

@@ -32,6 +32,10 @@ SKINNY = 4.0
 """How much slower a product of few rows with a large matrix is."""
 
 
+ROOM = 1 << 28
+"""Numbers in matrices and messages, at most."""
+
+
 class Matrices(NamedTuple):
     """The words of a text in the space of features.
 
@@ -49,13 +53,16 @@ class Matrices(NamedTuple):
 def pays(lanes: Lanes, words: int, steps: Steps) -> bool:
     """Whether the recursion over chunks takes less time, by the arithmetic and the steps of either one.
 
-    It needs a plain product of two matrices, and rows of the first that add up to 1.
+    It needs a plain product of two matrices, rows of the first that add up to 1, and room for the matrices of
+    words and for all messages.
     """
     if not steps.compact or steps.group is not None or steps.first is None or lanes.duration < 3:
         return False
     if steps.first.dtype not in (torch.float32, torch.float64):
         return False
     n, tokens, (states, rank) = lanes.duration, lanes.offsets[-1], steps.first.shape
+    if words * rank**2 + n * lanes.sizes[0] * rank > ROOM:
+        return False
     one_by_one = n * STEP + 2.0 * SKINNY * tokens * states * rank
     at_once = 3 * math.isqrt(n) * STEP + words * states * rank**2 + n * lanes.sizes[0] * rank**3
     return at_once < one_by_one and bool((steps.first.sum(1) > 0.5).all())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import repeat
 
 import torch
 from torch import Tensor
@@ -53,19 +54,19 @@ class GrammaticalText(Text):
     @override
     def sample(self, count: int, length: int) -> Tensor:
         """Sentences, cut off where they are longer than asked for; -1 behind their ends."""
-        drawn, rules = torch.full((count, length), -1), self._rules()
-        for row in drawn:
+        drawn = torch.full((count, length), -1)
+        for row, rules in zip(drawn, self._rules(), strict=False):
             words = rules.sentence(length)
             row[: len(words)] = torch.tensor(words, dtype=torch.long)
-            if isinstance(self.grammar, CompoundPCFG):  # each sentence has its own
-                rules = self._rules()
         return drawn
 
-    def _rules(self) -> _Rules:
-        words = torch.arange(len(self.symbols))[None]
-        if isinstance(self.grammar, CompoundPCFG):
-            return _Rules(self.grammar.grammar(words, context=torch.randn(1, self.grammar.grammar.context)))
-        return _Rules(self.grammar(words))
+    def _rules(self) -> Iterator[_Rules]:
+        """Those of each sentence, without end: of a compound grammar each has its own."""
+        words, grammar = torch.arange(len(self.symbols))[None], self.grammar
+        if not isinstance(grammar, CompoundPCFG):
+            yield from repeat(_Rules(grammar(words)))
+        while isinstance(grammar, CompoundPCFG):
+            yield _Rules(grammar.grammar(words, context=torch.randn(1, grammar.grammar.context)))
 
     def trees(self, x: Tensor, lengths: Tensor) -> list[list[Bracket]]:
         """The tree of the highest expected number of right spans of each sentence, its words included."""
