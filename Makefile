@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= 2
 BIN = $(VENV)/bin
-INSTALL = $(BIN)/python -m pip install --quiet --constraint constraints.txt
+INSTALL = $(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt
 SOURCES = src tests examples $(wildcard docs/*.py benchmarks)
 
 .PHONY: demo test lint types docs pytest clean

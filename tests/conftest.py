@@ -1,7 +1,9 @@
 """Options and settings shared by all tests."""
 
 import os
+import re
 import signal
+from typing import Any
 
 import hypothesis
 import pytest
@@ -20,6 +22,19 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores: one thread e
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="also run the tests marked slow")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give a structure, or else a file, to one worker as a whole: two would compile the same kernels at a time."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByStructure(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            named = re.search(r"\[(?:.*-)?((?!True|False|None)[A-Z][A-Za-z]+)", nodeid)
+            return named.group(1) if named else nodeid.split("::")[0]
+
+    return ByStructure(config, log)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -33,6 +33,7 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "preterminals": _COUNT,
         "rank": _COUNT,
         "size": _COUNT,
+        "latent": _SIZE,
         "layers": _COUNT,
         "order": _COUNT,
         "state_dropout": _SHARE,
