@@ -17,6 +17,7 @@ from benchmarks import (
     grammar,
     hashing,
     hidden_markov,
+    low_rank_grammar,
     mappings,
     segmentation,
     sparsemap,
@@ -39,7 +40,7 @@ GROUPS = {
     ),
     "sparse": (*mappings.FAMILIES, *sparsemap.FAMILIES),
     "bits": (bits.FAMILY, hashing.FAMILY),
-    "hmm": (hidden_markov.DENSE, hidden_markov.LOW_RANK),
+    "hmm": (hidden_markov.DENSE, hidden_markov.LOW_RANK, low_rank_grammar.FAMILY),
 }
 FAMILIES = {family.name: family for group in GROUPS.values() for family in group}
 

@@ -151,6 +151,57 @@ def test_what_underflows_may_overtake_what_did_not(on):
     assert trees.marginals[0, 5, 1].item() == pytest.approx(1)
 
 
+@pytest.mark.parametrize("spans", [False, True])
+@pytest.mark.parametrize("scale", [1.0, 6.0, 15.0, 40.0])
+@pytest.mark.parametrize("sizes", [(6, 5, 4), (3, 4, 17)])
+def test_single_precision_has_the_range_of_double(on, sizes, scale, spans):
+    """At the smallest scale all products are in single precision, at the largest none, between them some."""
+    on("cpu")
+    trees, scores = build(8, *sizes, lambda scores: (scale * scores).float(), spans=spans)
+    kind = weights.weigh(*(score.detach()[None] for score in scores[:4])).head.dtype
+    assert (kind == torch.float32) == (scale < 10)
+    assert_same(answers(trees, scores), answers(trees.to_pcfg(), scores), 2e-5 * scale)
+
+
+def test_products_in_single_precision_lose_nothing():
+    rows = normal(5, 7).abs()
+    rows[1] *= 1e-200
+    rows[2, 3] = 1e-30
+    rows[3] = 0
+    matrix = normal(7, 4, seed=1).abs().float()
+    for some in (rows[[0, 1, 3]], rows, -rows):
+        assert torch.allclose(weights.times(some, matrix), some @ matrix.double(), rtol=1e-6, atol=0)
+    only = torch.zeros(7, 4)
+    only[3] = 1
+    assert torch.equal(weights.times(rows, only)[2], torch.full((4,), 1e-30, dtype=torch.float64))
+
+
+def test_a_product_of_weights_that_is_too_small_is_in_double_precision():
+    head, symbols = torch.tensor([[[1.0], [1e-17]]]), torch.tensor([[[1.0, 1e-17], [0.0, 1e-17]]])
+    small = weights.Weights(torch.ones(1, 2), head, symbols, torch.zeros(1), torch.zeros(1))
+    assert small.joined.dtype == torch.float64
+    assert small.joined[0, 0, 1].item() == pytest.approx(1e-34)
+    assert small._replace(symbols=torch.ones(1, 2, 2)).joined.dtype == torch.float32
+
+
+def test_steep_derivatives_are_multiplied_in_double_precision(on, monkeypatch):
+    """Of the weight of a word only one part in 10^30 can be used: the derivative in it is that large."""
+    on("cpu")
+    trees, scores = build(6, 3, 4, 5, single)
+    with torch.no_grad():
+        scores[-1][:, 2] -= torch.tensor([0.0, 70.0, 70.0, 70.0])
+        scores[1][:, 3] = scores[2][:, 3] = -torch.inf
+    kinds = []
+    monkeypatch.setattr(
+        weights.Weights,
+        "double",
+        lambda self, widened=weights.Weights.double: kinds.append(1) or widened(self),
+    )
+    found = answers(trees, scores)
+    assert kinds
+    assert_same(found, answers(trees.to_pcfg(), scores), 2e-5)
+
+
 def test_sentences_without_a_tree_have_no_gradient_and_leave_others_alone(on):
     on("cpu")
     trees, scores = build(5, 3, 2, 4)

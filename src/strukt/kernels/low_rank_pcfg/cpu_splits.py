@@ -132,3 +132,21 @@ def to_children(
                         weighted = share * slope[q]
                         to_left[q] += weighted * below[q]
                         to_right[q] += weighted * above[q]
+
+
+@kernel
+def narrow(rows: Array, smallest: float, scaled: Array, tops: Array) -> bool:
+    """Rows in single precision, divided by their largest numbers; False if one but not 0 is too small for that."""
+    for i in range(len(rows)):
+        top = 0.0
+        for q in range(rows.shape[1]):
+            top = max(top, abs(rows[i, q]))
+        tops[i] = top
+        factor, small = 1.0 / (top if top > 0.0 else 1.0), 0
+        for q in range(rows.shape[1]):
+            value = rows[i, q] * factor
+            small |= (value != 0.0) & (abs(value) < smallest)
+            scaled[i, q] = value
+        if small:
+            return False
+    return True

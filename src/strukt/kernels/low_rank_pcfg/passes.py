@@ -14,7 +14,15 @@ from torch import Tensor
 
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.low_rank_pcfg import cpu_sample, cpu_splits
-from strukt.kernels.low_rank_pcfg.weights import Weights, exponentials, grouped, grouped_outer
+from strukt.kernels.low_rank_pcfg.weights import (
+    LARGE,
+    Weights,
+    add_outer,
+    exponentials,
+    grouped,
+    grouped_outer,
+    times,
+)
 
 CERTAIN = 1e-13
 """The part of a total that what underflowed may be at most, for an item to be finished in probability space."""
@@ -102,12 +110,12 @@ class Sentences:
 
     def heads_of_tops(self, items: Tensor) -> Tensor:
         """For each rank the weight of all roots above it in the span of the sentence: ``(items, r)``."""
-        group, root = self.group_of(items), self.root_of(items)
+        group, root = self.group_of(items), self.root_of(items).double()
         if self.spans is not None:
             root = root * self.own_of_tops(items)
         if len(self.weights.head) == 1:
-            return root @ self.weights.head[0]
-        return torch.bmm(root.unsqueeze(1), self.weights.head[group]).squeeze(1)
+            return times(root, self.weights.head[0])
+        return torch.bmm(root.unsqueeze(1), self.weights.head[group].double()).squeeze(1)
 
     def own_of_tops(self, items: Tensor) -> Tensor:
         """The weights ``(items, s)`` of the labels of whole sentences themselves."""
@@ -169,6 +177,8 @@ def _totals(work: Sentences, top_slack: Tensor) -> tuple[Tensor, Tensor]:
 def outside_pass(work: Sentences, weights: Tensor) -> tuple[Tensor, Tensor]:
     """Derivatives of the log-partitions, each item times its weight.
 
+    The weights become those of double precision if the derivatives need it.
+
     Returns:
         ``(batch, n (n + 1) / 2, 2 r)``, in the values of spans before they were divided, and ``(items, r)``: for
         `Sentences.tops` that in the sums of the whole sentence, before the weights of the roots.
@@ -189,6 +199,8 @@ def outside_pass(work: Sentences, weights: Tensor) -> tuple[Tensor, Tensor]:
             whole = lengths[items] == width
             sums[firsts[items[whole]]] += shares[whole].unsqueeze(1) * heads[whole]
             over_batch(cpu_splits.to_children, work.threads, *arrays, width, firsts.numpy(), sums.numpy())
+    if slopes.numel() and max(map(abs, torch.stack(slopes.aminmax()).tolist())) > LARGE:
+        work.weights = work.weights.double()
     return slopes, shares
 
 
@@ -216,18 +228,18 @@ def word_gradients(work: Sentences, slopes: Tensor, into: Weights) -> Tensor:
 
 def rank_gradients(work: Sentences, slopes: Tensor, shares: Tensor, into: Weights) -> None:
     """Derivatives in root, head and children through the joined matrix: one product for all spans."""
-    weights, groups = work.weights, len(work.weights.head)
+    weights, groups, kind = work.weights, len(work.weights.head), into.head.dtype
     sums = work.chart[:, :, 2 * work.rank : 3 * work.rank]
     joined = torch.stack(
         [
-            rows.flatten(0, 1).mT @ slope.flatten(0, 1)
+            rows.flatten(0, 1).mT.to(kind) @ slope.flatten(0, 1).to(kind)
             for rows, slope in zip(sums.chunk(groups), slopes.chunk(groups), strict=True)
         ]
     )
     into.head.add_(torch.bmm(weights.children, joined.mT))
     into.children.add_(torch.bmm(weights.head, joined))
     items, rows = work.tops()
-    tops = shares.unsqueeze(1) * work.chart[items, rows, 2 * work.rank : 3 * work.rank]
+    tops = (shares.unsqueeze(1) * work.chart[items, rows, 2 * work.rank : 3 * work.rank]).to(kind)
     whole = torch.zeros_like(weights.head[:, 0]).index_add_(0, work.group_of(items), tops)
     into.head.add_(weights.root.unsqueeze(2) * whole.unsqueeze(1))
     into.root.add_(torch.bmm(weights.head, whole.unsqueeze(2)).squeeze(2))
@@ -246,8 +258,8 @@ def label_gradients(
         starts, ends = starts[within], ends[within]
         sums = work.chart[item, n:, 2 * rank : 3 * rank][within]
         slope = slopes[item, n:][within]
-        labels = sums @ work.weights.head[g].mT
-        around = slope @ work.weights.children[g].mT
+        labels = times(sums, work.weights.head[g].mT)
+        around = times(slope, work.weights.children[g].mT)
         top = int((within.cumsum(0)[row - n] - 1).item())
         if work.spans is not None:
             scores = work.spans[item, starts, ends, :s].double()
@@ -257,17 +269,17 @@ def label_gradients(
         around[top] += share * work.weights.root[g]
         if marginals is not None:
             marginals[item, starts, ends, :s] = (labels * around).to(marginals.dtype)
-        into.children[g].addmm_(labels.mT, slope)
+        add_outer(labels, slope, into.children[g])
         if work.spans is not None:
             around *= own
-        into.head[g].addmm_(around.mT, sums)
+        add_outer(around, sums, into.head[g])
 
 
 def sentence(work: Sentences, item: int) -> cpu_sample.Sentence:
     """What samples of one item are drawn from, for each span of the padded length; 0 beyond the own one."""
     n, rank, s = work.n, work.rank, work.weights.root.shape[1]
     g = item * len(work.weights.head) // len(work.chart)
-    labels = work.chart[item, n:, 2 * rank : 3 * rank] @ work.weights.head[g].mT
+    labels = times(work.chart[item, n:, 2 * rank : 3 * rank], work.weights.head[g].mT)
     starts, ends = _spans_of(n)
     within = ends <= work.lengths[item]
     if work.spans is not None:
@@ -278,7 +290,7 @@ def sentence(work: Sentences, item: int) -> cpu_sample.Sentence:
     words[: len(some)] = exponentials(some, some.shape[1:])[0]
     weights = work.weights
     arrays = (work.chart[item], labels, words, weights.root[g], weights.head[g], weights.symbols[g])
-    return cpu_sample.Sentence(*(array.numpy() for array in arrays))
+    return cpu_sample.Sentence(*(array.double().numpy() for array in arrays))
 
 
 def _spans_of(n: int) -> tuple[Tensor, Tensor]:

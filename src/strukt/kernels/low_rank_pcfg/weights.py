@@ -1,15 +1,26 @@
-"""The scores of a grammar of low rank as weights: exponentials in double precision, of which the largest is 1."""
+"""The scores of a grammar of low rank as weights: exponentials, of which the largest is 1.
+
+Products with them are in single precision, in half the time, where the scores are and nothing can underflow.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from strukt.kernels.low_rank_pcfg import cpu_splits
 from strukt.kernels.low_rank_pcfg.rules import same_groups
 
 Tensors = tuple[Tensor, ...]
+
+SMALL = 1e-18
+"""The product of two numbers from here on is a normal number in single precision."""
+
+LARGE = 1e18
+"""Derivatives up to here can be multiplied and summed in single precision."""
 
 
 class Weights(NamedTuple):
@@ -42,12 +53,19 @@ class Weights(NamedTuple):
     @property
     def factors(self) -> Tensor:
         """The most ``(g,)`` that an error in the sums of a span becomes in its values: their largest weight."""
-        return torch.bmm(self.head.sum(2).unsqueeze(1), self.children).squeeze(1).amax(1)
+        return torch.bmm(self.head.sum(2).unsqueeze(1), self.children).squeeze(1).amax(1).double()
 
     @property
     def joined(self) -> Tensor:
         """From the ranks of a span to the ranks above it as a left and as a right child: ``(g, r, 2 r)``."""
-        return torch.bmm(self.head.mT, self.children)
+        found = torch.bmm(self.head.mT, self.children)
+        if found.dtype == torch.float64 or not _has_small(found):
+            return found
+        return torch.bmm(self.head.mT.double(), self.children.double())
+
+    def double(self) -> Weights:
+        """The same in double precision."""
+        return Weights(*(part.double() for part in self))
 
     def as_gradients(self, gradients: Weights, scores: Tensors) -> Tensors:
         """Derivatives in the weights as those in root, left, right and head, summed over items that share them.
@@ -77,20 +95,36 @@ def weigh(root: Tensor, left: Tensor, right: Tensor, head: Tensor) -> Weights:
         score.expand(most, *score.shape[1:]) for score in same_groups(0, root, left, right, head)
     )
     ranks, labels = left.shape[1:]
-    symbols = torch.empty(most, 2 * ranks, labels, dtype=torch.float64)
-    tops = _exponentials_into(left, symbols[:, :ranks]) + _exponentials_into(right, symbols[:, ranks:])
-    heads = torch.empty(head.shape, dtype=torch.float64)
-    tops += _exponentials_into(head, heads)
+    tops = [_largest(score) for score in (left, right, head)]
+    narrow = all(_is_narrow(score, top) for score, top in zip((left, right, head), tops, strict=True))
+    kind = torch.float32 if narrow else torch.float64
+    symbols = torch.empty(most, 2 * ranks, labels, dtype=kind)
+    heads = torch.empty(head.shape, dtype=kind)
+    for score, top, place in zip(
+        (left, right, head), tops, (symbols[:, :ranks], symbols[:, ranks:], heads), strict=True
+    ):
+        torch.sub(score, top[:, None, None], out=place).exp_()
     roots, root_top = exponentials(root.double(), root.shape[1:])
-    return Weights(roots, heads, symbols, root_top, tops)
+    return Weights(roots.to(kind), heads, symbols, root_top, sum(tops[1:], tops[0]).double())
 
 
-def _exponentials_into(scores: Tensor, weights: Tensor) -> Tensor:
-    """Write down the exponentials of scores ``(g, ...)`` less the largest of each group, which is returned."""
-    top = scores.amax((1, 2)).double()
-    top = torch.where(top == -torch.inf, torch.zeros_like(top), top)
-    torch.sub(scores, top[:, None, None], out=weights).exp_()
-    return top
+def _largest(scores: Tensor) -> Tensor:
+    """The largest score of each group ``(g,)``, 0 where there is none."""
+    top = scores.amax((1, 2))
+    return torch.where(top == -torch.inf, torch.zeros_like(top), top)
+
+
+def _is_narrow(scores: Tensor, tops: Tensor) -> bool:
+    """Whether single precision is enough for the weights of scores ``(g, ...)`` and for products with them."""
+    if scores.dtype == torch.float64 or not scores.numel():
+        return False
+    least = torch.where(scores == -torch.inf, torch.inf, scores).amin((1, 2))
+    return bool((tops - least < -math.log(SMALL)).all())
+
+
+def _has_small(weights: Tensor) -> bool:
+    """Whether some are positive and too small, beside the largest, for products in single precision."""
+    return bool(((weights > 0) & (weights < SMALL * weights.amax())).any())
 
 
 def exponentials(scores: Tensor, shape: torch.Size) -> tuple[Tensor, Tensor]:
@@ -100,17 +134,30 @@ def exponentials(scores: Tensor, shape: torch.Size) -> tuple[Tensor, Tensor]:
     return (scores - top.unsqueeze(1)).exp_().reshape(-1, *shape), top
 
 
+def times(rows: Tensor, matrix: Tensor) -> Tensor:
+    """``rows @ matrix`` in double precision, of rows that are: to single precision if the matrix is."""
+    if matrix.dtype == torch.float64:
+        return rows @ matrix
+    scaled, tops = torch.empty(rows.shape, dtype=matrix.dtype), rows.new_empty(len(rows))
+    if not cpu_splits.narrow(rows.numpy(), SMALL, scaled.numpy(), tops.numpy()):
+        return rows @ matrix.double()
+    return (scaled @ matrix).double().mul_(tops.unsqueeze(1))
+
+
 def grouped(rows: Tensor, matrices: Tensor, ends: list[int]) -> Tensor:
     """``rows @ matrix``, where the rows of each matrix end before ``ends``."""
     if len(matrices) == 1:
-        return rows @ matrices[0]
-    found = rows.new_empty(len(rows), matrices.shape[2])
-    for matrix, first, last in zip(matrices, [0, *ends], ends, strict=False):
-        torch.mm(rows[first:last], matrix, out=found[first:last])
-    return found
+        return times(rows, matrices[0])
+    pieces = zip(matrices, [0, *ends], ends, strict=False)
+    return torch.cat([times(rows[first:last], matrix) for matrix, first, last in pieces])
 
 
 def grouped_outer(rows: Tensor, others: Tensor, ends: list[int], total: Tensor) -> None:
     """Add ``rows' others`` of the rows of each matrix to ``total (g, a, b)``."""
     for matrix, first, last in zip(total, [0, *ends], ends, strict=False):
-        matrix.addmm_(rows[first:last].mT, others[first:last])
+        add_outer(rows[first:last], others[first:last], matrix)
+
+
+def add_outer(rows: Tensor, others: Tensor, total: Tensor) -> None:
+    """Add ``rows' others`` to ``total (a, b)``, in its precision."""
+    total.addmm_(rows.mT.to(total.dtype), others.to(total.dtype))

@@ -1,0 +1,72 @@
+"""Context-free grammars of low rank, one for all sentences.
+
+Inputs are the logits of roots `(s,)`, of left and right children `(r, s + p)`, of the ranks of nonterminals
+`(s, r)`, and scores of words `(batch, n, p)`. The recursion in rank space is that of Yang, Liu and Tu (2022),
+whose code is not on the package index. Its gradient goes through the loop.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from benchmarks.contest import Case, Contestant, Family, forward, gradient
+
+TINY = 1e-9
+"""What that code adds to a sum before its logarithm."""
+
+
+def strukt_log_partition(root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor) -> Tensor:
+    from strukt.distributions import LowRankPCFG
+
+    rules = (table.log_softmax(1) for table in (left, right, head))
+    return LowRankPCFG(root.log_softmax(0), *rules, emission, validate_args=False).log_partition
+
+
+def torch_log_partition(root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor) -> Tensor:
+    n, s = emission.shape[1], len(head)
+    children = torch.stack([left.softmax(1), right.softmax(1)])
+    ranks = head.softmax(1)
+    passed = torch.einsum("hrs,sq->hqr", children[:, :, :s], ranks)
+    top = emission.amax(2, keepdim=True)
+    words = torch.einsum("bnp,hrp->hbnr", (emission - top).exp(), children[:, :, s:])
+    rows = [
+        [cell] for cell in ((words[0] + TINY).log() + top).unbind(1)
+    ]  # [i][k]: left child from i, of k + 1 words
+    columns = [[cell] for cell in ((words[1] + TINY).log() + top).unbind(1)]  # [j][k]: right child up to j
+    for width in range(2, n + 1):
+        starts = range(n - width + 1)
+        lefts = torch.stack([torch.stack(rows[i], 1) for i in starts], 1)
+        rights = torch.stack([torch.stack(columns[i + width - 1][::-1], 1) for i in starts], 1)
+        pairs = lefts + rights
+        top = pairs.amax((2, 3))[..., None]
+        spans = (pairs - top[..., None]).exp().sum(2)
+        if width == n:
+            weights = (spans[:, 0] @ ranks.mT) @ root.softmax(0)
+            return weights.log() + top[:, 0, 0]
+        around = torch.einsum("bir,hrq->hbiq", spans, passed)
+        found = (around + TINY).log() + top
+        for i in starts:
+            rows[i].append(found[0, :, i])
+            columns[i + width - 1].append(found[1, :, i])
+    raise ValueError("a sentence has at least two words")
+
+
+def case(batch: int, words: int, nonterminals: int, preterminals: int, rank: int) -> Case:
+    symbols = nonterminals + preterminals
+    tables = ((rank, symbols), (rank, symbols), (nonterminals, rank))
+    return Case(
+        f"{batch}x{words}, {nonterminals:,}+{preterminals:,} symbols, rank {rank:,}",
+        ((nonterminals,), *tables, (batch, words, preterminals)),
+        chart=batch * (words + 1) ** 2 * rank,
+    )
+
+
+FAMILY = Family(
+    name="low-rank-pcfg",
+    title="Context-free grammar of low rank (batch x words, nonterminals + preterminals)",
+    cases=(case(4, 30, 100, 200, 200), case(4, 30, 1000, 2000, 1000)),
+    warm_up=case(2, 4, 3, 4, 2),
+    contestants=(Contestant("strukt", strukt_log_partition), Contestant("torch", torch_log_partition)),
+    operations={"log-partition": forward, "gradient": gradient},
+)
