@@ -242,6 +242,28 @@ class HMM(HMMParameters):
         initial = updated(self.initial, counts.initial, 0).detach()
         return self._rebuilt(initial, transition, self.emission.maximised(counts.emission))
 
+    def fit_em(
+        self, x: Tensor, lengths: Tensor | None = None, steps: int = 50, tolerance: float = 0.0
+    ) -> tuple[Self, Tensor]:
+        """The model after steps of EM on sentences, and their log-probability before each: ``(steps taken,)``.
+
+        Args:
+            x: ``(*, n)``.
+            lengths: ``(*)``.
+            steps: The most steps, at least 1.
+            tolerance: In nats. A step that begins at a log-probability not higher by more than this is the last.
+        """
+        if steps < 1:
+            raise ValueError(f"steps is {steps}; expected at least 1")
+        model, reached = self, [-torch.inf]
+        for _ in range(steps):
+            counts = model.expected_counts(x, lengths)
+            model = model.maximised(counts)
+            reached.append(counts.log_prob.item())
+            if not reached[-1] > reached[-2] + tolerance:
+                break
+        return model, torch.tensor(reached[1:], dtype=torch.float64)
+
     def select(self, states: Tensor) -> Self:
         """The model with some of the states ``(k,)`` alone, rising, normalised again: dropout of states."""
         return self._rebuilt(
