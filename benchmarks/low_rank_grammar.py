@@ -30,10 +30,9 @@ def torch_log_partition(root: Tensor, left: Tensor, right: Tensor, head: Tensor,
     passed = torch.einsum("hrs,sq->hqr", children[:, :, :s], ranks)
     top = emission.amax(2, keepdim=True)
     words = torch.einsum("bnp,hrp->hbnr", (emission - top).exp(), children[:, :, s:])
-    rows = [
-        [cell] for cell in ((words[0] + TINY).log() + top).unbind(1)
-    ]  # [i][k]: left child from i, of k + 1 words
-    columns = [[cell] for cell in ((words[1] + TINY).log() + top).unbind(1)]  # [j][k]: right child up to j
+    # Beginning with a word the values as a left child, ending with a word those as a right one, by length.
+    rows = [[cell] for cell in ((words[0] + TINY).log() + top).unbind(1)]
+    columns = [[cell] for cell in ((words[1] + TINY).log() + top).unbind(1)]
     for width in range(2, n + 1):
         starts = range(n - width + 1)
         lefts = torch.stack([torch.stack(rows[i], 1) for i in starts], 1)

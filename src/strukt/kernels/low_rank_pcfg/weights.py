@@ -95,17 +95,16 @@ def weigh(root: Tensor, left: Tensor, right: Tensor, head: Tensor) -> Weights:
         score.expand(most, *score.shape[1:]) for score in same_groups(0, root, left, right, head)
     )
     ranks, labels = left.shape[1:]
-    tops = [_largest(score) for score in (left, right, head)]
-    narrow = all(_is_narrow(score, top) for score, top in zip((left, right, head), tops, strict=True))
+    rules = (left, right, head)
+    tops = [_largest(score) for score in rules]
+    narrow = all(_is_narrow(score, top) for score, top in zip(rules, tops, strict=True))
     kind = torch.float32 if narrow else torch.float64
-    symbols = torch.empty(most, 2 * ranks, labels, dtype=kind)
-    heads = torch.empty(head.shape, dtype=kind)
-    for score, top, place in zip(
-        (left, right, head), tops, (symbols[:, :ranks], symbols[:, ranks:], heads), strict=True
-    ):
+    symbols, heads = torch.empty(most, 2 * ranks, labels, dtype=kind), torch.empty(head.shape, dtype=kind)
+    places = (symbols[:, :ranks], symbols[:, ranks:], heads)
+    for score, top, place in zip(rules, tops, places, strict=True):
         torch.sub(score, top[:, None, None], out=place).exp_()
     roots, root_top = exponentials(root.double(), root.shape[1:])
-    return Weights(roots.to(kind), heads, symbols, root_top, sum(tops[1:], tops[0]).double())
+    return Weights(roots.to(kind), heads, symbols, root_top, torch.stack(tops).double().sum(0))
 
 
 def _largest(scores: Tensor) -> Tensor:
