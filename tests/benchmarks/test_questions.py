@@ -7,7 +7,7 @@ from benchmarks.questions import STRUCTURES, best, gradient, row, samples
 
 @pytest.mark.parametrize("structure", STRUCTURES, ids=lambda structure: structure.name)
 def test_the_questions_are_answered(structure):
-    inputs = structure.cases[0].inputs()
+    inputs = tuple(score.double() for score in structure.cases[0].inputs())
     distribution = structure.build(*inputs)
     assert [grad.shape for grad in gradient(structure, inputs)] == [score.shape for score in inputs]
     assert samples(structure, inputs).shape == (1000, 1, *distribution.event_shape)

@@ -72,6 +72,31 @@ def test_the_loss_is_that_of_all_pairs(variant, bits, m, names):
     torch.testing.assert_close(*gradients, rtol=1e-10, atol=1e-12)
 
 
+@EVERY
+def test_codes_may_be_given(variant):
+    first, second, labels = marginals(7, 3), marginals(7, 3, 1), torch.arange(7) % 3
+    codes = torch.tensor([[0, 5, 7, 5, 1, 0, 3], [2, 2, 2, 0, 6, 7, 4]])
+    bits = [[[code >> place & 1 for place in range(3)] for code in view] for view in codes.tolist()]
+    found = contrastive_hashing(first, second, labels, variant, 0.2, tuple(codes))
+    expected = direct(variant, first, bits[1], labels, 0.2) + direct(variant, second, bits[0], labels, 0.2)
+    torch.testing.assert_close(found, expected.mean(), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("codes", "message"),
+    [
+        (torch.tensor([0]), r"codes\[1\] has shape \(1,\); expected \(2,\)"),
+        (torch.zeros(2), r"codes\[1\] is of type torch.float32"),
+        (torch.tensor([0, 8]), r"codes\[1\] holds 0 to 8; expected codes of 3 bits, 0 to 7"),
+        (torch.tensor([-1, 7]), r"codes\[1\] holds -1 to 7"),
+    ],
+)
+def test_codes_that_do_not_fit_are_refused(codes, message):
+    zeros = torch.zeros(2, 3, 2)
+    with pytest.raises(ValueError, match=message):
+        contrastive_hashing(zeros, zeros, LABELS, codes=(torch.tensor([0, 7]), codes))
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 2), *[st.sampled_from([0.0, 0.25, 0.5])] * 8), min_size=1, max_size=6),
     st.sampled_from(sorted(VARIANTS)),

@@ -3,7 +3,7 @@
 import pytest
 
 from strukt.data.constituents import Tree
-from strukt.metrics.unlabelled import UnlabelledF1
+from strukt.metrics.unlabelled import UnlabelledF1, binary, uninformed
 
 GOLD = Tree.parse("(S (NP (D the) (N cat)) (VP (V sees) (NP (D a) (N dog))) (. .))")
 
@@ -42,3 +42,23 @@ def test_a_word_alone_is_skipped():
 def test_words_must_be_the_same():
     with pytest.raises(ValueError, match="the trees have different words"):
         of((GOLD, Tree.parse("(S (A a) (B b))")))
+
+
+def test_trees_that_know_nothing():
+    words, cuts = ["a", "b", "c", "d"], uninformed()
+    left, right = (
+        Tree.parse(text)
+        for text in (
+            "(X (X (X (X a) (X b)) (X c)) (X d))",
+            "(X (X a) (X (X b) (X (X c) (X d))))",
+        )
+    )
+    assert binary(words, cuts["left-branching"]) == left
+    assert binary(words, cuts["right-branching"]) == right
+    random = {str(binary(words, cuts["random"])) for _ in range(100)}
+    assert len(random) == 5
+    assert {str(left), str(right)} < random
+
+
+def test_a_long_sentence_is_cut_too():
+    assert len(binary(["a"] * 3000, uninformed()["left-branching"]).constituents) == 2999

@@ -36,6 +36,7 @@ import strukt
 
 MUTATIONS = [*SEQUENCES, *TREES, *SETS, *OPTIMA]
 REPOSITORY = Path(__file__).parents[2]
+INSTALLED = Path(strukt.__file__).parent
 LAWS = (
     "operators_agree_with_enumeration",
     "at_the_edge",
@@ -141,18 +142,18 @@ BACKENDS = {
 def package(tmp_path: Path) -> Path:
     """A copy of the package, which processes import when its folder leads their path."""
     copy = tmp_path / "strukt"
-    shutil.copytree(Path(strukt.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(INSTALLED, copy, ignore=shutil.ignore_patterns("__pycache__"))
     return copy
 
 
-def seed(package: Path, mutation: Mutation) -> None:
-    file = package / mutation.file
-    text = file.read_text(encoding="utf-8")
+def mutated(package: Path, mutation: Mutation) -> str:
+    """The text of the file with the bug in it."""
+    text = (package / mutation.file).read_text(encoding="utf-8")
     found = text.count(mutation.right)
     assert found == mutation.count, (
         f"{found} times in the file, not {mutation.count}: bring the list up to date"
     )
-    file.write_text(text.replace(mutation.right, mutation.wrong), encoding="utf-8")
+    return text.replace(mutation.right, mutation.wrong)
 
 
 def run_selection(package: Path, structure: str, backend: str) -> "subprocess.CompletedProcess[str]":
@@ -185,12 +186,12 @@ def test_the_selection_is_green_without_a_bug(package, structure, backend):
 @pytest.mark.slow
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=str)
 def test_a_seeded_bug_turns_the_selection_red(package, mutation):
-    seed(package, mutation)
+    (package / mutation.file).write_text(mutated(package, mutation), encoding="utf-8")
     result = run_selection(package, mutation.structure, mutation.backend)
     assert result.returncode == 1, f"not noticed:\n{result.stdout}\n{result.stderr}"
     assert "Error" in result.stdout
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=str)
-def test_every_mutation_changes_the_package(package, mutation):
-    seed(package, mutation)
+def test_every_mutation_changes_the_package(mutation):
+    assert mutated(INSTALLED, mutation) != (INSTALLED / mutation.file).read_text(encoding="utf-8")

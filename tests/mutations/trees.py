@@ -185,7 +185,10 @@ TREES = [
                 ],
                 "kernels/low_rank_pcfg/weights": [
                     ("gradients.head.mul_(self.head)", "gradients.head"),
-                    ("rows[first:last].mT, others[first:last]", "rows.mT, others"),
+                    (
+                        "add_outer(rows[first:last], others[first:last], matrix)",
+                        "add_outer(rows, others, matrix)",
+                    ),
                 ],
                 "kernels/low_rank_pcfg/passes": [
                     ("into.head.add_(weights.root.unsqueeze(2) * whole.unsqueeze(1))", "pass"),

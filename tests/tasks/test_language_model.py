@@ -1,5 +1,7 @@
 """The task lm: what is learned, how it is measured, and what else it can be asked."""
 
+import copy
+import functools
 import io
 import math
 
@@ -33,6 +35,11 @@ def config(model, **options):
 
 
 def trained(kind, **options):
+    return copy.deepcopy(trained_once(kind, **options))
+
+
+@functools.cache
+def trained_once(kind, **options):
     if kind == "ngram":
         sentences = LanguageModel.trainable(config(kind, **options), SENTENCES)
         model = LanguageModel.from_corpus(config(kind, **options), sentences)
@@ -174,6 +181,16 @@ def test_a_grammar_gives_trees_to_brackets_and_nothing_else(kind):
     assert set(model.evaluate([given])) == {"perplexity", "bits", "unknown", "f1"}
     with pytest.raises(DataError, match="only brackets have a place for trees"):
         next(model.predict(SENTENCES[:1]))
+
+
+def test_trees_of_a_grammar_stand_beside_those_that_know_nothing():
+    text = b"(S (NP (-NONE- *) (DT the) (NN cat)) (VP (VBZ sees) (NP (DT a) (NN dog))))\n"
+    measured = trained("pcfg").measure(brackets.read(io.BytesIO(text)))
+    table = measured.details["trees"]
+    assert table["grammar"] == {"f1": measured.scores["f1"]}
+    assert table["left-branching"] == {"f1": pytest.approx(100 / 3)}
+    assert table["right-branching"] == {"f1": pytest.approx(200 / 3)}
+    assert 0 <= table["random"]["f1"] <= 100
 
 
 def test_probabilities_of_words_need_a_place():

@@ -386,3 +386,15 @@ def test_codes_are_compared_jointly_with_the_tree_or_given_it(weight):
     found = model.loss([vectors, vectors], spans, lengths)
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
     assert (joint.sum(-1) < 0.5).any(), "spans that the model thinks improbable, which tells the two apart"
+
+
+@pytest.mark.parametrize(
+    ("scale", "code_words", "same"), [(1e3, "sampled", True), (0.1, "sampled", False), (0.1, "learned", True)]
+)
+def test_codes_are_sampled_by_the_probabilities_of_their_bits(scale, code_words, same):
+    """Of a known tree, so that nothing else is sampled; sure bits are always the same, and best ones."""
+    model, vectors, shape = layer(CodeSpans, bits=5, code_words=code_words), words()[:1], shapes(0, 4)[0]
+    spans = gold([(i, j, number % 2) for number, (i, j) in enumerate(shape)])
+    model.hash.query *= scale
+    losses = torch.tensor([model.loss([vectors, vectors], spans, LENGTHS[:1]) for _ in range(8)])
+    assert (losses.std() < 1e-4) == same

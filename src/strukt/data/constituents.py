@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
@@ -127,9 +127,23 @@ class Tree:
             >>> print(Tree.parse("(S (NP (-NONE- *)) (VP (VB Go)))").without_traces())
             (S (VP (VB Go)))
         """
-        kept = [0, *accumulate(tag != TRACE for tag in self.tags)]
+        return self.without({TRACE})
+
+    def without(self, tags: Container[str]) -> Tree:
+        """The tree without the leaves that have one of these tags and without the nodes that then have no leaf.
+
+        Raises:
+            ValueError: There are no other leaves.
+
+        Examples:
+            >>> print(Tree.parse("(S (VP (VB Go)) (. .))").without({".", ","}))
+            (S (VP (VB Go)))
+        """
+        kept = [0, *accumulate(tag not in tags for tag in self.tags)]
         if kept[-1] == 0:
-            raise ValueError("the tree has traces and no word; give it a word")
+            raise ValueError(
+                f"the tree has leaves with {', '.join(sorted(set(self.tags)))} alone; give it others"
+            )
         spans = ((node, kept[node.start], kept[node.end]) for node in self.nodes)
         return Tree(tuple(Node(node.label, i, j, node.word) for node, i, j in spans if i < j))
 

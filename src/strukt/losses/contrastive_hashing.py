@@ -18,6 +18,7 @@ def contrastive_hashing(
     labels: Tensor,
     variant: str = "max",
     temperature: float = 0.1,
+    codes: tuple[Tensor, Tensor] | None = None,
 ) -> Tensor:
     """How badly the codes of spans tell their labels apart, by comparison with all other spans of the batch.
 
@@ -49,6 +50,9 @@ def contrastive_hashing(
         variant: Which loss.
         temperature: The similarities lie between 0 and 1 and hardly differ in their exponentials; divided by
             0.1 they do.
+        codes: The codes of the spans in both views, ``(m,)`` integers in which bit b of value +1 counts 2^b; those
+            of equation 13 if None. Codes that are drawn from the marginals tell labels apart that have the same
+            best code, between which equation 13 finds no difference, and so no gradient.
 
     Returns:
         A scalar, twice differentiable in the marginals; 0 without spans.
@@ -76,9 +80,12 @@ def contrastive_hashing(
         raise ValueError(f"temperature is {temperature}; expected a positive number")
     _check(first, second, labels)
     first, second = arguments.common_dtype((first, second), ("first", "second"))
+    if codes is None:
+        codes = (to_codes(first[..., 1] > first[..., 0]), to_codes(second[..., 1] > second[..., 0]))
+    _check_codes(codes, first)
     names, numbers = labels.unique(return_inverse=True)  # type: ignore[no-untyped-call]
     total = first.new_zeros(())
-    for marginals, others in ((first, _codes(second)), (second, _codes(first))):
+    for marginals, others in ((first, codes[1]), (second, codes[0])):
         comparison = _compared(marginals, others, numbers, len(names), temperature)
         total = total + VARIANTS[variant](comparison).sum()
     return total / max(1, len(labels))
@@ -138,11 +145,6 @@ VARIANTS: dict[str, Callable[[Comparison], Tensor]] = {
 """The loss of each span ``(m,)``."""
 
 
-def _codes(marginals: Tensor) -> Tensor:
-    """The code of each span, ``(m,)``: equation 13."""
-    return to_codes(marginals[..., 1] > marginals[..., 0])
-
-
 def _compared(
     marginals: Tensor, others: Tensor, labels: Tensor, count: int, temperature: float
 ) -> Comparison:
@@ -181,3 +183,21 @@ def _check(first: Tensor, second: Tensor, labels: Tensor) -> None:
         raise ValueError(
             f"labels has shape {tuple(labels.shape)}; expected ({len(first)},), one for each span"
         )
+
+
+def _check_codes(codes: tuple[Tensor, Tensor], marginals: Tensor) -> None:
+    """Check shapes, types and values.
+
+    Raises:
+        ValueError: If they do not fit.
+    """
+    count, bits, _ = marginals.shape
+    for place, value in enumerate(codes):
+        name = f"codes[{place}]"
+        arguments.integers(name, value, f"({count},)", marginals.device)
+        if value.shape != (count,):
+            raise ValueError(f"{name} has shape {tuple(value.shape)}; expected ({count},), one for each span")
+        if count and (value.min() < 0 or value.max() >> bits):
+            raise ValueError(
+                f"{name} holds {value.min()} to {value.max()}; expected codes of {bits} bits, 0 to {2**bits - 1}"
+            )

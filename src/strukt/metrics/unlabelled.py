@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from random import Random
+
 from strukt.data.constituents import Tree
 from strukt.metrics.brackets import PUNCTUATION
 
@@ -50,6 +53,38 @@ class UnlabelledF1:
     def result(self) -> dict[str, float]:
         """`f1` in percent."""
         return {"f1": 100 * self.total / self.sentences if self.sentences else 0.0}
+
+
+def uninformed() -> dict[str, Callable[[int], int]]:
+    """Ways to cut n words in two, into the first 1 to n - 1 and the rest, that know nothing of them."""
+    chance = Random(1)
+    return {
+        "left-branching": lambda n: n - 1,
+        "right-branching": lambda n: 1,  # noqa: ARG005
+        "random": lambda n: chance.randrange(1, n),
+    }
+
+
+def binary(words: Sequence[str], cut: Callable[[int], int]) -> Tree:
+    """The tree that results if all words are cut in two, and the parts again.
+
+    Args:
+        words: The words.
+        cut: From the number of words to that of the first part.
+
+    Examples:
+        >>> print(binary(["a", "b", "c"], uninformed()["right-branching"]))
+        (X (X a) (X (X b) (X c)))
+    """
+    spans: list[tuple[int, int, str]] = []
+    waiting = [(0, len(words))]
+    while waiting:
+        start, end = waiting.pop()
+        if end - start > 1:
+            spans.append((start, end, "X"))
+            middle = start + cut(end - start)
+            waiting += [(middle, end), (start, middle)]
+    return Tree.build(words, ["X"] * len(words), spans)
 
 
 def _spans(tree: Tree, kept: list[bool]) -> set[tuple[int, int]]:

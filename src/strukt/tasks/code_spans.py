@@ -65,14 +65,15 @@ class CodeSpans(SpanLayer):
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
         """The contrastive loss of the spans of a tree, averaged over them, and the likelihood of the tree.
 
-        What is not known of the tree is drawn from the distribution of the first view.
+        What is not known of the tree is sampled from the distribution of the first view.
         """
         config = self.config
         trees = [self.distribution(words, lengths) for words in views]
         agreeing = [self._agreeing(view, gold, lengths) for view in trees]
         spans = gold.among(agreeing[0].sample(), self.empty)
         first, second = (self._marginals(view, spans) for view in trees)
-        loss = contrastive_hashing(first, second, spans.labels, config.variant, config.temperature)
+        codes = (_sample(first), _sample(second)) if config.code_words == "sampled" else None
+        loss = contrastive_hashing(first, second, spans.labels, config.variant, config.temperature, codes)
         if config.tree_weight == 0:
             return loss
         missed = [view.log_partition - part.log_partition for view, part in zip(trees, agreeing, strict=True)]
@@ -185,3 +186,10 @@ def _probability(log_marginals: Tensor, code: int) -> float:
     bits = len(log_marginals)
     chosen = sum(log_marginals[bit, code >> bit & 1] for bit in range(bits))
     return float((chosen - (bits - 1) * log_marginals[0].logsumexp(-1)).exp())
+
+
+def _sample(marginals: Tensor) -> Tensor:
+    """A code for each span, ``(m,)``, from the probabilities ``(m, K, 2)`` of its bits as those of a span."""
+    marginals = marginals.detach()
+    tiny = torch.finfo(marginals.dtype).tiny
+    return to_codes(torch.bernoulli(marginals[..., 1] / marginals.sum(-1).clamp_min(tiny)))

@@ -139,7 +139,9 @@ class SpanTaskConfig(TaskConfig):
             codes of given spans; 0 for that loss alone, which teaches both.
         code_words: What this likelihood knows of codes: a fixed one for each label, far from the others, or
             nothing, so that the contrastive loss alone finds them, as in the paper; rare labels then often share
-            the code of another one. Without that likelihood they are always learned.
+            the code of another one. Sampled ones are learned too, by comparison with codes drawn from the
+            probabilities of their bits, not with the best ones, which tells such labels apart (with variant max
+            or hash). Without that likelihood no code is fixed.
     """
 
     criterion: Literal["likelihood", "margin", "bits"] = "likelihood"
@@ -149,7 +151,7 @@ class SpanTaskConfig(TaskConfig):
     variant: Literal["max", "self", "sup", "hash"] = "max"
     temperature: float = 0.025
     tree_weight: float = 0.5
-    code_words: Literal["fixed", "learned"] = "fixed"
+    code_words: Literal["fixed", "learned", "sampled"] = "fixed"
 
 
 def from_dict(kind: type[ConfigT], values: dict[str, Any]) -> ConfigT:

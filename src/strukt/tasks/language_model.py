@@ -16,9 +16,10 @@ from typing_extensions import override
 
 from strukt.data import brackets, conllu
 from strukt.data.batching import batches
+from strukt.data.constituents import Tree
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import UNKNOWN, Vocabulary
-from strukt.metrics.unlabelled import UnlabelledF1
+from strukt.metrics.unlabelled import UnlabelledF1, binary, uninformed
 from strukt.nn import CompoundPCFG, KneserNey, NeuralHMM, NeuralPCFG
 from strukt.nn.recurrent import RecurrentLanguageModel
 from strukt.tasks.batch import Batch
@@ -104,7 +105,8 @@ class LanguageModel(Model):
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
         """Perplexity, bits for each word, and percent of unknown words; ends of sentences are words, too.
 
-        Of grammars also the F1 of their trees, in per cent, where the sentences have some.
+        Of grammars also the F1 of their trees, in per cent, where the sentences have some, and a table of what
+        trees reach that know nothing of the sentences.
         """
         corpus = [
             sentence for sentence in sentences if len(sentence) > 1 or self.config.model not in GRAMMARS
@@ -120,17 +122,18 @@ class LanguageModel(Model):
             "bits": nats / math.log(2),
             "unknown": 100 * unknown / max(words, 1),
         }
-        return Measurement(scores | self._trees_right(corpus), {})
-
-    def _trees_right(self, corpus: Sequence[Sentence]) -> dict[str, float]:
         known = [sentence for sentence in corpus if isinstance(sentence, brackets.Sentence)]
         if self.config.model not in GRAMMARS or not known:
-            return {}
-        metric = UnlabelledF1()
-        for gold, found in zip(known, self.predict(known), strict=True):
-            assert isinstance(found, brackets.Sentence)
-            metric.update(gold.tree, found.tree)
-        return metric.result()
+            return Measurement(scores, {})
+        found = [sentence.tree for sentence in self.predict(known) if isinstance(sentence, brackets.Sentence)]
+        right = _trees_right(known, found)
+        others = {
+            name: _trees_right(
+                known, [binary(sentence.tree.without_traces().words, cut) for sentence in known]
+            )
+            for name, cut in uninformed().items()
+        }
+        return Measurement(scores | right, {"trees": {"grammar": right} | others})
 
     @override
     def quality(self, scores: Mapping[str, float]) -> float:
@@ -252,6 +255,14 @@ class LanguageModel(Model):
         while group := list(islice(stream, TOGETHER)):
             batch = self.collate(group).to(self.device)
             yield group, batch.inputs["words"], batch.lengths
+
+
+def _trees_right(known: Sequence[brackets.Sentence], found: Sequence[Tree]) -> dict[str, float]:
+    """The F1 of trees that were found for sentences whose trees are known."""
+    metric = UnlabelledF1()
+    for gold, tree in zip(known, found, strict=True):
+        metric.update(gold.tree, tree)
+    return metric.result()
 
 
 def _source(config: Config, words: int) -> nn.Module:
