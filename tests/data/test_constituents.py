@@ -104,7 +104,7 @@ def test_words_that_cannot_be_built(words, tags, message):
 def test_traces_go_with_all_that_holds_nothing_else():
     text = "(S (NP (-NONE- *)) (VP (VBD said) (SBAR (-NONE- 0) (S (-NONE- *T*-1)))) (NP (-NONE- a) (NN b)))"
     assert str(Tree.parse(text).without_traces()) == "(S (VP (VBD said)) (NP (NN b)))"
-    with pytest.raises(ValueError, match="traces and no word"):
+    with pytest.raises(ValueError, match="no leaves but those tagged -NONE-"):
         Tree.parse("(S (NP (-NONE- *)))").without_traces()
 
 

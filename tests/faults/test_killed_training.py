@@ -14,6 +14,10 @@ from strukt.train import bundle
 KILLED = -signal.SIGKILL
 
 
+def slow(value):
+    return pytest.param(value, marks=pytest.mark.slow)
+
+
 @pytest.fixture(scope="module")
 def config(tmp_path_factory):
     """Four epochs of six batches or so, a checkpoint after every third step."""
@@ -42,7 +46,7 @@ def result(folder):
 
 
 # Before any checkpoint; in the middle of an epoch, at a checkpoint and after one; in a later epoch.
-@pytest.mark.parametrize("step", [1, 3, 5, 11])
+@pytest.mark.parametrize("step", [1, slow(3), 5, slow(11)])
 def test_a_killed_training_is_resumed_to_the_same_bits(config, uninterrupted, tmp_path, step):
     output = tmp_path / "model"
     assert children.train("dependency", config, output, at_step=step) == KILLED
@@ -64,7 +68,7 @@ def test_killed_again_and_again(config, uninterrupted, tmp_path):
 
 
 # Renames make what was written visible: each of them is a moment at which a save is half done.
-@pytest.mark.parametrize("rename", [0, 2, 6, 7, 13])
+@pytest.mark.parametrize("rename", [0, slow(2), 6, slow(7), 13])
 def test_killed_while_it_saves(config, uninterrupted, tmp_path, rename):
     output = tmp_path / "model"
     assert children.train("dependency", config, output, at_rename=rename) == KILLED

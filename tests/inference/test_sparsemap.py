@@ -281,12 +281,17 @@ def test_a_batch_of_nothing():
         ({"tol": -1.0}, "tol is -1.0; expected a number from 0 on"),
         ({"tol": float("nan")}, "tol is nan"),
         ({"method": "newton"}, "method is 'newton'; expected one of active_set"),
-        ({"start": NonProjectiveTree(torch.zeros(3, 4)).sparsemap()}, "start has marginals of shape"),
     ],
 )
 def test_wrong_arguments_are_said(arguments, message):
     with pytest.raises(ValueError, match=message):
         NonProjectiveTree(torch.zeros(2, 3)).sparsemap(**arguments)
+
+
+def test_a_start_of_another_size_is_refused():
+    other = NonProjectiveTree(torch.zeros(3, 4)).sparsemap()
+    with pytest.raises(ValueError, match="start has marginals of shape"):
+        NonProjectiveTree(torch.zeros(2, 3)).sparsemap(start=other)
 
 
 def test_omitted_items_of_subsets_are_required_where_leaving_them_out_is_forbidden():

@@ -204,8 +204,15 @@ def penalised(scores: Tensor) -> Tensor:
     return torch.where(scores > 0.15, scores - 900, scores)
 
 
-@pytest.mark.parametrize(("change", "factor"), [(unchanged, True), (sparse, True), (penalised, False)])
-@pytest.mark.parametrize("single_root", [True, False])
+@pytest.mark.parametrize(
+    ("change", "factor", "single_root"),
+    [
+        (unchanged, True, True),
+        (unchanged, True, False),
+        (sparse, True, True),
+        (penalised, False, True),
+    ],
+)
 def test_long_projective_sentences(on, poisoned_memory, single_root, change, factor):
     """Totals of flat scores underflow from some 140 words on: the weights are then multiplied by a factor."""
     arcs, each = change(0.1 * normal(2, 170, 171)), torch.tensor([170, 150])

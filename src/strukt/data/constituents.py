@@ -129,8 +129,8 @@ class Tree:
         """
         return self.without({TRACE})
 
-    def without(self, tags: Container[str]) -> Tree:
-        """The tree without the leaves that have one of these tags and without the nodes that then have no leaf.
+    def without(self, left_out: Container[str]) -> Tree:
+        """The tree without the leaves with tags that are left out, and the nodes that then have no leaf.
 
         Raises:
             ValueError: There are no other leaves.
@@ -139,11 +139,10 @@ class Tree:
             >>> print(Tree.parse("(S (VP (VB Go)) (. .))").without({".", ","}))
             (S (VP (VB Go)))
         """
-        kept = [0, *accumulate(tag not in tags for tag in self.tags)]
+        kept = [0, *accumulate(tag not in left_out for tag in self.tags)]
         if kept[-1] == 0:
-            raise ValueError(
-                f"the tree has leaves with {', '.join(sorted(set(self.tags)))} alone; give it others"
-            )
+            tags = " ".join(sorted(set(self.tags)))
+            raise ValueError(f"the tree has no leaves but those tagged {tags}; give it a word")
         spans = ((node, kept[node.start], kept[node.end]) for node in self.nodes)
         return Tree(tuple(Node(node.label, i, j, node.word) for node, i, j in spans if i < j))
 
