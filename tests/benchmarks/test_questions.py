@@ -1,13 +1,17 @@
 """Samples and the k best, timed on every structure."""
 
 import pytest
+import torch
 from benchmarks.contest import Case
 from benchmarks.questions import STRUCTURES, best, gradient, row, samples
 
 
+@pytest.mark.parametrize(
+    "dtype", [torch.float64, pytest.param(torch.float32, marks=pytest.mark.slow)], ids=["double", "single"]
+)
 @pytest.mark.parametrize("structure", STRUCTURES, ids=lambda structure: structure.name)
-def test_the_questions_are_answered(structure):
-    inputs = tuple(score.double() for score in structure.cases[0].inputs())
+def test_the_questions_are_answered(structure, dtype):
+    inputs = tuple(score.to(dtype) for score in structure.cases[0].inputs())
     distribution = structure.build(*inputs)
     assert [grad.shape for grad in gradient(structure, inputs)] == [score.shape for score in inputs]
     assert samples(structure, inputs).shape == (1000, 1, *distribution.event_shape)

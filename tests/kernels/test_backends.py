@@ -211,6 +211,8 @@ def penalised(scores: Tensor) -> Tensor:
         (unchanged, True, False),
         (sparse, True, True),
         (penalised, False, True),
+        pytest.param(sparse, True, False, marks=pytest.mark.slow),
+        pytest.param(penalised, False, False, marks=pytest.mark.slow),
     ],
 )
 def test_long_projective_sentences(on, poisoned_memory, single_root, change, factor):

@@ -21,7 +21,10 @@ from strukt.testing.operators import question
         (1, 1000, "cpu"),
         (5, 1000, "cpu"),
         (5, 1000, "reference"),
-        pytest.param(1, 0, "reference", marks=pytest.mark.slow),
+        *(
+            pytest.param(*numbers, "reference", marks=pytest.mark.slow)
+            for numbers in ((1, 0), (5, 100), (1, 1000))
+        ),
     ],
 )
 def test_marginals_of_long_chains_do_not_drift(scale, offset, backend, monkeypatch):

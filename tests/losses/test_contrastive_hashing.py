@@ -302,3 +302,9 @@ def test_temperatures_are_positive(temperature):
 def test_unknown_variants_are_refused():
     with pytest.raises(ValueError, match="variant is 'min'; expected one of 'self', 'sup', 'hash', 'max'"):
         contrastive_hashing(torch.zeros(2, 3, 2), torch.zeros(2, 3, 2), LABELS, variant="min")
+
+
+def test_there_are_codes_of_two_views():
+    zeros = torch.zeros(2, 3, 2)
+    with pytest.raises(ValueError, match="codes holds 1 tensors; expected two"):
+        contrastive_hashing(zeros, zeros, LABELS, codes=(torch.tensor([0, 7]),))

@@ -1,5 +1,7 @@
 """Unlabelled F1 of induced trees."""
 
+import random
+
 import pytest
 
 from strukt.data.constituents import Tree
@@ -44,21 +46,22 @@ def test_words_must_be_the_same():
         of((GOLD, Tree.parse("(S (A a) (B b))")))
 
 
-def test_trees_that_know_nothing():
-    words, cuts = ["a", "b", "c", "d"], uninformed()
+def test_a_binary_tree_is_cut_where_it_is_told():
+    words, chance = ["a", "b", "c", "d"], random.Random(0)
     left, right = (
         Tree.parse(text)
-        for text in (
-            "(X (X (X (X a) (X b)) (X c)) (X d))",
-            "(X (X a) (X (X b) (X (X c) (X d))))",
-        )
+        for text in ("(X (X (X (X a) (X b)) (X c)) (X d))", "(X (X a) (X (X b) (X (X c) (X d))))")
     )
-    assert binary(words, cuts["left-branching"]) == left
-    assert binary(words, cuts["right-branching"]) == right
-    random = {str(binary(words, cuts["random"])) for _ in range(100)}
-    assert len(random) == 5
-    assert {str(left), str(right)} < random
+    assert binary(words, lambda n: n - 1) == left
+    assert binary(words, lambda n: 1) == right
+    drawn = {str(binary(words, lambda n: chance.randrange(1, n))) for _ in range(100)}
+    assert len(drawn) == 5
+    assert len(binary(["a"] * 3000, lambda n: n - 1).constituents) == 2999
 
 
-def test_a_long_sentence_is_cut_too():
-    assert len(binary(["a"] * 3000, uninformed()["left-branching"]).constituents) == 2999
+def test_trees_that_know_nothing_have_no_punctuation():
+    tree = Tree.parse("(S (D the) (, ,) (X (N cat) (-NONE- *) (V sees)) (. .))")
+    found = uninformed([tree, Tree.parse("(S (. .))")] * 50)
+    assert found["left-branching"] == {"f1": 0.0}
+    assert found["right-branching"] == {"f1": 100.0}
+    assert 20 < found["random"]["f1"] < 80

@@ -15,9 +15,10 @@ from strukt.data.binarisation import EMPTY
 from strukt.data.codes import CodeVocabulary
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import LinearChain, SpanTree
+from strukt.distributions.bits import to_bits
 from strukt.losses import contrastive_hashing
 from strukt.metrics.spans import spans as tagged_spans
-from strukt.tasks.code_spans import MOST_SHOWN, CodeSpans, _distant_words
+from strukt.tasks.code_spans import MOST_SHOWN, CodeSpans, _distant_words, _sample
 from strukt.tasks.label_spans import CRITERIA, LabelSpans, agreeing
 from strukt.tasks.span_layer import Found, GoldSpans, spans_of
 from strukt.tasks.tag_spans import TagSpans
@@ -314,7 +315,7 @@ def test_codes_are_counted_for_the_best_tree_that_holds_what_is_known():
     assert "A" in model.vocabulary.counts[code]
 
 
-@pytest.mark.parametrize("code_words", ["learned", "fixed"])
+@pytest.mark.parametrize("code_words", ["learned", "sampled", "fixed"])
 def test_the_likelihood_of_the_tree_is_added_with_its_weight(code_words):
     model, vectors, spans = (
         layer(CodeSpans, code_words=code_words),
@@ -367,7 +368,10 @@ def test_words_of_labels_are_far_apart(labels, bits, distance):
     assert apart.min() >= distance
 
 
-@pytest.mark.parametrize("options", [{"code_words": "learned"}, {"code_words": "fixed", "tree_weight": 0}])
+@pytest.mark.parametrize(
+    "options",
+    [{"code_words": "learned"}, {"code_words": "sampled"}, {"code_words": "fixed", "tree_weight": 0}],
+)
 def test_without_a_likelihood_that_knows_them_there_are_no_words(options):
     assert layer(CodeSpans, **options).code_words is None
 
@@ -391,10 +395,25 @@ def test_codes_are_compared_jointly_with_the_tree_or_given_it(weight):
 @pytest.mark.parametrize(
     ("scale", "code_words", "same"), [(1e3, "sampled", True), (0.1, "sampled", False), (0.1, "learned", True)]
 )
-def test_codes_are_sampled_by_the_probabilities_of_their_bits(scale, code_words, same):
-    """Of a known tree, so that nothing else is sampled; sure bits are always the same, and best ones."""
-    model, vectors, shape = layer(CodeSpans, bits=5, code_words=code_words), words()[:1], shapes(0, 4)[0]
+def test_codes_are_sampled_when_the_option_says_so(scale, code_words, same):
+    """Of a known tree, so that nothing else is sampled: sure bits are always the same, and the best ones."""
+    first, second, shape = words()[:1], words(1)[:1], shapes(0, 4)[0]
     spans = gold([(i, j, number % 2) for number, (i, j) in enumerate(shape)])
-    model.hash.query *= scale
-    losses = torch.tensor([model.loss([vectors, vectors], spans, LENGTHS[:1]) for _ in range(8)])
-    assert (losses.std() < 1e-4) == same
+
+    def losses(code_words):
+        model = layer(CodeSpans, bits=5, code_words=code_words)
+        model.hash.query *= scale
+        return torch.tensor([model.loss([first, second], spans, LENGTHS[:1]) for _ in range(8)])
+
+    found = losses(code_words)
+    assert (found.std() < 1e-4) == same
+    if same:
+        torch.testing.assert_close(found, losses("learned"), rtol=1e-4, atol=1e-4)
+
+
+def test_samples_have_the_probabilities_of_their_bits():
+    """As those of a span, whatever the probability that it is one."""
+    joint = 0.1 * torch.tensor([[0.2, 0.8], [0.7, 0.3], [0.0, 1.0]]).expand(20_000, 3, 2)
+    shares = to_bits(_sample(joint), 3).double().mean(0)
+    torch.testing.assert_close(shares, torch.tensor([0.8, 0.3, 1.0]).double(), rtol=0, atol=0.02)
+    assert _sample(torch.zeros(2, 3, 2)).tolist() == [0, 0]

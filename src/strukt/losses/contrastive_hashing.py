@@ -51,14 +51,15 @@ def contrastive_hashing(
         temperature: The similarities lie between 0 and 1 and hardly differ in their exponentials; divided by
             0.1 they do.
         codes: The codes of the spans in both views, ``(m,)`` integers in which bit b of value +1 counts 2^b; those
-            of equation 13 if None. Codes that are drawn from the marginals tell labels apart that have the same
-            best code, between which equation 13 finds no difference, and so no gradient.
+            of equation 13 if None. Codes that are drawn from the marginals give ``"max"`` and ``"hash"`` a
+            gradient that can tell labels apart that have the same best code; equation 13 finds no difference.
 
     Returns:
         A scalar, twice differentiable in the marginals; 0 without spans.
 
     Raises:
-        ValueError: If shapes or types do not fit, the temperature is not positive, or there is no such variant.
+        ValueError: If shapes or types do not fit, a code has more than K bits, the temperature is not positive,
+            or there is no such variant.
 
     Complexity:
         Time O(m U K), memory O(m (U + K)) for U <= min(m, 2^K) different codes in a view: s(i, j) depends on j
@@ -82,7 +83,8 @@ def contrastive_hashing(
     first, second = arguments.common_dtype((first, second), ("first", "second"))
     if codes is None:
         codes = (to_codes(first[..., 1] > first[..., 0]), to_codes(second[..., 1] > second[..., 0]))
-    _check_codes(codes, first)
+    else:
+        _check_codes(codes, first)
     names, numbers = labels.unique(return_inverse=True)  # type: ignore[no-untyped-call]
     total = first.new_zeros(())
     for marginals, others in ((first, codes[1]), (second, codes[0])):
@@ -192,6 +194,8 @@ def _check_codes(codes: tuple[Tensor, Tensor], marginals: Tensor) -> None:
         ValueError: If they do not fit.
     """
     count, bits, _ = marginals.shape
+    if len(codes) != 2:
+        raise ValueError(f"codes holds {len(codes)} tensors; expected two, one for each view")
     for place, value in enumerate(codes):
         name = f"codes[{place}]"
         arguments.integers(name, value, f"({count},)", marginals.device)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 
-from strukt.data.constituents import Tree
+from strukt.data.constituents import TRACE, Tree
 from strukt.metrics.brackets import PUNCTUATION
 
 
@@ -55,14 +55,32 @@ class UnlabelledF1:
         return {"f1": 100 * self.total / self.sentences if self.sentences else 0.0}
 
 
-def uninformed() -> dict[str, Callable[[int], int]]:
-    """Ways to cut n words in two, into the first 1 to n - 1 and the rest, that know nothing of them."""
+def uninformed(trees: Iterable[Tree]) -> dict[str, dict[str, float]]:
+    """What trees reach that know nothing of the sentences: all cuts at the last word, the first one, or anywhere.
+
+    Args:
+        trees: The right trees, of which punctuation and traces are deleted first.
+
+    Examples:
+        >>> uninformed([Tree.parse("(S (D the) (X (N cat) (V sees)))")])["right-branching"]
+        {'f1': 100.0}
+    """
     chance = Random(1)
-    return {
+    cuts: dict[str, Callable[[int], int]] = {
         "left-branching": lambda n: n - 1,
         "right-branching": lambda n: 1,  # noqa: ARG005
         "random": lambda n: chance.randrange(1, n),
     }
+    left_out = PUNCTUATION | {TRACE}
+    known = [tree.without(left_out) for tree in trees if not left_out.issuperset(tree.tags)]
+    return {name: _reached(known, cut) for name, cut in cuts.items()}
+
+
+def _reached(known: Sequence[Tree], cut: Callable[[int], int]) -> dict[str, float]:
+    metric = UnlabelledF1()
+    for tree in known:
+        metric.update(tree, binary(tree.words, cut))
+    return metric.result()
 
 
 def binary(words: Sequence[str], cut: Callable[[int], int]) -> Tree:
@@ -70,10 +88,10 @@ def binary(words: Sequence[str], cut: Callable[[int], int]) -> Tree:
 
     Args:
         words: The words.
-        cut: From the number of words to that of the first part.
+        cut: From the number n of words to that of the first part, 1 to n - 1.
 
     Examples:
-        >>> print(binary(["a", "b", "c"], uninformed()["right-branching"]))
+        >>> print(binary(["a", "b", "c"], lambda n: 1))
         (X (X a) (X (X b) (X c)))
     """
     spans: list[tuple[int, int, str]] = []

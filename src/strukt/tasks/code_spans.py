@@ -41,7 +41,7 @@ class CodeSpans(SpanLayer):
 
     Attributes:
         vocabulary: What the codes mean.
-        code_words: The bits that each label should have, ``(labels, K)`` of 0 and 1; None if that is learned.
+        code_words: The bits that each label should have, ``(labels, K)`` of 0 and 1; None if they are learned.
     """
 
     views: ClassVar[int] = 2

@@ -16,10 +16,9 @@ from typing_extensions import override
 
 from strukt.data import brackets, conllu
 from strukt.data.batching import batches
-from strukt.data.constituents import Tree
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import UNKNOWN, Vocabulary
-from strukt.metrics.unlabelled import UnlabelledF1, binary, uninformed
+from strukt.metrics.unlabelled import UnlabelledF1, uninformed
 from strukt.nn import CompoundPCFG, KneserNey, NeuralHMM, NeuralPCFG
 from strukt.nn.recurrent import RecurrentLanguageModel
 from strukt.tasks.batch import Batch
@@ -126,14 +125,11 @@ class LanguageModel(Model):
         if self.config.model not in GRAMMARS or not known:
             return Measurement(scores, {})
         found = [sentence.tree for sentence in self.predict(known) if isinstance(sentence, brackets.Sentence)]
-        right = _trees_right(known, found)
-        others = {
-            name: _trees_right(
-                known, [binary(sentence.tree.without_traces().words, cut) for sentence in known]
-            )
-            for name, cut in uninformed().items()
-        }
-        return Measurement(scores | right, {"trees": {"grammar": right} | others})
+        metric = UnlabelledF1()
+        for gold, tree in zip(known, found, strict=True):
+            metric.update(gold.tree, tree)
+        others = uninformed(sentence.tree for sentence in known)
+        return Measurement(scores | metric.result(), {"trees": {"grammar": metric.result()} | others})
 
     @override
     def quality(self, scores: Mapping[str, float]) -> float:
@@ -255,14 +251,6 @@ class LanguageModel(Model):
         while group := list(islice(stream, TOGETHER)):
             batch = self.collate(group).to(self.device)
             yield group, batch.inputs["words"], batch.lengths
-
-
-def _trees_right(known: Sequence[brackets.Sentence], found: Sequence[Tree]) -> dict[str, float]:
-    """The F1 of trees that were found for sentences whose trees are known."""
-    metric = UnlabelledF1()
-    for gold, tree in zip(known, found, strict=True):
-        metric.update(gold.tree, tree)
-    return metric.result()
 
 
 def _source(config: Config, words: int) -> nn.Module:
