@@ -51,8 +51,8 @@ def contrastive_hashing(
         temperature: The similarities lie between 0 and 1 and hardly differ in their exponentials; divided by
             0.1 they do.
         codes: The codes of the spans in both views, ``(m,)`` integers in which bit b of value +1 counts 2^b; those
-            of equation 13 if None. Codes that are drawn from the marginals give ``"max"`` and ``"hash"`` a
-            gradient that can tell labels apart that have the same best code; equation 13 finds no difference.
+            of equation 13 if None. Codes that are drawn from the marginals give ``"max"`` a gradient that can
+            tell labels apart that have the same best code, between which equation 13 finds no difference.
 
     Returns:
         A scalar, twice differentiable in the marginals; 0 without spans.

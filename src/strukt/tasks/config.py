@@ -140,8 +140,8 @@ class SpanTaskConfig(TaskConfig):
         code_words: What this likelihood knows of codes: a fixed one for each label, far from the others, or
             nothing, so that the contrastive loss alone finds them, as in the paper; rare labels then often share
             the code of another one. Sampled ones are learned too, by comparison with codes drawn from the
-            probabilities of their bits, not with the best ones, which tells such labels apart more often (with
-            variant max or hash). Without that likelihood no code is fixed.
+            probabilities of their bits, not with the best ones, which tells such labels apart more often; variants
+            self and sup learn nothing from them. Without that likelihood no code is fixed.
     """
 
     criterion: Literal["likelihood", "margin", "bits"] = "likelihood"
