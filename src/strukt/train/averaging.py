@@ -32,11 +32,6 @@ class Average:
         for name, value in self.weights.items():
             value.copy_(weights[name])
 
-    def to(self, device: torch.device) -> Average:
-        """Moves the averages to the device of the model."""
-        self.weights = {name: value.to(device) for name, value in self.weights.items()}
-        return self
-
     @torch.no_grad()
     def update(self, model: nn.Module, step: int) -> None:
         """Takes in the weights after a step.

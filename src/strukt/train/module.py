@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Sequence
@@ -36,9 +37,11 @@ class Training(LightningModule):
 
     Attributes:
         progress: The position.
-        average: The averaged weights.
+        average: The averaged weights, from the start of the training on.
         best: The best weights so far.
     """
+
+    average: Average
 
     def __init__(
         self,
@@ -53,7 +56,6 @@ class Training(LightningModule):
         self.progress = checkpoint.progress if checkpoint else Progress()
         if checkpoint:
             model.load_state_dict(checkpoint.tensors["weights"])
-        self.average = Average(model, model.config.optimizer.averaging)
         self.best: dict[str, Tensor] = {}
         self.batches_in_epoch = 0
         self._checkpoint = checkpoint
@@ -80,12 +82,16 @@ class Training(LightningModule):
         )
 
     def on_train_start(self) -> None:
-        """Puts back what the checkpoint has, now that the optimizer exists."""
-        self.average = self.average.to(self.device)
+        """Puts back what the checkpoint has, now that the optimizer exists.
+
+        Each process begins an average of its own here: tensors from before the processes were started, other than
+        parameters and buffers, are one memory for all of them. So are those of a checkpoint, hence the copy.
+        """
+        self.average = Average(self.model, self.model.config.optimizer.averaging)
         self._started = time.monotonic() - self.progress.seconds
         if self._checkpoint is None:
             return
-        tensors = self._checkpoint.tensors
+        tensors = copy.deepcopy(self._checkpoint.tensors)
         self.average.restore(tensors["average"])
         self.best = tensors["best"]
         restore_optimizer(self._optimizer(), tensors["optimizer"])
