@@ -8,16 +8,26 @@ from strukt.testing.subjects import STRUCTURES
 
 NUMERICAL = "derivatives_pass_numerical_checks"
 
-LONGEST = {NUMERICAL, "sparsemap_is_differentiable", "relaxed_samples_are_differentiable"}
+LONGEST = {
+    NUMERICAL,
+    "compiled_equals_eager",
+    "operators_agree_with_enumeration_at_the_edge",
+    "padding_is_never_read",
+    "relaxed_samples_are_differentiable",
+    "sparsemap_is_differentiable",
+    "sparsemap_is_optimal",
+    "support_knows_structures",
+}
 
 GENERAL = {subject.name.split(",")[0]: subject.name for subject in STRUCTURES}
 """The last subject of each structure, which has the most: others share scores or leave some out."""
 
 
 def marks(subject, law):
-    """Slow are finite differences for other subjects, and through grammars with many operators."""
-    many = subject.name not in GENERAL.values() or subject.name.startswith("LowRankPCFG")
-    return pytest.mark.slow if law in LONGEST and many else ()
+    """Slow are the longest laws for other subjects, and finite differences through grammars of low rank."""
+    through_grammars = subject.name.startswith("LowRankPCFG") and law.endswith(("differentiable", "checks"))
+    is_slow = law in LONGEST and (subject.name not in GENERAL.values() or through_grammars)
+    return pytest.mark.slow if is_slow else ()
 
 
 @pytest.mark.parametrize(

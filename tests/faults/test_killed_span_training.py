@@ -21,7 +21,7 @@ def result(folder):
 
 
 # Codes of a tree, all of which is known; and of entities, around which trees are drawn at random.
-@pytest.mark.parametrize("task", CONFIGS)
+@pytest.mark.parametrize("task", ["constituency", pytest.param("ner", marks=pytest.mark.slow)])
 def test_a_killed_training_is_resumed_to_the_same_bits(task, tmp_path):
     config = CONFIGS[task](
         criterion="bits",

@@ -46,7 +46,7 @@ def result(folder):
 
 
 # Before any checkpoint; in the middle of an epoch, at a checkpoint and after one; in a later epoch.
-@pytest.mark.parametrize("step", [1, slow(3), 5, slow(11)])
+@pytest.mark.parametrize("step", [1, slow(3), slow(5), slow(11)])
 def test_a_killed_training_is_resumed_to_the_same_bits(config, uninterrupted, tmp_path, step):
     output = tmp_path / "model"
     assert children.train("dependency", config, output, at_step=step) == KILLED
@@ -59,6 +59,7 @@ def test_a_killed_training_is_resumed_to_the_same_bits(config, uninterrupted, tm
     assert not (output / "training" / "checkpoints").exists()
 
 
+@pytest.mark.slow
 def test_killed_again_and_again(config, uninterrupted, tmp_path):
     output = tmp_path / "model"
     for number, step in enumerate((4, 7, 13, 16)):
@@ -68,7 +69,7 @@ def test_killed_again_and_again(config, uninterrupted, tmp_path):
 
 
 # Renames make what was written visible: each of them is a moment at which a save is half done.
-@pytest.mark.parametrize("rename", [0, slow(2), 6, slow(7), 13])
+@pytest.mark.parametrize("rename", [0, slow(2), 6, slow(7), slow(13)])
 def test_killed_while_it_saves(config, uninterrupted, tmp_path, rename):
     output = tmp_path / "model"
     assert children.train("dependency", config, output, at_rename=rename) == KILLED

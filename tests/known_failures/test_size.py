@@ -20,7 +20,9 @@ def depth() -> int:
     return count
 
 
-@pytest.mark.parametrize(("backend", "n"), [("reference", 90), ("cpu", 200)])
+@pytest.mark.parametrize(
+    ("backend", "n"), [pytest.param("reference", 90, marks=pytest.mark.slow), ("cpu", 200)]
+)
 def test_trees_as_deep_as_the_sentence_is_long(backend, n, monkeypatch):
     """Decoders that call themselves for each span hit the recursion limit of Python."""
     monkeypatch.setenv("STRUKT_BACKEND", backend)

@@ -41,14 +41,18 @@ def test_all_parameters_have_gradients(options, transition, emission):
         assert parameter.grad.any(), name
 
 
-def test_scores_are_products_of_vectors():
+COUNTS = torch.tensor([9, 0, 3, 1, 40])
+
+
+def test_scores_are_products_of_vectors_and_biases_of_words():
     layer = model()
+    layer.begin_with(COUNTS)
     hmm = layer()
     expected = (layer.leaving(layer.before) @ layer.after.mT).softmax(1)
     torch.testing.assert_close(hmm.transition.dense(), expected)
     first = (layer.starting(layer.start) @ layer.after.mT).squeeze(0)
     torch.testing.assert_close(hmm.initial, first)
-    words = (layer.saying(layer.emitting) @ layer.word_vectors.mT).log_softmax(1)
+    words = (layer.saying(layer.emitting) @ layer.word_vectors.mT + layer.bias).log_softmax(1)
     torch.testing.assert_close(hmm.emission.table(), words.mT)
 
 
@@ -60,8 +64,9 @@ def test_features_of_both_vectors_are_those_of_one_map():
 
 def test_words_of_a_block_come_from_its_states():
     layer = model(blocks=BLOCKS)
+    layer.begin_with(COUNTS)
     table = layer().emission.table()
-    scores = layer.saying(layer.emitting) @ layer.word_vectors.mT
+    scores = layer.saying(layer.emitting) @ layer.word_vectors.mT + layer.bias
     for state in range(6):
         own = state // 2 == BLOCKS
         expected = torch.where(own, scores[state], -math.inf).log_softmax(0)
@@ -90,6 +95,26 @@ def test_dropout_leaves_out_states_and_features_and_normalises_again(options):
 def test_the_last_state_and_feature_are_never_left_out():
     layer = model(rank=1, states=1, state_dropout=0.9, feature_dropout=0.9)
     assert layer().states == 1
+
+
+@pytest.mark.parametrize("blocks", [None, BLOCKS])
+def test_it_begins_with_the_frequencies_of_words_and_states_that_differ(blocks):
+    layer = model(words=5, states=999, size=64, blocks=blocks)
+    scores = layer.saying(layer.emitting) @ layer.word_vectors.mT
+    assert 0.3 < scores.var().item() < 0.7
+    torch.testing.assert_close(layer().emission.table(), model_of(scores, blocks))
+    layer.begin_with(COUNTS)
+    frequencies = (COUNTS + 1) / (COUNTS + 1).sum()
+    torch.testing.assert_close(layer.bias.softmax(0), frequencies)
+    torch.testing.assert_close(layer().emission.table(), model_of(scores + layer.bias, blocks))
+
+
+def model_of(scores, blocks):
+    """The log-probabilities of words, whose scores in a state are given, `(words, states)`."""
+    if blocks is not None:
+        of_states = torch.arange(len(scores)) // (len(scores) // 3)
+        scores = scores.masked_fill(of_states[:, None] != blocks, -math.inf)
+    return scores.log_softmax(1).mT
 
 
 def test_a_language_in_which_words_take_turns_is_learned():

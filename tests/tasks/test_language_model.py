@@ -224,3 +224,14 @@ def test_rare_words_are_one_unknown_word():
     model = LanguageModel.from_corpus(config("hmm", minimum_count=30), SENTENCES)
     assert len(model.words) < 8
     assert model.words.index("wet") == model.words.index("gnu")
+
+
+@pytest.mark.parametrize("text", ["sentences", "stream"])
+def test_hidden_markov_models_begin_with_the_frequencies_of_words(text):
+    options = config("hmm", text=text)
+    model = LanguageModel.from_corpus(options, LanguageModel.trainable(options, SENTENCES))
+    counts = torch.ones(len(model.words))
+    for sentence in SENTENCES:
+        for form in [*sentence.forms, END]:
+            counts[model.words.index(form)] += 1
+    torch.testing.assert_close(model.source.bias.softmax(0), counts / counts.sum())

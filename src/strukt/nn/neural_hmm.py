@@ -16,7 +16,8 @@ class NeuralHMM(nn.Module):
 
     A state has three vectors: as the one before a transition, as the one after it, and as the one that emits. A
     transition is a dot product, made positive by exp, or of rank r by a feature map of both vectors; a word is a
-    softmax over dot products. Vectors go through residual layers first, those after a transition excepted.
+    softmax over dot products and a bias of the word. Vectors go through residual layers first, those after a
+    transition excepted.
 
     In training some of the states and some of the features are left out of a whole batch. The model is normalised
     over the others, and is smaller and faster.
@@ -78,6 +79,7 @@ class NeuralHMM(nn.Module):
         self.start = nn.Parameter(torch.empty(1, size))
         self.before, self.after, self.emitting = (nn.Parameter(torch.empty(states, size)) for _ in range(3))
         self.word_vectors = nn.Parameter(torch.empty(words, size))
+        self.bias = nn.Parameter(torch.zeros(words))
         self.starting = Residual(size)
         self.leaving = Residual(size)
         self.saying = nn.Sequential(Residual(size), Residual(size))
@@ -87,9 +89,24 @@ class NeuralHMM(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws vectors with entries of variance 2 / (rows + columns)."""
-        for vectors in (self.start, self.before, self.after, self.emitting, self.word_vectors):
+        """Draws vectors of states with entries of variance 2 / (rows + columns), and sets biases to 0.
+
+        Vectors of words are as long as gives dot products a variance of 1/2: where all states emit alike, what is
+        learned for long is how frequent the words are.
+        """
+        for vectors in (self.start, self.before, self.after, self.emitting):
             nn.init.xavier_normal_(vectors)
+        nn.init.normal_(self.word_vectors, std=(2 * self.word_vectors.shape[1]) ** -0.5)
+        nn.init.zeros_(self.bias)
+
+    @torch.no_grad()
+    def begin_with(self, counts: Tensor) -> None:
+        """Lets the biases begin with how frequent the words are, so that it need not be learned.
+
+        Args:
+            counts: ``(v,)``, how often each word occurs; one is added to each.
+        """
+        self.bias.copy_((counts + 1).to(self.bias).log())
 
     def forward(self) -> HMM:
         """The distribution over sentences: for a batch, in training with other states left out each time."""
@@ -109,12 +126,12 @@ class NeuralHMM(nn.Module):
 
     def _emission(self, emitting: Tensor) -> Emission:
         if self.blocks is None:
-            return Embedded(emitting, self.word_vectors)
+            return Embedded(emitting, self.word_vectors, self.bias)
         order = self.blocks.argsort(stable=True)
         sizes = torch.bincount(self.blocks, minlength=self.count).tolist()
         of_blocks = zip(emitting.chunk(self.count), torch.split(self.word_vectors[order], sizes), strict=True)
         logits = torch.cat([states @ words.mT for states, words in of_blocks], 1)
-        return Blocked(logits[:, order.argsort()], self.blocks, self.count)
+        return Blocked(logits[:, order.argsort()] + self.bias, self.blocks, self.count)
 
     def _kept_states(self) -> Tensor:
         dropout = self.state_dropout if self.training else 0.0

@@ -57,7 +57,11 @@ class LanguageModel(Model):
         """A new model with the words of a corpus, the frequent ones first."""
         counts = Counter(form for sentence in sentences for form in sentence.forms)
         frequent = sorted((-count, form) for form, count in counts.items() if count >= config.minimum_count)
-        return cls(config, {"words": Vocabulary([UNKNOWN, END, *(form for _, form in frequent)])})
+        model = cls(config, {"words": Vocabulary([UNKNOWN, END, *(form for _, form in frequent)])})
+        if isinstance(model.source, NeuralHMM):
+            numbers = torch.cat([model._numbers(sentence) for sentence in sentences])
+            model.source.begin_with(numbers.bincount(minlength=len(model.words)))
+        return model
 
     @classmethod
     @override

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -19,20 +20,9 @@ def span_tree(length: int, spans: Tensor, labelled: bool) -> Table:
         labelled: Whether there is an axis of labels.
     """
     scores = (spans if labelled else spans[..., None]).double()
-    size, labels = scores.shape[1:]
-    events, parts, totals = [], [], []
-    for tree in _bracketings(tuple(range(length + 1))):
-        for choice in itertools.product(range(labels), repeat=len(tree)):
-            event = torch.full((size, size), -1, dtype=torch.long)
-            part = torch.zeros(size, size, labels, dtype=torch.float64)
-            for (start, end), label in zip(tree, choice, strict=True):
-                event[start, end] = label
-                part[start, end, label] = 1
-            events.append(event)
-            parts.append(part if labelled else part[..., 0])
-            starts, ends = torch.tensor(tree, dtype=torch.long).reshape(-1, 2).unbind(1)
-            totals.append(scores[starts, ends, torch.tensor(choice, dtype=torch.long)].sum())
-    return Table(torch.stack(events), torch.stack(parts), torch.stack(totals))
+    events = _labelled(length, *scores.shape[1:])
+    parts = (events[..., None] == torch.arange(scores.shape[-1])).double()
+    return Table(events, parts if labelled else parts[..., 0], _total(scores, parts))
 
 
 def bit_span_tree(length: int, bits: Tensor) -> Table:
@@ -43,19 +33,26 @@ def bit_span_tree(length: int, bits: Tensor) -> Table:
         bits: `(n + 1, n + 1, k)`; `[i, j]` scores the value +1 of each bit of the span from i to j > i.
     """
     size, k = bits.shape[1:]
-    codes = list(itertools.product((0, 1), repeat=k))
-    events, parts, totals = [], [], []
+    events = _labelled(length, size, 2**k)
+    parts = (events.clamp(min=0)[..., None] >> torch.arange(k) & 1).double()
+    return Table(events, parts, _total(bits.double(), parts))
+
+
+def _total(scores: Tensor, parts: Tensor) -> Tensor:
+    return torch.where(parts > 0, scores, 0).flatten(1).sum(1)
+
+
+@cache
+def _labelled(length: int, size: int, labels: int) -> Tensor:
+    """The events of all binary trees with a label on each span."""
+    found = []
     for tree in _bracketings(tuple(range(length + 1))):
-        for choice in itertools.product(codes, repeat=len(tree)):
-            event = torch.full((size, size), -1, dtype=torch.long)
-            part = torch.zeros(size, size, k, dtype=torch.float64)
-            for (start, end), code in zip(tree, choice, strict=True):
-                event[start, end] = sum(bit << place for place, bit in enumerate(code))
-                part[start, end] = torch.tensor(code)
-            events.append(event)
-            parts.append(part)
-            totals.append(bits.double()[part > 0].sum())
-    return Table(torch.stack(events), torch.stack(parts), torch.stack(totals))
+        choices = torch.tensor(list(itertools.product(range(labels), repeat=len(tree))), dtype=torch.long)
+        starts, ends = torch.tensor(tree, dtype=torch.long).reshape(-1, 2).unbind(1)
+        events = torch.full((len(choices), size, size), -1)
+        events[:, starts, ends] = choices
+        found.append(events)
+    return torch.cat(found)
 
 
 def _bracketings(posts: tuple[int, ...]) -> list[list[tuple[int, int]]]:

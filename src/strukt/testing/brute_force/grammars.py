@@ -32,17 +32,12 @@ def pcfg(length: int, spans: Tensor, root: Tensor, rules: Tensor, emission: Tens
         emission: `(n, p)`.
     """
     s, p = root.shape[0], emission.shape[1]
-    trees = _trees(length, s, p)
-    events = torch.full((len(trees), *spans.shape[:2]), -1, dtype=torch.long)
-    parts = torch.zeros(len(trees), *spans.shape, dtype=torch.float64)
-    for row, tree in enumerate(trees):
-        for node in tree:
-            events[row, node.start, node.end] = node.label
-            parts[row, node.start, node.end, node.label] = 1
-    nodes = [[(node.start, node.end, node.label) for node in tree] for tree in trees]
-    tops = [[(node.label,) for node in tree[:1]] for tree in trees]
-    uses = [[(node.label, *_labels(node.children)) for node in tree if node.children] for tree in trees]
-    words = [[(node.start, node.label - s) for node in tree if not node.children] for tree in trees]
+    nodes, tops, uses, words = _places(length, s, p)
+    rows, (starts, ends, labels) = torch.arange(len(nodes))[:, None], nodes.unbind(-1)
+    events = torch.full((len(nodes), *spans.shape[:2]), -1)
+    events[rows, starts, ends] = labels
+    parts = torch.zeros(len(nodes), *spans.shape, dtype=torch.float64)
+    parts[rows, starts, ends, labels] = 1
     scores = _sums(spans, nodes) + _sums(root, tops) + _sums(rules, uses) + _sums(emission, words)
     return Table(events, parts, scores)
 
@@ -69,22 +64,28 @@ def low_rank_pcfg(
     return pcfg(length, spans, root, torch.where(some, found, -torch.inf), emission)
 
 
-def _sums(scores: Tensor, places: Sequence[Sequence[tuple[int, ...]]]) -> Tensor:
-    """For each row of places, equally many in each, the sum of the scores there."""
-    index = torch.tensor(places, dtype=torch.long).reshape(len(places), -1, scores.dim())
-    return scores.double()[index.unbind(-1)].sum(1)
+def _sums(scores: Tensor, places: Tensor) -> Tensor:
+    """For each row of places the sum of the scores there."""
+    return scores.double()[places.unbind(-1)].sum(1)
+
+
+@cache
+def _places(length: int, s: int, p: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """For every tree, a row each: its labelled spans, its top, its rules, its words with their preterminals."""
+    trees = [list(_nodes(tree)) for tree in _over(0, length, s, p) if tree.label < s] if length else [[]]
+    nodes = [[(node.start, node.end, node.label) for node in tree] for tree in trees]
+    labels = [[(node.label,) for node in tree[:1]] for tree in trees]
+    uses = [[(node.label, *_labels(node.children)) for node in tree if node.children] for tree in trees]
+    words = [[(node.start, node.label - s) for node in tree if not node.children] for tree in trees]
+    return _rows(nodes, 3), _rows(labels, 1), _rows(uses, 3), _rows(words, 2)
+
+
+def _rows(places: Sequence[Sequence[tuple[int, ...]]], width: int) -> Tensor:
+    return torch.tensor(places, dtype=torch.long).reshape(len(places), -1, width)
 
 
 def _labels(nodes: Sequence[Tree]) -> list[int]:
     return [node.label for node in nodes]
-
-
-@cache
-def _trees(length: int, s: int, p: int) -> list[list[Tree]]:
-    """The nodes of every tree, the top first."""
-    if length == 0:
-        return [[]]
-    return [list(_nodes(tree)) for tree in _over(0, length, s, p) if tree.label < s]
 
 
 def _nodes(tree: Tree) -> Iterator[Tree]:

@@ -25,14 +25,17 @@ def semi_markov(length: int, segments: Tensor, transition: Tensor | None = None)
     for durations in _compositions(length, longest):
         starts = torch.tensor([0, *itertools.accumulate(durations)], dtype=torch.long)[:-1]
         last = torch.tensor(durations, dtype=torch.long) - 1
-        for choice in itertools.product(range(labels), repeat=len(durations)):
-            chosen = torch.tensor(choice, dtype=torch.long)
-            events.append(torch.full((n,), -1).index_put((starts,), chosen))
-            part = torch.zeros(n, longest, labels, dtype=torch.float64)
-            part[starts, last, chosen] = 1
-            parts.append(part)
-            totals.append(scores[starts, last, chosen].sum() + pairs[chosen[:-1], chosen[1:]].sum())
-    return Table(torch.stack(events), torch.stack(parts), torch.stack(totals))
+        choices = torch.tensor(
+            list(itertools.product(range(labels), repeat=len(durations))), dtype=torch.long
+        )
+        event = torch.full((len(choices), n), -1)
+        event[:, starts] = choices
+        part = torch.zeros(len(choices), n, longest, labels, dtype=torch.float64)
+        part[torch.arange(len(choices))[:, None], starts, last, choices] = 1
+        events.append(event)
+        parts.append(part)
+        totals.append(scores[starts, last, choices].sum(1) + pairs[choices[:, :-1], choices[:, 1:]].sum(1))
+    return Table(torch.cat(events), torch.cat(parts), torch.cat(totals))
 
 
 def _compositions(length: int, longest: int) -> list[list[int]]:
