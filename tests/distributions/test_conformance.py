@@ -8,26 +8,29 @@ from strukt.testing.subjects import STRUCTURES
 
 NUMERICAL = "derivatives_pass_numerical_checks"
 
-LONGEST = {
-    NUMERICAL,
-    "compiled_equals_eager",
-    "operators_agree_with_enumeration_at_the_edge",
+OF_EVERY_SUBJECT = {
+    "batch_equals_its_items",
+    "expand_repeats_the_items",
+    "functional_transforms_work",
+    "gradient_of_log_partition_is_the_marginals",
+    "infeasible_item_has_weight_zero",
+    "operators_agree_with_enumeration",
     "padding_is_never_read",
-    "relaxed_samples_are_differentiable",
-    "sparsemap_is_differentiable",
-    "sparsemap_is_optimal",
-    "support_knows_structures",
+    "wrong_scores_are_refused",
 }
+"""What subjects that share scores or leave some out are held to without `--slow`."""
+
+BY_DIFFERENCES = {NUMERICAL, "sparsemap_is_differentiable", "relaxed_samples_are_differentiable"}
 
 GENERAL = {subject.name.split(",")[0]: subject.name for subject in STRUCTURES}
-"""The last subject of each structure, which has the most: others share scores or leave some out."""
+"""The last subject of each structure, which has the most."""
 
 
 def marks(subject, law):
-    """Slow are the longest laws for other subjects, and finite differences through grammars of low rank."""
-    through_grammars = subject.name.startswith("LowRankPCFG") and law.endswith(("differentiable", "checks"))
-    is_slow = law in LONGEST and (subject.name not in GENERAL.values() or through_grammars)
-    return pytest.mark.slow if is_slow else ()
+    """Slow are most laws for further subjects of a structure, and finite differences through grammars."""
+    if subject.name not in GENERAL.values():
+        return () if law in OF_EVERY_SUBJECT else pytest.mark.slow
+    return pytest.mark.slow if "PCFG" in subject.name and law in BY_DIFFERENCES else ()
 
 
 @pytest.mark.parametrize(

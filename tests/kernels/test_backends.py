@@ -207,10 +207,10 @@ def penalised(scores: Tensor) -> Tensor:
 @pytest.mark.parametrize(
     ("change", "factor", "single_root"),
     [
-        (unchanged, True, True),
         (unchanged, True, False),
         (sparse, True, True),
         (penalised, False, True),
+        pytest.param(unchanged, True, True, marks=pytest.mark.slow),
         pytest.param(sparse, True, False, marks=pytest.mark.slow),
         pytest.param(penalised, False, False, marks=pytest.mark.slow),
     ],

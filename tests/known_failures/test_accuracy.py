@@ -105,7 +105,7 @@ def test_sums_over_non_projective_trees_at_any_scale(scale, single_root):
     assert torch.allclose(trees.marginals.double(), marginals, atol=1e-4)
 
 
-@pytest.mark.parametrize("scale", [1, 10, 30])
+@pytest.mark.parametrize("scale", [pytest.param(1, marks=pytest.mark.slow), 10, 30])
 def test_sharp_grammars_keep_the_mass_of_rare_spans(scale):
     """1e-9 added inside a logarithm hides small spans and biases wide ones."""
     root, rules, emission = normal(3), scale * normal(3, 7, 7, seed=1), scale * normal(20, 4, seed=2)

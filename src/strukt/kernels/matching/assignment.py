@@ -16,7 +16,6 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 import torch
-from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 Array = npt.NDArray[np.float64]
@@ -57,6 +56,8 @@ def _items(scores: Tensor, lengths: Tensor) -> Iterator[Array]:
 
 def _solve(weights: Array) -> Columns | None:
     """The column of each row in a best matching; None if there is no matching."""
+    from scipy.optimize import linear_sum_assignment  # takes as long to import as the rest of strukt
+
     try:
         _, columns = linear_sum_assignment(weights, maximize=True)
     except ValueError:  # what scipy calls an infeasible cost matrix
