@@ -19,18 +19,22 @@ class Case:
         name: The sizes in words.
         shapes: The shape of every raw input.
         chart: Number of scores in the smallest table that the recursion fills.
-        scale: Standard deviation of the scores.
+        scales: Standard deviation of every raw input; 1 if None.
     """
 
     name: str
     shapes: tuple[tuple[int, ...], ...]
     chart: int
-    scale: float = 1.0
+    scales: tuple[float, ...] | None = None
 
     def inputs(self) -> tuple[Tensor, ...]:
         """Normally distributed float32 scores, the same in every process."""
         generator = torch.Generator().manual_seed(0)
-        return tuple(self.scale * torch.randn(shape, generator=generator) for shape in self.shapes)
+        scales = self.scales or (1.0,) * len(self.shapes)
+        return tuple(
+            scale * torch.randn(shape, generator=generator)
+            for scale, shape in zip(scales, self.shapes, strict=True)
+        )
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ def score(arcs: Tensor, heads: Tensor) -> Tensor:
 
 def case(batch: int, words: int, charts: int, scale: float = 1.0) -> Case:
     name = f"{batch}x{words}" if scale == 1 else f"{batch}x{words}, scores of standard deviation {scale:g}"
-    return Case(name, ((batch, words, words + 1),), charts * batch * (words + 1) ** 2, scale)
+    return Case(name, ((batch, words, words + 1),), charts * batch * (words + 1) ** 2, (scale,))
 
 
 NON_PROJECTIVE = Family(

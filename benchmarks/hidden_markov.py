@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.contest import Case, Contestant, Family, forward, gradient
+from benchmarks.contest import Answer, Case, Contestant, Family, forward, gradient
 
 BATCH, LENGTH = 8, 64
 
@@ -132,9 +132,24 @@ def dense(states: int, words: int) -> Case:
     return Case(f"{states:,} states, {words:,} words", shapes, chart=BATCH * LENGTH * states)
 
 
-def low_rank(states: int, rank: int, words: int) -> Case:
+def low_rank(states: int, rank: int, words: int, scale: float = 1.0) -> Case:
     shapes = ((states,), (states, rank), (states, rank), (states, words))
-    return Case(f"{states:,} states, rank {rank}, {words:,} words", shapes, chart=BATCH * LENGTH * states)
+    spread = "" if scale == 1 else f", log-features of standard deviation {scale:g}"
+    name = f"{states:,} states, rank {rank}, {words:,} words{spread}"
+    return Case(name, shapes, chart=BATCH * LENGTH * states, scales=(1.0, scale, scale, 1.0))
+
+
+def exact(*scores: Tensor) -> Answer:
+    """Log-probabilities at low rank and their gradient in all scores, in log space, float64 and a dense table."""
+    leaves = [score.double().requires_grad_() for score in scores]
+    initial, source, target, emission = leaves
+    transition = (source.unsqueeze(1) + target).logsumexp(2).log_softmax(1)
+    weights = emission.log_softmax(1).mT[sentences(emission.shape[1])]
+    state = initial.log_softmax(0) + weights[:, 0]
+    for time in range(1, LENGTH):
+        state = (state.unsqueeze(2) + transition).logsumexp(1) + weights[:, time]
+    value = state.logsumexp(1)
+    return (value.detach(), *torch.autograd.grad(value.sum(), leaves))
 
 
 OPERATIONS = {"log-partition": forward, "gradient": gradient}
@@ -163,5 +178,7 @@ LOW_RANK = Family(
     ),
     warm_up=low_rank(5, 2, 20),
     contestants=(Contestant("strukt", strukt_log_prob), Contestant("torch", torch_log_prob)),
+    accuracy=tuple(low_rank(128, 16, 1000, scale) for scale in (1, 30, 60, 200)),
+    exact=exact,
     operations=OPERATIONS,
 )

@@ -56,7 +56,9 @@ def identifiers(text):
     return re.findall(r"\(([^()-]+)-", "".join(re.findall(r"Entity=([^|\n]*)", text)))
 
 
-@pytest.mark.parametrize("split", [pytest.param("train", marks=pytest.mark.slow), "dev", "test"])
+@pytest.mark.parametrize(
+    "split", [pytest.param(name, marks=pytest.mark.slow) if name == "train" else name for name in SPLITS]
+)
 def test_gum_goes_round_and_counts_agree(split):
     if not GUM.exists():
         pytest.skip("GUM is not present")

@@ -33,7 +33,9 @@ def read(content):
     return list(layers.read(named(content)))
 
 
-@pytest.mark.parametrize("split", [pytest.param("train", marks=pytest.mark.slow), "dev", "test"])
+@pytest.mark.parametrize(
+    "split", [pytest.param(name, marks=pytest.mark.slow) if name == "train" else name for name in SPLITS]
+)
 def test_litbank_goes_round_and_counts_agree(split):
     if not LITBANK.exists():
         pytest.skip("LitBank is not present")

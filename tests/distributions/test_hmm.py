@@ -13,7 +13,7 @@ from tests.distributions import enumerated_hmm as enumerated
 from tests.distributions.enumerated_hmm import KINDS, matrix_of, model, normal, words
 from torch.autograd import gradcheck, gradgradcheck
 
-from strukt import HMM, Dense, InfeasibleError, LowRank
+from strukt import HMM, Banded, Dense, InfeasibleError, LowRank
 
 LENGTHS = torch.tensor([4, 0, 1, 3])
 
@@ -261,6 +261,22 @@ def test_low_rank_is_the_dense_model_of_its_matrix(x):
     assert torch.allclose(low.smooth(x, LENGTHS), dense.smooth(x, LENGTHS), atol=1e-12)
     assert torch.allclose(low.predict(x, LENGTHS).exp(), dense.predict(x, LENGTHS).exp(), atol=1e-12)
     assert torch.equal(low.viterbi(x, LENGTHS)[0], dense.viterbi(x, LENGTHS)[0])
+
+
+OPERATORS = {LowRank: [(8, 2), (8, 2)], Dense: [(8, 8)], Banded: [(8, 3)]}
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.__name__)
+def test_gradients_are_finite_where_probabilities_are_next_to_zero(operator):
+    """The derivative in a probability of 1e-42 overflows single precision; that in its logit does not."""
+    for seed in range(12):
+        shapes = [(8,), (8, 5), *OPERATORS[operator]]
+        scores = [(400 * normal(*shape, seed=seed)).float().requires_grad_() for shape in shapes]
+        initial, emission, *steps = scores
+        words = torch.randint(5, (3, 9), generator=torch.Generator().manual_seed(seed))
+        value = HMM(initial, operator(*steps), emission).log_prob(words)
+        for gradient in torch.autograd.grad(value.sum(), scores):
+            assert gradient.isfinite().all()
 
 
 @pytest.mark.parametrize("scale", [60.0, 200.0])

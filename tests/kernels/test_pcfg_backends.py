@@ -214,7 +214,7 @@ def tied(scores: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("change", [unchanged, sparse, tied, steep])
-@pytest.mark.parametrize("n", [1, 2, 3, 8])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, pytest.param(9, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("shared", [True, False])
 def test_the_k_best_trees(on, poisoned_memory, shared, n, change):
     trees, _ = build(n, 2, 3, change, shared)

@@ -111,8 +111,8 @@ def test_any_batch_on_any_threads(on, batch, threads):
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize("k", [1, 17, pytest.param(700, marks=pytest.mark.slow), 1399])
-@pytest.mark.parametrize("scale", [0.0, 100.0])
+@pytest.mark.parametrize("k", [1, 17, pytest.param(700, marks=pytest.mark.slow), 1400])
+@pytest.mark.parametrize("scale", [0.0, pytest.param(1.0, marks=pytest.mark.slow), 100.0])
 def test_long_inputs(on, k, scale):
     """Beside independent sums: the logs of the coefficients of a product of polynomials at points of a circle."""
     on("cpu")

@@ -161,7 +161,7 @@ def run_selection(package: Path, structure: str, backend: str) -> "subprocess.Co
     chosen = f"({' or '.join(LAWS)}) and ({structure} or {MODULES[structure]})" + (
         f" or ({BACKENDS[structure]})" if backend == "cpu" else ""
     )
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-W", "ignore"]
+    command = [sys.executable, "-m", "pytest", "--slow", "-x", "-q", "-p", "no:cacheprovider", "-W", "ignore"]
     command += ["-p", "tests.interpreted_kernels", "-k", chosen]
     command += [f"tests/{file}.py" for file in FILES]
     path = os.pathsep.join([str(package.parent), str(REPOSITORY)])

@@ -97,12 +97,19 @@ def test_the_last_state_and_feature_are_never_left_out():
     assert layer().states == 1
 
 
-@pytest.mark.parametrize("blocks", [None, BLOCKS])
-def test_it_begins_with_the_frequencies_of_words_and_states_that_differ(blocks):
-    layer = model(words=5, states=999, size=64, blocks=blocks)
+@pytest.mark.parametrize("states", [8, 5000])
+def test_states_differ_at_the_start_however_many_they_are(states):
+    layer = model(states=states, words=999, size=64)
     scores = layer.saying(layer.emitting) @ layer.word_vectors.mT
-    assert 0.3 < scores.var().item() < 0.7
-    torch.testing.assert_close(layer().emission.table(), model_of(scores, blocks))
+    assert scores.var(0).mean() > 0.25
+    transition = layer.leaving(layer.before) @ layer.after.mT
+    assert transition.var(0).mean() > 0.25
+
+
+@pytest.mark.parametrize("blocks", [None, BLOCKS])
+def test_it_begins_with_the_frequencies_of_words(blocks):
+    layer = model(blocks=blocks)
+    scores = layer.saying(layer.emitting) @ layer.word_vectors.mT
     layer.begin_with(COUNTS)
     frequencies = (COUNTS + 1) / (COUNTS + 1).sum()
     torch.testing.assert_close(layer.bias.softmax(0), frequencies)
@@ -128,6 +135,11 @@ def test_a_language_in_which_words_take_turns_is_learned():
         loss.backward()
         optimizer.step()
     assert loss.item() < math.log(3) + 0.2
+
+
+def test_counts_are_those_of_all_words():
+    with pytest.raises(ValueError, match=re.escape("counts has shape (1,); expected (5,)")):
+        model().begin_with(COUNTS[:1])
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from strukt.testing import brute_force
+from strukt.testing.brute_force import constituency, grammars
 
 
 def catalan_like(n: int) -> int:
@@ -188,3 +189,24 @@ def test_labellings_that_say_a_target():
     one = {tuple(event) for event in brute_force.ctc(3, logits, (1,)).events.tolist()}
     assert one == {(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (0, 1, 1), (1, 1, 1)}
     assert brute_force.ctc(3, logits, (0,), blank=1).events.tolist()[0] == [0, 0, 0]
+
+
+def test_what_is_kept_may_be_asked_for_gradients_later():
+    """Trees are enumerated once: here under `inference_mode`, in which tensors never get a gradient."""
+    sizes = {"root": (2,), "rules": (2, 5, 5), "emission": (3, 3), "spans": (4, 4, 5)}
+    scores = {
+        name: torch.randn(size, dtype=torch.float64, requires_grad=True) for name, size in sizes.items()
+    }
+    grammars._places.cache_clear()
+    constituency._labelled.cache_clear()
+    for make in (
+        lambda: brute_force.pcfg(3, *(scores[name] for name in ("spans", "root", "rules", "emission"))),
+        lambda: brute_force.span_tree(3, scores["spans"], True),
+        lambda: brute_force.bit_span_tree(3, scores["spans"][..., :2]),
+    ):
+        with torch.inference_mode():
+            make()
+        (gradient,) = torch.autograd.grad(make().log_partition, scores["spans"])
+        assert gradient.any()
+        make().events.fill_(7)
+        assert (make().events < 7).all()

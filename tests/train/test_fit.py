@@ -65,6 +65,25 @@ def test_time_may_run_out_and_be_given_again(tmp_path):
     assert not (tmp_path / "m" / "training" / "checkpoints").exists()
 
 
+def test_a_finished_training_that_could_not_be_saved_is_saved_when_resumed(tmp_path, monkeypatch):
+    config = tiny_corpora.tag_config()
+    config.trainer.epochs = 2
+    fit("tag", config, tmp_path / "whole", train=TRAIN, dev=DEV)
+
+    def full(*_):
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(bundle, "save", full)
+        with pytest.raises(OSError, match="no space left"):
+            fit("tag", config, tmp_path / "m", train=TRAIN, dev=DEV)
+    results = fit("tag", config, tmp_path / "m", resume=True, train=TRAIN, dev=DEV)
+    assert [epoch["epoch"] for epoch in results["history"]] == [1, 2]
+    weights = [(tmp_path / name / "weights.safetensors").read_bytes() for name in ("whole", "m")]
+    assert weights[0] == weights[1]
+    assert not (tmp_path / "m" / "training" / "checkpoints").exists()
+
+
 def test_curves_are_written_for_tensorboard(tmp_path):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 

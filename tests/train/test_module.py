@@ -1,13 +1,16 @@
 """One step of training, and what is noted after an epoch."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from tests import tiny_corpora
 
+from strukt.errors import DataError
 from strukt.tasks.parser import Parser
 from strukt.tasks.tagger import Tagger
 from strukt.train.module import Training
-from strukt.train.resume import Checkpoint, Progress, newest, write
+from strukt.train.resume import Checkpoint, Progress, flatten_optimizer, newest, write
 
 SENTENCES = tiny_corpora.trees(9)
 
@@ -16,6 +19,7 @@ class OneProcess:
     """What the module asks of a trainer outside of a training."""
 
     world_size = 1
+    precision_plugin = SimpleNamespace(load_state_dict=lambda state: None)
 
 
 def training(kind=Parser, checkpoint=None, **options):
@@ -116,6 +120,35 @@ def test_it_begins_where_the_checkpoint_says(tmp_path):
     second = training(checkpoint=newest(tmp_path))
     assert second.model.root.unique().tolist() == [7.0]
     assert (second.progress.epoch, second.progress.batch, second.progress.step) == (2, 1, 9)
+
+
+def test_nothing_of_a_checkpoint_is_shared_with_other_processes():
+    first = training()
+    optimizer = first.configure_optimizers()
+    first.model.loss(first.model.collate(SENTENCES)).backward()
+    optimizer.step()
+    tensors = {
+        "weights": first.model.state_dict(),
+        "average": first.average.weights,
+        "best": {},
+        "optimizer": flatten_optimizer(optimizer),
+    }
+    for tensor in (tensor for group in tensors.values() for tensor in group.values()):
+        tensor.detach().share_memory_()  # as all tensors are that go to a process
+    second = training(checkpoint=Checkpoint(Progress(step=1), tensors))
+    own_optimizer = second.configure_optimizers()
+    second._optimizer = lambda: own_optimizer
+    second.on_train_start()
+    own = second.average.weights | flatten_optimizer(own_optimizer)
+    for name, tensor in (tensors["average"] | tensors["optimizer"]).items():
+        assert torch.equal(own[name], tensor)
+        assert not own[name].is_shared(), name
+
+
+def test_a_checkpoint_of_another_version_is_refused():
+    checkpoint = Checkpoint(Progress(step=1), {"weights": {"other": torch.zeros(1)}, "best": {}})
+    with pytest.raises(DataError, match="is of another version of strukt; start anew"):
+        training(checkpoint=checkpoint)
 
 
 def test_frozen_weights_are_not_optimised():

@@ -40,10 +40,11 @@ class NeuralHMM(nn.Module):
         constraints for fast inference in structured models".
 
     Examples:
-        >>> model = NeuralHMM(states=64, words=100, rank=8, size=16, state_dropout=0.25)
+        >>> model, x = NeuralHMM(states=64, words=100, rank=8, size=16, state_dropout=0.25), torch.arange(100)
+        >>> model.begin_with(torch.bincount(x, minlength=100))
         >>> model()
         HMM(states: 48, LowRank((48, 8), (48, 8)), Embedded((48, 16), (100, 16), (100,)))
-        >>> model.eval()().log_prob(torch.randint(100, (2, 7))).shape
+        >>> model.eval()().log_prob(x.view(2, 50)).shape
         torch.Size([2])
     """
 
@@ -89,14 +90,16 @@ class NeuralHMM(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws vectors of states with entries of variance 2 / (rows + columns), and sets biases to 0.
+        """Draws vectors of states of length 1 or so, those of words shorter, and sets biases to 0.
 
-        Vectors of words are as long as gives dot products a variance of 1/2: where all states emit alike, what is
-        learned for long is how frequent the words are.
+        The lengths are the same for any number of states and words. Shorter vectors of many states look alike to
+        the layers behind them, and where all states emit alike, nothing but how frequent words are is learned for
+        long.
         """
+        size = self.word_vectors.shape[1]
         for vectors in (self.start, self.before, self.after, self.emitting):
-            nn.init.xavier_normal_(vectors)
-        nn.init.normal_(self.word_vectors, std=(2 * self.word_vectors.shape[1]) ** -0.5)
+            nn.init.normal_(vectors, std=size**-0.5)
+        nn.init.normal_(self.word_vectors, std=(2 * size) ** -0.5)
         nn.init.zeros_(self.bias)
 
     @torch.no_grad()
@@ -105,7 +108,12 @@ class NeuralHMM(nn.Module):
 
         Args:
             counts: ``(v,)``, how often each word occurs; one is added to each.
+
+        Raises:
+            ValueError: There is not one for each word.
         """
+        if counts.shape != self.bias.shape:
+            raise ValueError(f"counts has shape {tuple(counts.shape)}; expected {tuple(self.bias.shape)}")
         self.bias.copy_((counts + 1).to(self.bias).log())
 
     def forward(self) -> HMM:

@@ -59,8 +59,8 @@ class LanguageModel(Model):
         frequent = sorted((-count, form) for form, count in counts.items() if count >= config.minimum_count)
         model = cls(config, {"words": Vocabulary([UNKNOWN, END, *(form for _, form in frequent)])})
         if isinstance(model.source, NeuralHMM):
-            numbers = torch.cat([model._numbers(sentence) for sentence in sentences])
-            model.source.begin_with(numbers.bincount(minlength=len(model.words)))
+            found = Counter(chain.from_iterable(model._numbers(sentence).tolist() for sentence in sentences))
+            model.source.begin_with(torch.tensor([found[word] for word in range(len(model.words))]))
         return model
 
     @classmethod

@@ -28,7 +28,7 @@ from strukt.train.environment import environment
 from strukt.train.storage import read_json, read_tensors, write_json, write_tensors
 
 FORMAT = 1
-"""Raised whenever older versions of strukt could not read what is written; older formats stay readable."""
+"""From the first release on raised where older ones could not read what is written; old formats stay readable."""
 
 
 def save(

@@ -106,19 +106,28 @@ class FinalModel(Callback):
     @override
     def on_train_end(self, trainer: Trainer, module: LightningModule) -> None:
         """Process 0 saves."""
-        if not trainer.is_global_zero:
-            return
-        training = _training(module)
-        progress = training.progress
-        curve = progress.history
-        metrics = {
-            "dev": max(curve, key=training.model.quality),
-            "minutes": round(progress.seconds / 60, 2),
-            "history": curve,
-        }
-        bundle.save(training.model, self.folder, metrics, training.best)
-        if training.is_finished:
-            shutil.rmtree(self.checkpoints, ignore_errors=True)
+        if trainer.is_global_zero:
+            save_best(_training(module), self.folder, self.checkpoints)
+
+
+def save_best(training: Training, folder: Path, checkpoints: Path) -> None:
+    """Saves the best weights with what they reached, and removes the checkpoints of a finished training.
+
+    Args:
+        training: The training.
+        folder: Where the model goes.
+        checkpoints: The folder of the checkpoints.
+    """
+    progress = training.progress
+    curve = progress.history
+    metrics = {
+        "dev": max(curve, key=training.model.quality),
+        "minutes": round(progress.seconds / 60, 2),
+        "history": curve,
+    }
+    bundle.save(training.model, folder, metrics, training.best)
+    if training.is_finished:
+        shutil.rmtree(checkpoints, ignore_errors=True)
 
 
 def _training(module: LightningModule) -> Training:

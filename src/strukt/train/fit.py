@@ -87,12 +87,15 @@ def _run(model: Model, train: Sequence[Sentence], dev: Sequence[Sentence], folde
         from lightning.pytorch.loggers import TensorBoardLogger
     except ImportError as error:
         raise MissingExtraError("lightning", "train") from error
-    from strukt.train.callbacks import Checkpoints, Evaluation, FinalModel, TimeLimit
+    from strukt.train.callbacks import Checkpoints, Evaluation, FinalModel, TimeLimit, save_best
     from strukt.train.display import Display
     from strukt.train.module import Training
 
     options: TrainerConfig = model.config.trainer
     training = Training(model, train, checkpoints.newest(folder.checkpoints))
+    if training.is_finished:  # and was ended before it was saved
+        save_best(training, folder.path, folder.checkpoints)
+        return
     with _quiet_lightning():
         trainer = Trainer(
             accelerator=options.accelerator,

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.optim import AdamW, Optimizer
 
 from strukt.data.sentence import Sentence
-from strukt.errors import StruktError
+from strukt.errors import DataError, StruktError
 from strukt.tasks.batch import in_fitting_pieces
 from strukt.tasks.model import Model
 from strukt.train.averaging import Average
@@ -55,8 +55,8 @@ class Training(LightningModule):
         self.train_sentences = train
         self.progress = checkpoint.progress if checkpoint else Progress()
         if checkpoint:
-            model.load_state_dict(checkpoint.tensors["weights"])
-        self.best: dict[str, Tensor] = {}
+            _load(model, checkpoint.tensors["weights"])
+        self.best: dict[str, Tensor] = checkpoint.tensors["best"] if checkpoint else {}
         self.batches_in_epoch = 0
         self._checkpoint = checkpoint
         self._started = 0.0
@@ -93,7 +93,6 @@ class Training(LightningModule):
             return
         tensors = copy.deepcopy(self._checkpoint.tensors)
         self.average.restore(tensors["average"])
-        self.best = tensors["best"]
         restore_optimizer(self._optimizer(), tensors["optimizer"])
         self.trainer.precision_plugin.load_state_dict(self._checkpoint.precision)
         self._checkpoint = None
@@ -191,3 +190,13 @@ class Training(LightningModule):
         optimizer: Any = self.optimizers()
         inner: Optimizer = optimizer.optimizer
         return inner
+
+
+def _load(model: Model, weights: dict[str, Tensor]) -> None:
+    try:
+        model.load_state_dict(weights)
+    except RuntimeError as error:
+        raise DataError(
+            "the last checkpoint does not fit the model: it is of another version of strukt; "
+            "start anew in another folder"
+        ) from error

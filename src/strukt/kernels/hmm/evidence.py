@@ -275,5 +275,6 @@ def _reference_gradients(
             found = tuple(map(torch.zeros_like, leaves))
         else:
             found = torch.autograd.grad(total, leaves, create_graph=graph, materialize_grads=True)
-    each = iter(found)
+    # In probabilities next to 0 they may overflow, and infinity times such a probability would be no number.
+    each = (gradient.masked_fill(gradient.isinf(), 0.0) for gradient in found)
     return [next(each) if want else None for want in wanted]

@@ -22,7 +22,7 @@ def span_tree(length: int, spans: Tensor, labelled: bool) -> Table:
     scores = (spans if labelled else spans[..., None]).double()
     events = _labelled(length, *scores.shape[1:])
     parts = (events[..., None] == torch.arange(scores.shape[-1])).double()
-    return Table(events, parts if labelled else parts[..., 0], _total(scores, parts))
+    return Table(events.clone(), parts if labelled else parts[..., 0], _total(scores, parts))
 
 
 def bit_span_tree(length: int, bits: Tensor) -> Table:
@@ -35,7 +35,7 @@ def bit_span_tree(length: int, bits: Tensor) -> Table:
     size, k = bits.shape[1:]
     events = _labelled(length, size, 2**k)
     parts = (events.clamp(min=0)[..., None] >> torch.arange(k) & 1).double()
-    return Table(events, parts, _total(bits.double(), parts))
+    return Table(events.clone(), parts, _total(bits.double(), parts))
 
 
 def _total(scores: Tensor, parts: Tensor) -> Tensor:
@@ -43,6 +43,7 @@ def _total(scores: Tensor, parts: Tensor) -> Tensor:
 
 
 @cache
+@torch.inference_mode(False)  # what is kept may be asked for gradients later
 def _labelled(length: int, size: int, labels: int) -> Tensor:
     """The events of all binary trees with a label on each span."""
     found = []

@@ -70,6 +70,7 @@ def _sums(scores: Tensor, places: Tensor) -> Tensor:
 
 
 @cache
+@torch.inference_mode(False)  # what is kept may be asked for gradients later
 def _places(length: int, s: int, p: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """For every tree, a row each: its labelled spans, its top, its rules, its words with their preterminals."""
     trees = [list(_nodes(tree)) for tree in _over(0, length, s, p) if tree.label < s] if length else [[]]
