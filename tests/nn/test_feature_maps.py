@@ -6,7 +6,13 @@ import pytest
 import torch
 
 from strukt import HMM, LowRank
-from strukt.nn import ExponentialFeatures, FourierFeatures, NystromFeatures, SoftplusFeatures
+from strukt.nn import (
+    ExponentialFeatures,
+    FourierFeatures,
+    LinearFeatures,
+    NystromFeatures,
+    SoftplusFeatures,
+)
 from strukt.nn.feature_maps import FLOOR, normal_rows
 
 
@@ -22,6 +28,7 @@ def kernel(features, x):
 MAPS = {
     "exponential": lambda: ExponentialFeatures(4, 10),
     "random": lambda: ExponentialFeatures(4, 10, learn=False),
+    "linear": lambda: LinearFeatures(4, 10),
     "softplus": lambda: SoftplusFeatures(4, 10),
     "fourier": lambda: FourierFeatures(4, 10),
     "nystrom": lambda: NystromFeatures(points(10)),
@@ -91,6 +98,14 @@ def test_softplus_far_below_zero_is_the_exponential():
 def test_nystrom_features_are_floored():
     found = NystromFeatures(points(10)).double()(points(scale=3.0))
     assert found.min() >= torch.tensor(FLOOR).log() - 1e-6
+
+
+def test_linear_features_are_exponentials_of_any_size():
+    torch.manual_seed(0)
+    features, x = LinearFeatures(64, 500), torch.nn.functional.normalize(torch.randn(20, 64), dim=1)
+    found = features(x)
+    torch.testing.assert_close(found, x @ features.linear.weight.mT + features.linear.bias)
+    assert 0.8 < found.var().item() < 1.2
 
 
 def test_which_rows_are_learned():

@@ -58,7 +58,8 @@ def test_scores_are_products_of_vectors_and_biases_of_words():
 
 def test_features_of_both_vectors_are_those_of_one_map():
     layer = model(rank=3)
-    products = layer.features(layer.leaving(layer.before)).exp() @ layer.features(layer.after).exp().mT
+    before = layer.leaving(layer.before) / 8**0.5
+    products = layer.features(before).exp() @ layer.features(layer.after).exp().mT
     torch.testing.assert_close(layer().transition.dense(), products / products.sum(1, keepdim=True))
 
 

@@ -9,6 +9,7 @@ from strukt.nn.encoders import BiLSTM, Transformer
 from strukt.nn.feature_maps import (
     ExponentialFeatures,
     FourierFeatures,
+    LinearFeatures,
     NystromFeatures,
     SoftplusFeatures,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "Fusedmax",
     "FusedmaxLoss",
     "KneserNey",
+    "LinearFeatures",
     "NeuralHMM",
     "NeuralPCFG",
     "Normmax",

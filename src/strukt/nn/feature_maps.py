@@ -55,6 +55,27 @@ class ExponentialFeatures(nn.Module):
         return x @ self.rows.mT - shift
 
 
+class LinearFeatures(nn.Module):
+    """Positive features exp(w x + b), with learned rows w: of no kernel in particular.
+
+    Rows begin with a normal distribution, so that log-features of vectors of length 1 have a variance of 1 or so.
+
+    Args:
+        size: Of the vectors.
+        features: How many.
+    """
+
+    def __init__(self, size: int, features: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(size, features)
+        nn.init.normal_(self.linear.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """``(*, features)``."""
+        found: Tensor = self.linear(x)
+        return found
+
+
 class SoftplusFeatures(nn.Module):
     """Positive features softplus(w x + b), with learned rows: of no kernel in particular.
 

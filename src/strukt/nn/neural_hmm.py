@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from strukt.distributions import HMM, Blocked, Dense, Embedded, LowRank
 from strukt.distributions.emissions import Emission
 from strukt.distributions.transitions import Transition
-from strukt.nn.feature_maps import ExponentialFeatures
+from strukt.nn.feature_maps import LinearFeatures
 
 
 class NeuralHMM(nn.Module):
@@ -27,7 +27,8 @@ class NeuralHMM(nn.Module):
         words: Size of the vocabulary, v.
         rank: r; None for dense transitions.
         size: Of the vectors.
-        features: Maps vectors ``(z, size)`` to log-features ``(z, r)``; learned `ExponentialFeatures` if None.
+        features: Maps vectors ``(z, size)``, of length 1 or so at the start, to log-features ``(z, r)``;
+            `LinearFeatures` if None, `ExponentialFeatures` for those of the papers.
         blocks: ``(v,)``, the block of states that each word comes from, such as its Brown cluster; None for any.
         state_dropout: Part of the states that are left out (of each block, if there are blocks).
         feature_dropout: Part of the features that are left out.
@@ -86,7 +87,7 @@ class NeuralHMM(nn.Module):
         self.saying = nn.Sequential(Residual(size), Residual(size))
         self.features = features
         if rank is not None and features is None:
-            self.features = ExponentialFeatures(size, rank)
+            self.features = LinearFeatures(size, rank)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -127,7 +128,8 @@ class NeuralHMM(nn.Module):
     def _transition(self, before: Tensor, after: Tensor) -> Transition:
         if self.features is None:
             return Dense(before @ after.mT)
-        transition = LowRank(self.features(before), self.features(after))
+        # Normalised vectors are of length sqrt(size): as they are, each would have one feature and no gradient.
+        transition = LowRank(self.features(before * before.shape[1] ** -0.5), self.features(after))
         rank = transition.source.shape[1]
         kept = _kept(rank, self.feature_dropout if self.training else 0.0, 1, after.device)
         return transition if len(kept) == rank else transition.select_features(kept)
