@@ -8,6 +8,7 @@ from torch.autograd import gradcheck, gradgradcheck
 
 from strukt.kernels.hmm import normaliser
 from strukt.kernels.hmm.normaliser import log_totals
+from strukt.kernels.semiring import logsumexp
 
 
 def inputs(z, v, d, seed=0):
@@ -68,3 +69,33 @@ def test_the_table_is_never_whole(monkeypatch):
     with Watch():
         log_totals(*given).sum().backward()
     assert largest <= 2000
+
+
+def plain_columns(logits, words):
+    total = torch.where((logits > -torch.inf).any(1), logsumexp(logits, 1), 0.0)
+    return (logits[:, words] - total.unsqueeze(1)).mT
+
+
+@pytest.mark.parametrize("cached", [1, 20, 10**6])
+def test_columns_of_a_softmax_and_their_derivatives(cached, monkeypatch):
+    monkeypatch.setattr(normaliser, "CACHED", cached)
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(5, 9, generator=generator, dtype=torch.float64)
+    logits[1, 3:] = logits[2, 0] = logits[:, 6] = logits[4] = -torch.inf
+    words, weights = (
+        torch.tensor([3, 0, 8, 0, 6]),
+        torch.randn(5, 5, generator=generator, dtype=torch.float64),
+    )
+    found, expected = [], []
+    for columns, answers in ((normaliser.log_softmax_columns, found), (plain_columns, expected)):
+        leaf = logits.clone().requires_grad_()
+        value = columns(leaf, words)
+        total = torch.where(value > -torch.inf, value * weights, 0.0).sum()
+        (first,) = torch.autograd.grad(total, leaf, create_graph=True)
+        (cheap,) = torch.autograd.grad(
+            torch.where(value > -torch.inf, value * weights, 0.0).sum(), leaf, retain_graph=True
+        )
+        (second,) = torch.autograd.grad((first * first.detach().sin()).sum(), leaf)
+        answers += [value, first, cheap, second]
+    for ours, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-12)

@@ -11,7 +11,7 @@ from typing_extensions import Self
 from strukt.distributions.transitions import log_total, updated
 from strukt.kernels import arguments
 from strukt.kernels.hmm.blocked import Blocks
-from strukt.kernels.hmm.normaliser import log_totals
+from strukt.kernels.hmm.normaliser import log_softmax_columns, log_totals
 from strukt.kernels.semiring import NEG_INF
 
 
@@ -92,7 +92,7 @@ class Categorical(Emission):
         return self.logits.shape[1]
 
     def of_words(self, words: Tensor) -> Tensor:
-        return (self.logits.index_select(1, words).mT - self._normaliser()).contiguous()
+        return log_softmax_columns(self.logits, words)
 
     def of_states(self, states: Tensor) -> Tensor:
         return self.logits[states] - self._normaliser()[states].unsqueeze(1)
