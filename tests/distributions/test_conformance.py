@@ -1,6 +1,7 @@
 """Every structure keeps every law of `strukt.testing`."""
 
 import pytest
+from tests.further import FURTHER
 
 from strukt.testing import laws
 from strukt.testing.law import LAWS
@@ -18,30 +19,11 @@ OF_EVERY_SUBJECT = {
     "padding_is_never_read",
     "wrong_scores_are_refused",
 }
-"""What those are held to without `--slow`."""
+"""What further subjects are held to without `--slow`."""
 
 LAST = {subject.name.split(",")[0]: subject.name for subject in STRUCTURES}
 
 BY_DIFFERENCES = {NUMERICAL, "sparsemap_is_differentiable", "relaxed_samples_are_differentiable"}
-
-FURTHER = {
-    "BinaryCRF, pairs per item",
-    "BinaryCRF, shared pairs",
-    "CTC",
-    "CheckpointedChain, shared transition",
-    "KSubset",
-    "LinearChain, shared transition",
-    "LinearChain, transition per item",
-    "LowRankPCFG, shared grammar",
-    "MonotoneAlignment",
-    "PCFG, shared grammar",
-    "SemiMarkov, no transition",
-    "SemiMarkov, shared transition",
-    "SpanTree",
-}
-"""Subjects that share scores or leave some out, which another subject of the same structure has."""
-
-assert {subject.name for subject in STRUCTURES} >= FURTHER
 
 
 def marks(subject, law):
