@@ -104,7 +104,7 @@ def test_linear_features_are_exponentials_of_any_size():
     torch.manual_seed(0)
     features, x = LinearFeatures(64, 500), torch.nn.functional.normalize(torch.randn(20, 64), dim=1)
     found = features(x)
-    torch.testing.assert_close(found, x @ features.linear.weight.mT + features.linear.bias)
+    torch.testing.assert_close(found, x @ features.weight.mT + features.bias)
     assert 0.8 < found.var().item() < 1.2
 
 

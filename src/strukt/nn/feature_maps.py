@@ -55,7 +55,7 @@ class ExponentialFeatures(nn.Module):
         return x @ self.rows.mT - shift
 
 
-class LinearFeatures(nn.Module):
+class LinearFeatures(nn.Linear):
     """Positive features exp(w x + b), with learned rows w: of no kernel in particular.
 
     Rows begin with a normal distribution, so that log-features of vectors of length 1 have a variance of 1 or so.
@@ -66,14 +66,12 @@ class LinearFeatures(nn.Module):
     """
 
     def __init__(self, size: int, features: int) -> None:
-        super().__init__()
-        self.linear = nn.Linear(size, features)
-        nn.init.normal_(self.linear.weight)
+        super().__init__(size, features)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """``(*, features)``."""
-        found: Tensor = self.linear(x)
-        return found
+    def reset_parameters(self) -> None:
+        """Draws the rows."""
+        super().reset_parameters()
+        nn.init.normal_(self.weight)
 
 
 class SoftplusFeatures(nn.Module):

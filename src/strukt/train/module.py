@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 from collections.abc import Sequence
@@ -85,13 +84,13 @@ class Training(LightningModule):
         """Puts back what the checkpoint has, now that the optimizer exists.
 
         Each process begins an average of its own here: tensors from before the processes were started, other than
-        parameters and buffers, are one memory for all of them. So are those of a checkpoint, hence the copy.
+        parameters and buffers, are one memory for all of them. So are those of a checkpoint, which are copied.
         """
         self.average = Average(self.model, self.model.config.optimizer.averaging)
         self._started = time.monotonic() - self.progress.seconds
         if self._checkpoint is None:
             return
-        tensors = copy.deepcopy(self._checkpoint.tensors)
+        tensors = self._checkpoint.tensors
         self.average.restore(tensors["average"])
         restore_optimizer(self._optimizer(), tensors["optimizer"])
         self.trainer.precision_plugin.load_state_dict(self._checkpoint.precision)

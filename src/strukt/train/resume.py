@@ -131,12 +131,12 @@ def restore_optimizer(optimizer: Optimizer, tensors: dict[str, Tensor]) -> None:
 
     Args:
         optimizer: An optimizer of the same parameters.
-        tensors: The state.
+        tensors: The state, of which it gets a copy.
     """
     state: dict[int, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
         index, name = key.split(".", 1)
-        state.setdefault(int(index), {})[name] = tensor
+        state.setdefault(int(index), {})[name] = tensor.clone()
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
