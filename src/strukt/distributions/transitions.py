@@ -10,6 +10,7 @@ from typing_extensions import Self
 
 from strukt.kernels import arguments
 from strukt.kernels.hmm import band as bands
+from strukt.kernels.hmm import low_rank
 from strukt.kernels.semiring import NEG_INF
 
 
@@ -143,8 +144,10 @@ class LowRank(Transition):
         return (self.source, self.target, *(() if self.band is None else (self.band,)))
 
     def factors(self) -> tuple[tuple[Tensor, ...], Tensor | None]:
-        weights = self.source + log_total(self.target, 0)
-        landing = softmax(self.target, 0).mT  # in memory as (z, r), with which steps both ways are fastest
+        if self.band is None and _reaches(self.source, 1) and _reaches(self.target, 0):
+            leaving, landing = low_rank.factors(self.source, self.target)
+            return (leaving, landing.mT), None
+        weights, landing = self.source + log_total(self.target, 0), softmax(self.target, 0).mT
         if self.band is None:
             return (softmax(weights, 1), landing), None
         both = softmax(torch.cat([weights, _inside(self.band)], 1), 1)
@@ -204,8 +207,15 @@ class Banded(Transition):
 
 def softmax(logits: Tensor, dim: int) -> Tensor:
     """Probabilities over ``dim``; 0 where every logit is -inf."""
+    if _reaches(logits, dim):  # no copies of what may be a large matrix
+        return torch.softmax(logits, dim)
     some = logits.detach().amax(dim, keepdim=True) > NEG_INF
     return torch.where(some, torch.softmax(torch.where(some, logits, 0.0), dim), 0.0)
+
+
+def _reaches(logits: Tensor, dim: int) -> bool:
+    """Whether nowhere all logits over ``dim`` are -inf."""
+    return bool((logits.detach().amax(dim) > NEG_INF).all())
 
 
 def log_total(logits: Tensor, dim: int) -> Tensor:

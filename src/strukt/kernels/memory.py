@@ -24,6 +24,8 @@ MOST = (1 << 29) + (1 << 20)
 LINE = 64
 """Bytes of a cache line, to which arrays are aligned: vectors that straddle two lines take twice as long."""
 
+_OF_NUMPY = {torch.float32: np.float32, torch.float64: np.float64}
+
 _kept: dict[int, list[npt.NDArray[np.uint8]]] = {}
 _total = 0
 
@@ -44,6 +46,18 @@ def empty(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDAr
     whole = np.frombuffer(block.data, np.uint8)
     weakref.finalize(whole, _give_back, block).atexit = False
     return _aligned(whole, dtype, count).reshape(shape)
+
+
+def room_for(shape: tuple[int, ...], like: Tensor) -> Tensor:
+    """An uninitialised tensor of the type and on the device of another.
+
+    Examples:
+        >>> room_for((2, 3), torch.zeros(1)).shape
+        torch.Size([2, 3])
+    """
+    if like.device.type != "cpu" or like.dtype not in _OF_NUMPY:
+        return like.new_empty(shape)
+    return torch.from_numpy(empty(shape, _OF_NUMPY[like.dtype]))
 
 
 def zeros(like: Tensor, dtype: torch.dtype | None = None) -> Tensor:

@@ -34,6 +34,7 @@ from strukt.nn.mappings import (
 )
 from strukt.nn.neural_hmm import NeuralHMM
 from strukt.nn.neural_pcfg import CompoundPCFG, NeuralPCFG
+from strukt.nn.probabilistic_transformer import ProbabilisticTransformer, Updates
 
 __all__ = [
     "CRF",
@@ -61,6 +62,7 @@ __all__ = [
     "NystromFeatures",
     "Oscarmax",
     "OscarmaxLoss",
+    "ProbabilisticTransformer",
     "RelaxedBudget",
     "RelaxedBudgetLoss",
     "RelaxedSubset",
@@ -70,6 +72,7 @@ __all__ = [
     "Sparsemax",
     "SparsemaxLoss",
     "Transformer",
+    "Updates",
     "WordEmbeddings",
     "bio_constraints",
 ]

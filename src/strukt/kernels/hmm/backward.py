@@ -69,7 +69,13 @@ def start(
         final[:0], final.new_empty(0, final.shape[1] if steps.first is None else steps.rank_size)
     )
     return Backward(
-        lanes, final, emission, steps, steps.transposed(), gradient, Steps(first, last, blocks)
+        lanes,
+        final,
+        emission,
+        steps,
+        steps.transposed().laid_out(len(final)),
+        gradient,
+        Steps(first, last, blocks),
     ), none_yet
 
 

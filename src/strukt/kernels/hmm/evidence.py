@@ -93,7 +93,7 @@ class _Evidence(torch.autograd.Function):
     ) -> Tensors:
         of_words, emitted = lanes(words, lengths), scaled.emissions(emission, group)
         if blocks is None:
-            moving = steps(matrices, band, storage, group)
+            moving = steps(matrices, band, storage, group).laid_out(len(words))
             evidence, last, kept = _forward(of_words, initial, emitted, moving, keeps)
         else:
             cut = blocked.corners(matrices, blocks.number, initial.dtype)

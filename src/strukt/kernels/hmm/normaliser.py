@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from strukt.kernels.memory import room_for
 from strukt.kernels.semiring import NEG_INF, logsumexp
 
 CHUNK = 1 << 22
@@ -69,38 +70,56 @@ def log_softmax_columns(logits: Tensor, words: Tensor) -> Tensor:
 
     Time O(z v); the only table beside the logits is that of their gradient.
     """
-    found: Tensor = _Columns.apply(logits, words)  # type: ignore[no-untyped-call]
+    found: Tensor = _Columns.apply(logits, words)[0]  # type: ignore[no-untyped-call]
     return found
 
 
 class _Columns(torch.autograd.Function):
-    @staticmethod
-    def forward(logits: Tensor, words: Tensor) -> Tensor:
-        return _columns(
-            logits, words, torch.cat([part.logsumexp(1) for part in torch.split(logits, _rows(logits))])
-        )
+    """The log-probabilities, and the log-normalisers ``(z, 1)``, which the backward pass needs."""
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
-        del output
-        ctx.save_for_backward(*inputs)
+    def forward(logits: Tensor, words: Tensor) -> tuple[Tensor, Tensor]:
+        total = _totals(logits)
+        return _columns(logits, words, total), total
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        logits, words = ctx.saved_tensors
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: tuple[Tensor, Tensor]) -> None:
+        ctx.mark_non_differentiable(output[1])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*inputs, output[1])
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor | None, _: None) -> tuple[Tensor | None, None]:
+        logits, words, total = ctx.saved_tensors
+        if grad is None:
+            return None, None
         if torch.is_grad_enabled():  # somebody differentiates the gradient
-            value = _columns(logits, words, logsumexp(logits, 1))
+            value = _columns(logits, words, logsumexp(logits, 1).unsqueeze(1))
             return torch.autograd.grad(value, logits, grad, create_graph=True)[0], None
-        found, sums = torch.empty_like(logits), -grad.sum(0).unsqueeze(1)
-        parts = (torch.split(table, _rows(logits)) for table in (found, logits, sums))
-        for out, part, weight in zip(*parts, strict=True):
-            torch.softmax(part, 1, out=out).mul_(weight)
-        found.masked_fill_(logits.amax(1, keepdim=True) == NEG_INF, 0.0)
+        found, sums = room_for(tuple(logits.shape), logits), -grad.sum(0).unsqueeze(1)
+        parts = (torch.split(table, _rows(logits)) for table in (found, logits, total, sums))
+        for out, part, top, weight in zip(*parts, strict=True):
+            torch.sub(part, top, out=out).exp_().mul_(weight)
         return found.index_add_(1, words, grad.mT), None
 
 
+def _totals(logits: Tensor) -> Tensor:
+    """The log of the summed exponentials of each row, ``(z, 1)``; 0 for a row that is all -inf.
+
+    All parts use one room: memory that is new is slow to touch.
+    """
+    tops = logits.amax(1, keepdim=True)
+    empty = tops == NEG_INF
+    size = _rows(logits)
+    sums, room = torch.empty_like(tops), torch.empty_like(logits[:size])
+    parts = (torch.split(table, size) for table in (logits, tops, sums))
+    for part, top, total in zip(*parts, strict=True):
+        torch.sum(torch.sub(part, top, out=room[: len(part)]).exp_(), 1, keepdim=True, out=total)
+    return torch.where(empty, 0.0, sums.log() + tops)
+
+
 def _columns(logits: Tensor, words: Tensor, total: Tensor) -> Tensor:
-    return (logits.index_select(1, words).mT - torch.where(total == NEG_INF, 0.0, total)).contiguous()
+    return (logits.index_select(1, words) - torch.where(total == NEG_INF, 0.0, total)).mT.contiguous()
 
 
 def _rows(logits: Tensor) -> int:

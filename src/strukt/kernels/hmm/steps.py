@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.hmm import band as bands
+from strukt.kernels.hmm import few_rows
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
@@ -74,6 +75,13 @@ class Steps(NamedTuple):
             return Steps(None, None if self.last is None else self.last.mT, None)
         return Steps(self.last.mT, self.first.mT, None, self.group)
 
+    def laid_out(self, rows: int) -> Steps:
+        """The same with its matrices in memory as many products with so many rows are fastest."""
+        first, last = (
+            None if factor is None else few_rows.laid_out(factor, rows) for factor in (self.first, self.last)
+        )
+        return Steps(first, last, self.blocks, self.group)
+
 
 def steps(
     matrices: tuple[Tensor, ...],
@@ -97,7 +105,7 @@ def steps(
 def product(rows: Tensor, matrix: Tensor) -> Tensor:
     """``rows @ matrix`` in the type of the rows."""
     if matrix.dtype == rows.dtype:
-        return rows @ matrix
+        return few_rows.product(rows, matrix)
     if rows.device.type == "cuda":
         return torch.mm(rows.to(matrix.dtype), matrix, out_dtype=rows.dtype)
     return (rows.to(matrix.dtype) @ matrix).to(rows.dtype)

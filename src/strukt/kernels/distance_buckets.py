@@ -1,0 +1,181 @@
+"""Bilinear scores of pairs of positions that depend on how far apart these are, without a table for each distance.
+
+Distances i - j fall into buckets: beyond g to either side, and one for each of the 2g from -g to g without 0. So
+the pairs of a bucket are a triangle or a diagonal, and of factors ``(f, ..., n, r)``, one pair of matrices for
+each bucket, two triangles and 2g diagonals are all that is ever computed. The three operations here are each
+other's derivatives, any number of times; nothing larger than one ``(..., n, n)`` is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Buckets(NamedTuple):
+    """Which pairs of positions the factors of each place are for.
+
+    Attributes:
+        reach: g; None if the distance does not matter. Place 0 is for i - j < -g, then come the distances from -g
+            to -1 and from 1 to g, and place 2g + 1 is for i - j > g.
+        shared: Whether one more place is for all pairs, the last one; always so if there is no reach.
+    """
+
+    reach: int | None
+    shared: bool = True
+
+    @property
+    def places(self) -> int:
+        """How many places there are, f."""
+        return 1 if self.reach is None else 2 * self.reach + 2 + self.shared
+
+    def diagonals(self, n: int) -> list[tuple[int, int]]:
+        """The places for single distances that n positions have, each with j - i."""
+        if self.reach is None:
+            return []
+        distances = [*range(-self.reach, 0), *range(1, self.reach + 1)]
+        return [(place, -x) for place, x in enumerate(distances, 1) if abs(x) < n]
+
+    def triangles(self, n: int) -> list[tuple[int, int]]:
+        """The two places for all that is farther apart, if anything is: each with the nearest j - i."""
+        far = self.reach is not None and n > self.reach + 1
+        return [(0, self.reach + 1), (2 * self.reach + 1, -self.reach - 1)] if far else []  # type: ignore[operator]
+
+
+def scores(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
+    """For each pair i, j the products of left row i and right row j that are for it, added up.
+
+    Args:
+        left: ``(f, *, n, r)``.
+        right: ``(f, *, n, r)``.
+        buckets: Which places are for which pairs.
+
+    Returns:
+        ``(*, n, n)``; O(n^2 r) time.
+
+    Examples:
+        >>> left = torch.tensor([1.0, 10.0, 20.0, 2.0]).reshape(4, 1, 1).expand(4, 3, 1)
+        >>> scores(left, torch.ones(4, 3, 1), Buckets(1, shared=False))
+        tensor([[ 0., 10.,  1.],
+                [20.,  0., 10.],
+                [ 2., 20.,  0.]])
+    """
+    found: Tensor = _Scores.apply(left, right, buckets)  # type: ignore[no-untyped-call]
+    return found
+
+
+def gathered(weights: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
+    """For each place and position i the right rows of all j that are for it, times the weight of i, j, added up.
+
+    Args:
+        weights: ``(*, n, n)``.
+        right: ``(f, *, n, r)``.
+        buckets: Which places are for which pairs.
+
+    Returns:
+        ``(f, *, n, r)``; O(n^2 r) time.
+    """
+    found: Tensor = _Gathered.apply(weights, right, buckets)  # type: ignore[no-untyped-call]
+    return found
+
+
+def scattered(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
+    """For each place and position j the left rows of all i that are for it, times the weight of i, j, added up.
+
+    Args:
+        weights: ``(*, n, n)``.
+        left: ``(f, *, n, r)``.
+        buckets: Which places are for which pairs.
+
+    Returns:
+        ``(f, *, n, r)``; O(n^2 r) time.
+    """
+    found: Tensor = _Scattered.apply(weights, left, buckets)  # type: ignore[no-untyped-call]
+    return found
+
+
+class _Scores(torch.autograd.Function):
+    @staticmethod
+    def forward(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
+        n = left.shape[-2]
+        found = left.new_zeros(*left.shape[1:-1], n)
+        if buckets.shared or buckets.reach is None:
+            torch.matmul(left[-1], right[-1].mT, out=found)
+        for place, offset in buckets.triangles(n):
+            found.add_(_triangle(left[place] @ right[place].mT, offset))
+        for place, offset in buckets.diagonals(n):
+            first, second = _along(left[place], right[place], offset)
+            found.diagonal(offset, -2, -1).add_((first * second).sum(-1))
+        return found
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Buckets], output: Tensor) -> None:
+        del output
+        ctx.save_for_backward(*inputs[:2])
+        ctx.buckets = inputs[2]
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        left, right = ctx.saved_tensors
+        return gathered(grad, right, ctx.buckets), scattered(grad, left, ctx.buckets), None
+
+
+class _Gathered(torch.autograd.Function):
+    @staticmethod
+    def forward(weights: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
+        return _sums(weights, right, buckets)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Buckets], output: Tensor) -> None:
+        del output
+        ctx.save_for_backward(*inputs[:2])
+        ctx.buckets = inputs[2]
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        weights, right = ctx.saved_tensors
+        return scores(grad, right, ctx.buckets), scattered(weights, grad, ctx.buckets), None
+
+
+class _Scattered(torch.autograd.Function):
+    @staticmethod
+    def forward(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
+        return _sums(weights.mT, left, buckets, turned=True)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Buckets], output: Tensor) -> None:
+        del output
+        ctx.save_for_backward(*inputs[:2])
+        ctx.buckets = inputs[2]
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        weights, left = ctx.saved_tensors
+        return scores(left, grad, ctx.buckets), gathered(weights, grad, ctx.buckets), None
+
+
+def _sums(weights: Tensor, rows: Tensor, buckets: Buckets, turned: bool = False) -> Tensor:
+    """For each place the weights of its pairs times the rows; ``turned`` if weights are ``[j, i]``."""
+    n, sign = rows.shape[-2], -1 if turned else 1
+    found = torch.zeros_like(rows, memory_format=torch.contiguous_format)
+    if buckets.shared or buckets.reach is None:
+        torch.matmul(weights, rows[-1], out=found[-1])
+    for place, offset in buckets.triangles(n):
+        torch.matmul(_triangle(weights, sign * offset), rows[place], out=found[place])
+    for place, offset in buckets.diagonals(n):
+        into, other = _along(found[place], rows[place], sign * offset)
+        torch.mul(weights.diagonal(sign * offset, -2, -1).unsqueeze(-1), other, out=into)
+    return found
+
+
+def _triangle(pairs: Tensor, offset: int) -> Tensor:
+    """Pairs with j - i from a positive offset on, or up to a negative one; 0 elsewhere."""
+    return pairs.triu(offset) if offset > 0 else pairs.tril(offset)
+
+
+def _along(left: Tensor, right: Tensor, offset: int) -> tuple[Tensor, Tensor]:
+    """The rows i of one and i + offset of the other, for all i that have such a j."""
+    n = left.shape[-2] - abs(offset)
+    return left.narrow(-2, max(-offset, 0), n), right.narrow(-2, max(offset, 0), n)

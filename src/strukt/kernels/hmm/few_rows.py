@@ -1,0 +1,73 @@
+"""Products of few rows with a large matrix, in hardly more time than it takes to read the matrix once.
+
+Libraries of linear algebra are made for many rows: for eight they take two to three times as long.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from strukt.kernels import jit
+from strukt.kernels.memory import room_for
+from strukt.kernels.undifferentiated import carries_derivative
+
+FEW = 16
+"""Up to so many rows, but more than one, this is faster."""
+
+LARGE = 1 << 16
+"""Numbers in a matrix from which on it is."""
+
+
+def laid_out(matrix: Tensor, rows: int) -> Tensor:
+    """The matrix ``(n, m)`` in memory as products with so many rows are fastest: with few rows, by columns.
+
+    It carries no derivative any more.
+    """
+    matrix = matrix.detach()
+    if not _are_few(rows, matrix) or matrix.mT.is_contiguous():
+        return matrix
+    return room_for((matrix.shape[1], matrix.shape[0]), matrix).copy_(matrix.mT).mT
+
+
+def product(rows: Tensor, matrix: Tensor) -> Tensor:
+    """``rows @ matrix``, ``(b, n)`` and ``(n, m)`` of one type."""
+    fitting = _are_few(len(rows), matrix) and matrix.mT.is_contiguous()
+    if not fitting or carries_derivative(rows) or carries_derivative(matrix):
+        return rows @ matrix
+    found = rows.new_empty(len(rows), matrix.shape[1])
+    given = (tensor.detach().numpy() for tensor in (rows.contiguous(), matrix.mT, found))
+    jit.over_batch(_products, jit.thread_count(matrix.shape[1], matrix.numel()), *given)
+    return found
+
+
+def _are_few(rows: int, matrix: Tensor) -> bool:
+    """Whether so many rows are few beside the matrix, and on a processor that the kernel is for."""
+    there = jit.UNAVAILABLE is None and matrix.device.type == "cpu"
+    return there and matrix.dtype.itemsize >= 4 and 1 < rows <= FEW and matrix.numel() >= LARGE
+
+
+@jit.kernel
+def _products(rows: Any, matrix: Any, found: Any, start: int, step: int) -> None:
+    """Columns of ``rows @ matrix.T``: products of two rows with four rows of the matrix at a time."""
+    b, n = rows.shape
+    first, last = jit.rows_of(len(matrix), start, step)
+    for j in range(first, last, 4):
+        j0, j1, j2, j3 = j, min(j + 1, last - 1), min(j + 2, last - 1), min(j + 3, last - 1)
+        m0, m1, m2, m3 = matrix[j0], matrix[j1], matrix[j2], matrix[j3]
+        for i in range(0, b, 2):
+            other = min(i + 1, b - 1)
+            x, y = rows[i], rows[other]
+            s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = found.dtype.type(0.0)
+            for k in range(n):
+                s0 += m0[k] * x[k]
+                s1 += m1[k] * x[k]
+                s2 += m2[k] * x[k]
+                s3 += m3[k] * x[k]
+                t0 += m0[k] * y[k]
+                t1 += m1[k] * y[k]
+                t2 += m2[k] * y[k]
+                t3 += m3[k] * y[k]
+            found[i, j0], found[i, j1], found[i, j2], found[i, j3] = s0, s1, s2, s3
+            found[other, j0], found[other, j1], found[other, j2], found[other, j3] = t0, t1, t2, t3
