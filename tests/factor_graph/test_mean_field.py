@@ -27,11 +27,11 @@ def scores_of(graph, *batch, seed=10):
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 5.0])
-@pytest.mark.parametrize("damping", [0.0, 0.5])
-def test_the_free_energy_falls_and_bounds_the_log_partition(scale, damping):
+@pytest.mark.parametrize("step_size", [1.0, 0.5])
+def test_the_free_energy_falls_and_bounds_the_log_partition(scale, step_size):
     graph = mixed(scale=scale)
     scores = scores_of(graph, 4)
-    found = graph.mean_field(scores, damping=damping, iterations=1000, tol=1e-10)
+    found = graph.mean_field(scores, step_size=step_size, iterations=1000, tol=1e-10)
     assert found.status.all()
     assert found.free_energy.shape == (4, int(found.iterations.max()))
     assert (found.free_energy.diff(dim=-1) <= 1e-12).all()
@@ -133,3 +133,73 @@ def test_groups_that_overlap_are_refused():
     graph.add(factors.Xor(~graph.variables(3)))
     with pytest.raises(ValueError, match="Xor over 3 variables has a group with negated variables"):
         graph.mean_field(torch.zeros(3))
+
+
+def test_groups_of_a_schedule_are_set_at_once_and_in_order():
+    graph = FactorGraph()
+    x, y = graph.variables(2), graph.variables(2)
+    pairs = draw(2, seed=1)
+    graph.add(factors.Pairwise([x[0], x[1]], [y[0], y[1]], pairs))
+    graph.add(factors.Pairwise(x[0], x[1], torch.tensor(1.5)))
+    s, t = draw(2, seed=2), draw(2, seed=3)
+    p, q = s.sigmoid(), t.sigmoid()
+    found = graph.mean_field((s, t), iterations=1, tol=None, schedule=[y, x]).marginals
+    new_q = (t + pairs * p).sigmoid()
+    torch.testing.assert_close(found[1], new_q)
+    torch.testing.assert_close(found[0], (s + pairs * new_q + 1.5 * p.flip(0)).sigmoid())
+    found = graph.mean_field((s, t), iterations=1, tol=None, schedule="parallel").marginals
+    torch.testing.assert_close(found[0], (s + pairs * q + 1.5 * p.flip(0)).sigmoid())
+
+
+def test_every_variable_has_its_weight():
+    graph = FactorGraph()
+    graph.variables(2)
+    groups = graph.variables(2, 3)
+    graph.add(factors.Xor(groups[0]))
+    graph.add(factors.Xor(groups[1]))
+    scores = (draw(2), draw(2, 3, seed=1))
+    weights = (torch.tensor([0.5, 2.0]), torch.tensor([[0.5], [3.0]]).expand(2, 3))
+    found = graph.mean_field(scores, weights=weights)
+    torch.testing.assert_close(found.marginals[0], (scores[0] / weights[0]).sigmoid())
+    torch.testing.assert_close(found.marginals[1], (scores[1] / weights[1]).softmax(-1))
+    with pytest.raises(ValueError, match=r"weights have the shapes \(2,\); expected those of the variables"):
+        graph.mean_field(scores, weights=weights[0])
+
+
+@pytest.mark.parametrize("regularizer", ["entropy", "sparsemax"])
+def test_the_free_energy_falls_with_any_weights_and_regulariser(regularizer):
+    graph = mixed(scale=3.0)
+    options = {"weights": 0.4, "regularizer": regularizer, "iterations": 300, "tol": 1e-9}
+    found = graph.mean_field(scores_of(graph, 4), **options)
+    assert found.status.all()
+    assert (found.free_energy.diff(dim=-1) <= 1e-12).all()
+    if regularizer == "sparsemax":
+        assert (torch.cat([part.flatten() for part in found.marginals]) == 0).sum() > 5
+
+
+def test_implicit_gradients_are_those_of_many_sweeps():
+    graph = mixed(scale=0.5)
+    scores = [score.requires_grad_() for score in scores_of(graph, 2)]
+
+    def answers(gradients):
+        found = graph.mean_field(scores, iterations=300, tol=1e-12, gradients=gradients)
+        return torch.autograd.grad(found.marginals[0].square().sum() + found.lower_bound.sum(), scores)
+
+    torch.testing.assert_close(answers("implicit"), answers("unrolled"))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "message"),
+    [
+        (lambda x: "random", "schedule is 'random'; expected sequential, parallel, or a list of groups"),
+        (lambda x: [x[0]], "schedule leaves out 2 variables"),
+        (lambda x: [x, x[0]], "schedule has a variable in two groups"),
+        (lambda x: [x[:, 0], x[:, 1]], "schedule parts variables of which exactly one is 1"),
+    ],
+)
+def test_schedules_that_do_not_fit(schedule, message):
+    graph = FactorGraph()
+    x = graph.variables(2, 2)
+    graph.add(factors.Xor(x[0]))
+    with pytest.raises(ValueError, match=message):
+        graph.mean_field(torch.zeros(2, 2), schedule=schedule(x))

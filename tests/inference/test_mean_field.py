@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from strukt import BinaryCRF
-from strukt.inference.mean_field import mean_field
 
 
 def model(n: int, scale: float = 1.0, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -17,24 +16,26 @@ def model(n: int, scale: float = 1.0, seed: int = 0) -> tuple[torch.Tensor, torc
 
 def test_independent_variables_are_exact():
     unary, _ = model(5)
-    found = mean_field(unary, torch.zeros(5, 5, dtype=torch.float64), 1)
+    found = BinaryCRF(unary, torch.zeros(5, 5, dtype=torch.float64)).mean_field(1)
     assert torch.allclose(found.marginals, unary.sigmoid())
     assert torch.allclose(found.lower_bound, torch.nn.functional.softplus(unary).sum())
-    assert found.change == 0
+    assert found.residual == 0
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 5.0])
 @pytest.mark.parametrize("seed", range(5))
 def test_each_sweep_raises_the_bound_which_stays_below_the_log_partition(scale, seed):
     unary, pairwise = model(9, scale, seed)
-    bounds = torch.stack([mean_field(unary, pairwise, sweeps).lower_bound for sweeps in range(1, 12)])
+    bounds = torch.stack(
+        [BinaryCRF(unary, pairwise).mean_field(sweeps).lower_bound for sweeps in range(1, 12)]
+    )
     assert (bounds.diff() >= -1e-12).all()
     assert bounds[-1] <= BinaryCRF(unary, pairwise).log_partition + 1e-12
 
 
 def test_the_bound_is_the_score_of_samples_and_their_entropy():
     unary, pairwise = model(6)
-    found = mean_field(unary, pairwise, 50)
+    found = BinaryCRF(unary, pairwise).mean_field(50)
     events = BinaryCRF(unary, pairwise).enumerate_support()
     log_product = torch.where(events == 1, found.marginals.log(), (1 - found.marginals).log()).sum(-1)
     expected = (log_product.exp() * (BinaryCRF(unary, pairwise).score(events) - log_product)).sum()
@@ -44,8 +45,8 @@ def test_the_bound_is_the_score_of_samples_and_their_entropy():
 def test_the_end_is_a_fixed_point_with_the_marginals_as_gradient():
     unary, pairwise = model(7, 0.5)
     leaf = unary.clone().requires_grad_()
-    found = mean_field(leaf, pairwise, 300)
-    assert found.change < 1e-12
+    found = BinaryCRF(leaf, pairwise).mean_field(300)
+    assert found.residual < 1e-12
     assert torch.allclose(found.marginals, (unary + pairwise @ found.marginals).sigmoid())
     (gradient,) = torch.autograd.grad(found.lower_bound, leaf)
     assert torch.allclose(gradient, found.marginals)
@@ -55,7 +56,7 @@ def test_derivatives_by_unrolling():
     unary, pairwise = (score.requires_grad_() for score in model(4))
 
     def both(unary: torch.Tensor, pairwise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        found = mean_field(unary, pairwise, 3)
+        found = BinaryCRF(unary, pairwise).mean_field(3)
         return found.marginals, found.lower_bound
 
     assert torch.autograd.gradcheck(both, (unary, pairwise))
@@ -65,7 +66,7 @@ def test_derivatives_by_unrolling():
 def test_variables_that_exclude_each_other_are_never_both_one():
     unary = torch.tensor([1.0, 3.0, 2.0, -math.inf], requires_grad=True)
     pairwise = torch.full((4, 4), -math.inf).fill_diagonal_(0.0)
-    found = mean_field(unary, pairwise, 5)
+    found = BinaryCRF(unary, pairwise).mean_field(5)
     assert (found.marginals > 0).sum() == 1
     assert found.marginals[3] == 0
     assert found.lower_bound <= torch.logsumexp(torch.tensor([0.0, 1.0, 3.0, 2.0]), 0)
@@ -75,9 +76,9 @@ def test_variables_that_exclude_each_other_are_never_both_one():
 
 def test_items_of_a_batch_do_not_touch_each_other():
     models = [model(5, seed=seed) for seed in range(3)]
-    together = mean_field(*(torch.stack(each) for each in zip(*models, strict=True)), 8)
+    together = BinaryCRF(*(torch.stack(each) for each in zip(*models, strict=True))).mean_field(8)
     for item, (unary, pairwise) in enumerate(models):
-        alone = mean_field(unary, pairwise, 8)
+        alone = BinaryCRF(unary, pairwise).mean_field(8)
         assert torch.allclose(together.marginals[item], alone.marginals)
         assert torch.allclose(together.lower_bound[item], alone.lower_bound)
 
@@ -88,7 +89,7 @@ def test_the_method_knows_lengths_padding_and_requirements():
     padded[0], padded[1, :4] = unary, unary[:4]
     crf = BinaryCRF(padded, pairwise, torch.tensor([6, 4]))
     found = crf.mean_field(30)
-    short = mean_field(unary[:4], pairwise[:4, :4], 30)
+    short = BinaryCRF(unary[:4], pairwise[:4, :4]).mean_field(30)
     assert torch.allclose(found.marginals[1, :4], short.marginals)
     assert (found.marginals[1, 4:] == 0).all()
     assert torch.allclose(found.lower_bound[1], short.lower_bound)
@@ -98,14 +99,14 @@ def test_the_method_knows_lengths_padding_and_requirements():
     bound = given.mean_field(30)
     assert (bound.marginals[:, 0] == 1).all()
     assert (bound.lower_bound <= given.log_partition).all()
-    rest = mean_field(unary[1:] + pairwise[0, 1:], pairwise[1:, 1:], 30)
+    rest = BinaryCRF(unary[1:] + pairwise[0, 1:], pairwise[1:, 1:]).mean_field(30)
     assert torch.allclose(bound.lower_bound[0], rest.lower_bound + unary[0])
 
 
 def test_many_variables():
     unary, pairwise = model(60, 0.05)
     found = BinaryCRF(unary, pairwise).mean_field()
-    assert found.change < 1e-6
+    assert found.residual < 1e-6
     assert found.lower_bound > torch.nn.functional.softplus(unary).sum() - 10
 
 
@@ -117,4 +118,106 @@ def test_an_infeasible_condition_has_the_bound_minus_infinity():
 
 def test_no_iterations_are_refused():
     with pytest.raises(ValueError, match="iterations is 0; expected at least 1"):
-        mean_field(torch.zeros(2), torch.zeros(2, 2), 0)
+        BinaryCRF(torch.zeros(2), torch.zeros(2, 2)).mean_field(0)
+
+
+@pytest.mark.parametrize("regularizer", ["entropy", "sparsemax"])
+@pytest.mark.parametrize("weight", [1.0, 0.3])
+def test_each_sequential_sweep_lowers_the_free_energy(regularizer, weight):
+    unary, pairwise = model(9, 2.0, 3)
+    found = BinaryCRF(unary, pairwise).mean_field(30, weight=weight, regularizer=regularizer)
+    assert found.free_energy.shape == found.energy.shape == (30,)
+    assert (found.free_energy.diff() <= 1e-12).all()
+    q = found.marginals
+    torch.testing.assert_close(found.energy[-1], -(unary @ q + 0.5 * q @ pairwise @ q))
+    entropy = -(q.xlogy(q) + (1 - q).xlogy(1 - q)) if regularizer == "entropy" else q - q.square()
+    torch.testing.assert_close(found.free_energy[-1], found.energy[-1] - weight * entropy.sum())
+
+
+def test_parallel_sweeps_swing_unless_they_are_damped():
+    crf = BinaryCRF(torch.zeros(2), torch.tensor([[0.0, -8.0], [-8.0, 0.0]]))
+    given = BinaryCRF(torch.tensor([4.0, 4.1]), crf.scores[1])
+    swinging = given.mean_field(60, schedule="parallel")
+    assert (swinging.free_energy.diff() > 1e-3).any()
+    assert swinging.residual > 0.1
+    for option in ({"damping": 0.5}, {"step_size": 0.5}):
+        calm = given.mean_field(400, schedule="parallel", tol=1e-7, **option)
+        assert calm.status
+        q = calm.marginals
+        torch.testing.assert_close(q, (given.scores[0] + given.scores[1] @ q).sigmoid(), atol=1e-5, rtol=0)
+
+
+def test_one_parallel_sweep_is_the_formula():
+    unary, pairwise = model(6)
+    crf, start = BinaryCRF(unary, pairwise), unary.sigmoid()
+    new = (unary + pairwise @ start).sigmoid()
+    torch.testing.assert_close(crf.mean_field(1, schedule="parallel").marginals, new)
+    half = crf.mean_field(1, schedule="parallel", step_size=0.25).marginals
+    torch.testing.assert_close(half, 0.25 * new + 0.75 * start)
+    damped = crf.mean_field(1, schedule="parallel", damping=0.25).marginals
+    torch.testing.assert_close(damped, (0.75 * (unary + pairwise @ start) + 0.25 * unary).sigmoid())
+    sharp = crf.mean_field(1, schedule="parallel", weight=0.5).marginals
+    torch.testing.assert_close(sharp, (2 * (unary + pairwise @ (2 * unary).sigmoid())).sigmoid())
+
+
+def test_sparsemax_makes_certain():
+    unary, pairwise = model(12, 1.0, 1)
+    found = BinaryCRF(3 * unary, pairwise).mean_field(200, regularizer="sparsemax", tol=1e-9)
+    assert found.status
+    assert ((found.marginals == 0) | (found.marginals == 1)).sum() >= 6
+    q = found.marginals
+    torch.testing.assert_close(q, ((3 * unary + pairwise @ q + 1) / 2).clamp(0, 1))
+
+
+@pytest.mark.parametrize("schedule", ["sequential", "parallel"])
+@pytest.mark.parametrize("step_size", [1.0, 0.5])
+def test_implicit_gradients_are_those_of_many_sweeps(schedule, step_size):
+    scores = [score.requires_grad_() for score in model(5, 0.4)]
+    weights = torch.arange(1.0, 6.0, dtype=torch.float64)
+
+    def answers(gradients):
+        options = {"schedule": schedule, "step_size": step_size, "gradients": gradients}
+        found = BinaryCRF(*scores).mean_field(200, **options)
+        total = (found.marginals * weights).sum() + found.lower_bound
+        return found.marginals, found.free_energy, *torch.autograd.grad(total, scores)
+
+    torch.testing.assert_close(answers("implicit"), answers("unrolled"))
+
+
+def test_implicit_gradients_that_are_not_found_are_warned_of():
+    unary = torch.tensor([4.0, 4.1], requires_grad=True)
+    crf = BinaryCRF(unary, torch.tensor([[0.0, -8.0], [-8.0, 0.0]]))
+    with pytest.warns(UserWarning, match="the implicit gradient of mean_field is off by"):
+        crf.mean_field(5, schedule="parallel", gradients="implicit").marginals.sum().backward()
+
+
+def test_items_stop_when_they_rest():
+    models = [model(5, scale, 1) for scale in (0.0, 1.0)]
+    crf = BinaryCRF(*(torch.stack(each) for each in zip(*models, strict=True)))
+    found = crf.mean_field(100, tol=1e-8)
+    assert found.status.all()
+    assert found.iterations[0] == 1 < found.iterations[1] < 100
+    assert found.free_energy.shape == (2, int(found.iterations.max()))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"schedule": "random"}, "schedule is 'random'; expected sequential or parallel"),
+        ({"step_size": 0.0}, "step_size is 0.0; expected a number above 0 and up to 1"),
+        ({"damping": 1.0}, "damping is 1.0"),
+        ({"weight": 0.0}, "weight is 0.0; expected more than 0"),
+        ({"regularizer": "norm"}, "regularizer is 'norm'; expected entropy or sparsemax"),
+        ({"gradients": "none"}, "gradients is 'none'; expected unrolled or implicit"),
+    ],
+)
+def test_options_that_cannot_be(options, message):
+    with pytest.raises(ValueError, match=message):
+        BinaryCRF(torch.zeros(2), torch.zeros(2, 2)).mean_field(**options)
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 3)])
+def test_nothing_at_all(shape):
+    found = BinaryCRF(torch.zeros(shape), torch.zeros(*shape, shape[-1])).mean_field(3, tol=1e-3)
+    assert found.marginals.shape == shape
+    assert found.lower_bound.shape == shape[:-1]

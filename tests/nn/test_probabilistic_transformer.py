@@ -10,6 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.nn import dense_mean_field
 
+from strukt import FactorGraph
+from strukt.factor_graph import factors
+from strukt.factor_graph.variables import concatenate
 from strukt.nn import ProbabilisticTransformer, Updates
 
 LABELS = 4
@@ -82,6 +85,51 @@ def test_all_variants_together(data):
         updates=updates,
     )
     require_same(model, n=data.draw(st.integers(1, 5)))
+
+
+def graph_of(model, n):
+    """The same model as a factor graph: labels of words, heads of each channel, the label of the root."""
+    h, tables = model.channels, dense_mean_field.pair_tables(model, n).detach()
+    graph = FactorGraph()
+    labels, heads = graph.variables(n, LABELS), graph.variables(h, n, n)
+    root = graph.variables(1, model.root.labels)
+    for i, c in itertools.product(range(n), range(h)):
+        others = [j for j in range(n) if j != i]
+        choices = [heads[c, i, j] for j in others] + [heads[c, i, i]]  # the own place stands for the root
+        group = concatenate([choice.reshape(1) for choice in choices])
+        graph.add(factors.Xor(group))
+        for place, j in enumerate(others):
+            table = torch.zeros(LABELS, LABELS, n, dtype=torch.float64)
+            table[:, :, place] = tables[i, j, c]
+            graph.add(factors.Dense([labels[i], labels[j], group], table))
+        table = torch.zeros(LABELS, model.root.labels, n, dtype=torch.float64)
+        table[:, :, n - 1] = model.root.table[c].detach()
+        graph.add(factors.Dense([labels[i], root[0], group], table))
+    for group in [*labels, root[0]]:
+        graph.add(factors.Xor(group))
+    return graph, labels, heads, root
+
+
+@pytest.mark.parametrize("order", ["asynchronous", "synchronous"])
+@pytest.mark.parametrize("damping", [0.0, 0.3])
+@pytest.mark.parametrize("step_size", [1.0, 0.6])
+def test_it_is_mean_field_of_a_factor_graph(order, damping, step_size):
+    n, head_weight = 4, 0.5
+    updates = Updates(order, 0.8, head_weight, step_size, step_size, damping, damping)
+    model = made(iterations=3, root_labels=2, distance=1, updates=updates)
+    scores = torch.randn(n, LABELS, dtype=torch.float64)
+    graph, labels, heads, root = graph_of(model, n)
+    weights = [torch.full(array.shape, 0.8) for array in (labels, heads, root)]
+    weights[1].fill_(head_weight)
+    schedule = "parallel" if order == "synchronous" else [heads, [labels.flatten(), root.flatten()]]
+    given_ = (scores, *(torch.zeros(array.shape, dtype=torch.float64) for array in (heads, root)))
+    options = {"iterations": 3, "tol": None, "damping": damping, "step_size": step_size}
+    expected = graph.mean_field(given_, schedule=schedule, weights=weights, **options).marginals
+    found = model(scores.unsqueeze(0))
+    torch.testing.assert_close(found.labels[0], expected[0])
+    torch.testing.assert_close(found.heads[0], expected[1] * ~torch.eye(n, dtype=torch.bool))
+    torch.testing.assert_close(found.root_heads[0], expected[1].diagonal(0, 1, 2))
+    torch.testing.assert_close(found.root[0], expected[2][0])
 
 
 @pytest.mark.parametrize("choice", ["all-dep", "dep-split", "single-split"])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
 from strukt.distributions.indicator import AbsenceStructure
 from strukt.inference.belief_propagation import BeliefPropagation, belief_propagation
-from strukt.inference.mean_field import MeanField, mean_field
+from strukt.inference.mean_field import Blocks, Course, MeanField, mean_field
 from strukt.kernels import arguments, binary
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF
@@ -74,17 +75,48 @@ class BinaryCRF(AbsenceStructure):
     def max_marginals(self) -> Tensor:
         return self._to_batch(binary.max_marginals(*self._arguments()))
 
-    def mean_field(self, iterations: int = 50) -> MeanField:
+    def mean_field(
+        self,
+        iterations: int = 50,
+        *,
+        tol: float | None = None,
+        schedule: Literal["sequential", "parallel"] = "sequential",
+        step_size: float = 1.0,
+        damping: float = 0.0,
+        weight: float = 1.0,
+        regularizer: Literal["entropy", "sparsemax"] = "entropy",
+        gradients: Literal["unrolled", "implicit"] = "unrolled",
+    ) -> MeanField[Tensor]:
         """Marginals of the best product of independent variables that is found, for any n; differentiable.
 
-        Time O(n^2) an iteration, n steps one after another; see `strukt.inference.mean_field`.
+        Sequential sweeps never raise the free energy. Parallel ones are a single product of matrices each, but
+        may swing to and fro without damping or a small step. Time O(n^2) a sweep.
 
         Args:
-            iterations: Sweeps over all variables; ``change`` in the result tells whether they sufficed.
+            iterations: Sweeps over all variables, at most.
+            tol: On the change of the probabilities in a sweep, at which an item stops; None to make all sweeps.
+            schedule: Whether to set one variable after the other, or all at once.
+            step_size: Share of its new value that a probability takes, above 0 and up to 1.
+            damping: Share of its old value that a message to a variable keeps, from 0 to below 1.
+            weight: Of the regulariser, by which messages are divided.
+            regularizer: ``entropy``, or ``sparsemax`` for probabilities of which many are 0 or 1.
+            gradients: ``unrolled`` through all sweeps, or ``implicit``, of the point of rest alone.
+
+        Raises:
+            ValueError: If an option is out of range.
         """
+        course = Course(iterations, tol, step_size, damping, weight, regularizer, gradients)
         unary, pairwise, given = self._unconditioned()
-        found = mean_field(unary, pairwise, iterations)
-        return MeanField(self._filled(found.marginals), found.lower_bound + given, found.change)
+        batch, n = self.batch_shape, unary.shape[-1]
+        pairs = _Pairs(unary.reshape(batch.numel(), n), pairwise.reshape(batch.numel(), n, n))
+        found = mean_field(pairs, _steps(n, schedule, unary.device), course)
+        marginals = self._filled(found.point.reshape(*batch, n))
+        energy, free = (
+            trace.reshape(*batch, trace.shape[-1]) - given.unsqueeze(-1)
+            for trace in (found.energy, found.free_energy)
+        )
+        ends = (part.reshape(batch) for part in (found.status, found.residual, found.iterations))
+        return MeanField(marginals, energy, free, *ends)
 
     def belief_propagation(self, iterations: int = 100, damping: float = 0.5) -> BeliefPropagation:
         """Marginals and the Bethe estimate of the log-partition, for any n; differentiable.
@@ -136,6 +168,39 @@ class BinaryCRF(AbsenceStructure):
 
     def _filled(self, marginals: Tensor) -> Tensor:
         return torch.where(self._required, torch.ones_like(marginals), marginals)
+
+
+class _Pairs:
+    """Scores ``(batch, n)``, and symmetric ones of pairs ``(batch, n, n)``: -inf if two exclude each other."""
+
+    def __init__(self, unary: Tensor, pairwise: Tensor) -> None:
+        self.scores = unary
+        self._excluded = pairwise == NEG_INF
+        self._excludes = bool(self._excluded.any())
+        self._pairwise = torch.where(self._excluded, torch.zeros_like(pairwise), pairwise)
+
+    def expected(self, point: Tensor) -> Tensor:
+        return 0.5 * (point * (self._pairwise @ point.unsqueeze(-1)).squeeze(-1)).sum(-1)
+
+    def fields(self, point: Tensor, variables: Sequence[Tensor]) -> list[Tensor]:
+        return [self._fields(point, some[:, 0]) for some in variables]
+
+    def _fields(self, point: Tensor, places: Tensor) -> Tensor:
+        field = self._pairwise[:, places] @ point.unsqueeze(-1)
+        if self._excludes:
+            blocked = (self._excluded[:, places] & (point > 0).unsqueeze(1)).any(-1, keepdim=True)
+            field = field.masked_fill(blocked, NEG_INF)
+        return field
+
+
+def _steps(n: int, schedule: str, device: torch.device) -> list[list[Blocks]]:
+    """Each variable by itself, or all of them at once."""
+    every = torch.arange(n, device=device).unsqueeze(1)
+    if schedule == "parallel":
+        return [[Blocks(every, False)]]
+    if schedule == "sequential":
+        return [[Blocks(variable.unsqueeze(0), False)] for variable in every]
+    raise ValueError(f"schedule is {schedule!r}; expected sequential or parallel")
 
 
 def _diagonal(pairwise: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ import numpy as np
 
 from strukt.factor_graph.factor import AnyFactor
 from strukt.factor_graph.soft import Places, Soft
+from strukt.factor_graph.variables import VariablesLike, collect
 
 Block = tuple[Places, bool]
 """The variables, and whether they are a group."""
@@ -59,11 +60,37 @@ def colours(blocks: Sequence[Block], factors: Sequence[AnyFactor]) -> list[list[
     for number in range(len(blocks)):
         taken = {int(colour[other]) for other in neighbours[number]}
         colour[number] = min(c for c in range(len(blocks)) if c not in taken)
-    steps = []
-    for c in range(int(colour.max()) + 1):
-        stacks: dict[tuple[int, bool], list[Places]] = {}
-        for number in np.flatnonzero(colour == c).tolist():
-            members, grouped = blocks[number]
-            stacks.setdefault((len(members), grouped), []).append(members)
-        steps.append([(np.stack(stack), grouped) for (_, grouped), stack in stacks.items()])
-    return steps
+    numbers = range(int(colour.max()) + 1)
+    return [stacked([blocks[number] for number in np.flatnonzero(colour == c).tolist()]) for c in numbers]
+
+
+def groupwise(blocks: Sequence[Block], groups: Sequence[VariablesLike]) -> list[list[Block]]:
+    """Steps of all blocks over the variables of each group.
+
+    Raises:
+        ValueError: If a variable is in no group or in two, or the variables of a block are in different groups.
+    """
+    owner = np.full(sum(len(members) for members, _ in blocks), -1)
+    for number, group in enumerate(groups):
+        index = collect(group, "schedule").index.reshape(-1)
+        if (owner[index] >= 0).any():
+            raise ValueError("schedule has a variable in two groups; expected each in one")
+        owner[index] = number
+    if (owner < 0).any():
+        raise ValueError(
+            f"schedule leaves out {int((owner < 0).sum())} variables; expected each in one group"
+        )
+    steps: list[list[Block]] = [[] for _ in groups]
+    for members, grouped in blocks:
+        if len(set(owner[members].tolist())) > 1:
+            raise ValueError("schedule parts variables of which exactly one is 1; they are set at once")
+        steps[int(owner[members[0]])].append((members, grouped))
+    return [stacked(step) for step in steps]
+
+
+def stacked(blocks: Sequence[Block]) -> list[Block]:
+    """Blocks of one size as rows of one."""
+    stacks: dict[tuple[int, bool], list[Places]] = {}
+    for members, grouped in blocks:
+        stacks.setdefault((len(members), grouped), []).append(members)
+    return [(np.stack(stack), grouped) for (_, grouped), stack in stacks.items()]

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import TypeVar
+from collections.abc import Sequence
+from typing import Literal, TypeVar
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from strukt.factor_graph.belief_propagation import BeliefPropagation, belief_propagation
 from strukt.factor_graph.compile import Arrays, Problem, Scores, compile_graph, layout_of
 from strukt.factor_graph.enumeration import Enumeration, enumerate_assignments
 from strukt.factor_graph.factor import AnyFactor
 from strukt.factor_graph.linear_program import Relaxation, solve_exactly, solve_relaxation
-from strukt.factor_graph.mean_field import MeanField, mean_field
+from strukt.factor_graph.mean_field import Ordering, mean_field, weights_of
 from strukt.factor_graph.variables import Variables
 from strukt.inference.consensus import Layout
+from strukt.inference.mean_field import Course, MeanField
 
 F = TypeVar("F", bound=AnyFactor)
 
@@ -157,20 +160,42 @@ class FactorGraph:
         return solve_relaxation(self._problem(scores), self.arrays, 0.0, max_iterations, tol, start)
 
     def mean_field(
-        self, scores: Scores, *, iterations: int = 100, damping: float = 0.0, tol: float = 1e-6
-    ) -> MeanField:
+        self,
+        scores: Scores,
+        *,
+        iterations: int = 100,
+        tol: float | None = 1e-6,
+        schedule: Ordering = "sequential",
+        step_size: float = 1.0,
+        damping: float = 0.0,
+        weights: float | Tensor | Sequence[Tensor] = 1.0,
+        regularizer: Literal["entropy", "sparsemax"] = "entropy",
+        gradients: Literal["unrolled", "implicit"] = "unrolled",
+    ) -> MeanField[Tensor | tuple[Tensor, ...]]:
         """The product of independent variables that is nearest to the distribution, as far as it is found.
+
+        With all weights 1, the entropy and a sequential schedule the free energy falls with each sweep.
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
             iterations: Bound on the sweeps over all variables.
-            damping: The share of its old value that a probability keeps, from 0 to below 1.
-            tol: On the change of the probabilities in a sweep.
+            tol: On the change of the probabilities in a sweep; None to make all sweeps.
+            schedule: ``sequential``: one variable or group of alternatives after the other, those that share no
+                factor at once; ``parallel``: all at once; or a list of arrays of variables, one after the other,
+                the variables of each at once.
+            step_size: Share of its new value that a probability takes, above 0 and up to 1.
+            damping: Share of its old value that a message to a variable keeps, from 0 to below 1.
+            weights: Of the regulariser of each variable, in their shapes, or of all; by it messages are divided.
+                A group of alternatives has that of its first variable.
+            regularizer: ``entropy``, or ``sparsemax`` for probabilities of which most are 0.
+            gradients: ``unrolled`` through all sweeps, or ``implicit``, of the point of rest alone.
 
         Raises:
-            ValueError: If scores do not fit, or a factor forbids assignments.
+            ValueError: If scores or options do not fit, or a factor forbids assignments.
         """
-        return mean_field(self._problem(scores), self.arrays, iterations, damping, tol)
+        weight = weights_of(self.arrays, weights)
+        course = Course(iterations, tol, step_size, damping, weight, regularizer, gradients)
+        return mean_field(self._problem(scores), self.arrays, course, schedule)
 
     def belief_propagation(
         self, scores: Scores, *, iterations: int = 200, damping: float = 0.5, tol: float = 1e-6

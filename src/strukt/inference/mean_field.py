@@ -1,74 +1,275 @@
-"""Mean field for binary variables: the product of independent variables nearest to their distribution.
+"""Mean field: the product of independent variables, or groups of them, that is nearest to a distribution.
 
-Every product q bounds the log-partition from below: E_q[score] + H(q) <= log Z, with equality only if q is the
-distribution itself (Wainwright and Jordan 2008, section 5). Setting one marginal to the best value given all
-others never lowers the bound, so that sweeps over the variables converge.
+Of a group exactly one variable is 1. With the product q of blocks, variables or groups, the free energy
+-E_q[score] - sum_b lambda_b H(q_b) bounds -log Z from above if all weights lambda are 1 (Wainwright and Jordan
+2008, section 5). Setting a block to the best value given all others never raises it. Blocks that share no term of
+the score may be set at once, others at the same time only by small steps. With other weights this is the
+regularised Frank-Wolfe algorithm of Lê-Huu and Alahari (2021), and with another regulariser than the entropy it is
+sparse.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
-from strukt.inference.settings import require_iterations
-from strukt.kernels.semiring import NEG_INF
+from strukt.inference.settings import require_damping, require_iterations, require_step
+from strukt.kernels.semiring import NEG_INF, log_softmax
+from strukt.mappings.simplex import sparsemax
+
+Marginals = TypeVar("Marginals", covariant=True)
 
 
 @dataclass(frozen=True)
-class MeanField:
-    """A product of independent binary variables.
+class MeanField(Generic[Marginals]):
+    """Independent variables, or groups of them.
 
     Attributes:
-        marginals: ``batch + (n,)``, the probability of each 1; differentiable.
-        lower_bound: ``batch``, on the log-partition; differentiable.
-        change: ``batch``, by how much the last sweep changed the marginals, summed.
+        marginals: The probability of each 1, in the shape of the variables; differentiable.
+        energy: ``batch + (sweeps,)``, minus the expected score after each sweep; differentiable.
+        free_energy: ``batch + (sweeps,)``, the energy less the weighted entropies; differentiable. If all weights
+            are 1 it is never below minus the log-partition, and if blocks that depend on each other are not set
+            at once, it never rises.
+        status: ``batch``, Boolean: whether the probabilities came to rest.
+        residual: ``batch``, by how much the last sweep changed a probability, at most.
+        iterations: ``batch``, the sweeps.
     """
 
-    marginals: Tensor
-    lower_bound: Tensor
-    change: Tensor
+    marginals: Marginals
+    energy: Tensor
+    free_energy: Tensor
+    status: Tensor
+    residual: Tensor
+    iterations: Tensor
+
+    @property
+    def lower_bound(self) -> Tensor:
+        """``batch``, on the log-partition, if all weights are 1."""
+        return -self.free_energy[..., -1]
 
 
-def mean_field(unary: Tensor, pairwise: Tensor, iterations: int) -> MeanField:
-    """Coordinate ascent from independent variables; derivatives by unrolling.
+@dataclass(frozen=True)
+class Course:
+    """How mean field proceeds.
 
-    Args:
-        unary: ``batch + (n,)``, the score of each 1; -inf for a variable that is 0.
-        pairwise: ``batch + (n, n)``, symmetric with a zero diagonal: the score of two ones; -inf if they exclude
-            each other.
-        iterations: Sweeps over all variables, O(n^2) time each.
+    Attributes:
+        iterations: Bound on the sweeps over all blocks.
+        tol: An item of the batch whose residual is at most this is at rest, and stays as it is; None to make all
+            sweeps.
+        step_size: Share of its new value that a probability takes, above 0 and up to 1; the rest stays.
+        damping: Share of its old value that a message to a variable keeps, from 0 to below 1. The first ones are
+            the scores.
+        weight: lambda, of the regulariser of all blocks, or ``(V,)``.
+        regularizer: The entropy, whose best block is a softmax; or half the squared norm, with a sparsemax.
+        gradients: ``unrolled`` through all sweeps; or ``implicit``, of the point of rest alone, in memory for one
+            sweep, and of first order.
 
     Raises:
-        ValueError: If there are no iterations.
-
-    Examples:
-        >>> ones = mean_field(torch.tensor([1.0, -1.0]), torch.zeros(2, 2), 1)
-        >>> ones.marginals
-        tensor([0.7311, 0.2689])
+        ValueError: If something is out of range.
     """
-    require_iterations(iterations)
-    excluded = pairwise == NEG_INF
-    pairwise = torch.where(excluded, torch.zeros_like(pairwise), pairwise)
-    index = torch.arange(unary.shape[-1], device=unary.device)
-    marginals = before = unary.sigmoid()
-    for _ in range(iterations):
-        before = marginals
-        for i in range(unary.shape[-1]):
-            blocked = (excluded[..., i, :] & (marginals > 0)).any(-1)
-            field = unary[..., i] + (pairwise[..., i, :] * marginals).sum(-1)
-            value = torch.where(blocked, torch.zeros_like(field), field.sigmoid())
-            marginals = torch.where(index == i, value.unsqueeze(-1), marginals)
-    change = (marginals - before).detach().abs().sum(-1)
-    return MeanField(marginals, _bound(unary, pairwise, marginals), change)
+
+    iterations: int
+    tol: float | None = None
+    step_size: float = 1.0
+    damping: float = 0.0
+    weight: float | Tensor = 1.0
+    regularizer: Literal["entropy", "sparsemax"] = "entropy"
+    gradients: Literal["unrolled", "implicit"] = "unrolled"
+
+    def __post_init__(self) -> None:
+        require_iterations(self.iterations)
+        require_step(self.step_size)
+        require_damping(self.damping)
+        if not bool((torch.as_tensor(self.weight) > 0).all()):
+            raise ValueError(f"weight is {self.weight}; expected more than 0")
+        if self.regularizer not in ("entropy", "sparsemax"):
+            raise ValueError(f"regularizer is {self.regularizer!r}; expected entropy or sparsemax")
+        if self.gradients not in ("unrolled", "implicit"):
+            raise ValueError(f"gradients is {self.gradients!r}; expected unrolled or implicit")
 
 
-def _bound(unary: Tensor, pairwise: Tensor, marginals: Tensor) -> Tensor:
-    """Expected score and entropy of a product in which no two variables that exclude each other can be 1."""
-    unary = torch.where(unary == NEG_INF, torch.zeros_like(unary), unary)
-    field = unary + 0.5 * (pairwise @ marginals.unsqueeze(-1)).squeeze(-1)
-    open_ = (marginals > 0) & (marginals < 1)
-    safe = torch.where(open_, marginals, 0.5)
-    entropy = torch.special.entr(safe) + torch.special.entr(1 - safe)
-    return (marginals * field + torch.where(open_, entropy, torch.zeros_like(entropy))).sum(-1)
+class Blocks(NamedTuple):
+    """Blocks of one size that are set at once.
+
+    Attributes:
+        variables: ``(blocks, size)``.
+        grouped: Whether of each block one variable is 1; otherwise the size is 1.
+    """
+
+    variables: Tensor
+    grouped: bool
+
+
+Schedule = Sequence[Sequence[Blocks]]
+"""The steps of a sweep, of which each sets some blocks at once. Each variable is in one block."""
+
+
+class Model(Protocol):
+    """What is asked of a distribution over binary variables, of which a batch ``(batch, V)`` is at some point."""
+
+    @property
+    def scores(self) -> Tensor:
+        """``(batch, V)``, the score of each 1 by itself."""
+
+    def fields(self, point: Tensor, variables: Sequence[Tensor]) -> list[Tensor]:
+        """Derivatives ``(batch, k, m)`` of `expected` by the probabilities of variables ``(k, m)``."""
+
+    def expected(self, point: Tensor) -> Tensor:
+        """The mean of all other scores, ``(batch,)``: linear in the probabilities of each block."""
+
+
+class Solution(NamedTuple):
+    """As `MeanField`, with the variables in a row: ``point (batch, V)``."""
+
+    point: Tensor
+    energy: Tensor
+    free_energy: Tensor
+    status: Tensor
+    residual: Tensor
+    iterations: Tensor
+
+
+def mean_field(model: Model, schedule: Schedule, course: Course) -> Solution:
+    """Sweeps over the steps of a schedule, from independent variables."""
+    solver = _Solver(model, schedule, course)
+    if course.gradients == "unrolled":
+        return solver.run()
+    with torch.no_grad():
+        found = solver.run()
+    point = solver.implicit(found.point)
+    energy, free = solver.energies(point)
+    return found._replace(
+        point=point,
+        energy=torch.cat([found.energy[:, :-1], energy.unsqueeze(1)], 1),
+        free_energy=torch.cat([found.free_energy[:, :-1], free.unsqueeze(1)], 1),
+    )
+
+
+class _State(NamedTuple):
+    """Where a sweep begins: probabilities, and the messages to the variables."""
+
+    point: Tensor
+    messages: Tensor
+
+
+class _Solver:
+    def __init__(self, model: Model, schedule: Schedule, course: Course) -> None:
+        self._model, self._schedule, self._course = model, schedule, course
+        self._weight = torch.as_tensor(course.weight).to(model.scores).expand(model.scores.shape[1])
+
+    def run(self) -> Solution:
+        course, scores = self._course, self._model.scores
+        state = _State(self._independent(), scores)
+        batch = len(scores)
+        residual = scores.new_zeros(batch)
+        sweeps = torch.zeros(batch, dtype=torch.int64, device=scores.device)
+        active = torch.ones(batch, dtype=torch.bool, device=scores.device)
+        energies = []
+        for _ in range(course.iterations):
+            moved = self._sweep(state)
+            change = (moved.point - state.point).detach().abs()
+            change = change.amax(-1) if change.numel() else residual
+            residual = torch.where(active, change, residual)
+            kept = active.unsqueeze(-1)
+            state = _State(*(torch.where(kept, new, old) for new, old in zip(moved, state, strict=True)))
+            energies.append(self.energies(state.point))
+            sweeps = sweeps + active
+            if course.tol is not None:
+                active = active & ~(residual <= course.tol)
+                if not bool(active.any()):
+                    break
+        energy, free = (torch.stack(trace, -1) for trace in zip(*energies, strict=True))
+        status = ~active if course.tol is not None else residual == 0
+        return Solution(state.point, energy, free, status, residual, sweeps)
+
+    def implicit(self, rest: Tensor) -> Tensor:
+        """The point of rest with its derivative (Bai et al. 2019): of p = f(p), dp = (1 - df/dp)^-1 df."""
+        found = self._sweep(_State(rest, self._model.scores)).point
+        if not found.requires_grad:
+            return found
+        leaf = rest.detach().requires_grad_()
+        again = self._sweep(_State(leaf, self._model.scores.detach())).point
+
+        def pulled(grad: Tensor) -> Tensor:
+            total = grad
+            for _ in range(self._course.iterations):
+                (back,) = torch.autograd.grad(again, leaf, total, retain_graph=True)
+                total, before = grad + back, total
+                if bool((total - before).abs().max() <= 1e-9 * total.abs().max()):
+                    return total
+            warnings.warn(
+                f"the implicit gradient of mean_field is off by {(total - before).abs().max().item():.2g} after "
+                f"{self._course.iterations} iterations",
+                stacklevel=2,
+            )
+            return total
+
+        if again.requires_grad:
+            found.register_hook(pulled)  # type: ignore[no-untyped-call]
+        return found
+
+    def energies(self, point: Tensor) -> tuple[Tensor, Tensor]:
+        """Minus the expected score, and this less the weighted entropies: ``(batch,)`` each."""
+        scores = self._model.scores
+        scores = torch.where(scores == NEG_INF, torch.zeros_like(scores), scores)
+        energy = -(scores * point).sum(-1) - self._model.expected(point)
+        free = energy
+        for step in self._schedule:
+            for variables, grouped in step:
+                own = point[:, variables]
+                each = _entropies[self._course.regularizer](own if grouped else torch.cat([own, 1 - own], -1))
+                free = free - (each.sum(-1) * self._weight[variables[:, 0]]).sum(-1)
+        return energy, free
+
+    def _independent(self) -> Tensor:
+        """The probabilities if there were no factors."""
+        scores = self._model.scores
+        point = torch.zeros_like(scores)
+        for step in self._schedule:
+            for blocks in step:
+                value = self._best(scores[:, blocks.variables], blocks)
+                point = point.index_copy(1, blocks.variables.reshape(-1), value.flatten(1))
+        return point
+
+    def _sweep(self, state: _State) -> _State:
+        """Update each block once."""
+        course, (point, messages) = self._course, state
+        for step in self._schedule:
+            moved = self._model.fields(point, [blocks.variables for blocks in step])
+            for blocks, fields in zip(step, moved, strict=True):
+                flat = blocks.variables.reshape(-1)
+                message = self._model.scores[:, blocks.variables] + fields
+                if course.damping:
+                    message = (1 - course.damping) * message + course.damping * messages[:, blocks.variables]
+                    messages = messages.index_copy(1, flat, message.flatten(1))
+                value = self._best(message, blocks)
+                if course.step_size < 1:
+                    value = course.step_size * value + (1 - course.step_size) * point[:, blocks.variables]
+                point = point.index_copy(1, flat, value.flatten(1))
+        return _State(point, messages)
+
+    def _best(self, messages: Tensor, blocks: Blocks) -> Tensor:
+        weighted = messages / self._weight[blocks.variables[:, :1]]
+        if self._course.regularizer == "sparsemax":
+            return sparsemax(weighted) if blocks.grouped else ((weighted + 1) / 2).clamp(0, 1)
+        return log_softmax(weighted, -1).exp() if blocks.grouped else weighted.sigmoid()
+
+
+def _shannon(p: Tensor) -> Tensor:
+    """-p log p, with derivative 0 at 0."""
+    inside = p > 0
+    found = torch.special.entr(torch.where(inside, p, torch.ones_like(p)))
+    return torch.where(inside, found, torch.zeros_like(p))
+
+
+def _gini(p: Tensor) -> Tensor:
+    """(p - p^2) / 2, which adds up to (1 - |p|^2) / 2."""
+    return (p - p.square()) / 2
+
+
+_entropies: dict[str, Callable[[Tensor], Tensor]] = {"entropy": _shannon, "sparsemax": _gini}

@@ -21,3 +21,13 @@ def require_damping(damping: float) -> None:
     """
     if not 0 <= damping < 1:
         raise ValueError(f"damping is {damping}; expected a number from 0 to below 1")
+
+
+def require_step(step_size: float) -> None:
+    """Check that a step goes somewhere, and not too far.
+
+    Raises:
+        ValueError: If the step size is out of range.
+    """
+    if not 0 < step_size <= 1:
+        raise ValueError(f"step_size is {step_size}; expected a number above 0 and up to 1")
