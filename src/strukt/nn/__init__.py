@@ -1,6 +1,7 @@
 """Layers: scorers that end in a structure, and the encoders below them."""
 
 from strukt.nn.attention_hash import AttentionHash
+from strukt.nn.beliefs import Updates
 from strukt.nn.biaffine import Biaffine
 from strukt.nn.crf import CRF, Constraints, bio_constraints
 from strukt.nn.dropout import SharedDropout
@@ -34,7 +35,7 @@ from strukt.nn.mappings import (
 )
 from strukt.nn.neural_hmm import NeuralHMM
 from strukt.nn.neural_pcfg import CompoundPCFG, NeuralPCFG
-from strukt.nn.probabilistic_transformer import ProbabilisticTransformer, Updates
+from strukt.nn.probabilistic_transformer import ProbabilisticTransformer
 
 __all__ = [
     "CRF",

@@ -2,57 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from strukt.kernels.distance_buckets import Buckets
+from strukt.nn.beliefs import Belief, Places, Updates, require_one_of
 from strukt.nn.encoders import mask_of
 from strukt.nn.head_values import GlobalFeatures, Root
 from strukt.nn.ternary import UV, UVW, FullTernary, Ternary, WeightedUV
-
-
-@dataclass(frozen=True)
-class Updates:
-    """How mean field goes from one product of distributions to the next.
-
-    Args:
-        order: All heads and then all labels, or all from the old ones.
-        label_weight: lambda_Z, the weight of the entropy of labels: messages are divided by it.
-        head_weight: lambda_H, the same of heads; 1/d if None.
-        label_step: Share of the new distribution of labels, above 0 and up to 1; the rest stays the old one.
-        head_step: The same of heads.
-        label_damping: Share of the old message that a message to labels keeps, from 0 to below 1.
-        head_damping: The same of messages to heads.
-        normaliser: What makes distributions of messages: the softmax, or positive parts divided by their sum.
-    """
-
-    order: Literal["asynchronous", "synchronous"] = "asynchronous"
-    label_weight: float = 1.0
-    head_weight: float | None = None
-    label_step: float = 1.0
-    head_step: float = 1.0
-    label_damping: float = 0.0
-    head_damping: float = 0.0
-    normaliser: Literal["softmax", "relu"] = "softmax"
-
-    def __post_init__(self) -> None:
-        _require_one_of("order", self.order, ("asynchronous", "synchronous"))
-        _require_one_of("normaliser", self.normaliser, ("softmax", "relu"))
-        for name in ("label_weight", "head_weight"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"{name} is {value}; expected more than 0")
-        for name in ("label_step", "head_step"):
-            if not 0 < getattr(self, name) <= 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected more than 0, and at most 1")
-        for name in ("label_damping", "head_damping"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected at least 0, and less than 1")
 
 
 class Encoding(NamedTuple):
@@ -77,18 +36,11 @@ class Encoding(NamedTuple):
     root: Tensor | None
 
 
-class _Belief(NamedTuple):
-    """The message to some variables, and their distributions."""
-
-    message: Tensor
-    probabilities: Tensor
-
-
 class _Beliefs(NamedTuple):
-    labels: _Belief
-    heads: _Belief
-    features: _Belief | None
-    root: _Belief | None
+    labels: Belief
+    heads: Belief
+    features: Belief | None
+    root: Belief | None
 
 
 class ProbabilisticTransformer(nn.Module):
@@ -157,8 +109,8 @@ class ProbabilisticTransformer(nn.Module):
     ) -> None:
         super().__init__()
         _require_sizes(labels=labels, channels=channels, iterations=iterations, rank=rank)
-        _require_one_of("decomposition", decomposition, ("full", *_FACTORED))
-        _require_one_of("feature_choice", feature_choice, ("all-dep", "dep-split", "single-split"))
+        require_one_of("decomposition", decomposition, ("full", *_FACTORED))
+        require_one_of("feature_choice", feature_choice, ("all-dep", "dep-split", "single-split"))
         if distance is not None and distance < 0:
             raise ValueError(f"distance is {distance}; expected at least 0, or None")
         self.labels, self.channels, self.iterations = labels, channels, iterations
@@ -169,7 +121,8 @@ class ProbabilisticTransformer(nn.Module):
         self.ternary = _ternary(decomposition, labels, channels, Buckets(distance), rank, symmetric)
         self.root = Root(labels, channels, root_labels) if root_labels else None
         self.among_heads = feature_choice == "all-dep"
-        of_channels = 1 if feature_choice == "single-split" else channels
+        self.shared_choice = feature_choice == "single-split"
+        of_channels = 1 if self.shared_choice else channels
         self.features = GlobalFeatures(labels, of_channels, features) if features else None
 
     def forward(self, scores: Tensor, lengths: Tensor | None = None) -> Encoding:
@@ -186,7 +139,7 @@ class ProbabilisticTransformer(nn.Module):
         batch, n, _ = scores.shape
         inside = mask_of(torch.full((batch,), n, device=scores.device) if lengths is None else lengths, n)
         scores = scores.masked_fill(~inside.unsqueeze(-1), 0.0)
-        places = _Places(inside, self._forbidden(inside))
+        places = Places(inside, self.causal)
         beliefs = self._independent(scores, places)
         for _ in range(self.iterations):
             beliefs = self._updated(beliefs, scores, places)
@@ -214,33 +167,20 @@ class ProbabilisticTransformer(nn.Module):
         weight = self.updates.head_weight
         return 1 / self.labels if weight is None else weight
 
-    def _forbidden(self, inside: Tensor) -> Tensor:
-        """Which words cannot be the head of which: ``(batch, n, n)``."""
-        n = inside.shape[1]
-        never = torch.ones(n, n, dtype=torch.bool, device=inside.device)
-        never = never.triu() if self.causal else never.triu().tril()
-        return never | ~inside.unsqueeze(1)
-
-    def _independent(self, scores: Tensor, places: _Places) -> _Beliefs:
+    def _independent(self, scores: Tensor, places: Places) -> _Beliefs:
         """Labels as their own scores say, all else uniform."""
         batch, n, _ = scores.shape
-        labels = self._normalised(scores / self.updates.label_weight) * places.inside.unsqueeze(-1)
-        none = scores.new_zeros(batch, self.channels, n, n + self._beside)
-        features, root = self._split_features, None
-        chosen = None
-        if features is not None:
-            zeros = scores.new_zeros(batch, features.channels, n, features.count)
-            chosen = _Belief(zeros, zeros.softmax(-1))
-        if self.root is not None:
-            zeros = scores.new_zeros(batch, self.root.labels)
-            root = _Belief(zeros, zeros.softmax(-1))
-        uniform = places.normalised(none, torch.softmax) if self._needs_start else none
-        return _Beliefs(_Belief(scores, labels), _Belief(none, uniform), chosen, root)
-
-    @property
-    def _needs_start(self) -> bool:
-        """Whether the first distributions of heads matter."""
-        return self.updates.order == "synchronous" or self.updates.head_step < 1
+        updates, beside, split = self.updates, self._beside, self._split_features
+        labels = updates.normalised(scores / updates.label_weight) * places.inside.unsqueeze(-1)
+        heads = none = scores.new_zeros(()).expand(batch, self.channels, n, n + beside)
+        if updates.order == "synchronous" or updates.head_step < 1:
+            heads = places.normalised(none, lambda messages: messages.softmax(-1))
+        return _Beliefs(
+            Belief(scores, labels),
+            Belief(none, heads),
+            None if split is None else _uniform(scores, batch, split.channels, n, split.count),
+            None if self.root is None else _uniform(scores, batch, self.root.labels),
+        )
 
     @property
     def _split_features(self) -> GlobalFeatures | None:
@@ -253,12 +193,12 @@ class ProbabilisticTransformer(nn.Module):
         features = self.features.count if self.features is not None and self.among_heads else 0
         return features + (self.root is not None)
 
-    def _updated(self, old: _Beliefs, scores: Tensor, places: _Places) -> _Beliefs:
+    def _updated(self, old: _Beliefs, scores: Tensor, places: Places) -> _Beliefs:
         new = old._replace(heads=self._heads(old, places), features=self._choices(old))
         told = new if self.updates.order == "asynchronous" else old
         return new._replace(labels=self._labels(told, scores, places), root=self._root(told))
 
-    def _heads(self, old: _Beliefs, places: _Places) -> _Belief:
+    def _heads(self, old: _Beliefs, places: Places) -> Belief:
         labels = old.labels.probabilities
         parts = [self.ternary(labels)]
         if self.root is not None and old.root is not None:
@@ -266,37 +206,33 @@ class ProbabilisticTransformer(nn.Module):
         if self.features is not None and self.among_heads:
             parts.append(self.features(labels))
         message = torch.cat(parts, -1) if len(parts) > 1 else parts[0]
-        return self._moved_heads(old.heads, message, places)
+        return self._dropped(self.updates.heads(old.heads, message, self._head_weight, places))
 
-    def _choices(self, old: _Beliefs) -> _Belief | None:
+    def _choices(self, old: _Beliefs) -> Belief | None:
         """The global features that words choose, apart from their heads."""
         features = self._split_features
         if features is None or old.features is None:
             return None
-        return self._moved_heads(old.features, features(old.labels.probabilities), None)
+        # One choice for all channels has weight 1, as in a feed-forward layer.
+        weight = 1.0 if self.shared_choice else self._head_weight
+        message = features(old.labels.probabilities)
+        return self._dropped(self.updates.heads(old.features, message, weight, None))
 
-    def _moved_heads(self, old: _Belief, message: Tensor, places: _Places | None) -> _Belief:
-        message = _mixed(message, old.message, 1 - self.updates.head_damping)
-        # One choice of a feature, which is for no channel, has weight 1, as in a feed-forward layer.
-        alone = places is None and message.shape[1] == 1
-        found = message / (1.0 if alone else self._head_weight)
-        found = self._normalised(found) if places is None else places.normalised(found, self._normalise)
-        return _Belief(message, _mixed(self.dropout(found), old.probabilities, self.updates.head_step))
+    def _dropped(self, belief: Belief) -> Belief:
+        return belief._replace(probabilities=self.dropout(belief.probabilities))
 
-    def _labels(self, old: _Beliefs, scores: Tensor, places: _Places) -> _Belief:
+    def _labels(self, old: _Beliefs, scores: Tensor, places: Places) -> Belief:
         labels, heads = old.labels.probabilities, old.heads.probabilities
         n = labels.shape[1]
         message = scores + self._from_words(heads[..., :n], labels)
         if self.root is not None and old.root is not None:
             message = message + self.root.to_labels(heads[..., n], old.root.probabilities)
         if self.features is not None:
-            split = (
-                old.features.probabilities if old.features is not None else heads[..., -self.features.count :]
-            )
-            message = message + self.features.to_labels(split)
-        message = self.dropout(_mixed(message, old.labels.message, 1 - self.updates.label_damping))
-        found = self._normalised(message / self.updates.label_weight) * places.inside.unsqueeze(-1)
-        return _Belief(message, _mixed(found, labels, self.updates.label_step))
+            among = heads[..., -self.features.count :]
+            chosen = among if old.features is None else old.features.probabilities
+            message = message + self.features.to_labels(chosen)
+        found = self.updates.labels(old.labels, self.dropout(message))
+        return found._replace(probabilities=found.probabilities * places.inside.unsqueeze(-1))
 
     def _from_words(self, heads: Tensor, labels: Tensor) -> Tensor:
         """G, what words tell each other."""
@@ -305,24 +241,11 @@ class ProbabilisticTransformer(nn.Module):
             return 2 * found
         return found + self.ternary.to_heads(heads, labels) if self.tells_heads else found
 
-    def _root(self, old: _Beliefs) -> _Belief | None:
+    def _root(self, old: _Beliefs) -> Belief | None:
         if self.root is None or old.root is None:
             return None
         labels, heads = old.labels.probabilities, old.heads.probabilities
-        message = self.root.to_root(heads[..., labels.shape[1]], labels)
-        message = _mixed(message, old.root.message, 1 - self.updates.label_damping)
-        found = self._normalised(message / self.updates.label_weight)
-        return _Belief(message, _mixed(found, old.root.probabilities, self.updates.label_step))
-
-    def _normalised(self, messages: Tensor) -> Tensor:
-        return self._normalise(messages, -1)
-
-    def _normalise(self, messages: Tensor, dim: int) -> Tensor:
-        if self.updates.normaliser == "softmax":
-            return messages.softmax(dim)
-        positive = messages.relu()
-        total = positive.sum(dim, keepdim=True)
-        return positive / torch.where(total > 0, total, 1.0)
+        return self.updates.labels(old.root, self.root.to_root(heads[..., labels.shape[1]], labels))
 
     def _encoding(self, beliefs: _Beliefs, inside: Tensor) -> Encoding:
         n = inside.shape[1]
@@ -342,30 +265,9 @@ class ProbabilisticTransformer(nn.Module):
         )
 
 
-class _Places:
-    """Which words are there, and which of them may be the head of which."""
-
-    def __init__(self, inside: Tensor, forbidden: Tensor) -> None:
-        self.inside = inside
-        self._forbidden = forbidden.unsqueeze(1)
-        self._headless = self._forbidden.all(-1, keepdim=True)
-        self._some_headless = bool(self._headless.any())
-
-    def normalised(self, messages: Tensor, normalise: Callable[[Tensor, int], Tensor]) -> Tensor:
-        """Distributions of heads ``(batch, h, n, n + k)``: of the words, and of k values that all may have."""
-        n = self.inside.shape[1]
-        beside = messages.shape[-1] - n
-        forbidden, headless = self._forbidden, self._headless
-        if beside:
-            forbidden = functional.pad(forbidden, (0, beside), value=False)
-        elif self._some_headless:
-            forbidden = forbidden & ~headless  # a softmax over nothing would be no number
-        found = normalise(messages.masked_fill(forbidden, -torch.inf), -1)
-        return found.masked_fill(headless, 0.0) if self._some_headless and not beside else found
-
-
-def _mixed(new: Tensor, old: Tensor, share: float) -> Tensor:
-    return new if share == 1 else share * new + (1 - share) * old
+def _uniform(like: Tensor, *shape: int) -> Belief:
+    zeros = like.new_zeros(shape)
+    return Belief(zeros, zeros.softmax(-1))
 
 
 _FACTORED: dict[str, type[UV | UVW | WeightedUV]] = {"uv": UV, "uvw": UVW, "weighted": WeightedUV}
@@ -377,11 +279,6 @@ def _ternary(
     if decomposition == "full":
         return FullTernary(labels, channels, buckets, symmetric)
     return _FACTORED[decomposition](labels, channels, buckets, rank, symmetric)
-
-
-def _require_one_of(name: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise ValueError(f"{name} is {value!r}; expected {', '.join(known[:-1])} or {known[-1]}")
 
 
 def _require_sizes(**sizes: int) -> None:

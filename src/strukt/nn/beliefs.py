@@ -1,0 +1,117 @@
+"""Distributions of variables on the way of mean field, and how they go from one iteration to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+
+@dataclass(frozen=True)
+class Updates:
+    """How mean field goes from one product of distributions to the next.
+
+    Args:
+        order: All heads and then all labels, or all from the old ones.
+        label_weight: lambda_Z, the weight of the entropy of labels: messages are divided by it.
+        head_weight: lambda_H, the same of heads; 1/d if None.
+        label_step: Share of the new distribution of labels, above 0 and up to 1; the rest stays the old one.
+        head_step: The same of heads.
+        label_damping: Share of the old message that a message to labels keeps, from 0 to below 1.
+        head_damping: The same of messages to heads.
+        normaliser: What makes distributions of messages: the softmax, or positive parts divided by their sum.
+    """
+
+    order: Literal["asynchronous", "synchronous"] = "asynchronous"
+    label_weight: float = 1.0
+    head_weight: float | None = None
+    label_step: float = 1.0
+    head_step: float = 1.0
+    label_damping: float = 0.0
+    head_damping: float = 0.0
+    normaliser: Literal["softmax", "relu"] = "softmax"
+
+    def __post_init__(self) -> None:
+        require_one_of("order", self.order, ("asynchronous", "synchronous"))
+        require_one_of("normaliser", self.normaliser, ("softmax", "relu"))
+        for name in ("label_weight", "head_weight"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"{name} is {value}; expected more than 0")
+        for name in ("label_step", "head_step"):
+            if not 0 < getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected more than 0, and at most 1")
+        for name in ("label_damping", "head_damping"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected at least 0, and less than 1")
+
+    def labels(self, old: Belief, message: Tensor) -> Belief:
+        """New distributions of labels after a message to them."""
+        message = _mixed(message, old.message, 1 - self.label_damping)
+        found = self.normalised(message / self.label_weight)
+        return Belief(message, _mixed(found, old.probabilities, self.label_step))
+
+    def heads(self, old: Belief, message: Tensor, weight: float, places: Places | None) -> Belief:
+        """New distributions of heads, or of other choices if there are no places."""
+        message = _mixed(message, old.message, 1 - self.head_damping)
+        found = message / weight
+        found = self.normalised(found) if places is None else places.normalised(found, self.normalised)
+        return Belief(message, _mixed(found, old.probabilities, self.head_step))
+
+    def normalised(self, messages: Tensor) -> Tensor:
+        """Distributions over the last axis."""
+        if self.normaliser == "softmax":
+            return messages.softmax(-1)
+        positive = messages.relu()
+        total = positive.sum(-1, keepdim=True)
+        return positive / torch.where(total > 0, total, 1.0)
+
+
+class Belief(NamedTuple):
+    """The message to some variables, and their distributions."""
+
+    message: Tensor
+    probabilities: Tensor
+
+
+class Places:
+    """Which words are there, and which of them may be the head of which.
+
+    Args:
+        inside: ``(batch, n)``, whether there is a word.
+        causal: Whether heads stand to the left.
+    """
+
+    def __init__(self, inside: Tensor, causal: bool) -> None:
+        n = inside.shape[1]
+        never = torch.ones(n, n, dtype=torch.bool, device=inside.device).triu()
+        never = never if causal else never.tril()
+        self.inside = inside
+        self._forbidden = (never | ~inside.unsqueeze(1)).unsqueeze(1)
+        self._headless = self._forbidden.all(-1, keepdim=True)
+        self._some_headless = bool(self._headless.any())
+
+    def normalised(self, messages: Tensor, normalise: Callable[[Tensor], Tensor]) -> Tensor:
+        """Distributions of heads ``(batch, h, n, n + k)``: of the words, and of k values that all may have."""
+        n = self.inside.shape[1]
+        beside = messages.shape[-1] - n
+        forbidden, headless = self._forbidden, self._headless
+        if beside:
+            forbidden = functional.pad(forbidden, (0, beside), value=False)
+        elif self._some_headless:
+            forbidden = forbidden & ~headless  # a softmax over nothing would be no number
+        found = normalise(messages.masked_fill(forbidden, -torch.inf))
+        return found.masked_fill(headless, 0.0) if self._some_headless and not beside else found
+
+
+def _mixed(new: Tensor, old: Tensor, share: float) -> Tensor:
+    return new if share == 1 else share * new + (1 - share) * old
+
+
+def require_one_of(name: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise ValueError(f"{name} is {value!r}; expected {', '.join(known[:-1])} or {known[-1]}")
