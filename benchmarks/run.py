@@ -19,6 +19,7 @@ from benchmarks import (
     hidden_markov,
     low_rank_grammar,
     mappings,
+    mean_field,
     segmentation,
     sparsemap,
 )
@@ -41,6 +42,7 @@ GROUPS = {
     "sparse": (*mappings.FAMILIES, *sparsemap.FAMILIES),
     "bits": (bits.FAMILY, hashing.FAMILY),
     "hmm": (hidden_markov.DENSE, hidden_markov.LOW_RANK, low_rank_grammar.FAMILY),
+    "mean-field": (mean_field.FAMILY,),
 }
 FAMILIES = {family.name: family for group in GROUPS.values() for family in group}
 

@@ -7,6 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from strukt.kernels import weighted_buckets
 from strukt.kernels.distance_buckets import Buckets, gathered, scattered, scores
 
 BUCKETS = [Buckets(None), Buckets(0), Buckets(1), Buckets(3), Buckets(2, shared=False)]
@@ -29,7 +30,8 @@ def places_of(buckets, i, j):
 
 def drawn(buckets, n, seed, rank=2):
     generator = torch.Generator().manual_seed(seed)
-    sizes = (buckets.places, 2, n, rank), (buckets.places, 2, n, rank), (2, n, n)
+    rows = (2, n, buckets.places, 3, rank)
+    sizes = rows, rows, (2, 3, n, n)
     return [torch.randn(size, generator=generator, dtype=torch.float64) for size in sizes]
 
 
@@ -41,9 +43,9 @@ def test_each_pair_is_in_its_bucket(buckets, n, seed):
     for i in range(n):
         for j in range(n):
             for place in places_of(buckets, i, j):
-                expected[:, i, j] += (left[place, :, i] * right[place, :, j]).sum(-1)
-                at_left[place, :, i] += weights[:, i, j, None] * right[place, :, j]
-                at_right[place, :, j] += weights[:, i, j, None] * left[place, :, i]
+                expected[:, :, i, j] += (left[:, i, place] * right[:, j, place]).sum(-1)
+                at_left[:, i, place] += weights[:, :, i, j, None] * right[:, j, place]
+                at_right[:, j, place] += weights[:, :, i, j, None] * left[:, i, place]
     torch.testing.assert_close(scores(left, right, buckets), expected)
     torch.testing.assert_close(gathered(weights, right, buckets), at_left)
     torch.testing.assert_close(scattered(weights, left, buckets), at_right)
@@ -64,7 +66,40 @@ def test_derivatives_of_any_order(buckets, n):
 
 def test_rows_that_are_expanded_need_no_room():
     left, right, weights = drawn(Buckets(1), 4, 0)
-    one = right[:1].expand_as(right)
+    one = right[:, :, :1].expand_as(right)
     torch.testing.assert_close(scores(left, one, Buckets(1)), scores(left, one.contiguous(), Buckets(1)))
     found = gathered(weights, one, Buckets(1))
     torch.testing.assert_close(found, gathered(weights, one.contiguous(), Buckets(1)))
+
+
+def weighted(buckets, n, seed):
+    generator = torch.Generator().manual_seed(seed)
+    sizes = (2, n, 3, 2), (2, n, 3, 2), (buckets.places, 3, 2), (2, 3, n, n)
+    return [torch.randn(size, generator=generator, dtype=torch.float64) for size in sizes]
+
+
+@given(
+    st.sampled_from([Buckets(None, shared=False), Buckets(0, False), Buckets(2, False)]), st.integers(0, 7)
+)
+def test_weighted_rows_are_rows_of_each_bucket(buckets, n):
+    left, right, weights, pairs = weighted(buckets, n, n)
+    lefts = left.unsqueeze(2) * weights
+    rights = right.unsqueeze(2).expand_as(lefts)
+    found = weighted_buckets.scores(left, right, weights, buckets)
+    torch.testing.assert_close(found, scores(lefts, rights, buckets))
+    found = weighted_buckets.gathered(pairs, right, weights, buckets)
+    torch.testing.assert_close(found, (gathered(pairs, rights, buckets) * weights).sum(2))
+    found = weighted_buckets.scattered(pairs, left, weights, buckets)
+    torch.testing.assert_close(found, scattered(pairs, lefts, buckets).sum(2))
+
+
+@pytest.mark.parametrize("buckets", [Buckets(None, shared=False), Buckets(1, shared=False)])
+def test_weighted_derivatives_of_any_order(buckets):
+    left, right, weights, pairs = (part.requires_grad_() for part in weighted(buckets, 4, 0))
+    for function, given_ in (
+        (weighted_buckets.scores, (left, right, weights)),
+        (weighted_buckets.gathered, (pairs, right, weights)),
+        (weighted_buckets.scattered, (pairs, left, weights)),
+    ):
+        assert torch.autograd.gradcheck(lambda *x, f=function: f(*x, buckets), given_)
+        assert torch.autograd.gradgradcheck(lambda *x, f=function: f(*x, buckets), given_, fast_mode=True)

@@ -1,9 +1,10 @@
 """Bilinear scores of pairs of positions that depend on how far apart these are, without a table for each distance.
 
 Distances i - j fall into buckets: beyond g to either side, and one for each of the 2g from -g to g without 0. So
-the pairs of a bucket are a triangle or a diagonal, and of factors ``(f, ..., n, r)``, one pair of matrices for
-each bucket, two triangles and 2g diagonals are all that is ever computed. The three operations here are each
-other's derivatives, any number of times; nothing larger than one ``(..., n, n)`` is kept.
+the pairs of a bucket are a triangle or a diagonal, and of rows ``(batch, n, f, h, r)``, those of each bucket,
+two triangles and 2g diagonals are all that is ever computed. The three operations here are each other's
+derivatives, any number of times; nothing larger than one ``(batch, h, n, n)`` is kept. Rows stand in memory as
+one product of matrices gives them for all buckets and channels.
 """
 
 from __future__ import annotations
@@ -38,26 +39,30 @@ class Buckets(NamedTuple):
         distances = [*range(-self.reach, 0), *range(1, self.reach + 1)]
         return [(place, -x) for place, x in enumerate(distances, 1) if abs(x) < n]
 
-    def triangles(self, n: int) -> list[tuple[int, int]]:
-        """The two places for all that is farther apart, if anything is: each with the nearest j - i."""
-        far = self.reach is not None and n > self.reach + 1
-        return [(0, self.reach + 1), (2 * self.reach + 1, -self.reach - 1)] if far else []  # type: ignore[operator]
+    def areas(self, n: int) -> list[tuple[int, int | None]]:
+        """The places for more than one distance: each with the j - i nearest to 0, or None if for all pairs."""
+        found: list[tuple[int, int | None]] = []
+        if self.shared or self.reach is None:
+            found.append((self.places - 1, None))
+        if self.reach is not None and n > self.reach + 1:
+            found += [(0, self.reach + 1), (2 * self.reach + 1, -self.reach - 1)]
+        return found
 
 
 def scores(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
     """For each pair i, j the products of left row i and right row j that are for it, added up.
 
     Args:
-        left: ``(f, *, n, r)``.
-        right: ``(f, *, n, r)``.
+        left: ``(batch, n, f, h, r)``.
+        right: ``(batch, n, f, h, r)``.
         buckets: Which places are for which pairs.
 
     Returns:
-        ``(*, n, n)``; O(n^2 r) time.
+        ``(batch, h, n, n)``; O(n^2 h r) time.
 
     Examples:
-        >>> left = torch.tensor([1.0, 10.0, 20.0, 2.0]).reshape(4, 1, 1).expand(4, 3, 1)
-        >>> scores(left, torch.ones(4, 3, 1), Buckets(1, shared=False))
+        >>> left = torch.tensor([1.0, 10.0, 20.0, 2.0]).reshape(4, 1, 1).expand(1, 3, 4, 1, 1)
+        >>> scores(left, torch.ones(1, 3, 4, 1, 1), Buckets(1, shared=False))[0, 0]
         tensor([[ 0., 10.,  1.],
                 [20.,  0., 10.],
                 [ 2., 20.,  0.]])
@@ -70,12 +75,12 @@ def gathered(weights: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
     """For each place and position i the right rows of all j that are for it, times the weight of i, j, added up.
 
     Args:
-        weights: ``(*, n, n)``.
-        right: ``(f, *, n, r)``.
+        weights: ``(batch, h, n, n)``.
+        right: ``(batch, n, f, h, r)``.
         buckets: Which places are for which pairs.
 
     Returns:
-        ``(f, *, n, r)``; O(n^2 r) time.
+        ``(batch, n, f, h, r)``; O(n^2 h r) time.
     """
     found: Tensor = _Gathered.apply(weights, right, buckets)  # type: ignore[no-untyped-call]
     return found
@@ -85,12 +90,12 @@ def scattered(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
     """For each place and position j the left rows of all i that are for it, times the weight of i, j, added up.
 
     Args:
-        weights: ``(*, n, n)``.
-        left: ``(f, *, n, r)``.
+        weights: ``(batch, h, n, n)``.
+        left: ``(batch, n, f, h, r)``.
         buckets: Which places are for which pairs.
 
     Returns:
-        ``(f, *, n, r)``; O(n^2 r) time.
+        ``(batch, n, f, h, r)``; O(n^2 h r) time.
     """
     found: Tensor = _Scattered.apply(weights, left, buckets)  # type: ignore[no-untyped-call]
     return found
@@ -99,15 +104,13 @@ def scattered(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
 class _Scores(torch.autograd.Function):
     @staticmethod
     def forward(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-        n = left.shape[-2]
-        found = left.new_zeros(*left.shape[1:-1], n)
-        if buckets.shared or buckets.reach is None:
-            torch.matmul(left[-1], right[-1].mT, out=found)
-        for place, offset in buckets.triangles(n):
-            found.add_(_triangle(left[place] @ right[place].mT, offset))
+        batch, n, _, channels, _ = left.shape
+        found = left.new_zeros(batch, channels, n, n)
+        for place, offset in buckets.areas(n):
+            found.add_(area(_of(left, place) @ _of(right, place).mT, offset))
         for place, offset in buckets.diagonals(n):
-            first, second = _along(left[place], right[place], offset)
-            found.diagonal(offset, -2, -1).add_((first * second).sum(-1))
+            first, second = along(left[:, :, place], right[:, :, place], offset)
+            found.diagonal(offset, -2, -1).add_((first * second).sum(-1).mT)
         return found
 
     @staticmethod
@@ -158,24 +161,32 @@ class _Scattered(torch.autograd.Function):
 
 def _sums(weights: Tensor, rows: Tensor, buckets: Buckets, turned: bool = False) -> Tensor:
     """For each place the weights of its pairs times the rows; ``turned`` if weights are ``[j, i]``."""
-    n, sign = rows.shape[-2], -1 if turned else 1
-    found = torch.zeros_like(rows, memory_format=torch.contiguous_format)
-    if buckets.shared or buckets.reach is None:
-        torch.matmul(weights, rows[-1], out=found[-1])
-    for place, offset in buckets.triangles(n):
-        torch.matmul(_triangle(weights, sign * offset), rows[place], out=found[place])
+    n, sign = rows.shape[1], -1 if turned else 1
+    found = rows.new_zeros(rows.shape)
+    for place, offset in buckets.areas(n):
+        _of(found, place).copy_(area(weights, offset, sign) @ _of(rows, place))
     for place, offset in buckets.diagonals(n):
-        into, other = _along(found[place], rows[place], sign * offset)
-        torch.mul(weights.diagonal(sign * offset, -2, -1).unsqueeze(-1), other, out=into)
+        into, other = along(found[:, :, place], rows[:, :, place], sign * offset)
+        torch.mul(weights.diagonal(sign * offset, -2, -1).mT.unsqueeze(-1), other, out=into)
     return found
 
 
-def _triangle(pairs: Tensor, offset: int) -> Tensor:
-    """Pairs with j - i from a positive offset on, or up to a negative one; 0 elsewhere."""
-    return pairs.triu(offset) if offset > 0 else pairs.tril(offset)
+def _of(rows: Tensor, place: int) -> Tensor:
+    """The rows for a place, ``(batch, h, n, r)``."""
+    return rows[:, :, place].transpose(1, 2)
 
 
-def _along(left: Tensor, right: Tensor, offset: int) -> tuple[Tensor, Tensor]:
+def area(pairs: Tensor, offset: int | None, sign: int = 1) -> Tensor:
+    """Pairs with j - i from a positive offset on, or up to a negative one, 0 elsewhere; all pairs if it is None.
+
+    With a sign of -1 pairs are ``[j, i]``.
+    """
+    if offset is None:
+        return pairs
+    return pairs.triu(sign * offset) if sign * offset > 0 else pairs.tril(sign * offset)
+
+
+def along(left: Tensor, right: Tensor, offset: int) -> tuple[Tensor, Tensor]:
     """The rows i of one and i + offset of the other, for all i that have such a j."""
-    n = left.shape[-2] - abs(offset)
-    return left.narrow(-2, max(-offset, 0), n), right.narrow(-2, max(offset, 0), n)
+    n = left.shape[1] - abs(offset)
+    return left.narrow(1, max(-offset, 0), n), right.narrow(1, max(offset, 0), n)

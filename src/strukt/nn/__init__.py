@@ -1,5 +1,6 @@
 """Layers: scorers that end in a structure, and the encoders below them."""
 
+from strukt.nn.attention import AdditiveAttention, Attention, DotProductAttention
 from strukt.nn.attention_hash import AttentionHash
 from strukt.nn.beliefs import Updates
 from strukt.nn.biaffine import Biaffine
@@ -33,12 +34,15 @@ from strukt.nn.mappings import (
     Sparsemax,
     SparsemaxLoss,
 )
+from strukt.nn.mean_field_attention import MeanFieldAttention
 from strukt.nn.neural_hmm import NeuralHMM
 from strukt.nn.neural_pcfg import CompoundPCFG, NeuralPCFG
 from strukt.nn.probabilistic_transformer import ProbabilisticTransformer
 
 __all__ = [
     "CRF",
+    "AdditiveAttention",
+    "Attention",
     "AttentionHash",
     "BiLSTM",
     "Biaffine",
@@ -46,6 +50,7 @@ __all__ = [
     "CharacterLSTM",
     "CompoundPCFG",
     "Constraints",
+    "DotProductAttention",
     "Entmax",
     "Entmax15",
     "Entmax15Loss",
@@ -56,6 +61,7 @@ __all__ = [
     "FusedmaxLoss",
     "KneserNey",
     "LinearFeatures",
+    "MeanFieldAttention",
     "NeuralHMM",
     "NeuralPCFG",
     "Normmax",

@@ -11,7 +11,7 @@ from strukt.kernels.distance_buckets import Buckets
 from strukt.nn.beliefs import Belief, Places, Updates, require_one_of
 from strukt.nn.encoders import mask_of
 from strukt.nn.head_values import GlobalFeatures, Root
-from strukt.nn.ternary import UV, UVW, FullTernary, Ternary, WeightedUV
+from strukt.nn.ternary import UV, UVW, FullTernary, Rows, Ternary, WeightedUV
 
 
 class Encoding(NamedTuple):
@@ -194,13 +194,14 @@ class ProbabilisticTransformer(nn.Module):
         return features + (self.root is not None)
 
     def _updated(self, old: _Beliefs, scores: Tensor, places: Places) -> _Beliefs:
-        new = old._replace(heads=self._heads(old, places), features=self._choices(old))
+        rows = self.ternary.rows(old.labels.probabilities)
+        new = old._replace(heads=self._heads(old, rows, places), features=self._choices(old))
         told = new if self.updates.order == "asynchronous" else old
-        return new._replace(labels=self._labels(told, scores, places), root=self._root(told))
+        return new._replace(labels=self._labels(told, scores, rows, places), root=self._root(told))
 
-    def _heads(self, old: _Beliefs, places: Places) -> Belief:
+    def _heads(self, old: _Beliefs, rows: Rows, places: Places) -> Belief:
         labels = old.labels.probabilities
-        parts = [self.ternary(labels)]
+        parts = [self.ternary(rows)]
         if self.root is not None and old.root is not None:
             parts.append(self.root(labels, old.root.probabilities).unsqueeze(-1))
         if self.features is not None and self.among_heads:
@@ -221,10 +222,9 @@ class ProbabilisticTransformer(nn.Module):
     def _dropped(self, belief: Belief) -> Belief:
         return belief._replace(probabilities=self.dropout(belief.probabilities))
 
-    def _labels(self, old: _Beliefs, scores: Tensor, places: Places) -> Belief:
-        labels, heads = old.labels.probabilities, old.heads.probabilities
-        n = labels.shape[1]
-        message = scores + self._from_words(heads[..., :n], labels)
+    def _labels(self, old: _Beliefs, scores: Tensor, rows: Rows, places: Places) -> Belief:
+        heads, n = old.heads.probabilities, scores.shape[1]
+        message = scores + self._from_words(heads[..., :n], rows)
         if self.root is not None and old.root is not None:
             message = message + self.root.to_labels(heads[..., n], old.root.probabilities)
         if self.features is not None:
@@ -234,12 +234,12 @@ class ProbabilisticTransformer(nn.Module):
         found = self.updates.labels(old.labels, self.dropout(message))
         return found._replace(probabilities=found.probabilities * places.inside.unsqueeze(-1))
 
-    def _from_words(self, heads: Tensor, labels: Tensor) -> Tensor:
+    def _from_words(self, heads: Tensor, rows: Rows) -> Tensor:
         """G, what words tell each other."""
-        found = self.ternary.to_dependents(heads, labels)
+        found = self.ternary.to_dependents(heads, rows)
         if self.symmetric:
             return 2 * found
-        return found + self.ternary.to_heads(heads, labels) if self.tells_heads else found
+        return found + self.ternary.to_heads(heads, rows) if self.tells_heads else found
 
     def _root(self, old: _Beliefs) -> Belief | None:
         if self.root is None or old.root is None:

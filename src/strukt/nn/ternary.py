@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import abc
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from strukt.kernels import weighted_buckets
 from strukt.kernels.distance_buckets import Buckets, gathered, scattered, scores
+
+
+class Rows(NamedTuple):
+    """Q times either factor, ``(batch, n, f, h, k)``; without f if all buckets share them."""
+
+    dependents: Tensor
+    heads: Tensor
 
 
 class Ternary(nn.Module, abc.ABC):
@@ -34,37 +43,25 @@ class Ternary(nn.Module, abc.ABC):
         """The left and the right factor, ``(f, h, d, k)`` each, or as expands to it."""
 
     @abc.abstractmethod
-    def dependents(self, probabilities: Tensor) -> Tensor:
-        """Rows of words as dependents: from ``(batch, n, d)`` to ``(f, batch, h, n, k)``, Q left."""
+    def rows(self, probabilities: Tensor) -> Rows:
+        """What scores and messages need of Q, ``(batch, n, d)``."""
 
     @abc.abstractmethod
-    def heads(self, probabilities: Tensor) -> Tensor:
-        """Rows of words as heads: from ``(batch, n, d)`` to ``(f, batch, h, n, k)``, Q right."""
+    def forward(self, rows: Rows) -> Tensor:
+        """The expected score of each word with each head, ``(batch, h, n, n)``."""
 
     @abc.abstractmethod
-    def of_dependents(self, rows: Tensor) -> Tensor:
-        """The transpose of `dependents`: from ``(f, batch, h, n, k)`` to ``(batch, n, d)``."""
-
-    @abc.abstractmethod
-    def of_heads(self, rows: Tensor) -> Tensor:
-        """The transpose of `heads`."""
-
-    def forward(self, probabilities: Tensor) -> Tensor:
-        """The expected score of each word with each head, ``(batch, h, n, n)``, from Q ``(batch, n, d)``."""
-        return scores(self.dependents(probabilities), self.heads(probabilities), self.buckets)
-
-    def to_dependents(self, attention: Tensor, probabilities: Tensor) -> Tensor:
-        """What heads tell their dependents of the labels of these: ``(batch, n, d)``.
+    def to_dependents(self, attention: Tensor, rows: Rows) -> Tensor:
+        """What heads tell their dependents of the labels of these, ``(batch, n, d)``.
 
         Args:
             attention: ``(batch, h, n, n)``, the probability of each head of each word.
-            probabilities: Q, ``(batch, n, d)``.
+            rows: Of the probabilities of labels.
         """
-        return self.of_dependents(gathered(attention, self.heads(probabilities), self.buckets))
 
-    def to_heads(self, attention: Tensor, probabilities: Tensor) -> Tensor:
+    @abc.abstractmethod
+    def to_heads(self, attention: Tensor, rows: Rows) -> Tensor:
         """What dependents tell their heads; as `to_dependents`."""
-        return self.of_heads(scattered(attention, self.dependents(probabilities), self.buckets))
 
     def tables(self) -> Tensor:
         """The scores themselves, ``(f, h, d, d)``, one table for each bucket, with what all share."""
@@ -84,7 +81,39 @@ class Ternary(nn.Module, abc.ABC):
         return ((left.mT @ left) * (right.mT @ right)).sum()
 
 
-class FullTernary(Ternary):
+class BucketedTernary(Ternary):
+    """Scores with rows of their own for each bucket."""
+
+    @abc.abstractmethod
+    def dependents(self, probabilities: Tensor) -> Tensor:
+        """Rows of words as dependents: from ``(batch, n, d)`` to ``(batch, n, f, h, k)``, Q left."""
+
+    @abc.abstractmethod
+    def heads(self, probabilities: Tensor) -> Tensor:
+        """Rows of words as heads: from ``(batch, n, d)`` to ``(batch, n, f, h, k)``, Q right."""
+
+    @abc.abstractmethod
+    def of_dependents(self, rows: Tensor) -> Tensor:
+        """The transpose of `dependents`: from ``(batch, n, f, h, k)`` to ``(batch, n, d)``."""
+
+    @abc.abstractmethod
+    def of_heads(self, rows: Tensor) -> Tensor:
+        """The transpose of `heads`."""
+
+    def rows(self, probabilities: Tensor) -> Rows:
+        return Rows(self.dependents(probabilities), self.heads(probabilities))
+
+    def forward(self, rows: Rows) -> Tensor:
+        return scores(rows.dependents, rows.heads, self.buckets)
+
+    def to_dependents(self, attention: Tensor, rows: Rows) -> Tensor:
+        return self.of_dependents(gathered(attention, rows.heads, self.buckets))
+
+    def to_heads(self, attention: Tensor, rows: Rows) -> Tensor:
+        return self.of_heads(scattered(attention, rows.dependents, self.buckets))
+
+
+class FullTernary(BucketedTernary):
     """A table for each channel and bucket.
 
     Args:
@@ -101,29 +130,30 @@ class FullTernary(Ternary):
     def __init__(self, labels: int, channels: int, buckets: Buckets, symmetric: bool = False) -> None:
         super().__init__(labels, channels, buckets)
         self.symmetric = symmetric
-        self.table = nn.Parameter(torch.randn(buckets.places, channels, labels, labels))
+        self.table = nn.Parameter(torch.randn(labels, buckets.places, channels, labels))
 
     def factors(self) -> tuple[Tensor, Tensor]:
         eye = torch.eye(self.labels, dtype=self.table.dtype, device=self.table.device)
-        return self._table(), eye.expand_as(self.table)
+        table = _as_tables(self._table())
+        return table, eye.expand_as(table)
 
     def dependents(self, probabilities: Tensor) -> Tensor:
         return _projected(probabilities, self._table())
 
     def heads(self, probabilities: Tensor) -> Tensor:
-        return probabilities.unsqueeze(1).expand(self.buckets.places, -1, self.channels, -1, -1)
+        return probabilities[:, :, None, None].expand(-1, -1, self.buckets.places, self.channels, -1)
 
     def of_dependents(self, rows: Tensor) -> Tensor:
         return _projected_back(rows, self._table())
 
     def of_heads(self, rows: Tensor) -> Tensor:
-        return rows.sum((0, 2))
+        return rows.sum((2, 3))
 
     def _table(self) -> Tensor:
-        return 0.5 * (self.table + self.table.mT) if self.symmetric else self.table
+        return 0.5 * (self.table + self.table.transpose(0, 3)) if self.symmetric else self.table
 
 
-class UV(Ternary):
+class UV(BucketedTernary):
     """``T_f^(c) = U_f^(c) V_f^(c)'`` of rank r.
 
     Args:
@@ -138,11 +168,11 @@ class UV(Ternary):
         self, labels: int, channels: int, buckets: Buckets, rank: int, symmetric: bool = False
     ) -> None:
         super().__init__(labels, channels, buckets)
-        self.left = _factor(buckets.places, channels, labels, rank=rank)
-        self.right = self.left if symmetric else _factor(buckets.places, channels, labels, rank=rank)
+        self.left = _factor(labels, buckets.places, channels, rank)
+        self.right = self.left if symmetric else _factor(labels, buckets.places, channels, rank)
 
     def factors(self) -> tuple[Tensor, Tensor]:
-        return self.left, self.right
+        return _as_tables(self.left), _as_tables(self.right)
 
     def dependents(self, probabilities: Tensor) -> Tensor:
         return _projected(probabilities, self.left)
@@ -157,7 +187,7 @@ class UV(Ternary):
         return _projected_back(rows, self.right)
 
 
-class UVW(Ternary):
+class UVW(BucketedTernary):
     """``T_f^(c) = U_f diag(W_f^(c)) V_f'``: channels share the factors of rank r, and weigh them.
 
     Args:
@@ -172,24 +202,25 @@ class UVW(Ternary):
         self, labels: int, channels: int, buckets: Buckets, rank: int, symmetric: bool = False
     ) -> None:
         super().__init__(labels, channels, buckets)
-        self.left = _factor(buckets.places, 1, labels, rank=rank)
-        self.right = self.left if symmetric else _factor(buckets.places, 1, labels, rank=rank)
-        self.weights = _factor(buckets.places, channels, 1, rank=rank)
+        self.left = _factor(labels, buckets.places, 1, rank)
+        self.right = self.left if symmetric else _factor(labels, buckets.places, 1, rank)
+        self.weights = _factor(buckets.places, channels, rank)
 
     def factors(self) -> tuple[Tensor, Tensor]:
-        return self.left * self.weights, self.right.expand(-1, self.channels, -1, -1)
+        right = _as_tables(self.right).expand(-1, self.channels, -1, -1)
+        return _as_tables(self.left) * self.weights.unsqueeze(2), right
 
     def dependents(self, probabilities: Tensor) -> Tensor:
-        return _projected(probabilities, self.left) * self.weights.unsqueeze(1)
+        return _projected(probabilities, self.left) * self.weights
 
     def heads(self, probabilities: Tensor) -> Tensor:
-        return _projected(probabilities, self.right).expand(-1, -1, self.channels, -1, -1)
+        return _projected(probabilities, self.right).expand(-1, -1, -1, self.channels, -1)
 
     def of_dependents(self, rows: Tensor) -> Tensor:
-        return _projected_back((rows * self.weights.unsqueeze(1)).sum(2, keepdim=True), self.left)
+        return _projected_back((rows * self.weights).sum(3, keepdim=True), self.left)
 
     def of_heads(self, rows: Tensor) -> Tensor:
-        return _projected_back(rows.sum(2, keepdim=True), self.right)
+        return _projected_back(rows.sum(3, keepdim=True), self.right)
 
 
 class WeightedUV(Ternary):
@@ -210,39 +241,44 @@ class WeightedUV(Ternary):
     ) -> None:
         buckets = Buckets(buckets.reach, shared=False)
         super().__init__(labels, channels, buckets)
-        self.left = _factor(1, channels, labels, rank=rank)
-        self.right = self.left if symmetric else _factor(1, channels, labels, rank=rank)
-        self.weights = nn.Parameter(1 + 0.1 * torch.randn(buckets.places, channels, 1, rank))
+        self.left = _factor(labels, 1, channels, rank)
+        self.right = self.left if symmetric else _factor(labels, 1, channels, rank)
+        self.weights = nn.Parameter(1 + 0.1 * torch.randn(buckets.places, channels, rank))
 
     def factors(self) -> tuple[Tensor, Tensor]:
-        return self.left * self.weights, self.right.expand(self.buckets.places, -1, -1, -1)
+        right = _as_tables(self.right).expand(self.buckets.places, -1, -1, -1)
+        return _as_tables(self.left) * self.weights.unsqueeze(2), right
 
-    def dependents(self, probabilities: Tensor) -> Tensor:
-        return _projected(probabilities, self.left) * self.weights.unsqueeze(1)
+    def rows(self, probabilities: Tensor) -> Rows:
+        return Rows(*(_projected(probabilities, factor).squeeze(2) for factor in (self.left, self.right)))
 
-    def heads(self, probabilities: Tensor) -> Tensor:
-        return _projected(probabilities, self.right).expand(self.buckets.places, -1, -1, -1, -1)
+    def forward(self, rows: Rows) -> Tensor:
+        return weighted_buckets.scores(rows.dependents, rows.heads, self.weights, self.buckets)
 
-    def of_dependents(self, rows: Tensor) -> Tensor:
-        return _projected_back((rows * self.weights.unsqueeze(1)).sum(0, keepdim=True), self.left)
+    def to_dependents(self, attention: Tensor, rows: Rows) -> Tensor:
+        found = weighted_buckets.gathered(attention, rows.heads, self.weights, self.buckets)
+        return _projected_back(found, self.left)
 
-    def of_heads(self, rows: Tensor) -> Tensor:
-        return _projected_back(rows.sum(0, keepdim=True), self.right)
+    def to_heads(self, attention: Tensor, rows: Rows) -> Tensor:
+        found = weighted_buckets.scattered(attention, rows.dependents, self.weights, self.buckets)
+        return _projected_back(found, self.right)
 
 
-def _factor(*shape: int, rank: int) -> nn.Parameter:
-    """Normal numbers of standard deviation 1/sqrt(r)."""
-    return nn.Parameter(torch.randn(*shape, rank) * rank**-0.5)
+def _factor(*shape: int) -> nn.Parameter:
+    """Normal numbers of standard deviation 1/sqrt(r), for the last axis of size r."""
+    return nn.Parameter(torch.randn(shape) * shape[-1] ** -0.5)
+
+
+def _as_tables(factor: Tensor) -> Tensor:
+    """``(f, h, d, k)`` of a parameter ``(d, f, h, k)``, which is in memory as products are fastest."""
+    return factor.permute(1, 2, 0, 3)
 
 
 def _projected(rows: Tensor, factor: Tensor) -> Tensor:
-    """``(batch, n, d)`` times ``(f, h, d, k)``, as ``(f, batch, h, n, k)``: one product for all of them."""
-    places, channels, labels, rank = factor.shape
-    flat = rows @ factor.permute(2, 0, 1, 3).reshape(labels, -1)
-    return flat.view(*rows.shape[:2], places, channels, rank).permute(2, 0, 3, 1, 4)
+    """``(batch, n, d)`` times ``(d, f, h, k)``: one product for all places and channels."""
+    return (rows @ factor.flatten(1)).view(*rows.shape[:2], *factor.shape[1:])
 
 
 def _projected_back(rows: Tensor, factor: Tensor) -> Tensor:
     """The transpose of `_projected`, which adds up over places and channels."""
-    flat = rows.permute(1, 3, 0, 2, 4).flatten(2)
-    return flat @ factor.permute(0, 1, 3, 2).flatten(0, 2)
+    return rows.flatten(2) @ factor.flatten(1).mT

@@ -1,0 +1,108 @@
+"""Attention of queries over positions, all of one form, so that one takes the place of another."""
+
+from __future__ import annotations
+
+import abc
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from strukt.nn.encoders import mask_of
+
+
+class Attended(NamedTuple):
+    """What queries attend to.
+
+    Attributes:
+        context: ``(batch, t, keys)``, the sum of the keys by their weights.
+        weights: ``(batch, t, n)``; 0 beyond the lengths.
+    """
+
+    context: Tensor
+    weights: Tensor
+
+
+class Attention(nn.Module, abc.ABC):
+    """Weights of the positions of a sequence, for each of some queries."""
+
+    @abc.abstractmethod
+    def weights(self, queries: Tensor, keys: Tensor, inside: Tensor) -> Tensor:
+        """``(batch, t, n)`` from ``(batch, t, queries)`` and ``(batch, n, keys)``, ``inside (batch, 1, n)``."""
+
+    def forward(self, queries: Tensor, keys: Tensor, lengths: Tensor | None = None) -> Attended:
+        """Attend.
+
+        Args:
+            queries: ``(batch, t, queries)``.
+            keys: ``(batch, n, keys)``; the padding is ignored.
+            lengths: ``(batch,)``, of the keys; all n if None.
+        """
+        batch, n, _ = keys.shape
+        lengths = torch.full((batch,), n, device=keys.device) if lengths is None else lengths
+        inside = mask_of(lengths, n)
+        keys = keys.masked_fill(~inside.unsqueeze(-1), 0.0)
+        weights = self.weights(queries, keys, inside.unsqueeze(1))
+        return Attended(weights @ keys, weights)
+
+
+class DotProductAttention(Attention):
+    """A softmax over products of projections (Luong et al. 2015; Vaswani et al. 2017).
+
+    Args:
+        queries: Size of the queries.
+        keys: Size of the keys.
+        size: Of the projections.
+
+    Examples:
+        >>> attend = DotProductAttention(4, 6, 8)
+        >>> attended = attend(torch.randn(2, 3, 4), torch.randn(2, 5, 6), torch.tensor([5, 2]))
+        >>> attended.context.shape, bool((attended.weights[1, :, 2:] == 0).all())
+        (torch.Size([2, 3, 6]), True)
+    """
+
+    def __init__(self, queries: int, keys: int, size: int) -> None:
+        super().__init__()
+        self.query, self.key = nn.Linear(queries, size), nn.Linear(keys, size)
+
+    def weights(self, queries: Tensor, keys: Tensor, inside: Tensor) -> Tensor:
+        scores = self.query(queries) @ self.key(keys).mT
+        return _softmax(scores * self.query.out_features**-0.5, inside)
+
+
+class AdditiveAttention(Attention):
+    """A softmax over scores of a network of one hidden layer (Bahdanau et al. 2015).
+
+    Args:
+        queries: Size of the queries.
+        keys: Size of the keys.
+        size: Of the hidden layer.
+    """
+
+    def __init__(self, queries: int, keys: int, size: int) -> None:
+        super().__init__()
+        self.scores = AdditiveScores(queries, keys, size)
+
+    def weights(self, queries: Tensor, keys: Tensor, inside: Tensor) -> Tensor:
+        return _softmax(self.scores(queries, keys), inside)
+
+
+class AdditiveScores(nn.Module):
+    """``v tanh(W q + U k + b)`` of each query with each key, ``(batch, t, n)``."""
+
+    def __init__(self, queries: int, keys: int, size: int) -> None:
+        super().__init__()
+        self.query, self.key = nn.Linear(queries, size), nn.Linear(keys, size, bias=False)
+        self.output = nn.Linear(size, 1, bias=False)
+
+    def forward(self, queries: Tensor, keys: Tensor) -> Tensor:
+        hidden = self.query(queries).unsqueeze(2) + self.key(keys).unsqueeze(1)
+        found: Tensor = self.output(hidden.tanh()).squeeze(-1)
+        return found
+
+
+def _softmax(scores: Tensor, inside: Tensor) -> Tensor:
+    """Weights of positions inside; zeros where there are none."""
+    some = inside.any(-1, keepdim=True)
+    weights = scores.masked_fill(~inside & some, -torch.inf).softmax(-1)
+    return weights.masked_fill(~inside, 0.0)

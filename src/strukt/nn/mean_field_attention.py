@@ -1,0 +1,93 @@
+"""Attention whose weights are marginals of a binary CRF over the positions."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from strukt.distributions import BinaryCRF
+from strukt.nn.attention import AdditiveScores, Attention
+from strukt.nn.encoders import mask_of
+
+
+class MeanFieldAttention(Attention):
+    """Any number of positions may be relevant, and their relevance depends on that of others, by mean field.
+
+    For each query, s_i = 1 says that position i is relevant, which scores phi_i, and J_ij if j is so, too. The
+    weights are the marginals after some sweeps of mean field, all positions at once,
+
+        chi = phi,   then repeatedly   s = sigmoid(chi),   chi = phi + J s,   and at last   sigmoid(chi).
+
+    phi comes from a network of one hidden layer. J_ij = sum_l w_l k_il k_jl for i other than j, where k_i is
+    tanh of a projection of key and query, so that J is never made: a sweep takes O(n r).
+
+    Args:
+        queries: Size of the queries.
+        keys: Size of the keys.
+        size: Of the hidden layer behind phi, and r, that of k.
+        iterations: Sweeps. With none, positions are independent.
+        damping: Share of its old value that chi keeps, from 0 to below 1, against swinging to and fro.
+        tol: On the change of a marginal, at which the sweeps end; None to make all of them.
+
+    Source: Ziyin et al., "Mean-field attention"; the signs are those of `BinaryCRF`, where J > 0 attracts.
+
+    Examples:
+        >>> attend = MeanFieldAttention(4, 6, size=8, iterations=5)
+        >>> attended = attend(torch.randn(2, 3, 4), torch.randn(2, 5, 6), torch.tensor([5, 2]))
+        >>> attended.context.shape, bool((attended.weights[1, :, 2:] == 0).all())
+        (torch.Size([2, 3, 6]), True)
+    """
+
+    def __init__(
+        self,
+        queries: int,
+        keys: int,
+        size: int,
+        iterations: int = 5,
+        damping: float = 0.0,
+        tol: float | None = None,
+    ) -> None:
+        super().__init__()
+        if iterations < 0:
+            raise ValueError(f"iterations is {iterations}; expected at least 0")
+        if not 0 <= damping < 1:
+            raise ValueError(f"damping is {damping}; expected a number from 0 to below 1")
+        self.iterations, self.damping, self.tol = iterations, damping, tol
+        self.unary = AdditiveScores(queries, keys, size)
+        self.query, self.key = nn.Linear(queries, size), nn.Linear(keys, size, bias=False)
+        self.interaction = nn.Parameter(torch.randn(size) / size)
+
+    def weights(self, queries: Tensor, keys: Tensor, inside: Tensor) -> Tensor:
+        unary: Tensor = self.unary(queries, keys)
+        features = self._features(queries, keys)
+        own = (features.square() * self.interaction).sum(-1)
+        chi = unary
+        marginals = chi.sigmoid() * inside
+        moving: Tensor | None = None  # which queries have not come to rest
+        for _ in range(self.iterations):
+            pooled = (features * marginals.unsqueeze(-1)).sum(2, keepdim=True)
+            field = (features * (self.interaction * pooled)).sum(-1) - own * marginals
+            moved = (1 - self.damping) * (unary + field) + self.damping * chi
+            chi = moved if moving is None else torch.where(moving, moved, chi)
+            before, marginals = marginals, chi.sigmoid() * inside
+            if self.tol is not None:
+                moving = ((marginals - before).abs() > self.tol).any(-1, keepdim=True)
+                if not bool(moving.any()):
+                    break
+        return marginals
+
+    def crf(self, queries: Tensor, keys: Tensor, lengths: Tensor | None = None) -> BinaryCRF:
+        """The distribution ``(batch, t)`` over relevant positions: for its energies, or to see J."""
+        batch, n, _ = keys.shape
+        lengths = torch.full((batch,), n, device=keys.device) if lengths is None else lengths
+        keys = keys.masked_fill(~mask_of(lengths, n).unsqueeze(-1), 0.0)
+        features = self._features(queries, keys)
+        pairwise = (features * self.interaction) @ features.mT
+        pairwise = pairwise - torch.diag_embed(pairwise.diagonal(0, -2, -1))
+        unary: Tensor = self.unary(queries, keys)
+        return BinaryCRF(unary, pairwise, lengths.unsqueeze(1).expand(-1, queries.shape[1]))
+
+    def _features(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """k, ``(batch, t, n, r)``."""
+        found: Tensor = (self.query(queries).unsqueeze(2) + self.key(keys).unsqueeze(1)).tanh()
+        return found

@@ -1,0 +1,100 @@
+"""Attention of all kinds: one interface, padding that counts for nothing, and mean field as the CRF has it."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from strukt.nn import AdditiveAttention, DotProductAttention, MeanFieldAttention
+
+KINDS = [DotProductAttention, AdditiveAttention, MeanFieldAttention]
+
+
+def drawn(batch=2, t=3, n=5, seed=0):
+    torch.manual_seed(seed)
+    return torch.randn(batch, t, 4, dtype=torch.float64), torch.randn(batch, n, 6, dtype=torch.float64)
+
+
+def mean_field(iterations=5, scale=1.0, **options):
+    torch.manual_seed(1)
+    layer = MeanFieldAttention(4, 6, 8, iterations, **options).double()
+    with torch.no_grad():
+        layer.interaction.mul_(scale)
+    return layer
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_context_is_the_weighted_sum_and_padding_counts_for_nothing(kind):
+    layer = kind(4, 6, 8).double()
+    queries, keys = drawn()
+    padded = torch.cat([keys, torch.full((2, 2, 6), torch.nan, dtype=torch.float64)], 1)
+    padded[1, 3:] = torch.nan
+    found = layer(queries, padded, torch.tensor([5, 3]))
+    torch.testing.assert_close(found.context[0], found.weights[0, :, :5] @ keys[0])
+    assert not found.weights[0, :, 5:].any()
+    assert not found.weights[1, :, 3:].any()
+    alone = layer(queries[1:], keys[1:, :3])
+    torch.testing.assert_close(found.weights[1, :, :3], alone.weights[0])
+    torch.testing.assert_close(found.context[1], alone.context[0])
+    if kind is not MeanFieldAttention:
+        torch.testing.assert_close(found.weights.sum(-1), torch.ones(2, 3, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("batch", "t", "n"), [(0, 3, 5), (2, 0, 5), (2, 3, 0)])
+def test_nothing_at_all(kind, batch, t, n):
+    queries, keys = drawn(batch, t, n)
+    found = kind(4, 6, 8).double()(queries, keys)
+    assert found.weights.shape == (batch, t, n)
+    assert not found.context.any()
+    queries, keys = drawn()
+    assert not kind(4, 6, 8).double()(queries, keys, torch.tensor([0, 0])).weights.any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients(kind):
+    layer = kind(4, 6, 3).double()
+    names, values = zip(*layer.named_parameters(), strict=True)
+    given = [part.requires_grad_() for part in drawn(1, 2, 3)]
+
+    def attended(queries, keys, *parameters):
+        found = torch.func.functional_call(layer, dict(zip(names, parameters, strict=True)), (queries, keys))
+        return found.context, found.weights
+
+    assert torch.autograd.gradcheck(attended, (*given, *values), fast_mode=True)
+
+
+@pytest.mark.parametrize("iterations", [0, 1, 5])
+@pytest.mark.parametrize("damping", [0.0, 0.4])
+def test_the_weights_are_mean_field_of_the_crf(iterations, damping):
+    layer, (queries, keys) = mean_field(iterations, 10.0, damping=damping), drawn()
+    lengths = torch.tensor([5, 3])
+    crf, found = layer.crf(queries, keys, lengths), layer(queries, keys, lengths).weights
+    if not iterations:
+        inside = torch.arange(5) < lengths[:, None, None]
+        torch.testing.assert_close(found, crf.scores[0].sigmoid() * inside)
+        return
+    expected = crf.mean_field(iterations, schedule="parallel", damping=damping).marginals
+    torch.testing.assert_close(found, expected)
+
+
+def test_sequential_sweeps_never_raise_the_free_energy_which_bounds_the_log_partition():
+    crf = mean_field(scale=30.0).crf(*drawn())
+    found = crf.mean_field(30)
+    assert (found.free_energy.diff(dim=-1) <= 1e-12).all()
+    assert (found.lower_bound <= crf.log_partition + 1e-12).all()
+
+
+def test_sweeps_end_when_nothing_moves():
+    layer, given = mean_field(1000, tol=1e-9), drawn()
+    at_rest = layer(*given).weights
+    crf = layer.crf(*given)
+    field = crf.scores[0] + (crf.scores[1] @ at_rest.unsqueeze(-1)).squeeze(-1)
+    torch.testing.assert_close(at_rest, field.sigmoid())
+
+
+def test_options_that_cannot_be():
+    with pytest.raises(ValueError, match="iterations is -1; expected at least 0"):
+        MeanFieldAttention(2, 2, 2, iterations=-1)
+    with pytest.raises(ValueError, match=r"damping is 1\.0; expected a number from 0 to below 1"):
+        MeanFieldAttention(2, 2, 2, damping=1.0)
