@@ -97,4 +97,4 @@ def test_help_explains_the_options(capsys):
     with pytest.raises(SystemExit):
         main(["train", "tag", "--help"])
     text = " ".join(capsys.readouterr().out.split())
-    assert "--encoder.layers LAYERS Number of layers. (type: int, default: 2)" in text
+    assert "--encoder.heads HEADS Attention heads, or channels. (type: int, default: 8)" in text

@@ -5,11 +5,12 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from strukt.nn import BiLSTM, Transformer
+from strukt.nn import BiLSTM, MeanFieldEncoder, Transformer
 from strukt.nn.encoders import mask_of, sinusoids
 
 ENCODERS = {
     "bilstm": lambda: BiLSTM(6, 8, layers=2, dropout=0.3),
+    "pt": lambda: MeanFieldEncoder(6, 16, channels=4, iterations=2, rank=4, dropout=0.3),
     "transformer": lambda: Transformer(6, 16, layers=2, heads=4, dropout=0.3),
 }
 

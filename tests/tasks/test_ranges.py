@@ -6,21 +6,30 @@ import pytest
 
 from strukt.errors import SettingError
 from strukt.tasks import constituency, dependency, lm, ner, ranges, tag
-from strukt.tasks.config import EncoderConfig, OptimizerConfig, TaskConfig, TrainerConfig
+from strukt.tasks.config import EncoderConfig, MeanFieldConfig, OptimizerConfig, TaskConfig, TrainerConfig
 
 CONFIGS = [tag, dependency, constituency, ner, lm]
-PARTS = {"encoder": EncoderConfig, "optimizer": OptimizerConfig, "trainer": TrainerConfig}
+PARTS = {
+    "encoder": EncoderConfig,
+    "encoder.pt": MeanFieldConfig,
+    "optimizer": OptimizerConfig,
+    "trainer": TrainerConfig,
+}
 
 
 def number_options(kind):
-    return [field.name for field in dataclasses.fields(kind) if isinstance(field.default, int | float)]
+    numbers = (int, float)
+    return [field.name for field in dataclasses.fields(kind) if type(field.default) in numbers]
 
 
 def with_option(name, value):
-    *part, option = name.split(".")
+    part, _, option = name.rpartition(".")
     if not part:
         return next(task.Config(**{option: value}) for task in CONFIGS if option in vars(task.Config()))
-    return TaskConfig(**{part[0]: PARTS[part[0]](**{option: value})})
+    found = PARTS[part](**{option: value})
+    if part == "encoder.pt":
+        part, found = "encoder", EncoderConfig(pt=found)
+    return TaskConfig(**{part: found})
 
 
 @pytest.mark.parametrize("task", CONFIGS)

@@ -41,7 +41,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "family",
         metavar="FAMILY",
-        help="exact, all structures; sparse, all mappings; bits, codes; hmm; mean-field; or one of them: chain, ...",
+        help="exact for structures, sparse for mappings, bits, hmm, mean-field, or one of them: chain, ...",
     )
     parser.add_argument("--rounds", type=int, default=5, help="turns of each library at each operation")
     parser.add_argument("--threads", type=int, help="of each library; all cores if not given")

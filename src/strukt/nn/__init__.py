@@ -35,6 +35,7 @@ from strukt.nn.mappings import (
     SparsemaxLoss,
 )
 from strukt.nn.mean_field_attention import MeanFieldAttention
+from strukt.nn.mean_field_encoder import MeanFieldEncoder
 from strukt.nn.neural_hmm import NeuralHMM
 from strukt.nn.neural_pcfg import CompoundPCFG, NeuralPCFG
 from strukt.nn.probabilistic_transformer import ProbabilisticTransformer
@@ -62,6 +63,7 @@ __all__ = [
     "KneserNey",
     "LinearFeatures",
     "MeanFieldAttention",
+    "MeanFieldEncoder",
     "NeuralHMM",
     "NeuralPCFG",
     "Normmax",

@@ -10,14 +10,53 @@ ConfigT = TypeVar("ConfigT")
 
 
 @dataclass
+class MeanFieldConfig:
+    """Which Probabilistic Transformer, for encoders of kind pt; see `strukt.nn.ProbabilisticTransformer`.
+
+    Args:
+        rank: Of the scores of a label and the label of its head.
+        distance: Up to which each distance of two words has scores of its own; null if they do not depend on it.
+        decomposition: Of these scores.
+        symmetric: Whether word and head may be exchanged, as in attention with tied projections.
+        tells_heads: Whether words tell their heads of their labels.
+        features: Number of global features that words may choose.
+        feature_choice: As heads beside the words, apart in each channel, or once.
+        order: All heads and then all labels, or both at once.
+        label_weight: By which messages to labels are divided.
+        head_weight: By which messages to heads are divided; 0 for one over the number of labels.
+        label_step: Share of the new distribution of labels.
+        head_step: Share of the new distribution of heads.
+        label_damping: Share of the old message to labels.
+        head_damping: Share of the old message to heads.
+        normaliser: What makes distributions of messages.
+    """
+
+    rank: int = 64
+    distance: int | None = 3
+    decomposition: Literal["full", "uv", "uvw", "weighted"] = "uv"
+    symmetric: bool = False
+    tells_heads: bool = True
+    features: int = 0
+    feature_choice: Literal["all-dep", "dep-split", "single-split"] = "single-split"
+    order: Literal["asynchronous", "synchronous"] = "asynchronous"
+    label_weight: float = 1.0
+    head_weight: float = 0.0
+    label_step: float = 1.0
+    head_step: float = 1.0
+    label_damping: float = 0.0
+    head_damping: float = 0.0
+    normaliser: Literal["softmax", "relu"] = "softmax"
+
+
+@dataclass
 class EncoderConfig:
     """How words become vectors.
 
     Args:
-        kind: Two-way LSTMs, a Transformer, or a pretrained Hugging Face model.
-        layers: Number of layers.
-        hidden: Size of each direction of an LSTM; half the size of a Transformer.
-        heads: Attention heads of the Transformer.
+        kind: Two-way LSTMs, a Transformer, a Probabilistic Transformer, or a pretrained Hugging Face model.
+        layers: Number of layers, or of iterations of the Probabilistic Transformer.
+        hidden: Size of each direction of an LSTM; half the size of a Transformer, or half the labels.
+        heads: Attention heads, or channels.
         dropout: Dropout in front of the layers, between them, and after them.
         words: Size of the word vectors.
         minimum_count: Rarer words have no vector of their own.
@@ -26,9 +65,10 @@ class EncoderConfig:
         character_size: Size of that vector (for cnn a multiple of 3, for lstm even).
         affixes: Size of the vector of each prefix and suffix of one to three letters; 0 for none.
         pretrained: Folder or hub name of the model, for kind pretrained.
+        pt: Which Probabilistic Transformer, for kind pt.
     """
 
-    kind: Literal["bilstm", "transformer", "pretrained"] = "bilstm"
+    kind: Literal["bilstm", "transformer", "pt", "pretrained"] = "bilstm"
     layers: int = 2
     hidden: int = 256
     heads: int = 8
@@ -40,6 +80,7 @@ class EncoderConfig:
     character_size: int = 96
     affixes: int = 24
     pretrained: str = ""
+    pt: MeanFieldConfig = field(default_factory=MeanFieldConfig)
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from dataclasses import asdict, fields
 from pathlib import Path
 
 import torch
@@ -13,7 +14,16 @@ from torch.nn.utils.rnn import pad_sequence
 
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
-from strukt.nn import BiLSTM, CharacterCNN, CharacterLSTM, SharedDropout, Transformer, WordEmbeddings
+from strukt.nn import (
+    BiLSTM,
+    CharacterCNN,
+    CharacterLSTM,
+    MeanFieldEncoder,
+    SharedDropout,
+    Transformer,
+    Updates,
+    WordEmbeddings,
+)
 from strukt.nn.pretrained import PretrainedEncoder
 from strukt.tasks.config import EncoderConfig
 
@@ -201,10 +211,20 @@ def _characters(config: EncoderConfig, count: int) -> CharacterCNN | CharacterLS
     return kind(count, config.character_size)
 
 
-def _context(config: EncoderConfig, inputs: int) -> BiLSTM | Transformer:
+def _context(config: EncoderConfig, inputs: int) -> BiLSTM | Transformer | MeanFieldEncoder:
     if config.kind == "bilstm":
         return BiLSTM(inputs, config.hidden, config.layers, config.dropout)
+    if config.kind == "pt":
+        return _mean_field(config, inputs)
     return Transformer(inputs, 2 * config.hidden, config.layers, config.heads, config.dropout)
+
+
+def _mean_field(config: EncoderConfig, inputs: int) -> MeanFieldEncoder:
+    given = asdict(config.pt)
+    of_updates = {field.name: given.pop(field.name) for field in fields(Updates)}
+    of_updates["head_weight"] = of_updates["head_weight"] or None
+    options = {"channels": config.heads, "iterations": config.layers, "dropout": config.dropout, **given}
+    return MeanFieldEncoder(inputs, 2 * config.hidden, updates=Updates(**of_updates), **options)
 
 
 def _padded(rows: list[Tensor]) -> Tensor:

@@ -16,6 +16,8 @@ _SIZE: Range = ("0 or more", lambda value: value >= 0)
 _POSITIVE: Range = ("a number above 0", lambda value: value > 0)
 _SHARE: Range = ("from 0 up to, but not including, 1", lambda value: 0 <= value < 1)
 _BITS: Range = ("from 1 to 62", lambda value: 1 <= value <= 62)
+_STEP: Range = ("above 0, and at most 1", lambda value: 0 < value <= 1)
+_DISTANCE: Range = ("0 or more, or null", lambda value: value is None or value >= 0)
 _PART: Range = ("from 0 to 1", lambda value: 0 <= value <= 1)
 
 RANGES: Mapping[str, Range] = MappingProxyType(
@@ -49,6 +51,15 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "encoder.word_dropout": _SHARE,
         "encoder.character_size": _COUNT,
         "encoder.affixes": _SIZE,
+        "encoder.pt.rank": _COUNT,
+        "encoder.pt.distance": _DISTANCE,
+        "encoder.pt.features": _SIZE,
+        "encoder.pt.label_weight": _POSITIVE,
+        "encoder.pt.head_weight": _SIZE,
+        "encoder.pt.label_step": _STEP,
+        "encoder.pt.head_step": _STEP,
+        "encoder.pt.label_damping": _SHARE,
+        "encoder.pt.head_damping": _SHARE,
         "optimizer.learning_rate": _POSITIVE,
         "optimizer.beta1": _SHARE,
         "optimizer.beta2": _SHARE,

@@ -1,0 +1,53 @@
+"""The Probabilistic Transformer in the place of another encoder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from strukt.nn.encoders import mask_of
+from strukt.nn.probabilistic_transformer import Encoding, ProbabilisticTransformer
+
+
+class MeanFieldEncoder(nn.Module):
+    """Vectors of words as scores of labels, and what these become after mean field.
+
+    Args:
+        inputs: Size of the vectors that come in.
+        labels: Number of labels d, the size of the vectors that come out.
+        options: Of `ProbabilisticTransformer`.
+
+    Attributes:
+        size: Size of the vectors that come out.
+
+    Examples:
+        >>> import torch
+        >>> encoder = MeanFieldEncoder(8, 16, channels=4, iterations=2, rank=4)
+        >>> encoder(torch.randn(2, 5, 8), torch.tensor([5, 3])).shape
+        torch.Size([2, 5, 16])
+    """
+
+    def __init__(self, inputs: int, labels: int, **options: Any) -> None:
+        super().__init__()
+        self.size = labels
+        self.scores = nn.Linear(inputs, labels)
+        self.mean_field = ProbabilisticTransformer(labels, **options)
+
+    def encode(self, x: Tensor, lengths: Tensor) -> Encoding:
+        """All that mean field says of the words, from `(batch, n, inputs)` and `(batch,)`."""
+        outside = ~mask_of(lengths, x.shape[1]).unsqueeze(-1)
+        found: Encoding = self.mean_field(self.scores(x.masked_fill(outside, 0)), lengths)
+        return found
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """Reads the sentences.
+
+        Args:
+            x: `(batch, n, inputs)`; the padding is ignored.
+            lengths: `(batch,)`.
+
+        Returns:
+            `(batch, n, size)`, the scores of the labels, zero in the padding.
+        """
+        return self.encode(x, lengths).scores
