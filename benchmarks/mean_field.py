@@ -105,7 +105,7 @@ def case(batch: int, n: int) -> Case:
 FAMILY = Family(
     name="probabilistic-transformer",
     title=f"Probabilistic Transformer (batch x n): d {LABELS}, h {CHANNELS}, r {RANK}, {ITERATIONS} iterations",
-    cases=(case(8, 64), case(2, 256), case(1, 1024)),
+    cases=(case(8, 64), case(2, 256)),
     warm_up=case(1, 5),
     contestants=(
         Contestant("strukt", strukt_scores),
