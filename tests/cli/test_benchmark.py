@@ -35,7 +35,8 @@ def test_one_family(measured):
 def test_an_unknown_family_is_refused(capsys, measured):
     assert main(["benchmark", "cahin"]) == 2
     assert (
-        "unknown family cahin; expected some of exact, sparse, bits, hmm, mean-field, " in capsys.readouterr().err
+        "unknown family cahin; expected some of exact, sparse, bits, hmm, mean-field, "
+        in capsys.readouterr().err
     )
     assert not measured
 

@@ -61,7 +61,7 @@ def test_derivatives_of_any_order(buckets, n):
         (scattered, (weights, left)),
     ):
         assert torch.autograd.gradcheck(lambda *x, f=function: f(*x, buckets), given_)
-        assert torch.autograd.gradgradcheck(lambda *x, f=function: f(*x, buckets), given_)
+        assert torch.autograd.gradgradcheck(lambda *x, f=function: f(*x, buckets), given_, fast_mode=True)
 
 
 def test_rows_that_are_expanded_need_no_room():
