@@ -170,13 +170,13 @@ def test_sparsemax_makes_certain():
 
 
 @pytest.mark.parametrize("schedule", ["sequential", "parallel"])
-@pytest.mark.parametrize("step_size", [1.0, 0.5])
-def test_implicit_gradients_are_those_of_many_sweeps(schedule, step_size):
+@pytest.mark.parametrize("option", [{}, {"step_size": 0.5}, {"damping": 0.4}])
+def test_implicit_gradients_are_those_of_many_sweeps(schedule, option):
     scores = [score.requires_grad_() for score in model(5, 0.4)]
     weights = torch.arange(1.0, 6.0, dtype=torch.float64)
 
     def answers(gradients):
-        options = {"schedule": schedule, "step_size": step_size, "gradients": gradients}
+        options = {"schedule": schedule, "gradients": gradients, **option}
         found = BinaryCRF(*scores).mean_field(200, **options)
         total = (found.marginals * weights).sum() + found.lower_bound
         return found.marginals, found.free_energy, *torch.autograd.grad(total, scores)

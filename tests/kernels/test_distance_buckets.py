@@ -64,7 +64,7 @@ def test_derivatives_of_any_order(buckets, n):
         assert torch.autograd.gradgradcheck(lambda *x, f=function: f(*x, buckets), given_, fast_mode=True)
 
 
-def test_rows_that_are_expanded_need_no_room():
+def test_rows_may_be_expanded():
     left, right, weights = drawn(Buckets(1), 4, 0)
     one = right[:, :, :1].expand_as(right)
     torch.testing.assert_close(scores(left, one, Buckets(1)), scores(left, one.contiguous(), Buckets(1)))

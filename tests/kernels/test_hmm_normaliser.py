@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck, gradgradcheck
 
-from strukt.kernels.hmm import normaliser
+from strukt.kernels.hmm import normaliser, pieces
 from strukt.kernels.hmm.normaliser import log_totals
 from strukt.kernels.semiring import logsumexp
 
@@ -78,7 +78,7 @@ def plain_columns(logits, words):
 
 @pytest.mark.parametrize("cached", [1, 20, 10**6])
 def test_columns_of_a_softmax_and_their_derivatives(cached, monkeypatch):
-    monkeypatch.setattr(normaliser, "CACHED", cached)
+    monkeypatch.setattr(pieces, "CACHED", cached)
     generator = torch.Generator().manual_seed(0)
     logits = torch.randn(5, 9, generator=generator, dtype=torch.float64)
     logits[1, 3:] = logits[2, 0] = logits[:, 6] = logits[4] = -torch.inf

@@ -12,7 +12,7 @@ from torch.autograd import gradcheck, gradgradcheck
 
 from strukt.distributions import HMM, LowRank
 from strukt.kernels import jit
-from strukt.kernels.hmm import few_rows, low_rank
+from strukt.kernels.hmm import few_rows, low_rank, pieces
 
 pytestmark = pytest.mark.skipif(jit.UNAVAILABLE is not None, reason="without Numba there is but one product")
 
@@ -68,7 +68,7 @@ def test_the_factors_of_a_low_rank(monkeypatch):
     torch.manual_seed(0)
     source, target = (torch.randn(5, 3, dtype=torch.float64, requires_grad=True) for _ in range(2))
     for cached in (1, 1 << 19):
-        monkeypatch.setattr(low_rank, "CACHED", cached)
+        monkeypatch.setattr(pieces, "CACHED", cached)
         leaving, landing = low_rank.factors(source, target)
         torch.testing.assert_close(leaving, torch.softmax(source + target.logsumexp(0), 1))
         torch.testing.assert_close(landing, torch.softmax(target, 0))

@@ -232,8 +232,8 @@ def test_options_that_cannot_be(options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"label_step": 0.0}, "label_step is 0.0; expected more than 0"),
-        ({"head_damping": 1.0}, "head_damping is 1.0; expected at least 0, and less than 1"),
+        ({"label_step": 0.0}, "label_step is 0.0; expected a number above 0"),
+        ({"head_damping": 1.0}, "head_damping is 1.0; expected a number from 0 to below 1"),
         ({"head_weight": 0.0}, "head_weight is 0.0; expected more than 0"),
         ({"order": "random"}, "order is 'random'; expected asynchronous"),
         ({"normaliser": "max"}, "normaliser is 'max'; expected softmax"),

@@ -18,7 +18,7 @@ from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 import torch
 from torch import Tensor
 
-from strukt.inference.settings import require_damping, require_iterations, require_step
+from strukt.inference.settings import require_damping, require_iterations, require_one_of, require_step
 from strukt.kernels.semiring import NEG_INF, log_softmax
 from strukt.mappings.simplex import sparsemax
 
@@ -87,10 +87,8 @@ class Course:
         require_damping(self.damping)
         if not bool((torch.as_tensor(self.weight) > 0).all()):
             raise ValueError(f"weight is {self.weight}; expected more than 0")
-        if self.regularizer not in ("entropy", "sparsemax"):
-            raise ValueError(f"regularizer is {self.regularizer!r}; expected entropy or sparsemax")
-        if self.gradients not in ("unrolled", "implicit"):
-            raise ValueError(f"gradients is {self.gradients!r}; expected unrolled or implicit")
+        require_one_of("regularizer", self.regularizer, ("entropy", "sparsemax"))
+        require_one_of("gradients", self.gradients, ("unrolled", "implicit"))
 
 
 class Blocks(NamedTuple):
@@ -171,7 +169,7 @@ class _Solver:
         active = torch.ones(batch, dtype=torch.bool, device=scores.device)
         energies = []
         for _ in range(course.iterations):
-            moved = self._sweep(state)
+            moved = self._sweep(state, course.damping)
             change = (moved.point - state.point).detach().abs()
             change = change.amax(-1) if change.numel() else residual
             residual = torch.where(active, change, residual)
@@ -189,11 +187,11 @@ class _Solver:
 
     def implicit(self, rest: Tensor) -> Tensor:
         """The point of rest with its derivative (Bai et al. 2019): of p = f(p), dp = (1 - df/dp)^-1 df."""
-        found = self._sweep(_State(rest, self._model.scores)).point
+        found = self._sweep(_State(rest, rest), 0.0).point
         if not found.requires_grad:
             return found
         leaf = rest.detach().requires_grad_()
-        again = self._sweep(_State(leaf, self._model.scores.detach())).point
+        again = self._sweep(_State(leaf, leaf), 0.0).point
 
         def pulled(grad: Tensor) -> Tensor:
             total = grad
@@ -236,16 +234,16 @@ class _Solver:
                 point = point.index_copy(1, blocks.variables.reshape(-1), value.flatten(1))
         return point
 
-    def _sweep(self, state: _State) -> _State:
-        """Update each block once."""
+    def _sweep(self, state: _State, damping: float) -> _State:
+        """Update each block once; undamped, the messages before do not matter."""
         course, (point, messages) = self._course, state
         for step in self._schedule:
             moved = self._model.fields(point, [blocks.variables for blocks in step])
             for blocks, fields in zip(step, moved, strict=True):
                 flat = blocks.variables.reshape(-1)
                 message = self._model.scores[:, blocks.variables] + fields
-                if course.damping:
-                    message = (1 - course.damping) * message + course.damping * messages[:, blocks.variables]
+                if damping:
+                    message = (1 - damping) * message + damping * messages[:, blocks.variables]
                     messages = messages.index_copy(1, flat, message.flatten(1))
                 value = self._best(message, blocks)
                 if course.step_size < 1:

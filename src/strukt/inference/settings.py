@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def require_iterations(iterations: int) -> None:
     """Check that there is at least one iteration.
@@ -13,21 +15,31 @@ def require_iterations(iterations: int) -> None:
         raise ValueError(f"iterations is {iterations}; expected at least 1")
 
 
-def require_damping(damping: float) -> None:
+def require_damping(damping: float, name: str = "damping") -> None:
     """Check that what is damped still moves.
 
     Raises:
         ValueError: If the damping is out of range.
     """
     if not 0 <= damping < 1:
-        raise ValueError(f"damping is {damping}; expected a number from 0 to below 1")
+        raise ValueError(f"{name} is {damping}; expected a number from 0 to below 1")
 
 
-def require_step(step_size: float) -> None:
+def require_step(step_size: float, name: str = "step_size") -> None:
     """Check that a step goes somewhere, and not too far.
 
     Raises:
         ValueError: If the step size is out of range.
     """
     if not 0 < step_size <= 1:
-        raise ValueError(f"step_size is {step_size}; expected a number above 0 and up to 1")
+        raise ValueError(f"{name} is {step_size}; expected a number above 0 and up to 1")
+
+
+def require_one_of(name: str, value: str, known: Sequence[str]) -> None:
+    """Check that an option is one that there is.
+
+    Raises:
+        ValueError: If it is another.
+    """
+    if value not in known:
+        raise ValueError(f"{name} is {value!r}; expected {', '.join(known[:-1])} or {known[-1]}")

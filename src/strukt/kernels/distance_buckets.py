@@ -9,10 +9,12 @@ one product of matrices gives them for all buckets and channels.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
+
+from strukt.kernels.multilinear import derivative
 
 
 class Buckets(NamedTuple):
@@ -67,8 +69,7 @@ def scores(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
                 [20.,  0., 10.],
                 [ 2., 20.,  0.]])
     """
-    found: Tensor = _Scores.apply(left, right, buckets)  # type: ignore[no-untyped-call]
-    return found
+    return derivative(_FORM, 0, (left, right), buckets)
 
 
 def gathered(weights: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
@@ -82,8 +83,7 @@ def gathered(weights: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
     Returns:
         ``(batch, n, f, h, r)``; O(n^2 h r) time.
     """
-    found: Tensor = _Gathered.apply(weights, right, buckets)  # type: ignore[no-untyped-call]
-    return found
+    return derivative(_FORM, 1, (weights, right), buckets)
 
 
 def scattered(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
@@ -97,71 +97,35 @@ def scattered(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
     Returns:
         ``(batch, n, f, h, r)``; O(n^2 h r) time.
     """
-    found: Tensor = _Scattered.apply(weights, left, buckets)  # type: ignore[no-untyped-call]
+    return derivative(_FORM, 2, (weights, left), buckets)
+
+
+def _scores(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
+    batch, n, _, channels, _ = left.shape
+    found = left.new_zeros(batch, channels, n, n)
+    for place, offset in buckets.areas(n):
+        found.add_(area(_of(left, place) @ _of(right, place).mT, offset))
+    for place, offset in buckets.diagonals(n):
+        first, second = along(left[:, :, place], right[:, :, place], offset)
+        found.diagonal(offset, -2, -1).add_((first * second).sum(-1).mT)
     return found
 
 
-class _Scores(torch.autograd.Function):
-    @staticmethod
-    def forward(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-        batch, n, _, channels, _ = left.shape
-        found = left.new_zeros(batch, channels, n, n)
-        for place, offset in buckets.areas(n):
-            found.add_(area(_of(left, place) @ _of(right, place).mT, offset))
-        for place, offset in buckets.diagonals(n):
-            first, second = along(left[:, :, place], right[:, :, place], offset)
-            found.diagonal(offset, -2, -1).add_((first * second).sum(-1).mT)
-        return found
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Buckets], output: Tensor) -> None:
-        del output
-        ctx.save_for_backward(*inputs[:2])
-        ctx.buckets = inputs[2]
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        left, right = ctx.saved_tensors
-        return gathered(grad, right, ctx.buckets), scattered(grad, left, ctx.buckets), None
+def _gathered(weights: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
+    return _sums(weights, right, buckets, 1)
 
 
-class _Gathered(torch.autograd.Function):
-    @staticmethod
-    def forward(weights: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-        return _sums(weights, right, buckets)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Buckets], output: Tensor) -> None:
-        del output
-        ctx.save_for_backward(*inputs[:2])
-        ctx.buckets = inputs[2]
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        weights, right = ctx.saved_tensors
-        return scores(grad, right, ctx.buckets), scattered(weights, grad, ctx.buckets), None
+def _scattered(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
+    return _sums(weights.mT, left, buckets, -1)
 
 
-class _Scattered(torch.autograd.Function):
-    @staticmethod
-    def forward(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
-        return _sums(weights.mT, left, buckets, turned=True)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Buckets], output: Tensor) -> None:
-        del output
-        ctx.save_for_backward(*inputs[:2])
-        ctx.buckets = inputs[2]
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        weights, left = ctx.saved_tensors
-        return scores(left, grad, ctx.buckets), gathered(weights, grad, ctx.buckets), None
+_FORM = (_scores, _gathered, _scattered)
+"""Of sum_ij weights_ij sum_f left_if right_jf the derivatives by weights, left and right."""
 
 
-def _sums(weights: Tensor, rows: Tensor, buckets: Buckets, turned: bool = False) -> Tensor:
-    """For each place the weights of its pairs times the rows; ``turned`` if weights are ``[j, i]``."""
-    n, sign = rows.shape[1], -1 if turned else 1
+def _sums(weights: Tensor, rows: Tensor, buckets: Buckets, sign: int) -> Tensor:
+    """For each place the weights of its pairs times the rows; the sign is -1 if weights are ``[j, i]``."""
+    n = rows.shape[1]
     found = rows.new_zeros(rows.shape)
     for place, offset in buckets.areas(n):
         _of(found, place).copy_(area(weights, offset, sign) @ _of(rows, place))

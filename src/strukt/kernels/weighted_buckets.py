@@ -3,23 +3,18 @@
 With rows A and B, weights w of each term for each bucket of distances, and numbers W of pairs i, j, all functions
 here are derivatives of one form,
 
-    sum_ij W_ij sum_l A_il w_f(i-j),l B_jl,
+    sum_ij W_ij sum_l A_il w_f(i-j),l B_jl.
 
-of which one argument is left out. So are their derivatives, of any order. Buckets are those of
+Buckets are those of
 `strukt.kernels.distance_buckets`; of them all the rows are the same, so that none is made for each bucket.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import torch
 from torch import Tensor
 
 from strukt.kernels.distance_buckets import Buckets, along, area
-
-PAIRS, LEFT, RIGHT, WEIGHTS = range(4)
+from strukt.kernels.multilinear import derivative
 
 
 def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
@@ -34,54 +29,17 @@ def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Te
     Returns:
         ``(batch, h, n, n)``; O(n^2 h r) time.
     """
-    return _without(PAIRS, None, left, right, weights, buckets)
+    return derivative(_FORM, 0, (left, right, weights), buckets)
 
 
 def gathered(pairs: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
     """The derivative by A, ``(batch, n, h, r)``: the sum of the rows of all j, weighed by the pairs."""
-    return _without(LEFT, pairs, None, right, weights, buckets)
+    return derivative(_FORM, 1, (pairs, right, weights), buckets)
 
 
 def scattered(pairs: Tensor, left: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
     """The derivative by B, ``(batch, n, h, r)``: the sum of the rows of all i, weighed by the pairs."""
-    return _without(RIGHT, pairs, left, None, weights, buckets)
-
-
-def _without(missing: int, *given: Any) -> Tensor:
-    found: Tensor = _Derivative.apply(missing, *given)  # type: ignore[no-untyped-call]
-    return found
-
-
-class _Derivative(torch.autograd.Function):
-    """The derivative of the form by the one of its four arguments that is missing."""
-
-    @staticmethod
-    def forward(
-        missing: int,
-        pairs: Tensor | None,
-        left: Tensor | None,
-        right: Tensor | None,
-        weights: Tensor | None,
-        buckets: Buckets,
-    ) -> Tensor:
-        given: Any = (pairs, left, right, weights)
-        return _DERIVATIVES[missing](*(part for part in given if part is not None), buckets)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        del output
-        ctx.missing, *given, ctx.buckets = inputs
-        ctx.save_for_backward(*given)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
-        whole = [grad if number == ctx.missing else part for number, part in enumerate(ctx.saved_tensors)]
-        found: list[Tensor | None] = [None] * 4
-        for number in range(4):
-            if number != ctx.missing and ctx.needs_input_grad[1 + number]:
-                others = [None if number == other else part for other, part in enumerate(whole)]
-                found[number] = _without(number, *others, ctx.buckets)
-        return (None, *found, None)
+    return derivative(_FORM, 2, (pairs, left, weights), buckets)
 
 
 def _of_pairs(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
@@ -118,7 +76,8 @@ def _of_weights(pairs: Tensor, left: Tensor, right: Tensor, buckets: Buckets) ->
     return found
 
 
-_DERIVATIVES: tuple[Callable[..., Tensor], ...] = (_of_pairs, _of_left, _of_right, _of_weights)
+_FORM = (_of_pairs, _of_left, _of_right, _of_weights)
+"""The derivatives of the form above by W, A, B and w."""
 
 
 def _sums(pairs: Tensor, rows: Tensor, weights: Tensor, buckets: Buckets, sign: int) -> Tensor:

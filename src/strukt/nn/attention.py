@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from strukt.kernels import arguments
 from strukt.nn.encoders import mask_of
 
 
@@ -39,7 +40,7 @@ class Attention(nn.Module, abc.ABC):
             lengths: ``(batch,)``, of the keys; all n if None.
         """
         batch, n, _ = keys.shape
-        lengths = torch.full((batch,), n, device=keys.device) if lengths is None else lengths
+        lengths = arguments.lengths(lengths, torch.Size([batch]), n, keys.device)
         inside = mask_of(lengths, n)
         keys = keys.masked_fill(~inside.unsqueeze(-1), 0.0)
         weights = self.weights(queries, keys, inside.unsqueeze(1))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
+
+from strukt.inference.settings import require_damping, require_one_of, require_step
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,9 @@ class Updates:
             if value is not None and not value > 0:
                 raise ValueError(f"{name} is {value}; expected more than 0")
         for name in ("label_step", "head_step"):
-            if not 0 < getattr(self, name) <= 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected more than 0, and at most 1")
+            require_step(getattr(self, name), name)
         for name in ("label_damping", "head_damping"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected at least 0, and less than 1")
+            require_damping(getattr(self, name), name)
 
     def labels(self, old: Belief, message: Tensor) -> Belief:
         """New distributions of labels after a message to them."""
@@ -110,8 +110,3 @@ class Places:
 
 def _mixed(new: Tensor, old: Tensor, share: float) -> Tensor:
     return new if share == 1 else share * new + (1 - share) * old
-
-
-def require_one_of(name: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        raise ValueError(f"{name} is {value!r}; expected {', '.join(known[:-1])} or {known[-1]}")

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from strukt.distributions import BinaryCRF
+from strukt.inference.settings import require_damping
+from strukt.kernels import arguments
 from strukt.nn.attention import AdditiveScores, Attention
 from strukt.nn.encoders import mask_of
 
@@ -50,8 +52,7 @@ class MeanFieldAttention(Attention):
         super().__init__()
         if iterations < 0:
             raise ValueError(f"iterations is {iterations}; expected at least 0")
-        if not 0 <= damping < 1:
-            raise ValueError(f"damping is {damping}; expected a number from 0 to below 1")
+        require_damping(damping)
         self.iterations, self.damping, self.tol = iterations, damping, tol
         self.unary = AdditiveScores(queries, keys, size)
         self.query, self.key = nn.Linear(queries, size), nn.Linear(keys, size, bias=False)
@@ -79,7 +80,7 @@ class MeanFieldAttention(Attention):
     def crf(self, queries: Tensor, keys: Tensor, lengths: Tensor | None = None) -> BinaryCRF:
         """The distribution ``(batch, t)`` over relevant positions: for its energies, or to see J."""
         batch, n, _ = keys.shape
-        lengths = torch.full((batch,), n, device=keys.device) if lengths is None else lengths
+        lengths = arguments.lengths(lengths, torch.Size([batch]), n, keys.device)
         keys = keys.masked_fill(~mask_of(lengths, n).unsqueeze(-1), 0.0)
         features = self._features(queries, keys)
         pairwise = (features * self.interaction) @ features.mT

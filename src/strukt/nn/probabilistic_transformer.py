@@ -7,8 +7,10 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from strukt.inference.settings import require_one_of
+from strukt.kernels import arguments
 from strukt.kernels.distance_buckets import Buckets
-from strukt.nn.beliefs import Belief, Places, Updates, require_one_of
+from strukt.nn.beliefs import Belief, Places, Updates
 from strukt.nn.encoders import mask_of
 from strukt.nn.head_values import GlobalFeatures, Root
 from strukt.nn.ternary import UV, UVW, FullTernary, Rows, Ternary, WeightedUV
@@ -75,7 +77,7 @@ class ProbabilisticTransformer(nn.Module):
         updates: The course of mean field.
         dropout: Of the probabilities of heads, and of the scores of labels after each update.
 
-    An iteration takes O(n^2 h r + g n d h r) time, and for the gradient keeps O(n^2 h) numbers.
+    An iteration takes O(n^2 h r + g n d h r) time, and for the gradient keeps O(n^2 h + g n h r) numbers.
 
     Source: Wu and Tu (2023), "Probabilistic Transformer: a probabilistic dependency model for contextual word
     representation".
@@ -137,7 +139,7 @@ class ProbabilisticTransformer(nn.Module):
                 f"scores has shape {tuple(scores.shape)}; expected (batch, n, {self.labels}), a score per label"
             )
         batch, n, _ = scores.shape
-        inside = mask_of(torch.full((batch,), n, device=scores.device) if lengths is None else lengths, n)
+        inside = mask_of(arguments.lengths(lengths, torch.Size([batch]), n, scores.device), n)
         scores = scores.masked_fill(~inside.unsqueeze(-1), 0.0)
         places = Places(inside, self.causal)
         beliefs = self._independent(scores, places)
@@ -196,7 +198,7 @@ class ProbabilisticTransformer(nn.Module):
     def _updated(self, old: _Beliefs, scores: Tensor, places: Places) -> _Beliefs:
         rows = self.ternary.rows(old.labels.probabilities)
         new = old._replace(heads=self._heads(old, rows, places), features=self._choices(old))
-        told = new if self.updates.order == "asynchronous" else old
+        told = self._dropped(new if self.updates.order == "asynchronous" else old)
         return new._replace(labels=self._labels(told, scores, rows, places), root=self._root(told))
 
     def _heads(self, old: _Beliefs, rows: Rows, places: Places) -> Belief:
@@ -207,7 +209,7 @@ class ProbabilisticTransformer(nn.Module):
         if self.features is not None and self.among_heads:
             parts.append(self.features(labels))
         message = torch.cat(parts, -1) if len(parts) > 1 else parts[0]
-        return self._dropped(self.updates.heads(old.heads, message, self._head_weight, places))
+        return self.updates.heads(old.heads, message, self._head_weight, places)
 
     def _choices(self, old: _Beliefs) -> Belief | None:
         """The global features that words choose, apart from their heads."""
@@ -217,10 +219,16 @@ class ProbabilisticTransformer(nn.Module):
         # One choice for all channels has weight 1, as in a feed-forward layer.
         weight = 1.0 if self.shared_choice else self._head_weight
         message = features(old.labels.probabilities)
-        return self._dropped(self.updates.heads(old.features, message, weight, None))
+        return self.updates.heads(old.features, message, weight, None)
 
-    def _dropped(self, belief: Belief) -> Belief:
-        return belief._replace(probabilities=self.dropout(belief.probabilities))
+    def _dropped(self, told: _Beliefs) -> _Beliefs:
+        """The beliefs with dropout of heads and other choices: of what is told, not of what is kept."""
+        heads, features = (
+            None if part is None else part._replace(probabilities=self.dropout(part.probabilities))
+            for part in (told.heads, told.features)
+        )
+        assert heads is not None
+        return told._replace(heads=heads, features=features)
 
     def _labels(self, old: _Beliefs, scores: Tensor, rows: Rows, places: Places) -> Belief:
         heads, n = old.heads.probabilities, scores.shape[1]

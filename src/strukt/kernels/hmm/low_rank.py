@@ -12,8 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-CACHED = 1 << 19
-"""Numbers in a part of a matrix that is gone through several times."""
+from strukt.kernels.hmm.pieces import pieces
 
 
 def factors(source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -30,7 +29,7 @@ class _Factors(torch.autograd.Function):
     def forward(source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         total = target.logsumexp(0)
         leaving, landing = torch.empty_like(source), torch.empty_like(target)
-        for part, before, out, after in _parts(source, target, leaving, landing):
+        for part, before, out, after in pieces(source, target, leaving, landing):
             torch.softmax(part + total, 1, out=out)
             torch.sub(before, total, out=after).exp_()
         return leaving, landing
@@ -49,17 +48,11 @@ class _Factors(torch.autograd.Function):
             return torch.autograd.grad(composed, (source, target), grads, create_graph=True)
         in_source, in_target = torch.empty_like(source), torch.empty_like(target)
         shift = torch.zeros_like(source[0])
-        for weights, grad, out in _parts(leaving, in_leaving, in_source):
+        for weights, grad, out in pieces(leaving, in_leaving, in_source):
             torch.sub(grad, (weights * grad).sum(1, keepdim=True), out=out).mul_(weights)
             shift += out.sum(0)
-        for weights, grad in _parts(landing, in_landing):
+        for weights, grad in pieces(landing, in_landing):
             shift -= (weights * grad).sum(0)
-        for weights, grad, out in _parts(landing, in_landing, in_target):
+        for weights, grad, out in pieces(landing, in_landing, in_target):
             torch.add(grad, shift, out=out).mul_(weights)
         return in_source, in_target
-
-
-def _parts(*tables: Tensor) -> zip[tuple[Tensor, ...]]:
-    """Rows of tables that fit into a cache."""
-    size = max(CACHED // max(tables[0].shape[1], 1), 1)
-    return zip(*(torch.split(table, size) for table in tables), strict=True)

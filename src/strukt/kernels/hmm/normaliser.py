@@ -7,14 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from strukt.kernels.hmm.pieces import pieces, rows_at_once
 from strukt.kernels.memory import room_for
 from strukt.kernels.semiring import NEG_INF, logsumexp
 
 CHUNK = 1 << 22
 """Numbers in the part of the table that there is at once."""
-
-CACHED = 1 << 19
-"""Numbers in a part of a table that is gone through several times."""
 
 
 def log_totals(states: Tensor, words: Tensor, bias: Tensor) -> Tensor:
@@ -97,8 +95,7 @@ class _Columns(torch.autograd.Function):
             value = _columns(logits, words, logsumexp(logits, 1).unsqueeze(1))
             return torch.autograd.grad(value, logits, grad, create_graph=True)[0], None
         found, sums = room_for(tuple(logits.shape), logits), -grad.sum(0).unsqueeze(1)
-        parts = (torch.split(table, _rows(logits)) for table in (found, logits, total, sums))
-        for out, part, top, weight in zip(*parts, strict=True):
+        for out, part, top, weight in pieces(found, logits, total, sums):
             torch.sub(part, top, out=out).exp_().mul_(weight)
         return found.index_add_(1, words, grad.mT), None
 
@@ -110,21 +107,14 @@ def _totals(logits: Tensor) -> Tensor:
     """
     tops = logits.amax(1, keepdim=True)
     empty = tops == NEG_INF
-    size = _rows(logits)
-    sums, room = torch.empty_like(tops), torch.empty_like(logits[:size])
-    parts = (torch.split(table, size) for table in (logits, tops, sums))
-    for part, top, total in zip(*parts, strict=True):
+    sums, room = torch.empty_like(tops), torch.empty_like(logits[: rows_at_once(logits)])
+    for part, top, total in pieces(logits, tops, sums):
         torch.sum(torch.sub(part, top, out=room[: len(part)]).exp_(), 1, keepdim=True, out=total)
     return torch.where(empty, 0.0, sums.log() + tops)
 
 
 def _columns(logits: Tensor, words: Tensor, total: Tensor) -> Tensor:
     return (logits.index_select(1, words) - torch.where(total == NEG_INF, 0.0, total)).mT.contiguous()
-
-
-def _rows(logits: Tensor) -> int:
-    """Rows of a part of the table that fits into a cache."""
-    return max(CACHED // max(logits.shape[1], 1), 1)
 
 
 def _parts(states: Tensor, words: Tensor) -> list[slice]:

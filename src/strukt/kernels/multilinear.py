@@ -1,0 +1,53 @@
+"""Derivatives of multilinear forms, which are of the same kind themselves.
+
+The derivative of a form by one argument is a function of the others, and is linear in each. Its own derivatives,
+times a direction, are derivatives of the form with that direction in the place of the argument left out. So one
+function for each argument is all that derivatives of any order need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+Derivatives = Sequence[Callable[..., Tensor]]
+"""For each argument the derivative by it, as a function of the others and of something constant."""
+
+
+def derivative(form: Derivatives, missing: int, others: Sequence[Tensor], constant: Any) -> Tensor:
+    """The derivative of a form by one of its arguments, differentiable any number of times.
+
+    Args:
+        form: Its derivatives.
+        missing: Number of the argument.
+        others: The other arguments, in their order.
+        constant: What the functions are given last.
+    """
+    found: Tensor = _Derivative.apply(form, missing, constant, *others)  # type: ignore[no-untyped-call]
+    return found
+
+
+class _Derivative(torch.autograd.Function):
+    @staticmethod
+    def forward(form: Derivatives, missing: int, constant: Any, *others: Tensor) -> Tensor:
+        return form[missing](*others, constant)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        del output
+        ctx.form, ctx.missing, ctx.constant, *others = inputs
+        ctx.save_for_backward(*others)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        others = ctx.saved_tensors
+        whole = [*others[: ctx.missing], grad, *others[ctx.missing :]]
+        found: list[Tensor | None] = []
+        for place, wanted in enumerate(ctx.needs_input_grad[3:]):
+            number = place + (place >= ctx.missing)
+            rest = whole[:number] + whole[number + 1 :]
+            found.append(derivative(ctx.form, number, rest, ctx.constant) if wanted else None)
+        return (None, None, None, *found)
