@@ -5,14 +5,19 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from strukt.nn import BiLSTM, MeanFieldEncoder, Transformer
-from strukt.nn.encoders import mask_of, sinusoids
+from strukt.nn import LSTM, BiLSTM, MeanFieldEncoder, Transformer
+from strukt.nn.encoders import mask_of
+from strukt.nn.transformer import sinusoids
 
 ENCODERS = {
+    "lstm": lambda: LSTM(6, 16, layers=2, dropout=0.3),
     "bilstm": lambda: BiLSTM(6, 8, layers=2, dropout=0.3),
     "pt": lambda: MeanFieldEncoder(6, 16, channels=4, iterations=2, rank=4, dropout=0.3),
     "transformer": lambda: Transformer(6, 16, layers=2, heads=4, dropout=0.3),
+    "relative": lambda: Transformer(6, 16, layers=2, heads=3, dropout=0.3, positions="relative", head_size=5),
+    "normalised behind": lambda: Transformer(6, 16, layers=2, heads=4, dropout=0.3, norm_first=False),
 }
+READS_BOTH_WAYS = sorted(ENCODERS.keys() - {"lstm"})
 
 
 @pytest.fixture(params=sorted(ENCODERS))
@@ -55,10 +60,19 @@ def test_empty_sentences_and_empty_batches(encoder):
     assert encoder(torch.zeros(2, 0, 6), torch.zeros(2, dtype=torch.long)).shape == (2, 0, encoder.size)
 
 
-def test_every_word_sees_every_other(encoder):
+@pytest.mark.parametrize("name", READS_BOTH_WAYS)
+def test_every_word_sees_every_other(name):
     x = torch.randn(1, 5, 6, requires_grad=True)
-    encoder(x, torch.tensor([5]))[0, 2, 0].backward()  # a sum would be constant behind a layer norm
+    ENCODERS[name]().eval()(x, torch.tensor([5]))[
+        0, 2, 0
+    ].backward()  # a sum would be constant behind a layer norm
     assert (x.grad[0].abs().sum(-1) > 0).all()
+
+
+def test_one_way_sees_what_stands_before():
+    x = torch.randn(1, 5, 6, requires_grad=True)
+    ENCODERS["lstm"]().eval()(x, torch.tensor([5]))[0, 2, 0].backward()
+    assert (x.grad[0].abs().sum(-1) > 0).tolist() == [True, True, True, False, False]
 
 
 def test_dropout_is_for_training_only(encoder):
@@ -76,6 +90,43 @@ def test_the_order_of_words_matters(encoder):
 def test_heads_must_divide_the_size():
     with pytest.raises(ValueError, match="size: expected a multiple of heads=3, found 16"):
         Transformer(6, 16, heads=3)
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_a_layer_is_that_of_pytorch(norm_first):
+    mine = Transformer(16, 16, layers=1, heads=4, feed_forward=24, norm_first=norm_first).layers[0]
+    other = nn.TransformerEncoderLayer(
+        16, 4, 24, 0.0, "gelu", batch_first=True, norm_first=norm_first, bias=True
+    )
+    pairs = {
+        other.self_attn.in_proj_weight: mine.attention.project.weight,
+        other.self_attn.in_proj_bias: mine.attention.project.bias,
+        other.self_attn.out_proj.weight: mine.attention.output.weight,
+        other.linear1.weight: mine.feed_forward[0].weight,
+        other.linear1.bias: mine.feed_forward[0].bias,
+        other.linear2.weight: mine.feed_forward[3].weight,
+        other.linear2.bias: mine.feed_forward[3].bias,
+    }
+    for copy, weight in pairs.items():
+        copy.data.copy_(weight)
+    x, seen = torch.randn(2, 5, 16), mask_of(torch.tensor([5, 3]), 5)
+    torch.testing.assert_close(mine(x, seen)[1, :3], other(x, src_key_padding_mask=~seen)[1, :3])
+
+
+def test_relative_positions_are_those_written_out():
+    """Equation 4 of Shaw et al. (2018): the vector of a distance is added to the key."""
+    attention = Transformer(8, 8, heads=2, positions="relative", reach=2).layers[0].attention
+    x, n = torch.randn(1, 6, 8), 6
+    queries, keys, values = attention.project(x).view(n, 3, 2, 4).unbind(1)
+    expected = torch.zeros(n, 2, 4)
+    for head in range(2):
+        for i in range(n):
+            vectors = torch.stack([attention.distances[max(-2, min(2, j - i)) + 2] for j in range(n)])
+            scores = (keys[:, head] + vectors) @ queries[i, head] / 2
+            expected[i, head] = scores.softmax(0) @ values[:, head]
+    torch.testing.assert_close(
+        attention(x, torch.ones(1, n, dtype=torch.bool))[0], attention.output(expected.flatten(1))
+    )
 
 
 def test_positions_have_different_sinusoids():

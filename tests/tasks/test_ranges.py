@@ -5,13 +5,21 @@ import dataclasses
 import pytest
 
 from strukt.errors import SettingError
-from strukt.tasks import constituency, dependency, lm, ner, ranges, tag
-from strukt.tasks.config import EncoderConfig, MeanFieldConfig, OptimizerConfig, TaskConfig, TrainerConfig
+from strukt.tasks import constituency, dependency, lm, ner, ranges, sort, tag
+from strukt.tasks.config import (
+    EncoderConfig,
+    MeanFieldConfig,
+    OptimizerConfig,
+    TaskConfig,
+    TrainerConfig,
+    TransformerConfig,
+)
 
-CONFIGS = [tag, dependency, constituency, ner, lm]
+CONFIGS = [tag, dependency, constituency, ner, lm, sort]
 PARTS = {
     "encoder": EncoderConfig,
     "encoder.pt": MeanFieldConfig,
+    "encoder.transformer": TransformerConfig,
     "optimizer": OptimizerConfig,
     "trainer": TrainerConfig,
 }
@@ -27,8 +35,8 @@ def with_option(name, value):
     if not part:
         return next(task.Config(**{option: value}) for task in CONFIGS if option in vars(task.Config()))
     found = PARTS[part](**{option: value})
-    if part == "encoder.pt":
-        part, found = "encoder", EncoderConfig(pt=found)
+    if part.startswith("encoder."):
+        part, found = "encoder", EncoderConfig(**{part.removeprefix("encoder."): found})
     return TaskConfig(**{part: found})
 
 

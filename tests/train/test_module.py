@@ -60,6 +60,20 @@ def test_out_of_memory_the_gradient_is_that_of_the_whole_batch(kind, monkeypatch
         torch.testing.assert_close(value, expected[name], rtol=1e-4, atol=1e-6)
 
 
+def test_the_penalty_of_the_scores_of_heads_is_learned_from():
+    config = tiny_corpora.tag_config()
+    config.encoder.kind, config.encoder.dropout, config.encoder.word_dropout = "pt", 0.0, 0.0
+    losses = {}
+    for weight in (0.0, 0.5):
+        torch.manual_seed(0)
+        config.encoder.pt.penalty = weight
+        module = Training(Tagger.from_corpus(config, SENTENCES), SENTENCES)
+        module.trainer, module.manual_backward = OneProcess(), lambda loss: loss.backward()
+        losses[weight] = module._gradients(SENTENCES)
+    squares = module.model.encoder.context.mean_field.ternary.tables().square().sum()
+    assert losses[0.5] - losses[0.0] == pytest.approx(0.5 * squares.item(), rel=1e-4)
+
+
 def finish_epoch(module, score):
     module.batches_in_epoch = module.progress.batch = 4
     module.progress.step += 4

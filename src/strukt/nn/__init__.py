@@ -7,7 +7,7 @@ from strukt.nn.biaffine import Biaffine
 from strukt.nn.crf import CRF, Constraints, bio_constraints
 from strukt.nn.dropout import SharedDropout
 from strukt.nn.embeddings import CharacterCNN, CharacterLSTM, WordEmbeddings
-from strukt.nn.encoders import BiLSTM, Transformer
+from strukt.nn.encoders import LSTM, BiLSTM
 from strukt.nn.feature_maps import (
     ExponentialFeatures,
     FourierFeatures,
@@ -39,9 +39,11 @@ from strukt.nn.mean_field_encoder import MeanFieldEncoder
 from strukt.nn.neural_hmm import NeuralHMM
 from strukt.nn.neural_pcfg import CompoundPCFG, NeuralPCFG
 from strukt.nn.probabilistic_transformer import ProbabilisticTransformer
+from strukt.nn.transformer import Transformer
 
 __all__ = [
     "CRF",
+    "LSTM",
     "AdditiveAttention",
     "Attention",
     "AttentionHash",

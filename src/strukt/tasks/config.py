@@ -29,6 +29,7 @@ class MeanFieldConfig:
         label_damping: Share of the old message to labels.
         head_damping: Share of the old message to heads.
         normaliser: What makes distributions of messages.
+        penalty: Weight in the loss of the sum of the squares of all scores of labels and heads.
     """
 
     rank: int = 64
@@ -46,6 +47,26 @@ class MeanFieldConfig:
     label_damping: float = 0.0
     head_damping: float = 0.0
     normaliser: Literal["softmax", "relu"] = "softmax"
+    penalty: float = 0.0
+
+
+@dataclass
+class TransformerConfig:
+    """Which Transformer, for encoders of kind transformer; see `strukt.nn.Transformer`.
+
+    Args:
+        positions: Sinusoids that are added to the words, or vectors of distances that are added to keys.
+        reach: Longer relative distances count as this one.
+        feed_forward: Size of the hidden layer of the feed-forward networks; 0 for four times that of the words.
+        head_size: Size of a head; 0 for that of the words by the number of heads.
+        norm_first: Whether normalisation stands before each block, or behind it.
+    """
+
+    positions: Literal["absolute", "relative"] = "absolute"
+    reach: int = 8
+    feed_forward: int = 0
+    head_size: int = 0
+    norm_first: bool = True
 
 
 @dataclass
@@ -53,9 +74,11 @@ class EncoderConfig:
     """How words become vectors.
 
     Args:
-        kind: Two-way LSTMs, a Transformer, a Probabilistic Transformer, or a pretrained Hugging Face model.
+        kind: LSTMs that read both ways or one way, a Transformer, a Probabilistic Transformer, or a pretrained
+            Hugging Face model.
         layers: Number of layers, or of iterations of the Probabilistic Transformer.
-        hidden: Size of each direction of an LSTM; half the size of a Transformer, or half the labels.
+        hidden: Half the size of the vectors that come out: that of each direction of two-way LSTMs, half that of a
+            Transformer, or half the labels.
         heads: Attention heads, or channels.
         dropout: Dropout in front of the layers, between them, and after them.
         words: Size of the word vectors.
@@ -65,10 +88,11 @@ class EncoderConfig:
         character_size: Size of that vector (for cnn a multiple of 3, for lstm even).
         affixes: Size of the vector of each prefix and suffix of one to three letters; 0 for none.
         pretrained: Folder or hub name of the model, for kind pretrained.
+        transformer: Which Transformer, for kind transformer.
         pt: Which Probabilistic Transformer, for kind pt.
     """
 
-    kind: Literal["bilstm", "transformer", "pt", "pretrained"] = "bilstm"
+    kind: Literal["bilstm", "lstm", "transformer", "pt", "pretrained"] = "bilstm"
     layers: int = 2
     hidden: int = 256
     heads: int = 8
@@ -80,6 +104,7 @@ class EncoderConfig:
     character_size: int = 96
     affixes: int = 24
     pretrained: str = ""
+    transformer: TransformerConfig = field(default_factory=TransformerConfig)
     pt: MeanFieldConfig = field(default_factory=MeanFieldConfig)
 
 

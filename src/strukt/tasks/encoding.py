@@ -15,6 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.nn import (
+    LSTM,
     BiLSTM,
     CharacterCNN,
     CharacterLSTM,
@@ -54,6 +55,10 @@ class Encoder(nn.Module, ABC):
     @abstractmethod
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """Vectors `(batch, n, size)`."""
+
+    def penalty(self) -> Tensor | float:
+        """What is added to the loss, whatever the sentences."""
+        return 0.0
 
     def save_assets(self, folder: Path) -> None:
         """Writes what is neither weight, nor vocabulary, nor configuration."""
@@ -128,6 +133,7 @@ class FromWords(Encoder):
         )
         self.dropout = SharedDropout(config.dropout)
         self.context = _context(config, self.embeddings.size)
+        self.penalty_weight = config.pt.penalty
         self.size = self.context.size
 
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
@@ -163,6 +169,12 @@ class FromWords(Encoder):
         vectors = self.dropout(self.embeddings(**inputs))
         encoded: Tensor = self.context(vectors, lengths)
         return encoded
+
+    def penalty(self) -> Tensor | float:
+        """That of the scores of labels and heads of a Probabilistic Transformer."""
+        if self.penalty_weight == 0 or not isinstance(self.context, MeanFieldEncoder):
+            return 0.0
+        return self.penalty_weight * self.context.mean_field.penalty()
 
     def _characters_of(self, form: str) -> Tensor:
         if len(form) > LONGEST_FORM:
@@ -211,16 +223,22 @@ def _characters(config: EncoderConfig, count: int) -> CharacterCNN | CharacterLS
     return kind(count, config.character_size)
 
 
-def _context(config: EncoderConfig, inputs: int) -> BiLSTM | Transformer | MeanFieldEncoder:
+def _context(config: EncoderConfig, inputs: int) -> BiLSTM | LSTM | Transformer | MeanFieldEncoder:
+    width = 2 * config.hidden
     if config.kind == "bilstm":
         return BiLSTM(inputs, config.hidden, config.layers, config.dropout)
+    if config.kind == "lstm":
+        return LSTM(inputs, width, config.layers, config.dropout)
     if config.kind == "pt":
         return _mean_field(config, inputs)
-    return Transformer(inputs, 2 * config.hidden, config.layers, config.heads, config.dropout)
+    given = asdict(config.transformer)
+    options = given | {name: given[name] or None for name in ("feed_forward", "head_size")}
+    return Transformer(inputs, width, config.layers, config.heads, config.dropout, **options)
 
 
 def _mean_field(config: EncoderConfig, inputs: int) -> MeanFieldEncoder:
     given = asdict(config.pt)
+    del given["penalty"]  # is one of the loss
     of_updates = {field.name: given.pop(field.name) for field in fields(Updates)}
     of_updates["head_weight"] = of_updates["head_weight"] or None
     options = {"channels": config.heads, "iterations": config.layers, "dropout": config.dropout, **given}

@@ -108,6 +108,10 @@ class Model(nn.Module, ABC):
     def loss(self, batch: Batch) -> Tensor:
         """The mean loss, a scalar."""
 
+    def penalty(self) -> Tensor | float:
+        """What training adds to the loss, whatever the batch."""
+        return 0.0
+
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
         """Counts on the training corpus what is not learned by gradients; before each evaluation in training."""
 
@@ -162,6 +166,18 @@ class Model(nn.Module, ABC):
     def state_graph(self) -> Graph | None:
         """How the hidden states that are most often used follow each other, if the model has some."""
         return None
+
+    def step_pictures(self, sentence: Sentence, step: int) -> Mapping[str, Picture]:  # noqa: ARG002
+        """What led to one step of the output, by the names that `strukt show` has; empty if there is nothing.
+
+        Args:
+            sentence: What it is annotated with is not read.
+            step: Counted from 1.
+
+        Raises:
+            SettingError: The output has no such step.
+        """
+        return {}
 
     @classmethod
     def readers(cls) -> Readers:

@@ -38,6 +38,8 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "latent": _SIZE,
         "layers": _COUNT,
         "order": _COUNT,
+        "iterations": _SIZE,
+        "damping": _SHARE,
         "state_dropout": _SHARE,
         "feature_dropout": _SHARE,
         "dropout": _SHARE,
@@ -51,6 +53,9 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "encoder.word_dropout": _SHARE,
         "encoder.character_size": _COUNT,
         "encoder.affixes": _SIZE,
+        "encoder.transformer.reach": _COUNT,
+        "encoder.transformer.feed_forward": _SIZE,
+        "encoder.transformer.head_size": _SIZE,
         "encoder.pt.rank": _COUNT,
         "encoder.pt.distance": _DISTANCE,
         "encoder.pt.features": _SIZE,
@@ -60,6 +65,7 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "encoder.pt.head_step": _STEP,
         "encoder.pt.label_damping": _SHARE,
         "encoder.pt.head_damping": _SHARE,
+        "encoder.pt.penalty": _SIZE,
         "optimizer.learning_rate": _POSITIVE,
         "optimizer.beta1": _SHARE,
         "optimizer.beta2": _SHARE,
@@ -113,9 +119,10 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
 
 def _require_fitting_encoder(options: Mapping[str, Any]) -> None:
     kind, width, heads = options["encoder.kind"], 2 * options["encoder.hidden"], options["encoder.heads"]
-    if kind == "transformer" and width % heads:
+    if kind == "transformer" and not options["encoder.transformer.head_size"] and width % heads:
         raise SettingError(
             f"--encoder.heads is {heads}; expected a divisor of {width}, twice --encoder.hidden, for a Transformer"
+            "; or give --encoder.transformer.head_size"
         )
     if kind == "pretrained" and not options["encoder.pretrained"]:
         raise SettingError(

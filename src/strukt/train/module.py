@@ -132,7 +132,7 @@ class Training(LightningModule):
             total = 0.0
             for piece in pieces:
                 batch = self.model.collate(piece).to(self.device)
-                loss = self.model.loss(batch) * (sum(map(len, piece)) / words)
+                loss = (self.model.loss(batch) + self.model.penalty()) * (sum(map(len, piece)) / words)
                 self.manual_backward(loss)
                 total += loss.item()
             return total

@@ -1,0 +1,181 @@
+"""Transformer encoders: the counterparts of the Probabilistic Transformer, and encoders of their own right."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from strukt.inference.settings import require_one_of
+from strukt.nn.encoders import mask_of
+
+Positions = Literal["absolute", "relative"]
+"""How a Transformer knows where words stand."""
+
+
+class Transformer(nn.Module):
+    """A Transformer encoder with sinusoidal or relative positions, normalised before or after each block.
+
+    Source: Vaswani et al. (2017); Xiong et al. (2020) for the place of the normalisation; Shaw et al. (2018) for
+    relative positions, of which each has a vector that is added to the keys.
+
+    Args:
+        inputs: Size of the vectors that come in.
+        size: Size of the vectors inside and of those that come out.
+        layers: Number of layers.
+        heads: Attention heads.
+        dropout: Dropout in every block.
+        feed_forward: Size of the hidden layer of the feed-forward networks; four times `size` if None.
+        head_size: Size of a head; `size` by the number of heads if None, which then divides it.
+        positions: ``absolute``, sinusoids that are added to the words; or ``relative``, distances.
+        reach: Longer relative distances count as this one.
+        norm_first: Whether normalisation stands before each block, or behind it.
+
+    Raises:
+        ValueError: A size does not fit.
+
+    Examples:
+        >>> encoder = Transformer(8, 16, layers=2, heads=4, positions="relative")
+        >>> encoder(torch.randn(2, 5, 8), torch.tensor([5, 3])).shape
+        torch.Size([2, 5, 16])
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        size: int,
+        layers: int = 1,
+        heads: int = 8,
+        dropout: float = 0.0,
+        *,
+        feed_forward: int | None = None,
+        head_size: int | None = None,
+        positions: Positions = "absolute",
+        reach: int = 8,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        require_one_of("positions", positions, ("absolute", "relative"))
+        if head_size is None and size % heads:
+            raise ValueError(f"size: expected a multiple of heads={heads}, found {size}; or give head_size")
+        self.size, self.absolute = size, positions == "absolute"
+        self.project = nn.Linear(inputs, size)
+        self.dropout = nn.Dropout(dropout)
+        self.layers = nn.ModuleList(
+            _Layer(
+                _SelfAttention(
+                    size, heads, head_size or size // heads, None if self.absolute else reach, dropout
+                ),
+                _feed_forward(size, feed_forward or 4 * size, dropout),
+                nn.Dropout(dropout),
+                norm_first,
+            )
+            for _ in range(layers)
+        )
+        self.norm = nn.LayerNorm(size) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """Reads the sentences.
+
+        Args:
+            x: `(batch, n, inputs)`; the padding is ignored.
+            lengths: `(batch,)`.
+
+        Returns:
+            `(batch, n, size)`, zero in the padding; `O(n^2)` time and memory.
+        """
+        batch, n, _ = x.shape
+        if batch * n == 0:
+            return x.new_zeros(batch, n, self.size)
+        outside = ~mask_of(lengths, n)
+        # A softmax over nothing is NaN, so that an empty sentence attends to its (zero) padding.
+        seen = ~(outside & (lengths > 0).unsqueeze(-1))
+        x = self.project(x.masked_fill(outside.unsqueeze(-1), 0))
+        x = self.dropout(x + sinusoids(n, self.size, x) if self.absolute else x)
+        for layer in self.layers:
+            x = layer(x, seen)
+        normed: Tensor = self.norm(x)
+        return normed.masked_fill(outside.unsqueeze(-1), 0)
+
+
+class _Layer(nn.Module):
+    """Attention and a feed-forward network, each beside a residual connection."""
+
+    def __init__(
+        self, attention: _SelfAttention, feed_forward: nn.Sequential, dropout: nn.Dropout, norm_first: bool
+    ) -> None:
+        super().__init__()
+        self.attention, self.feed_forward = attention, feed_forward
+        self.attention_norm, self.feed_forward_norm = (nn.LayerNorm(attention.size) for _ in range(2))
+        self.dropout = dropout
+        self.norm_first = norm_first
+
+    def forward(self, x: Tensor, seen: Tensor) -> Tensor:
+        if self.norm_first:
+            x = x + self.dropout(self.attention(self.attention_norm(x), seen))
+            found: Tensor = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+        else:
+            x = self.attention_norm(x + self.dropout(self.attention(x, seen)))
+            found = self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
+        return found
+
+
+class _SelfAttention(nn.Module):
+    """Attention of words to words, with a vector for each relative distance up to `reach`, if that is given."""
+
+    def __init__(self, size: int, heads: int, head_size: int, reach: int | None, dropout: float) -> None:
+        super().__init__()
+        self.size, self.heads, self.head_size, self.reach, self.rate = size, heads, head_size, reach, dropout
+        self.project = nn.Linear(size, 3 * heads * head_size)
+        self.output = nn.Linear(heads * head_size, size)
+        nn.init.xavier_uniform_(self.project.weight)
+        nn.init.zeros_(self.project.bias)
+        nn.init.zeros_(self.output.bias)
+        if reach is not None:
+            self.distances = nn.Parameter(torch.randn(2 * reach + 1, head_size) * head_size**-0.5)
+
+    def forward(self, x: Tensor, seen: Tensor) -> Tensor:
+        """From `(batch, n, size)` and the words that are seen, `(batch, n)`."""
+        batch, n, _ = x.shape
+        parts = self.project(x).view(batch, n, 3, self.heads, self.head_size)
+        queries, keys, values = parts.permute(2, 0, 3, 1, 4)
+        bias = seen[:, None, None, :] if self.reach is None else self._bias(queries, seen)
+        rate = self.rate if self.training else 0.0
+        found = scaled_dot_product_attention(queries, keys, values, bias, rate)
+        output: Tensor = self.output(found.transpose(1, 2).flatten(2))
+        return output
+
+    def _bias(self, queries: Tensor, seen: Tensor) -> Tensor:
+        """What distances add to the scores, `(batch, heads, n, n)`; -inf for words that are not seen."""
+        assert self.reach is not None
+        n = queries.shape[2]
+        places = torch.arange(n, device=queries.device)
+        steps = (places - places.unsqueeze(-1)).clamp(-self.reach, self.reach) + self.reach
+        by_distance = queries @ self.distances.T / math.sqrt(self.head_size)
+        bias = by_distance.gather(-1, steps.expand(*queries.shape[:2], n, n))
+        return bias.masked_fill(~seen[:, None, None, :], -torch.inf)
+
+
+def _feed_forward(size: int, hidden: int, dropout: float) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(size, hidden), nn.GELU(), nn.Dropout(dropout), nn.Linear(hidden, size))
+
+
+def sinusoids(n: int, size: int, like: Tensor) -> Tensor:
+    """Positions as sines and cosines of geometrically spaced frequencies, `(n, size)`.
+
+    Args:
+        n: Number of positions.
+        size: Number of features; an odd size leaves out the last cosine.
+        like: A tensor whose dtype and device are taken.
+
+    Examples:
+        >>> sinusoids(2, 4, torch.zeros(()))[0]
+        tensor([0., 0., 1., 1.])
+    """
+    half = (size + 1) // 2
+    frequency = torch.exp(torch.arange(half, device=like.device) * (-math.log(10_000.0) / half))
+    angle = torch.arange(n, device=like.device).unsqueeze(-1) * frequency
+    return torch.cat([angle.sin(), angle.cos()], -1)[:, :size].to(like.dtype)
