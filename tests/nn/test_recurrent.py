@@ -3,13 +3,23 @@
 import pytest
 import torch
 
+from strukt.nn import AdditiveAttention, MeanFieldAttention
 from strukt.nn.recurrent import RecurrentLanguageModel
 
+ATTENTIONS = {
+    "none": lambda: None,
+    "mean field": lambda: MeanFieldAttention(8, 8, 4, iterations=3),
+    "additive": lambda: AdditiveAttention(8, 8, 4),
+}
 
-@pytest.fixture
-def model():
+
+@pytest.fixture(params=sorted(ATTENTIONS))
+def model(request):
     torch.manual_seed(0)
-    return RecurrentLanguageModel(words=7, size=8, layers=2, dropout=0.4).eval()
+    attention = ATTENTIONS[request.param]()
+    return RecurrentLanguageModel(
+        words=7, size=8, layers=2, dropout=0.4, attention=attention, window=3
+    ).eval()
 
 
 def test_each_word_is_scored_by_the_distribution_behind_those_before_it(model):
@@ -43,3 +53,21 @@ def test_no_words_leave_the_state_as_it_is(model):
     log_probs, after = model(torch.zeros(2, 0, dtype=torch.long), torch.zeros(2, dtype=torch.long), state)
     assert log_probs.shape == (2, 0)
     assert after.word.tolist() == state.word.tolist()
+
+
+def test_a_text_in_pieces_is_the_text(model):
+    x = torch.randint(7, (2, 9))
+    whole, _ = model(x, torch.full((2,), 9))
+    state, pieces = None, []
+    for piece in x.split([2, 4, 1, 2], 1):
+        log_probs, state = model(piece, torch.full((2,), piece.shape[1]), state)
+        pieces.append(log_probs)
+    torch.testing.assert_close(torch.cat(pieces, 1), whole)
+
+
+def test_attention_reaches_as_far_as_its_window():
+    torch.manual_seed(0)
+    model = RecurrentLanguageModel(7, 8, attention=MeanFieldAttention(8, 8, 4), window=3).eval()
+    keys = torch.randn(1, 7, 8)
+    expected = [[0, 1, 1, 1, 0, 0, 0], [0, 0, 1, 1, 1, 0, 0], [0, 0, 0, 1, 1, 1, 0]]
+    assert model._before(3, keys)[0].int().tolist() == expected

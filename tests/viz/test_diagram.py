@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from strukt.viz import svg, terminal
 from strukt.viz.diagram import Diagram
 
 
@@ -22,10 +23,19 @@ def test_a_column_of_another_length_is_refused(name):
         Diagram(["a", "b"], **{name: [0, 0, 0]})
 
 
-@pytest.mark.parametrize("heads", [[3, 0], [-1, 0], [1, 0]])
+@pytest.mark.parametrize("heads", [[3, 0], [-2, 0], [1, 0]])
 def test_a_head_must_be_another_word(heads):
-    with pytest.raises(ValueError, match=f"^heads: word 1 has head {heads[0]}, expected 0 or"):
+    with pytest.raises(ValueError, match=f"^heads: word 1 has head {heads[0]}, expected -1, 0 or"):
         Diagram(["a", "b"], heads=heads)
+
+
+def test_a_word_without_a_head_is_neither_dependent_nor_root():
+    diagram = Diagram(["a", "b", "c"], heads=[2, 0, -1], head_probabilities=[0.5, 0.5, 0.5])
+    assert [(arc.head, arc.dependent) for arc in diagram.arcs()] == [(1, 0)]
+    assert diagram.roots() == [1]
+    for width in (80, 20):
+        assert terminal.draw(diagram, width).count("▶") + terminal.draw(diagram, width).count("▼") == 2
+    assert svg.draw(diagram).count('class="tip"') == 2
 
 
 def test_arcs_carry_labels_and_probabilities():

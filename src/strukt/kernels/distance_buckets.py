@@ -14,6 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from strukt.kernels import triangles
 from strukt.kernels.multilinear import derivative
 
 
@@ -41,14 +42,21 @@ class Buckets(NamedTuple):
         distances = [*range(-self.reach, 0), *range(1, self.reach + 1)]
         return [(place, -x) for place, x in enumerate(distances, 1) if abs(x) < n]
 
-    def areas(self, n: int) -> list[tuple[int, int | None]]:
-        """The places for more than one distance: each with the j - i nearest to 0, or None if for all pairs."""
-        found: list[tuple[int, int | None]] = []
-        if self.shared or self.reach is None:
-            found.append((self.places - 1, None))
-        if self.reach is not None and n > self.reach + 1:
-            found += [(0, self.reach + 1), (2 * self.reach + 1, -self.reach - 1)]
-        return found
+    @property
+    def for_all(self) -> int | None:
+        """The place for all pairs, if there is one."""
+        return self.places - 1 if self.shared or self.reach is None else None
+
+    def triangles(self, n: int) -> tuple[int, int] | None:
+        """The places for the distant pairs with j > i and with j < i, if n positions have such."""
+        return None if self.reach is None or n <= self.reach + 1 else (0, 2 * self.reach + 1)
+
+    def clear_near(self, pairs: Tensor) -> Tensor:
+        """The pairs ``(..., n, n)``, in which those that are not distant become 0."""
+        n, reach = pairs.shape[-1], self.reach or 0
+        for offset in range(-min(reach, n - 1), min(reach, n - 1) + 1):
+            pairs.diagonal(offset, -2, -1).zero_()
+        return pairs
 
 
 def scores(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
@@ -102,9 +110,13 @@ def scattered(weights: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
 
 def _scores(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
     batch, n, _, channels, _ = left.shape
-    found = left.new_zeros(batch, channels, n, n)
-    for place, offset in buckets.areas(n):
-        found.add_(area(_of(left, place) @ _of(right, place).mT, offset))
+    if (distant := buckets.triangles(n)) is None:
+        found = left.new_zeros(batch, channels, n, n)
+    else:
+        above, below = ((left[:, :, place], right[:, :, place]) for place in distant)
+        found = buckets.clear_near(triangles.products(above, below))
+    if (shared := buckets.for_all) is not None:
+        found.add_(left[:, :, shared].transpose(1, 2) @ right[:, :, shared].permute(0, 2, 3, 1))
     for place, offset in buckets.diagonals(n):
         first, second = along(left[:, :, place], right[:, :, place], offset)
         found.diagonal(offset, -2, -1).add_((first * second).sum(-1).mT)
@@ -127,27 +139,19 @@ def _sums(weights: Tensor, rows: Tensor, buckets: Buckets, sign: int) -> Tensor:
     """For each place the weights of its pairs times the rows; the sign is -1 if weights are ``[j, i]``."""
     n = rows.shape[1]
     found = rows.new_zeros(rows.shape)
-    for place, offset in buckets.areas(n):
-        _of(found, place).copy_(area(weights, offset, sign) @ _of(rows, place))
+    if (distant := buckets.triangles(n)) is not None:
+        places = distant[::sign]
+        of_places = triangles.sums(
+            buckets.clear_near(weights.clone()), *(rows[:, :, place] for place in places)
+        )
+        for place, of_place in zip(places, of_places, strict=True):
+            found[:, :, place] = of_place
+    if (shared := buckets.for_all) is not None:
+        found[:, :, shared] = (weights @ rows[:, :, shared].transpose(1, 2)).transpose(1, 2)
     for place, offset in buckets.diagonals(n):
         into, other = along(found[:, :, place], rows[:, :, place], sign * offset)
         torch.mul(weights.diagonal(sign * offset, -2, -1).mT.unsqueeze(-1), other, out=into)
     return found
-
-
-def _of(rows: Tensor, place: int) -> Tensor:
-    """The rows for a place, ``(batch, h, n, r)``."""
-    return rows[:, :, place].transpose(1, 2)
-
-
-def area(pairs: Tensor, offset: int | None, sign: int = 1) -> Tensor:
-    """Pairs with j - i from a positive offset on, or up to a negative one, 0 elsewhere; all pairs if it is None.
-
-    With a sign of -1 pairs are ``[j, i]``.
-    """
-    if offset is None:
-        return pairs
-    return pairs.triu(sign * offset) if sign * offset > 0 else pairs.tril(sign * offset)
 
 
 def along(left: Tensor, right: Tensor, offset: int) -> tuple[Tensor, Tensor]:

@@ -5,16 +5,20 @@ here are derivatives of one form,
 
     sum_ij W_ij sum_l A_il w_f(i-j),l B_jl.
 
-Buckets are those of
-`strukt.kernels.distance_buckets`; of them all the rows are the same, so that none is made for each bucket.
+Buckets are those of `strukt.kernels.distance_buckets`. Of them all the rows are the same: for distant pairs, or
+for all if the distance does not matter, rows are weighed before they are multiplied; for the others, no row is
+made for each distance.
 """
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
-from strukt.kernels.distance_buckets import Buckets, along, area
+from strukt.kernels import triangles
+from strukt.kernels.distance_buckets import Buckets
 from strukt.kernels.multilinear import derivative
+from strukt.kernels.near import NEAR
 
 
 def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
@@ -29,66 +33,61 @@ def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Te
     Returns:
         ``(batch, h, n, n)``; O(n^2 h r) time.
     """
-    return derivative(_FORM, 0, (left, right, weights), buckets)
+    distant = derivative(_DISTANT, 0, (_weighed(left, weights, buckets), right), buckets)
+    return distant + derivative(NEAR, 0, (left, right, weights), buckets)
 
 
 def gathered(pairs: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
     """The derivative by A, ``(batch, n, h, r)``: the sum of the rows of all j, weighed by the pairs."""
-    return derivative(_FORM, 1, (pairs, right, weights), buckets)
+    distant = derivative(_DISTANT, 1, (pairs, right), buckets)
+    distant = (distant * weights[_places(buckets)]).sum(2)
+    return distant + derivative(NEAR, 1, (pairs, right, weights), buckets)
 
 
 def scattered(pairs: Tensor, left: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
     """The derivative by B, ``(batch, n, h, r)``: the sum of the rows of all i, weighed by the pairs."""
-    return derivative(_FORM, 2, (pairs, left, weights), buckets)
+    distant = derivative(_DISTANT, 2, (pairs, _weighed(left, weights, buckets)), buckets)
+    return distant + derivative(NEAR, 2, (pairs, left, weights), buckets)
 
 
-def _of_pairs(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
-    batch, n, channels, _ = left.shape
-    found = left.new_zeros(batch, channels, n, n)
-    columns = right.permute(0, 2, 3, 1)
-    for place, offset in buckets.areas(n):
-        found.add_(area((left * weights[place]).transpose(1, 2) @ columns, offset))
-    for place, offset in buckets.diagonals(n):
-        first, second = along(left, right, offset)
-        found.diagonal(offset, -2, -1).add_((first * second).mul_(weights[place]).sum(-1).mT)
-    return found
+def _places(buckets: Buckets) -> list[int]:
+    """Those for distant pairs: with j > i, and with j < i; or the only one."""
+    return [0] if buckets.reach is None else [0, 2 * buckets.reach + 1]
 
 
-def _of_left(pairs: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
-    return _sums(pairs, right, weights, buckets, 1)
+def _weighed(left: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
+    """The rows for distant pairs, ``(batch, n, 2, h, r)``, or 1 in the place of 2."""
+    return left.unsqueeze(2) * weights[_places(buckets)]
 
 
-def _of_right(pairs: Tensor, left: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
-    return _sums(pairs.mT, left, weights, buckets, -1)
+def _distant_pairs(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
+    batch, n, places, channels, _ = left.shape
+    if places == 1:
+        return left[:, :, 0].transpose(1, 2) @ right.permute(0, 2, 3, 1)
+    if buckets.triangles(n) is None:
+        return left.new_zeros(batch, channels, n, n)
+    above, below = ((rows, right) for rows in left.unbind(2))
+    return buckets.clear_near(triangles.products(above, below))
 
 
-def _of_weights(pairs: Tensor, left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-    _, n, channels, rank = left.shape
-    found = left.new_zeros(buckets.places, channels, rank)
-    rows = right.transpose(1, 2)
-    for place, offset in buckets.areas(n):
-        reached = (area(pairs, offset) @ rows).transpose(1, 2)
-        found[place] = (reached * left).sum((0, 1))
-    for place, offset in buckets.diagonals(n):
-        first, second = along(left, right, offset)
-        on_diagonal = pairs.diagonal(offset, -2, -1).mT.unsqueeze(-1)
-        found[place] = (first * second).mul_(on_diagonal).sum((0, 1))
-    return found
+def _distant_left(pairs: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
+    if buckets.reach is None:
+        return (pairs @ right.transpose(1, 2)).transpose(1, 2).unsqueeze(2)
+    return torch.stack(triangles.sums(_far(pairs, buckets), right, right), 2)
 
 
-_FORM = (_of_pairs, _of_left, _of_right, _of_weights)
-"""The derivatives of the form above by W, A, B and w."""
+def _distant_right(pairs: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
+    if left.shape[2] == 1:
+        return (pairs.mT @ left[:, :, 0].transpose(1, 2)).transpose(1, 2)
+    above, below = left.unbind(2)
+    found, more = triangles.sums(_far(pairs, buckets).mT, below, above)
+    return found.add_(more)
 
 
-def _sums(pairs: Tensor, rows: Tensor, weights: Tensor, buckets: Buckets, sign: int) -> Tensor:
-    """For each position the rows of the others, weighed by pairs and weights; j - i has the sign."""
-    n = rows.shape[1]
-    found = rows.new_zeros(rows.shape)
-    others = rows.transpose(1, 2)
-    for place, offset in buckets.areas(n):
-        found.addcmul_((area(pairs, offset, sign) @ others).transpose(1, 2), weights[place])
-    for place, offset in buckets.diagonals(n):
-        into, other = along(found, rows, sign * offset)
-        on_diagonal = pairs.diagonal(sign * offset, -2, -1).mT.unsqueeze(-1)
-        into.addcmul_(other * weights[place], on_diagonal)
-    return found
+def _far(pairs: Tensor, buckets: Buckets) -> Tensor:
+    """The pairs with 0 for those that are not distant."""
+    return buckets.clear_near(pairs.clone())
+
+
+_DISTANT = (_distant_pairs, _distant_left, _distant_right)
+"""The derivatives of the form for distant pairs by W, by weighed A, and by B."""

@@ -91,21 +91,24 @@ class Places:
         never = torch.ones(n, n, dtype=torch.bool, device=inside.device).triu()
         never = never if causal else never.tril()
         self.inside = inside
-        self._forbidden = (never | ~inside.unsqueeze(1)).unsqueeze(1)
-        self._headless = self._forbidden.all(-1, keepdim=True)
+        forbidden = (never | ~inside.unsqueeze(1)).unsqueeze(1)
+        self._headless = forbidden.all(-1, keepdim=True)
         self._some_headless = bool(self._headless.any())
+        # Added, not filled in, which takes a fifth of the time.
+        self._scores = torch.zeros(forbidden.shape, device=inside.device).masked_fill_(forbidden, -torch.inf)
 
     def normalised(self, messages: Tensor, normalise: Callable[[Tensor], Tensor]) -> Tensor:
         """Distributions of heads ``(batch, h, n, n + k)``: of the words, and of k values that all may have."""
         n = self.inside.shape[1]
         beside = messages.shape[-1] - n
-        forbidden, headless = self._forbidden, self._headless
+        scores = self._scores.to(messages.dtype)
         if beside:
-            forbidden = functional.pad(forbidden, (0, beside), value=False)
-        elif self._some_headless:
-            forbidden = forbidden & ~headless  # a softmax over nothing would be no number
-        found = normalise(messages.masked_fill(forbidden, -torch.inf))
-        return found.masked_fill(headless, 0.0) if self._some_headless and not beside else found
+            return normalise(messages + functional.pad(scores, (0, beside)))
+        if not self._some_headless:
+            return normalise(messages + scores)
+        # A softmax over nothing would be no number.
+        found = normalise(messages + scores.masked_fill(self._headless, 0.0))
+        return found.masked_fill(self._headless, 0.0)
 
 
 def _mixed(new: Tensor, old: Tensor, share: float) -> Tensor:

@@ -42,10 +42,11 @@ class Diagram:
     Args:
         forms: The words.
         tags: The tag of each word.
-        heads: The head of each word as in a CoNLL-U HEAD column: counted from 1, 0 is the root.
+        heads: The head of each word as in a CoNLL-U HEAD column: counted from 1, 0 is the root; -1 is no head.
         relations: The label of the arc that enters each word.
         tag_probabilities: The probability of each tag, in [0, 1].
         head_probabilities: The probability of each arc, in [0, 1].
+        title: Which of several it is; may be empty.
 
     Raises:
         ValueError: If a column has another length than `forms`, or a head is out of range or its own head.
@@ -64,6 +65,7 @@ class Diagram:
     relations: Sequence[str] = ()
     tag_probabilities: Sequence[float] = ()
     head_probabilities: Sequence[float] = ()
+    title: str = ""
 
     def __post_init__(self) -> None:
         expected = len(self.forms)
@@ -72,8 +74,10 @@ class Diagram:
             if given not in (0, expected):
                 raise ValueError(f"{name}: got {given} entries, expected {expected} (one per word) or none")
         for word, head in enumerate(self.heads, start=1):
-            if not 0 <= head <= expected or head == word:
-                raise ValueError(f"heads: word {word} has head {head}, expected 0 or a word of 1..{expected}")
+            if not -1 <= head <= expected or head == word:
+                raise ValueError(
+                    f"heads: word {word} has head {head}, expected -1, 0 or a word of 1..{expected}"
+                )
 
     def arcs(self) -> list[Arc]:
         """The arcs between words, lowest first; the arcs from the root are `roots()`.

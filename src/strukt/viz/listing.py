@@ -114,8 +114,9 @@ def _gutter(diagram: Diagram, levels: int, step: int) -> Canvas:
     for arc in diagram.arcs():
         column = step * (levels - arc.level)
         canvas.path([(arc.left, edge), (arc.left, column), (arc.right, column), (arc.right, edge)])
-    for word in range(len(diagram.forms)):
-        canvas.write(word, edge, "▶", "line")
+    for word, head in enumerate(diagram.heads):
+        if head >= 0:
+            canvas.write(word, edge, "▶", "line")
     return canvas
 
 
@@ -138,5 +139,7 @@ def _table(diagram: Diagram, palette: Palette) -> list[str]:
 def _head(diagram: Diagram, word: int) -> str:
     probability = diagram.head_probabilities[word] if diagram.head_probabilities else None
     head = diagram.heads[word]
+    if head < 0:
+        return ""
     source = f" ← {head} {diagram.forms[head - 1]}" if head else ""
     return with_probability(diagram.relation(word), probability) + source

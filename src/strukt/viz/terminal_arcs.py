@@ -86,7 +86,8 @@ class _Picture:
 
     def _write_words(self, canvas: Canvas, arrows: int) -> None:
         for word, centre in enumerate(self.centres):
-            canvas.write(arrows, centre, "▼", "line")
+            if self.diagram.heads[word] >= 0:
+                canvas.write(arrows, centre, "▼", "line")
             for number, (texts, role) in enumerate(self.below, start=1):
                 self._write_centred(canvas, arrows + number, word, texts[word], role)
 

@@ -1,0 +1,77 @@
+"""Products for the pairs of positions above the diagonal, and others for those below it.
+
+A product for all pairs, of which half is thrown away, is made for blocks on the diagonal alone; all other blocks
+lie in one of the triangles. So both triangles together take little more than one product for all pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+
+def products(above: tuple[Tensor, Tensor], below: tuple[Tensor, Tensor]) -> Tensor:
+    """The products of rows i and j, with rows of their own for j > i and for j < i.
+
+    Args:
+        above: Left and right rows for j > i, ``(batch, n, h, r)`` each.
+        below: The same for j < i.
+
+    Returns:
+        ``(batch, h, n, n)``, 0 where j is i; O(n^2 h r) time.
+
+    Examples:
+        >>> one, two = torch.ones(1, 3, 1, 1), torch.full((1, 3, 1, 1), 2.0)
+        >>> products((one, one), (one, two))[0, 0]
+        tensor([[0., 1., 1.],
+                [2., 0., 1.],
+                [2., 2., 0.]])
+    """
+    (first, second), (third, fourth) = (tuple(map(_by_channel, rows)) for rows in (above, below))
+    batch, channels, n, _ = first.shape
+    found = first.new_empty(batch, channels, n, n)
+    for start, end in _blocks(n):
+        own = slice(start, end)
+        into = found[:, :, own]
+        into[..., end:] = first[:, :, own] @ second[:, :, end:].mT
+        into[..., :start] = third[:, :, own] @ fourth[:, :, :start].mT
+        corner = (first[:, :, own] @ second[:, :, own].mT).triu_(1)
+        into[..., own] = corner.add_((third[:, :, own] @ fourth[:, :, own].mT).tril_(-1))
+    return found
+
+
+def sums(pairs: Tensor, above: Tensor, below: Tensor) -> tuple[Tensor, Tensor]:
+    """For each i the rows of all j > i, and those of all j < i, times the numbers of the pairs, added up.
+
+    Args:
+        pairs: ``(batch, h, n, n)``.
+        above: Rows j > i, ``(batch, n, h, r)``.
+        below: Rows j < i, the same.
+
+    Returns:
+        Two of ``(batch, n, h, r)``; O(n^2 h r) time.
+    """
+    upper, lower = _by_channel(above), _by_channel(below)
+    from_upper, from_lower = torch.empty_like(above), torch.empty_like(below)
+    for start, end in _blocks(pairs.shape[-1]):
+        own = slice(start, end)
+        of_block = pairs[:, :, own]
+        corner = of_block[..., own]
+        found = corner.triu(1) @ upper[:, :, own]
+        from_upper[:, own] = found.add_(of_block[..., end:] @ upper[:, :, end:]).transpose(1, 2)
+        found = corner.tril(-1) @ lower[:, :, own]
+        from_lower[:, own] = found.add_(of_block[..., :start] @ lower[:, :, :start]).transpose(1, 2)
+    return from_upper, from_lower
+
+
+def _by_channel(rows: Tensor) -> Tensor:
+    """``(batch, h, n, r)``, in memory as products need it."""
+    return rows.transpose(1, 2).contiguous()
+
+
+def _blocks(n: int) -> Iterator[tuple[int, int]]:
+    """Beginnings and ends of pieces that are large enough for fast products, and small beside n."""
+    size = max(32, min(64, n // 4))
+    return ((start, min(start + size, n)) for start in range(0, n, size))
