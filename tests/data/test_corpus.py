@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from strukt.data import brackets, columns, conllu, conllu_entities, corpus
+from strukt.data import brackets, cogs, columns, conllu, conllu_entities, corpus
 from strukt.errors import DataError
 
 
@@ -26,12 +26,24 @@ def test_format_of_a_name(name, expected):
     assert corpus.format_of(name) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "formats", "expected"),
+    [
+        ("train.tsv.gz", ["cogs", "text"], "cogs"),
+        ("train.tsv", ["conllu", "columns", "cogs"], "columns"),  # the first that the name may stand for
+        ("train.tsv", ["brackets"], "columns"),
+        ("train.conllu", ["cogs", "text"], "conllu"),
+        ("-", ["cogs", "text"], "cogs"),
+    ],
+)
+def test_what_is_read_for_decides_what_a_name_means(name, formats, expected):
+    assert corpus.format_of(name, formats) == expected
+
+
 @pytest.mark.parametrize("name", ["corpus", "corpus.xml", "conllu"])
 def test_unknown_name(name):
-    with pytest.raises(
-        DataError,
-        match="its name does not tell the format; state one of: conllu, columns, brackets, jsonl, text",
-    ):
+    known = ", ".join(corpus.FORMATS)
+    with pytest.raises(DataError, match=f"its name does not tell the format; state one of: {known}"):
         corpus.read(name)
 
 
@@ -54,18 +66,24 @@ def test_standard_input_with_a_format(monkeypatch):
 
 
 def test_unknown_format():
-    with pytest.raises(
-        ValueError, match="format: there is no 'xml'; choose one of conllu, columns, brackets, jsonl, text"
-    ):
+    known = ", ".join(corpus.FORMATS)
+    with pytest.raises(ValueError, match=f"format: there is no 'xml'; choose one of {known}"):
         corpus.read("a.conllu", "xml")
 
 
-READERS = {"words": corpus.WORDS, "trees": corpus.TREES, "entities": corpus.ENTITIES}
+READERS = {
+    "words": corpus.WORDS,
+    "trees": corpus.TREES,
+    "entities": corpus.ENTITIES,
+    "logical forms": corpus.LOGICAL_FORMS,
+    "classes": corpus.CLASSES,
+}
 EVERY_READER = [(name, format) for name, readers in READERS.items() for format in readers]
 
 
 def test_every_format_is_read_for_something():
-    assert {format for _, format in EVERY_READER} == set(corpus.FORMATS) == {*corpus.SUFFIXES.values()}
+    meant = {format for formats in corpus.SUFFIXES.values() for format in formats}
+    assert {format for _, format in EVERY_READER} == set(corpus.FORMATS) == meant
 
 
 @pytest.mark.parametrize(("name", "format"), EVERY_READER)
@@ -79,6 +97,7 @@ def test_missing_file_in_every_format(name, format, tmp_path):
     [
         ("words", "a.ptb", "a.ptb: is of the format brackets; expected one of conllu, columns, text"),
         ("trees", "a.jsonl.gz", "a.jsonl.gz: is of the format jsonl; expected one of brackets, conllu, text"),
+        ("logical forms", "a.bio", "a.bio: is of the format columns; expected one of cogs, text"),
         ("entities", "a.mrg", "a.mrg: is of the format brackets; expected one of conllu, columns, jsonl"),
     ],
 )
@@ -94,6 +113,7 @@ def test_a_format_that_is_read_for_something_else(name, path, message):
         ("words", b"1\tGo\t_\t_\t_\t_\t_\t_\t_\t_\n\n", conllu.Sentence),
         ("trees", b"(S (VB Go))\n", brackets.Sentence),
         ("entities", b"1\tGo\t_\t_\t_\t_\t_\t_\t_\t_\n\n", conllu_entities.Sentence),
+        ("logical forms", b"Go\tGo\n", cogs.Sentence),
     ],
 )
 def test_standard_input_has_the_first_format(name, content, format, monkeypatch):

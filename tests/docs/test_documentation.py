@@ -91,8 +91,11 @@ def test_the_reference_shows_every_module_of_a_package(package):
     assert modules_shown(package) == names
 
 
+KINDS = (corpus.WORDS, corpus.TREES, corpus.ENTITIES, corpus.LOGICAL_FORMS, corpus.CLASSES)
+
+
 def test_the_reference_shows_every_format_and_the_guide_its_names():
-    readers = {reader for kind in (corpus.WORDS, corpus.TREES, corpus.ENTITIES) for reader in kind.values()}
+    readers = {reader for kind in KINDS for reader in kind.values()}
     assert {reader.__module__ for reader in readers} | {"strukt.data.entities"} <= modules_shown("data")
     guide = (ROOT / "docs" / "guides" / "trees-and-entities.md").read_text(encoding="utf-8")
     table = "\n".join(re.findall(r"^\| .*", guide, re.MULTILINE))

@@ -19,7 +19,7 @@ def mean_field(iterations=5, scale=1.0, **options):
     torch.manual_seed(1)
     layer = MeanFieldAttention(4, 6, 8, iterations, **options).double()
     with torch.no_grad():
-        layer.interaction.mul_(scale)
+        layer.interaction.copy_(torch.randn(8) * scale / 8)
     return layer
 
 
@@ -76,6 +76,25 @@ def test_the_weights_are_mean_field_of_the_crf(iterations, damping):
         return
     expected = crf.mean_field(iterations, schedule="parallel", damping=damping).marginals
     torch.testing.assert_close(found, expected)
+
+
+def test_positions_begin_as_rivals():
+    layer, (queries, keys) = MeanFieldAttention(4, 6, 8, rivalry=3.0).double(), drawn()
+    found = layer.crf(queries, keys).scores[1]
+    features = (layer.query(queries).unsqueeze(2) + layer.key(keys).unsqueeze(1)).tanh()
+    expected = -3 * (features.unsqueeze(2) * features.unsqueeze(3)).mean(-1)
+    torch.testing.assert_close(found, expected * (1 - torch.eye(5)))
+    alone = MeanFieldAttention(4, 6, 8, rivalry=0.0).double().sweeps(queries, keys)
+    torch.testing.assert_close(alone, alone[:1].expand_as(alone))
+
+
+def test_the_weights_after_each_sweep():
+    given, lengths = drawn(), torch.tensor([5, 3])
+    found = mean_field(4, 10.0, damping=0.2).sweeps(*given, lengths)
+    for sweeps, marginals in enumerate(found):
+        layer = mean_field(sweeps, 10.0, damping=0.2)
+        torch.testing.assert_close(marginals, layer(*given, lengths).weights)
+    assert len(mean_field(1000, tol=1e-9).sweeps(*given)) < 100
 
 
 def test_sequential_sweeps_never_raise_the_free_energy_which_bounds_the_log_partition():

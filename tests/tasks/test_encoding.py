@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from strukt.data import conllu
 from strukt.tasks.config import EncoderConfig
 from strukt.tasks.encoding import LONGEST_FORM, FromWords, build_encoder, count_vocabularies, normalised
 
@@ -21,7 +20,7 @@ def encoder(**options):
 
 
 def build(options):
-    built = build_encoder(options, count_vocabularies(options, [conllu.from_forms(FORMS)]), None)
+    built = build_encoder(options, count_vocabularies(options, FORMS), None)
     return built.eval()
 
 
@@ -75,7 +74,7 @@ def test_affixes_may_be_left_out():
 
 
 def test_rare_words_have_no_vector_of_their_own():
-    words = count_vocabularies(config(minimum_count=2), [conllu.from_forms(FORMS)])["words"]
+    words = count_vocabularies(config(minimum_count=2), FORMS)["words"]
     assert words.symbols == ("<pad>", "<unk>", "the", "cat")
 
 

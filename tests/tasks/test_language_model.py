@@ -11,13 +11,14 @@ from tests import tiny_corpora
 from tests.tasks import learning
 
 from strukt.data import brackets, conllu
+from strukt.data.vocabulary import END
 from strukt.errors import DataError, SettingError
 from strukt.nn import CompoundPCFG
 from strukt.tasks.config import OptimizerConfig, TrainerConfig
-from strukt.tasks.language_model import END, LanguageModel
+from strukt.tasks.language_model import LanguageModel
 from strukt.tasks.lm import GRAMMARS, Config
 
-READING_ON = ["lowrank-hmm", "hmm", "lstm", "ngram"]
+READING_ON = ["lowrank-hmm", "hmm", "lstm", "mfa", "ngram"]
 KINDS = [*READING_ON, "pcfg", "lowrank-pcfg", "compound"]
 SIZES = {"states": 16, "nonterminals": 6, "preterminals": 8, "rank": 6, "size": 16, "order": 3, "context": 8}
 SENTENCES = tiny_corpora.trees(40)

@@ -7,8 +7,8 @@ import torch
 from tests import tiny_corpora
 
 from strukt.data import conllu
-from strukt.tasks.encoded_model import WINDOW
 from strukt.tasks.parser import Parser
+from strukt.tasks.sentence_model import WINDOW
 from strukt.tasks.tagger import Tagger
 
 SENTENCES = tiny_corpora.trees(30)

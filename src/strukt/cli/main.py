@@ -19,6 +19,7 @@ COMMANDS = {
     "train": "train a model on a corpus",
     "evaluate": "measure a model on an annotated corpus",
     "predict": "annotate text with a model",
+    "make": "make a corpus of random numbers to sort or to count in",
     "generate": "write sentences that a language model makes up",
     "check": "say what is wrong with a corpus, and what is in it",
     "show": "draw what a model makes of a sentence",

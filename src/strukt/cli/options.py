@@ -66,7 +66,7 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     """The option that states the format of corpora whose names do not tell."""
     parser.add_argument(
         "--format",
-        choices=["conllu", "columns", "brackets", "jsonl", "text"],
+        choices=["conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "text"],
         help="format of the input, if its name does not tell; standard input is conllu (for trees brackets), and "
         "text has one sentence a line, words and punctuation separated by spaces",
     )

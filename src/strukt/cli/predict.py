@@ -9,7 +9,6 @@ from typing import TextIO
 
 from strukt.cli import corpora
 from strukt.cli.console import UsageError
-from strukt.cli.generate import require_language_model
 from strukt.cli.options import Parser, add_format
 
 
@@ -25,8 +24,7 @@ def run(arguments: list[str]) -> int:
     if options.infill is None:
         found: Iterator[str] = map(str, model.predict(sentences, probabilities=options.probabilities))
     else:
-        filled = require_language_model(model, "--infill").infill(sentences, options.infill)
-        found = (" ".join(words) + "\n" for words in filled)
+        found = (" ".join(words) + "\n" for words in model.infill(sentences, options.infill))
     with _output(options.output) as stream:
         for written in found:
             stream.write(written)
@@ -44,7 +42,7 @@ def _parser() -> Parser:
         metavar="MARK",
         nargs="?",
         const="_",
-        help="fill in the words for which MARK stands (_ if not given) with a language model of hidden states, "
+        help="fill in the words for which MARK stands (_ if not given) with a language model, "
         "and write plain text",
     )
     parser.add_argument("--probabilities", action="store_true", help="note how probable each prediction is")

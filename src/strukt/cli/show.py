@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from strukt.cli import console
 from strukt.cli.options import Parser
 from strukt.cli.table import table
 from strukt.data import brackets, text
+from strukt.data.sentence import Sentence
 from strukt.viz import canvas, html, svg, terminal
 from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
@@ -24,9 +25,13 @@ def run(arguments: list[str]) -> int:
     """Draws a sentence in the terminal, or writes a page with it; the same for the codes or states of a model."""
     options = _parser().parse(arguments)
     words = text.tokenize(" ".join(options.sentence))
-    if bool(words) + options.codes + options.states > 1:
-        raise console.UsageError("there is one picture at a time: of a sentence, of --codes, or of --states")
-    if not words and not options.codes and not options.states:
+    of_model = [name for name in OF_MODELS if getattr(options, name)]
+    of_step = [name for name in OF_STEPS if getattr(options, name) is not None]
+    if bool(words or of_step) + len(of_model) > 1 or len(of_step) > 1:
+        raise console.UsageError(
+            "there is one picture at a time: of a sentence, of a step of its output, of --codes, or of --states"
+        )
+    if not words and not of_model:
         raise console.UsageError(
             'the sentence is empty; give one, for example: strukt show MODEL "Dogs bark."'
         )
@@ -34,16 +39,14 @@ def run(arguments: list[str]) -> int:
     from strukt.train import bundle
 
     model = bundle.load(options.model)
-    if options.codes:
-        picture: svg.Picture = _codes(model)
-    elif options.states:
-        picture = _states(model)
+    if of_model:
+        picture = OF_MODELS[of_model[0]](model)
+    elif of_step:
+        picture = _step(model, words, of_step[0], getattr(options, of_step[0]))
     else:
-        picture = _picture(model, words, options.probabilities)
+        (picture,) = model.diagrams([_sentence(model, words)], options.probabilities)
     if options.html:
-        _write(
-            options.html, html.page([picture], " ".join(words) or ("Codes" if options.codes else "States"))
-        )
+        _write(options.html, html.page([picture], " ".join(words) or of_model[0].capitalize()))
     if options.svg:
         _write(options.svg, svg.document(picture))
     if not options.html and not options.svg:
@@ -51,14 +54,23 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _picture(model: Model, words: Sequence[str], probabilities: bool) -> svg.Picture:
+def _sentence(model: Model, words: Sequence[str]) -> Sentence:
     reader, line = model.readers()["text"], " ".join(words)
     if reader is brackets.read_text and brackets.is_tree(line):
         raise console.UsageError(
             'SENTENCE is a tree; give its words alone, for example: strukt show MODEL "Dogs bark."'
         )
-    (diagram,) = model.diagrams(reader(io.StringIO(line)), probabilities)
-    return diagram
+    (sentence,) = reader(io.StringIO(line))
+    return sentence
+
+
+def _step(model: Model, words: Sequence[str], name: str, step: int) -> svg.Picture:
+    pictures = model.step_pictures(_sentence(model, words), step)
+    if name not in pictures:
+        raise console.UsageError(
+            f"the model has no {name} to show; one of the tasks sort and count with mean-field attention has"
+        )
+    return pictures[name]
 
 
 def _codes(model: Model) -> HeatMap:
@@ -75,6 +87,17 @@ def _states(model: Model) -> Graph:
             "the model has no hidden states; --model hmm or lowrank-hmm of the task lm has"
         )
     return graph
+
+
+OF_MODELS: Mapping[str, Callable[[Model], svg.Picture]] = {"codes": _codes, "states": _states}
+"""What is shown in place of a sentence, by the names of the options."""
+
+OF_STEPS = {
+    "interactions": "of a model with mean-field attention, how words speak for and against each other",
+    "tree": "the spanning tree of their largest interactions",
+    "sweeps": "the attention after each sweep of mean field",
+}
+"""What is shown of one step of the output, by the names of the options."""
 
 
 def draw(picture: svg.Picture) -> None:
@@ -115,6 +138,8 @@ def _parser() -> Parser:
     parser.add_argument(
         "--states", action="store_true", help="instead of a sentence, which hidden states follow each other"
     )
+    for name, help in OF_STEPS.items():
+        parser.add_argument(f"--{name}", metavar="STEP", type=int, help=f"{help}, at this step of the output")
     parser.add_argument(
         "--html", metavar="FILE", help="write a page that needs nothing else, instead of drawing here"
     )

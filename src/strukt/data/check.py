@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 
-from strukt.data import check_entities, check_trees, columns, conllu, text, trees
+from strukt.data import (
+    check_entities,
+    check_logical_forms,
+    check_trees,
+    columns,
+    conllu,
+    labelled,
+    synthetic,
+    text,
+    trees,
+)
 from strukt.data.blocks import blocks
 from strukt.data.check_report import Report, read_conllu
 from strukt.data.conllu import tree_problems
@@ -21,10 +32,10 @@ def check(task: str, source: Source, format: str | None = None, kept: int = 1000
     Memory grows with the number of problems that are kept and of different labels, not with the file.
 
     Args:
-        task: "tag", "dependency", "constituency", "ner" or "lm".
+        task: "tag", "dependency", "constituency", "ner", "classify", "mlm", "lm", "sort", "count" or "cogs".
         source: A path, `-` for standard input, or an open stream.
-        format: "conllu", "columns", "brackets", "jsonl" or "text", as the task has it; if None it is known from
-            the name of the file.
+        format: "conllu", "columns", "brackets", "jsonl", "cogs", "labelled" or "text", as the task has it; if None it
+            is known from the name of the file.
         kept: The number of problems to keep; all are counted.
 
     Raises:
@@ -42,7 +53,7 @@ def check(task: str, source: Source, format: str | None = None, kept: int = 1000
     if not formats:
         tasks = ", ".join(dict.fromkeys(known for known, _ in _CHECKS))
         raise ValueError(f"task: there is no check for {task!r}; choose one of {tasks}")
-    format = format or format_of(source, formats[0])
+    format = format or format_of(source, formats)
     if format not in formats:
         raise DataError(
             f"the task {task} needs the format {' or '.join(formats)}, not {format}", name_of(source)
@@ -100,6 +111,23 @@ def _check_text(source: Source, report: Report) -> None:
         report.count(sentence)
 
 
+def _check_classes(source: Source, report: Report) -> None:
+    for sentence in labelled.read(source, report.add):
+        if sentence.label is None:
+            report.add(labelled.missing(sentence))
+            continue
+        report.count(sentence)
+        report.count_labels("class", [sentence.label])
+
+
+def _check_numbers(source: Source, report: Report, largest: int | None = None) -> None:
+    for sentence in text.read(source, report.add):
+        if problem := synthetic.number_problem(sentence, largest):
+            report.add(problem)
+        else:
+            report.count(sentence)
+
+
 def _check_words(source: Source, report: Report) -> None:
     for sentence in read_conllu(source, report):
         report.count(sentence)
@@ -115,9 +143,16 @@ _CHECKS: Mapping[tuple[str, str], Callable[[Source, Report], None]] = MappingPro
         ("ner", "conllu"): check_entities.check_conllu,
         ("ner", "columns"): check_entities.check_columns,
         ("ner", "jsonl"): check_entities.check_json_lines,
+        ("classify", "labelled"): _check_classes,
+        ("mlm", "text"): _check_text,
+        ("mlm", "conllu"): _check_words,
+        ("mlm", "brackets"): check_trees.check_brackets,
         ("lm", "text"): _check_text,
         ("lm", "conllu"): _check_words,
         ("lm", "brackets"): check_trees.check_brackets,
+        ("sort", "text"): _check_numbers,
+        ("count", "text"): partial(_check_numbers, largest=1),
+        ("cogs", "cogs"): check_logical_forms.check_cogs,
     }
 )
 

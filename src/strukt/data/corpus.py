@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 
-from strukt.data import brackets, columns, conllu, conllu_entities, json_lines, layers, text
+from strukt.data import brackets, cogs, columns, conllu, conllu_entities, json_lines, labelled, layers, text
 from strukt.data.files import Source, name_of
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError
@@ -35,33 +35,42 @@ ENTITIES: Readers = MappingProxyType(
 TEXTS: Readers = MappingProxyType({"text": text.read, "conllu": conllu.read, "brackets": brackets.read})
 """Of sentences whose words are all that counts, so that plain text is a corpus, too."""
 
-FORMATS = ("conllu", "columns", "brackets", "jsonl", "text")
+LOGICAL_FORMS: Readers = MappingProxyType({"cogs": cogs.read, "text": cogs.read_text})
+"""Of sentences with logical forms."""
+
+CLASSES: Readers = MappingProxyType({"labelled": labelled.read, "text": labelled.read_text})
+"""Of sentences that are each of a class."""
+
+FORMATS = ("conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "text")
 """All formats."""
 
-SUFFIXES: Mapping[str, str] = MappingProxyType(
+SUFFIXES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        ".conllu": "conllu",
-        ".conll": "columns",
-        ".tsv": "columns",
-        ".bio": "columns",
-        ".iob": "columns",
-        ".annotated": "columns",
-        ".ptb": "brackets",
-        ".mrg": "brackets",
-        ".brackets": "brackets",
-        ".jsonl": "jsonl",
-        ".txt": "text",
+        ".conllu": ("conllu",),
+        ".conll": ("columns",),
+        ".tsv": ("columns", "cogs", "labelled"),
+        ".bio": ("columns",),
+        ".iob": ("columns",),
+        ".annotated": ("columns",),
+        ".ptb": ("brackets",),
+        ".mrg": ("brackets",),
+        ".brackets": ("brackets",),
+        ".jsonl": ("jsonl",),
+        ".txt": ("text",),
     }
 )
-"""The format that the end of a file name stands for, after a `.gz` is taken off."""
+"""The formats that the end of a file name may stand for, after a `.gz` is taken off; what is read for decides."""
 
 
-def format_of(source: Source, standard_input: str = "conllu") -> str:
+def format_of(source: Source, formats: Collection[str] = tuple(WORDS)) -> str:
     """The format of a file, by the end of its name.
 
     Args:
         source: A path, `-` for standard input, or an open stream.
-        standard_input: The format of standard input.
+        formats: Those that can be read; the first one is that of standard input.
+
+    Returns:
+        The first format that the name may stand for and that can be read; if there is none, one that cannot.
 
     Raises:
         DataError: The name says nothing about the format.
@@ -69,14 +78,17 @@ def format_of(source: Source, standard_input: str = "conllu") -> str:
     Examples:
         >>> format_of("en_ewt-ud-train.conllu.gz"), format_of("emerging.dev.tsv")
         ('conllu', 'columns')
+        >>> format_of("train.tsv.gz", LOGICAL_FORMS)
+        'cogs'
     """
     name = name_of(source)
     if name == "<stdin>":
-        return standard_input
+        return next(iter(formats))
     suffix = os.path.splitext(name.removesuffix(".gz"))[1].lower()
     if suffix not in SUFFIXES:
         raise DataError(f"its name does not tell the format; state one of: {', '.join(FORMATS)}", name)
-    return SUFFIXES[suffix]
+    meant = SUFFIXES[suffix]
+    return next((format for format in meant if format in formats), meant[0])
 
 
 def read(source: Source, format: str | None = None, readers: Readers = WORDS) -> Iterator[Sentence]:
@@ -85,14 +97,14 @@ def read(source: Source, format: str | None = None, readers: Readers = WORDS) ->
     Args:
         source: A path, `-` for standard input, or an open stream.
         format: One of `FORMATS`; if None it is known from the name, and standard input has the first of `readers`.
-        readers: What the corpus is read for: `WORDS`, `TREES`, `ENTITIES` or `TEXTS`.
+        readers: What the corpus is read for: `WORDS`, `TREES`, `ENTITIES`, `TEXTS`, `LOGICAL_FORMS` or `CLASSES`.
 
     Raises:
         DataError: The format is not known from the name, or not one of the readers', or as the reader.
         ValueError: There is no such format.
     """
     if format is None:
-        format = format_of(source, next(iter(readers)))
+        format = format_of(source, readers)
     if format not in FORMATS:
         raise ValueError(f"format: there is no {format!r}; choose one of {', '.join(FORMATS)}")
     if format not in readers:
@@ -107,7 +119,7 @@ def read_annotated(source: Source, format: str | None = None, readers: Readers =
         DataError: It is such plain text, or as `read`.
     """
     if format is None:
-        format = format_of(source, next(iter(readers)))
+        format = format_of(source, readers)
     if format == "text" and readers is not TEXTS:
         known = ", ".join(name for name in readers if name != "text")
         raise DataError(f"plain text has no annotation; give a corpus as {known}", name_of(source))

@@ -14,6 +14,7 @@ from strukt.data.blocks import Block
 from strukt.data.entities import Entity, check_entities, ordered
 from strukt.data.files import Source, lines, name_of
 from strukt.data.json_text import around, repeated_key
+from strukt.data.line_blocks import line_blocks
 from strukt.data.problems import Problem, Report, stop
 from strukt.data.sentence import Cell
 
@@ -133,21 +134,11 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
     Raises:
         DataError: The file cannot be read, a line is no such object, or there is none; with file and line.
     """
-    path = name_of(source)
-    said = found = False
-    for number, text in enumerate(lines(source, report), 1):
-        if text and not text.isspace():
-            found = True
-            try:
-                yield _sentence(Block([text], "", path, number))
-            except _Faulty as error:
-                report(Problem("json", error.message, error.remedy, path, number))
-        elif not said:
-            said = True
-            message = "the blank line holds no sentence"
-            report(Problem("blank-line", message, "dropping such lines", path, number, repaired=True))
-    if not found:
-        report(Problem("empty-file", "the file holds no sentence", "give a file with at least one", path))
+    for block in line_blocks(source, report):
+        try:
+            yield _sentence(block)
+        except _Faulty as error:
+            report(Problem("json", error.message, error.remedy, block.path, block.line))
 
 
 def read_text(source: Source) -> Iterator[Sentence]:

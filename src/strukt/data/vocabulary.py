@@ -8,6 +8,10 @@ from typing import Any
 
 PADDING = "<pad>"
 UNKNOWN = "<unk>"
+END = "</s>"
+"""The word that ends a sentence, where models read or predict its end."""
+MASK = "<mask>"
+"""What stands in the place of a word that is to be guessed."""
 SPECIALS = (PADDING, UNKNOWN)
 """Stand first in the vocabulary of an input; a vocabulary of labels has none."""
 

@@ -29,7 +29,16 @@ class Attention(nn.Module, abc.ABC):
 
     @abc.abstractmethod
     def weights(self, queries: Tensor, keys: Tensor, inside: Tensor) -> Tensor:
-        """``(batch, t, n)`` from ``(batch, t, queries)`` and ``(batch, n, keys)``, ``inside (batch, 1, n)``."""
+        """Of each query over the keys that it may attend to.
+
+        Args:
+            queries: ``(batch, t, queries)``.
+            keys: ``(batch, n, keys)``.
+            inside: Which keys those are, a mask that broadcasts to ``(batch, t, n)``.
+
+        Returns:
+            ``(batch, t, n)``, 0 elsewhere.
+        """
 
     def forward(self, queries: Tensor, keys: Tensor, lengths: Tensor | None = None) -> Attended:
         """Attend.
@@ -39,12 +48,17 @@ class Attention(nn.Module, abc.ABC):
             keys: ``(batch, n, keys)``; the padding is ignored.
             lengths: ``(batch,)``, of the keys; all n if None.
         """
-        batch, n, _ = keys.shape
-        lengths = arguments.lengths(lengths, torch.Size([batch]), n, keys.device)
-        inside = mask_of(lengths, n)
-        keys = keys.masked_fill(~inside.unsqueeze(-1), 0.0)
-        weights = self.weights(queries, keys, inside.unsqueeze(1))
+        keys, _, inside = within(keys, lengths)
+        weights = self.weights(queries, keys, inside)
         return Attended(weights @ keys, weights)
+
+
+def within(keys: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Keys with zeros for the padding, the lengths, and what is inside of them: ``(batch, 1, n)``."""
+    batch, n, _ = keys.shape
+    lengths = arguments.lengths(lengths, torch.Size([batch]), n, keys.device)
+    inside = mask_of(lengths, n)
+    return keys.masked_fill(~inside.unsqueeze(-1), 0.0), lengths, inside.unsqueeze(1)
 
 
 class DotProductAttention(Attention):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor, nn
 
 from strukt.distributions import BinaryCRF
 from strukt.inference.settings import require_damping
-from strukt.kernels import arguments
-from strukt.nn.attention import AdditiveScores, Attention
-from strukt.nn.encoders import mask_of
+from strukt.nn.attention import AdditiveScores, Attention, within
 
 
 class MeanFieldAttention(Attention):
@@ -30,8 +30,13 @@ class MeanFieldAttention(Attention):
         iterations: Sweeps. With none, positions are independent.
         damping: Share of its old value that chi keeps, from 0 to below 1, against swinging to and fro.
         tol: On the change of a marginal, at which the sweeps end; None to make all of them.
+        rivalry: How strong rivals are at first: J_ij is the mean of k_il k_jl times -rivalry.
 
-    Source: Ziyin et al., "Mean-field attention"; the signs are those of `BinaryCRF`, where J > 0 attracts.
+    At first every w_l is the same number below 0: positions with similar k are rivals, which are the less relevant
+    the more of them are. So begun, attention learns to choose among many; to count them, it begins better without.
+
+    Source: Liu Ziyin et al. (2018), "Relational attention networks via fully-connected conditional random fields".
+    The signs are those of `BinaryCRF`, where J > 0 attracts.
 
     Examples:
         >>> attend = MeanFieldAttention(4, 6, size=8, iterations=5)
@@ -48,6 +53,7 @@ class MeanFieldAttention(Attention):
         iterations: int = 5,
         damping: float = 0.0,
         tol: float | None = None,
+        rivalry: float = 1.0,
     ) -> None:
         super().__init__()
         if iterations < 0:
@@ -56,14 +62,30 @@ class MeanFieldAttention(Attention):
         self.iterations, self.damping, self.tol = iterations, damping, tol
         self.unary = AdditiveScores(queries, keys, size)
         self.query, self.key = nn.Linear(queries, size), nn.Linear(keys, size, bias=False)
-        self.interaction = nn.Parameter(torch.randn(size) / size)
+        self.interaction = nn.Parameter(torch.full((size,), -rivalry / size))
 
     def weights(self, queries: Tensor, keys: Tensor, inside: Tensor) -> Tensor:
+        *_, found = self._sweeps(queries, keys, inside)
+        return found
+
+    def sweeps(self, queries: Tensor, keys: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """The weights after no sweep, after one, and so on to the last: ``(sweeps + 1, batch, t, n)``.
+
+        Args:
+            queries: ``(batch, t, queries)``.
+            keys: ``(batch, n, keys)``; the padding is ignored.
+            lengths: ``(batch,)``, of the keys; all n if None.
+        """
+        keys, _, inside = within(keys, lengths)
+        return torch.stack(list(self._sweeps(queries, keys, inside)))
+
+    def _sweeps(self, queries: Tensor, keys: Tensor, inside: Tensor) -> Iterator[Tensor]:
         unary: Tensor = self.unary(queries, keys)
         features = self._features(queries, keys)
         own = (features.square() * self.interaction).sum(-1)
         chi = unary
         marginals = chi.sigmoid() * inside
+        yield marginals
         moving: Tensor | None = None  # which queries have not come to rest
         for _ in range(self.iterations):
             pooled = (features * marginals.unsqueeze(-1)).sum(2, keepdim=True)
@@ -71,17 +93,15 @@ class MeanFieldAttention(Attention):
             moved = (1 - self.damping) * (unary + field) + self.damping * chi
             chi = moved if moving is None else torch.where(moving, moved, chi)
             before, marginals = marginals, chi.sigmoid() * inside
+            yield marginals
             if self.tol is not None:
                 moving = ((marginals - before).abs() > self.tol).any(-1, keepdim=True)
                 if not bool(moving.any()):
                     break
-        return marginals
 
     def crf(self, queries: Tensor, keys: Tensor, lengths: Tensor | None = None) -> BinaryCRF:
         """The distribution ``(batch, t)`` over relevant positions: for its energies, or to see J."""
-        batch, n, _ = keys.shape
-        lengths = arguments.lengths(lengths, torch.Size([batch]), n, keys.device)
-        keys = keys.masked_fill(~mask_of(lengths, n).unsqueeze(-1), 0.0)
+        keys, lengths, _ = within(keys, lengths)
         features = self._features(queries, keys)
         pairwise = (features * self.interaction) @ features.mT
         pairwise = pairwise - torch.diag_embed(pairwise.diagonal(0, -2, -1))

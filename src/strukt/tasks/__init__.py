@@ -7,6 +7,11 @@ TASKS: dict[str, str] = {
     "dependency": "strukt.tasks.dependency",
     "constituency": "strukt.tasks.constituency",
     "ner": "strukt.tasks.ner",
+    "classify": "strukt.tasks.classify",
+    "mlm": "strukt.tasks.mlm",
     "lm": "strukt.tasks.lm",
+    "sort": "strukt.tasks.sort",
+    "count": "strukt.tasks.count",
+    "cogs": "strukt.tasks.cogs",
 }
 """Each task's module, which has `Config`, `SUMMARY`, `READERS` and `model_class()` and imports nothing heavy."""

@@ -29,6 +29,8 @@ class MeanFieldConfig:
         label_damping: Share of the old message to labels.
         head_damping: Share of the old message to heads.
         normaliser: What makes distributions of messages.
+        root_labels: Labels of a root that can be the head of every word, and whose distribution stands for the
+            sentence where that is classified; 0 for no root.
         penalty: Weight in the loss of the sum of the squares of all scores of labels and heads.
     """
 
@@ -47,6 +49,7 @@ class MeanFieldConfig:
     label_damping: float = 0.0
     head_damping: float = 0.0
     normaliser: Literal["softmax", "relu"] = "softmax"
+    root_labels: int = 0
     penalty: float = 0.0
 
 
@@ -83,6 +86,7 @@ class EncoderConfig:
         dropout: Dropout in front of the layers, between them, and after them.
         words: Size of the word vectors.
         minimum_count: Rarer words have no vector of their own.
+        normalise: Whether words that differ in case or digits alone have one vector; characters tell them apart.
         word_dropout: Probability that a word counts as unknown in training.
         characters: How the characters of a word become a vector.
         character_size: Size of that vector (for cnn a multiple of 3, for lstm even).
@@ -99,6 +103,7 @@ class EncoderConfig:
     dropout: float = 0.33
     words: int = 100
     minimum_count: int = 2
+    normalise: bool = True
     word_dropout: float = 0.1
     characters: Literal["cnn", "lstm", "none"] = "cnn"
     character_size: int = 96

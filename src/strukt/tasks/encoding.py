@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.nn import (
     LSTM,
@@ -26,6 +25,7 @@ from strukt.nn import (
     WordEmbeddings,
 )
 from strukt.nn.pretrained import PretrainedEncoder
+from strukt.nn.probabilistic_transformer import Encoding
 from strukt.tasks.config import EncoderConfig
 
 AFFIXES = {"prefix1": slice(1), "prefix2": slice(2), "prefix3": slice(3)} | {
@@ -44,9 +44,11 @@ class Encoder(nn.Module, ABC):
 
     Attributes:
         size: Size of these vectors.
+        sentence_size: Size of the vector of a sentence.
     """
 
     size: int
+    sentence_size: int
 
     @abstractmethod
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
@@ -55,6 +57,13 @@ class Encoder(nn.Module, ABC):
     @abstractmethod
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """Vectors `(batch, n, size)`."""
+
+    def of_sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
+        """A vector `(batch, sentence_size)` for each sentence: that of its last word."""
+        vectors = self(inputs, lengths)
+        last = (lengths - 1).clamp(min=0)
+        found: Tensor = vectors[torch.arange(len(last), device=last.device), last]
+        return found
 
     def penalty(self) -> Tensor | float:
         """What is added to the loss, whatever the sentences."""
@@ -77,18 +86,18 @@ def build_encoder(config: EncoderConfig, vocabularies: dict[str, Vocabulary], as
     return FromWords(config, vocabularies)
 
 
-def count_vocabularies(config: EncoderConfig, sentences: Iterable[Sentence]) -> dict[str, Vocabulary]:
+def count_vocabularies(config: EncoderConfig, words: Iterable[str]) -> dict[str, Vocabulary]:
     """The vocabularies that an encoder needs.
 
     Args:
         config: Its options.
-        sentences: The training corpus.
+        words: The words of the training corpus.
     """
     if config.kind == "pretrained":
         return {}
-    forms = [form for sentence in sentences for form in sentence.forms]
+    forms = list(words)
     vocabularies = {
-        "words": Vocabulary.count(map(normalised, forms), config.minimum_count),
+        "words": Vocabulary.count(map(_word_of(config), forms), config.minimum_count),
         "characters": Vocabulary.count(
             (character for form in forms for character in form), config.minimum_count
         ),
@@ -99,6 +108,11 @@ def count_vocabularies(config: EncoderConfig, sentences: Iterable[Sentence]) -> 
         for name, part in kinds.items()
     }
     return vocabularies | affixes
+
+
+def _word_of(config: EncoderConfig) -> Callable[[str], str]:
+    """From a form to its entry among the word vectors."""
+    return normalised if config.normalise else str
 
 
 def normalised(form: str) -> str:
@@ -117,11 +131,15 @@ class FromWords(Encoder):
     Args:
         config: The options.
         vocabularies: What `count_vocabularies` gave.
+
+    Attributes:
+        word_of: From a form to its entry in the vocabulary of words.
     """
 
     def __init__(self, config: EncoderConfig, vocabularies: dict[str, Vocabulary]) -> None:
         super().__init__()
         self.vocabularies = vocabularies
+        self.word_of = _word_of(config)
         self.kinds = [kind for kind in AFFIXES if kind in vocabularies]
         self.embeddings = WordEmbeddings(
             len(vocabularies["words"]),
@@ -135,6 +153,7 @@ class FromWords(Encoder):
         self.context = _context(config, self.embeddings.size)
         self.penalty_weight = config.pt.penalty
         self.size = self.context.size
+        self.sentence_size = config.pt.root_labels if self.has_root else self.size
 
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
         """Indices of words, and of the characters and affixes of each different form.
@@ -153,7 +172,7 @@ class FromWords(Encoder):
             for forms in sentences
         ]
         words = self.vocabularies["words"]
-        word_of_form = torch.tensor([words.index(normalised(form)) for form in row], dtype=torch.long)
+        word_of_form = torch.tensor([words.index(self.word_of(form)) for form in row], dtype=torch.long)
         affixes = [
             [self.vocabularies[kind].index(form[AFFIXES[kind]]) for kind in self.kinds] for form in row
         ]
@@ -164,11 +183,34 @@ class FromWords(Encoder):
             "affixes": torch.tensor(affixes, dtype=torch.long).reshape(len(row), len(self.kinds)),
         }
 
+    @property
+    def has_channels(self) -> bool:
+        """Whether words have heads, in some channels."""
+        return isinstance(self.context, MeanFieldEncoder)
+
+    @property
+    def has_root(self) -> bool:
+        """Whether a root stands for a sentence."""
+        return isinstance(self.context, MeanFieldEncoder) and self.context.mean_field.root is not None
+
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """Vectors `(batch, n, size)` of the words in their sentences."""
-        vectors = self.dropout(self.embeddings(**inputs))
-        encoded: Tensor = self.context(vectors, lengths)
+        encoded: Tensor = self.context(self._words(inputs), lengths)
         return encoded
+
+    def of_sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
+        """The distribution of the label of the root, or the vector of the last word if there is no root."""
+        root = self.mean_field(inputs, lengths).root if self.has_root else None
+        return super().of_sentences(inputs, lengths) if root is None else root
+
+    def mean_field(self, inputs: dict[str, Tensor], lengths: Tensor) -> Encoding:
+        """All that a Probabilistic Transformer says of the words."""
+        assert isinstance(self.context, MeanFieldEncoder)
+        return self.context.encode(self._words(inputs), lengths)
+
+    def _words(self, inputs: dict[str, Tensor]) -> Tensor:
+        vectors: Tensor = self.dropout(self.embeddings(**inputs))
+        return vectors
 
     def penalty(self) -> Tensor | float:
         """That of the scores of labels and heads of a Probabilistic Transformer."""
@@ -200,7 +242,7 @@ class Pretrained(Encoder):
             if assets is None
             else PretrainedEncoder.from_assets(assets)
         )
-        self.size = self.words.size
+        self.size = self.sentence_size = self.words.size
 
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
         """Word pieces in windows."""

@@ -17,9 +17,9 @@ from typing_extensions import override
 from strukt.data import brackets, conllu
 from strukt.data.batching import batches
 from strukt.data.sentence import Sentence
-from strukt.data.vocabulary import UNKNOWN, Vocabulary
+from strukt.data.vocabulary import END, UNKNOWN, Vocabulary
 from strukt.metrics.unlabelled import UnlabelledF1, uninformed
-from strukt.nn import CompoundPCFG, KneserNey, NeuralHMM, NeuralPCFG
+from strukt.nn import CompoundPCFG, KneserNey, MeanFieldAttention, NeuralHMM, NeuralPCFG
 from strukt.nn.recurrent import RecurrentLanguageModel
 from strukt.tasks.batch import Batch
 from strukt.tasks.lm import GRAMMARS, Config
@@ -31,9 +31,6 @@ from strukt.tasks.texts.recurrent import RecurrentText
 from strukt.tasks.texts.text import Text
 from strukt.viz.graph import Graph
 from strukt.viz.svg import Picture
-
-END = "</s>"
-"""The word that ends a sentence, and is predicted as others are."""
 
 TOGETHER = 32
 """Sentences that are annotated at once."""
@@ -180,16 +177,9 @@ class LanguageModel(Model):
             [self.words.symbols[word] for word in row[:end]] for row, end in zip(drawn, ends, strict=True)
         ]
 
+    @override
     def infill(self, sentences: Iterable[Sentence], mark: str) -> Iterator[list[str]]:
-        """The words of sentences, of which the missing ones are filled with the most probable of each place.
-
-        Args:
-            sentences: The sentences.
-            mark: What stands for a missing word.
-
-        Raises:
-            SettingError: The model has no hidden states.
-        """
+        """As a model of hidden states knows them."""
         for group, words, lengths in self._groups(sentences):
             rows = [torch.tensor([form == mark for form in self._forms(sentence)]) for sentence in group]
             gaps = pad_sequence(rows, batch_first=True).to(words.device)
@@ -261,8 +251,13 @@ def _source(config: Config, words: int) -> nn.Module:
     """What the distribution over texts is made of."""
     if config.model == "ngram":
         return KneserNey(words, config.order)
-    if config.model == "lstm":
-        return RecurrentLanguageModel(words, config.size, config.layers, config.dropout)
+    if config.model in ("lstm", "mfa"):
+        attention = None
+        if config.model == "mfa":
+            attention = MeanFieldAttention(config.size, config.size, config.rank, config.iterations)
+        return RecurrentLanguageModel(
+            words, config.size, config.layers, config.dropout, attention, config.context
+        )
     rank = config.rank if config.model.startswith("lowrank") else None
     if config.model in GRAMMARS:
         sizes = config.nonterminals, config.preterminals, words, rank, config.size

@@ -24,17 +24,18 @@ class Config(FittingConfig):
 
     Args:
         model: Hidden Markov models whose states and words are vectors, with transitions of low rank or any;
-            grammars of vectors of symbols and words, with rules of low rank or any; a recurrent network; or counts
-            of n-grams.
+            grammars of vectors of symbols and words, with rules of low rank or any; a recurrent network, alone or
+            with mean-field attention to the words before; or counts of n-grams.
         text: Sentences, each from its beginning to its end, or one stream, in which each stands behind the others.
         minimum_count: Rarer words are one unknown word.
-        context: Words of the pieces in which a stream is learned.
+        context: Words of the pieces in which a stream is learned; how many words back attention reaches.
         states: Hidden states.
         nonterminals: Symbols of a grammar for spans of two and more words.
         preterminals: Symbols of a grammar for words.
         latent: Size of a Gaussian vector for each sentence on which the rules of a grammar depend. That makes it a
             compound one, whose perplexity is a bound; 0 for none.
-        rank: Of transitions or rules.
+        rank: Of transitions or rules, or of how words that are attended to depend on each other.
+        iterations: Sweeps of mean-field attention.
         size: Of the vectors of states and words; of a recurrent network also that of its state.
         layers: Of a recurrent network.
         order: The most words of an n-gram.
@@ -43,7 +44,7 @@ class Config(FittingConfig):
         dropout: Dropout in a recurrent network.
     """
 
-    model: Literal["lowrank-hmm", "hmm", "lowrank-pcfg", "pcfg", "lstm", "ngram"] = "lowrank-hmm"
+    model: Literal["lowrank-hmm", "hmm", "lowrank-pcfg", "pcfg", "lstm", "mfa", "ngram"] = "lowrank-hmm"
     text: Literal["sentences", "stream"] = "sentences"
     minimum_count: int = 1
     context: int = 64
@@ -52,6 +53,7 @@ class Config(FittingConfig):
     preterminals: int = 60
     latent: int = 0
     rank: int = 128
+    iterations: int = 5
     size: int = 256
     layers: int = 1
     order: int = 5

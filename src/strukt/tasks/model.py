@@ -17,8 +17,10 @@ from torch import Tensor, nn
 from strukt.data.corpus import Readers
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
+from strukt.errors import SettingError
 from strukt.tasks import TASKS
 from strukt.tasks.batch import Batch
+from strukt.viz.diagram import Diagram
 from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
 from strukt.viz.svg import Picture
@@ -158,6 +160,22 @@ class Model(nn.Module, ABC):
             sentences: Any number of sentences; what they are annotated with is not read.
             probabilities: Also how probable each predicted part is.
         """
+
+    def infill(self, sentences: Iterable[Sentence], mark: str) -> Iterator[list[str]]:  # noqa: ARG002
+        """The words of sentences, of which the missing ones are filled with the most probable of each place.
+
+        Args:
+            sentences: The sentences.
+            mark: What stands for a missing word.
+
+        Raises:
+            SettingError: The model does not know missing words.
+        """
+        raise SettingError("--infill needs a language model (task lm with hidden states, or mlm)")
+
+    def channels(self, sentence: Sentence) -> list[Diagram]:  # noqa: ARG002
+        """The most probable head of each word in each channel, if the model has some."""
+        return []
 
     def code_distances(self) -> HeatMap | None:
         """How far the codes of labels are apart, if the model predicts codes."""

@@ -14,7 +14,7 @@ from strukt.data.entities import Entity
 from strukt.data.sentence import Sentence
 from strukt.viz.brackets import Bracket, BracketDiagram
 from strukt.viz.diagram import Diagram
-from strukt.viz.terminal import AnyDiagram
+from strukt.viz.svg import Picture
 
 DIGITS = 4
 """Of probabilities that are written to files."""
@@ -33,7 +33,7 @@ class Prediction(Protocol):
     def annotate(self, sentence: Sentence) -> Sentence:
         """The sentence with the prediction in the place of what it was annotated with."""
 
-    def diagram(self, sentence: Sentence) -> AnyDiagram:
+    def diagram(self, sentence: Sentence) -> Picture:
         """What a picture of the prediction shows."""
 
 

@@ -15,6 +15,7 @@ _COUNT: Range = ("a number from 1 on", lambda value: value >= 1)
 _SIZE: Range = ("0 or more", lambda value: value >= 0)
 _POSITIVE: Range = ("a number above 0", lambda value: value > 0)
 _SHARE: Range = ("from 0 up to, but not including, 1", lambda value: 0 <= value < 1)
+_OPEN: Range = ("between 0 and 1", lambda value: 0 < value < 1)
 _BITS: Range = ("from 1 to 62", lambda value: 1 <= value <= 62)
 _STEP: Range = ("above 0, and at most 1", lambda value: 0 < value <= 1)
 _DISTANCE: Range = ("0 or more, or null", lambda value: value is None or value >= 0)
@@ -30,6 +31,8 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "tree_weight": _SIZE,
         "minimum_count": _COUNT,
         "context": _COUNT,
+        "mask": _OPEN,
+        "longest": _COUNT,
         "states": _COUNT,
         "nonterminals": _COUNT,
         "preterminals": _COUNT,
@@ -40,6 +43,7 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "order": _COUNT,
         "iterations": _SIZE,
         "damping": _SHARE,
+        "rivalry": _SIZE,
         "state_dropout": _SHARE,
         "feature_dropout": _SHARE,
         "dropout": _SHARE,
@@ -65,6 +69,7 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "encoder.pt.head_step": _STEP,
         "encoder.pt.label_damping": _SHARE,
         "encoder.pt.head_damping": _SHARE,
+        "encoder.pt.root_labels": _SIZE,
         "encoder.pt.penalty": _SIZE,
         "optimizer.learning_rate": _POSITIVE,
         "optimizer.beta1": _SHARE,
@@ -113,6 +118,8 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
         _require_fitting_encoder(options)
     if options.get("constraints", "none") != "none" and options["criterion"] != "crf":
         raise SettingError("--constraints needs --criterion crf; without it each tag is chosen for itself")
+    if "mask" in options and options["encoder.kind"] == "pretrained":
+        raise SettingError("--encoder.kind pretrained has no vectors of words to guess; choose another kind")
     if options.get("text") == "stream" and options["model"].endswith("pcfg"):
         raise SettingError("--text stream needs a model that reads on; a grammar gives trees to sentences")
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from strukt.data.sentence import Sentence
 from strukt.distributions.distribution import StructuredDistribution
 from strukt.tasks.batch import Batch
-from strukt.tasks.encoded_model import EncodedModel
+from strukt.tasks.sentence_model import SentenceModel
 
 
-class StructuredModel(EncodedModel):
+class StructuredModel(SentenceModel):
     """A model that predicts a structure for each sentence."""
 
     @abstractmethod

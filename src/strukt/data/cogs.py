@@ -1,0 +1,183 @@
+"""Sentences with logical forms, as in COGS: on each line a sentence, a TAB, its logical form, a TAB, its case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from strukt.data import sentence, text
+from strukt.data.blocks import Block
+from strukt.data.files import Source
+from strukt.data.line_blocks import line_blocks
+from strukt.data.logical_forms import Tags, form_of, tags_of
+from strukt.data.problems import Problem, Report, stop
+from strukt.data.sentence import Cell, cells
+
+_COLUMNS = 3
+
+
+class Sentence(sentence.Sentence):
+    r"""A line of 1 to 3 columns: a sentence, its logical form, and the case that it is an example of.
+
+    Its words have the columns parent, role, category, determiner and verb, which say what the logical form says.
+
+    Source: Kim and Linzen (2020), "COGS: A Compositional Generalization Challenge Based on Semantic
+    Interpretation".
+
+    Attributes:
+        tags: These columns, as they were given or as the logical form has them; None if there is no logical form,
+            or if tags cannot express it.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read(io.BytesIO(b"Emma ate .\teat . agent ( x _ 1 , Emma )\tin_distribution\n"))
+        >>> sentence.column("role"), sentence.column("verb"), sentence.case
+        (['agent', '_', '_'], ['_', 'eat', '_'], 'in_distribution')
+        >>> sentence.annotated(role=["theme", "_", "_"]).logical_form
+        'eat . theme ( x _ 1 , Emma )'
+    """
+
+    __slots__ = ("_cells", "tags")
+
+    def __init__(self, block: Block, tags: Tags | None) -> None:
+        super().__init__(block)
+        self.tags = tags
+        given = block.lines[0].split("\t")
+        self._cells = given + [""] * (_COLUMNS - len(given))
+
+    @property
+    def forms(self) -> list[str]:
+        """The words of the first column."""
+        return self._cells[0].split()
+
+    @property
+    def logical_form(self) -> str:
+        """The second column; empty if there is none."""
+        return self._cells[1]
+
+    @property
+    def case(self) -> str:
+        """The third column; empty if there is none."""
+        return self._cells[2]
+
+    def column(self, name: str) -> list[str]:
+        """One of the columns "parent", "role", "category", "determiner", "verb".
+
+        Raises:
+            ValueError: There is no such column.
+            DataError: The sentence has no tags.
+        """
+        _require_columns([name])
+        if self.tags is None:
+            raise missing(self).error()
+        values: list[str] = getattr(self.tags, name)
+        return list(values)
+
+    def annotated(self, **columns: Sequence[Cell]) -> Sentence:
+        """A copy in which the named columns are replaced, and the logical form by what the columns then say.
+
+        Raises:
+            ValueError: There is no such column, it has not one value for each word, a value cannot stand in a
+                file, a parent is no whole number, or other columns are missing.
+        """
+        _require_columns(columns)
+        words = self.forms
+        known = {} if self.tags is None else self.tags._asdict()
+        values = known | {name: cells(name, given, len(words)) for name, given in columns.items()}
+        if len(values) < len(Tags._fields):
+            raise ValueError(f"the sentence has no tags to be kept; give all of {', '.join(Tags._fields)}")
+        tags = Tags(**values)
+        line = "\t".join([self._cells[0], form_of(words, tags), *self.block.lines[0].split("\t")[2:]])
+        return Sentence(Block([line], "", self.path, self.line), tags)
+
+    def with_misc(self, **values: Sequence[Cell]) -> Sentence:
+        """There is no place for notes on words.
+
+        Raises:
+            ValueError: Always.
+        """
+        raise ValueError(f"{', '.join(values)}: files of logical forms have no place for notes on words")
+
+    def __str__(self) -> str:
+        return self.block.lines[0] + "\n"
+
+
+def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
+    """Reads sentences with logical forms lazily and without loss.
+
+    The case may be missing, and the logical form too, as in text to be annotated. Blank lines are dropped, with a
+    warning once per file.
+
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+        report: Where problems go; if it returns, sentences with a problem are left out.
+
+    Raises:
+        DataError: The file cannot be read, a line is no such sentence, or there is none; with file and line.
+    """
+    for block in line_blocks(source, report):
+        try:
+            yield _sentence(block)
+        except _Faulty as error:
+            report(Problem("logical-form", error.message, error.remedy, block.path, block.line))
+
+
+def read_text(source: Source) -> Iterator[Sentence]:
+    r"""Reads plain text lazily: one sentence a line, its words separated by white space, ready to be annotated.
+
+    Raises:
+        DataError: The file cannot be read, is not UTF-8 text, or holds no sentence.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read_text(io.BytesIO(b"Emma  ate .\n"))
+        >>> print(sentence, end="")
+        Emma ate .
+    """
+    for found in text.read(source):
+        yield Sentence(Block([" ".join(found.forms)], "", found.path, found.line), None)
+
+
+def missing(sentence: Sentence) -> Problem:
+    """Why a sentence has no tags."""
+    if sentence.logical_form:
+        message = (
+            "tags cannot express the logical form: a word has two parents, or the order is not that of COGS"
+        )
+        remedy = "write it as in COGS, or leave the sentence out"
+    else:
+        message, remedy = "the sentence has no logical form", "write it after the sentence and a TAB"
+    return Problem("tags", message, remedy, sentence.path, sentence.line)
+
+
+class _Faulty(Exception):  # noqa: N818
+    """What is wrong with a line, and how to mend it."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+
+def _sentence(block: Block) -> Sentence:
+    found = Sentence(block, None)
+    columns = block.lines[0].count("\t") + 1
+    if columns > _COLUMNS:
+        message = f"expected sentence, logical form and case, found {columns} columns"
+        raise _Faulty(message, "keep these three")
+    if not found.forms:
+        raise _Faulty("the sentence is empty", "write its words, a TAB, and its logical form")
+    if not found.logical_form:
+        return found
+    try:
+        tags = tags_of(found.forms, found.logical_form)
+    except ValueError as error:
+        raise _Faulty(str(error), "write the logical form as in COGS") from None
+    return Sentence(block, tags) if form_of(found.forms, tags) == found.logical_form else found
+
+
+def _require_columns(names: Iterable[str]) -> None:
+    for name in names:
+        if name not in Tags._fields:
+            raise ValueError(
+                f"logical forms have no column {name!r}; choose one of {', '.join(Tags._fields)}"
+            )

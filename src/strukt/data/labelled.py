@@ -1,0 +1,123 @@
+"""Sentences of classes, one a line: the class, a TAB, the words separated by white space, and perhaps a note."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from strukt.data import sentence, text
+from strukt.data.blocks import Block
+from strukt.data.files import Source
+from strukt.data.line_blocks import line_blocks
+from strukt.data.problems import Problem, Report, stop
+from strukt.data.sentence import Cell, cells
+
+
+class Sentence(sentence.Sentence):
+    r"""A line such as `positive TAB a gorgeous film`; text to be classified has no class and no TAB.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read(io.BytesIO(b"negative\ttoo tepid\n"))
+        >>> sentence.label, sentence.forms
+        ('negative', ['too', 'tepid'])
+        >>> str(sentence.annotated(label="positive", p="0.9000"))
+        'positive\ttoo tepid\tp=0.9000\n'
+    """
+
+    __slots__ = ()
+
+    @property
+    def forms(self) -> list[str]:
+        """The words."""
+        columns = self._columns
+        return columns[min(1, len(columns) - 1)].split()
+
+    @property
+    def label(self) -> str | None:
+        """The class, if the sentence has one."""
+        columns = self._columns
+        return columns[0] if len(columns) > 1 else None
+
+    def column(self, name: str) -> list[str]:
+        """The column "form"; there is no other.
+
+        Raises:
+            ValueError: Another name was given.
+        """
+        if name != "form":
+            raise ValueError(
+                f"sentences of classes have no column {name!r} of words; choose form, or take the label"
+            )
+        return self.forms
+
+    def annotated(self, *, label: str | None = None, **notes: Cell) -> Sentence:
+        """A copy of this class, with notes `key=value` behind the words.
+
+        Raises:
+            ValueError: The class or a note cannot stand in a file.
+        """
+        label = self.label if label is None else label
+        if label is None:
+            raise ValueError("label: the sentence has no class; give one")
+        words = self._columns[min(1, len(self._columns) - 1)]
+        said = [f"{key}={value}" for key, value in notes.items()]
+        line = "\t".join([*cells("label", [label], 1), words, *cells("notes", said, len(said))])
+        return Sentence(Block([line], "", self.path, self.line))
+
+    def with_misc(self, **values: Sequence[Any]) -> Sentence:
+        """There is no place for notes on words.
+
+        Raises:
+            ValueError: Always.
+        """
+        raise ValueError(f"{', '.join(values)}: sentences of classes have no place for notes on words")
+
+    def __str__(self) -> str:
+        return self.block.lines[0] + "\n"
+
+    @property
+    def _columns(self) -> list[str]:
+        return self.block.lines[0].split("\t")
+
+
+def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
+    """Reads sentences with their classes lazily and without loss; text to be classified has none.
+
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+        report: Where problems go; if it returns, sentences with a problem are left out.
+
+    Raises:
+        DataError: The file cannot be read, a line is no such sentence, or there is none; with file and line.
+    """
+    for block in line_blocks(source, report):
+        found = Sentence(block)
+        if found.label == "":
+            problem = Problem(
+                "label", "the class is empty", "write it before the TAB", block.path, block.line
+            )
+        elif not found.forms:
+            problem = Problem(
+                "words", "there are no words", "write them behind the TAB", block.path, block.line
+            )
+        else:
+            yield found
+            continue
+        report(problem)
+
+
+def read_text(source: Source) -> Iterator[Sentence]:
+    """Reads plain text lazily, one sentence a line, ready to be classified.
+
+    Raises:
+        DataError: The file cannot be read, is not UTF-8 text, or holds no sentence.
+    """
+    for found in text.read(source):
+        yield Sentence(Block([" ".join(found.forms)], "", found.path, found.line))
+
+
+def missing(sentence: Sentence) -> Problem:
+    """That a sentence has no class."""
+    message = "the sentence has no class"
+    return Problem("label", message, "write it before the words, and a TAB", sentence.path, sentence.line)

@@ -1,0 +1,75 @@
+"""How many sentences have all tags right, and how many the right logical form; also by their cases."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from strukt.data.cogs import Sentence
+from strukt.data.logical_forms import Tags
+from strukt.metrics.accuracy import Accuracy
+
+
+class LogicalForms:
+    r"""Counts sentences of which all tags are right, those with exactly the right logical form, and right tags.
+
+    A sentence whose logical form tags cannot express counts as wrong; its tags do not count, as there are none.
+
+    Source: Ontanón et al. (2021), "Making Transformers Solve Compositional Tasks", for sentences; Kim and Linzen
+    (2020), "COGS: A Compositional Generalization Challenge Based on Semantic Interpretation", for logical forms.
+
+    Examples:
+        >>> import io
+        >>> from strukt.data import cogs
+        >>> [gold] = cogs.read(io.BytesIO(b"Emma ate .\teat . agent ( x _ 1 , Emma )\tin_distribution\n"))
+        >>> score = LogicalForms()
+        >>> score.update(gold, gold)
+        >>> score.update(gold, gold.annotated(role=["theme", "_", "_"]))
+        >>> score.result()["sentences"], score.result()["role"] == 100 * 5 / 6
+        (50.0, True)
+        >>> score.details()
+        {'case': {'in_distribution': {'sentences': 50.0, 'forms': 50.0, 'gold': 2}}}
+    """
+
+    def __init__(self) -> None:
+        # By case.
+        self.gold: Counter[str] = Counter()
+        self.tagged: Counter[str] = Counter()
+        self.exact: Counter[str] = Counter()
+        self.tags = {name: Accuracy() for name in Tags._fields}
+
+    def update(self, gold: Sentence, predicted: Sentence) -> None:
+        """Adds one sentence.
+
+        Raises:
+            DataError: The predicted sentence has no tags.
+            ValueError: The sentences have different lengths.
+        """
+        self.gold[gold.case] += 1
+        self.exact[gold.case] += gold.logical_form == predicted.logical_form
+        if gold.tags is not None:
+            self.tagged[gold.case] += gold.tags == predicted.tags
+            for name, accuracy in self.tags.items():
+                accuracy.update(gold.column(name), predicted.column(name))
+
+    def result(self) -> dict[str, float]:
+        """Per cent of all sentences, `sentences` and `forms`, then of each of the tags; 0 if there were none."""
+        tags = {name: accuracy.result()["accuracy"] for name, accuracy in self.tags.items()}
+        whole, tagged, exact = self.gold.total(), self.tagged.total(), self.exact.total()
+        return {"sentences": _percent(tagged, whole), "forms": _percent(exact, whole)} | tags
+
+    def details(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Under "case", sentences and logical forms of each case in alphabetical order, and how many there are."""
+        rows = {
+            case: {
+                "sentences": _percent(self.tagged[case], count),
+                "forms": _percent(self.exact[case], count),
+                "gold": count,
+            }
+            for case, count in sorted(self.gold.items())
+            if case
+        }
+        return {"case": rows}
+
+
+def _percent(part: int, whole: int) -> float:
+    return 100 * part / whole if whole else 0.0

@@ -1,0 +1,83 @@
+"""What there is to see of attention: weights; of mean field also interactions, and what each sweep changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
+from torch import Tensor
+
+from strukt.viz.diagram import Diagram
+from strukt.viz.heat_map import HeatMap
+
+
+def attention_map(forms: Sequence[str], outputs: Sequence[str], weights: Tensor) -> HeatMap:
+    """How much each step of the output attends to each word.
+
+    Args:
+        forms: The n words.
+        outputs: What is written at each of t steps.
+        weights: ``(t, n)``.
+    """
+    return HeatMap("attention", outputs, forms, weights.tolist())
+
+
+def answer_map(outputs: Sequence[str]) -> HeatMap:
+    """The number that is written at each step, of a model without attention.
+
+    Examples:
+        >>> answer_map(["3", "7"]).description()
+        'answer: output × 1 3, output × 2 7'
+    """
+    steps = [str(step) for step in range(1, len(outputs) + 1)]
+    return HeatMap("answer", ["output"], steps, [[float(output) for output in outputs]])
+
+
+def sweep_map(forms: Sequence[str], output: str, marginals: Tensor) -> HeatMap:
+    """The weights of one step of the output after 0, 1, 2 ... sweeps of mean field.
+
+    Args:
+        forms: The n words.
+        output: What is written at the step.
+        marginals: ``(sweeps + 1, n)``.
+    """
+    names = [f"{sweep} sweeps" for sweep in range(len(marginals))]
+    return HeatMap(f"attention of {output} by sweeps", names, forms, marginals.tolist())
+
+
+def interaction_map(forms: Sequence[str], output: str, pairwise: Tensor) -> HeatMap:
+    """How much the relevance of one word speaks for (above 0) or against (below) that of another one.
+
+    Args:
+        forms: The n words.
+        output: What is written at the step.
+        pairwise: ``(n, n)``, symmetric.
+    """
+    return HeatMap(f"interactions for {output}", forms, forms, pairwise.tolist())
+
+
+def interaction_tree(forms: Sequence[str], pairwise: Tensor, weights: Tensor) -> Diagram:
+    """The spanning tree of the largest interactions, below the word with the largest weight.
+
+    Args:
+        forms: The n words.
+        pairwise: ``(n, n)``, symmetric; it labels the arcs.
+        weights: ``(n,)``, of the words, which are drawn as their tags.
+
+    Complexity: O(n^2 log n).
+
+    Examples:
+        >>> import torch
+        >>> pairwise = torch.tensor([[0.0, 3.0, -1.0], [3.0, 0.0, 2.0], [-1.0, 2.0, 0.0]])
+        >>> interaction_tree(["a", "b", "c"], pairwise, torch.tensor([0.9, 0.1, 0.2])).heads
+        [0, 1, 2]
+    """
+    scores = pairwise.double().cpu().numpy()
+    costs = 1 + scores.max() - scores  # above 0, because 0 stands for no edge
+    np.fill_diagonal(costs, 0)
+    root = int(weights.argmax())
+    _, parents = breadth_first_order(minimum_spanning_tree(costs), root, directed=False)
+    heads = [0 if word == root else int(parent) + 1 for word, parent in enumerate(parents)]
+    relations = [f"{scores[word, head - 1]:.2f}" if head else "" for word, head in enumerate(heads)]
+    return Diagram(forms, [f"{weight:.2f}" for weight in weights.tolist()], heads, relations)

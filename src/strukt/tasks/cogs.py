@@ -1,0 +1,37 @@
+"""Semantic parsing as tagging: five tags for each word, which a logical form is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from strukt.data import corpus
+from strukt.tasks.config import EncoderConfig, TaskConfig
+
+if TYPE_CHECKING:
+    from strukt.tasks.cogs_parser import SemanticParser
+
+SUMMARY = "the logical form of a sentence, by five tags for each word, as for COGS"
+READERS = corpus.LOGICAL_FORMS
+
+
+def _encoder() -> EncoderConfig:
+    return EncoderConfig(minimum_count=1, word_dropout=0.0, characters="none", affixes=0)
+
+
+@dataclass
+class Config(TaskConfig):
+    """Options of the semantic parsing task.
+
+    Args:
+        encoder: How words become vectors; by default without their spelling, which tells nothing here.
+    """
+
+    encoder: EncoderConfig = field(default_factory=_encoder)
+
+
+def model_class() -> type[SemanticParser]:
+    """The model of this task."""
+    from strukt.tasks.cogs_parser import SemanticParser
+
+    return SemanticParser

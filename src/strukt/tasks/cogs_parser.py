@@ -1,0 +1,180 @@
+"""The semantic parser: a linear classifier for each of the five tags that a logical form is made of."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from typing_extensions import override
+
+from strukt.data import cogs
+from strukt.data.logical_forms import NONE, Tags
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import Vocabulary
+from strukt.errors import DataError
+from strukt.metrics.logical_forms import LogicalForms
+from strukt.nn import SharedDropout
+from strukt.tasks.batch import Batch
+from strukt.tasks.cogs import Config
+from strukt.tasks.sentence_model import SentenceModel
+from strukt.viz.diagram import Diagram
+
+
+@dataclass(frozen=True)
+class TagsPrediction:
+    """The five tags of each word.
+
+    Attributes:
+        tags: The tags.
+        probabilities: How probable it is that all tags of a word are right; empty if not asked for.
+    """
+
+    tags: Tags
+    probabilities: Sequence[float] = ()
+    shares: ClassVar[Mapping[str, tuple[int, int]]] = MappingProxyType({})
+
+    def annotate(self, sentence: Sentence) -> Sentence:
+        """Replaces the logical form."""
+        return sentence.annotated(**self.tags._asdict())
+
+    def diagram(self, sentence: Sentence) -> Diagram:
+        """Words with arcs from their parents, named by their roles, and all other tags below them."""
+        below = zip(self.tags.category, self.tags.determiner, self.tags.verb, strict=True)
+        return Diagram(
+            forms=sentence.forms,
+            tags=[" ".join(tag for tag in of_word if tag != NONE) for of_word in below],
+            heads=[_head(head, tag) for head, tag in zip(self.tags.heads, self.tags.category, strict=True)],
+            relations=["" if role == NONE else role for role in self.tags.role],
+            head_probabilities=self.probabilities,
+        )
+
+
+class SemanticParser(SentenceModel):
+    """Predicts five tags for each word, each for itself.
+
+    Source: Ontanón et al. (2021), "Making Transformers Solve Compositional Tasks", with relative parents, as in Wu
+    and Tu (2023), "Probabilistic Transformer", appendix D.4.
+    """
+
+    task: ClassVar[str] = "cogs"
+    config: Config
+
+    def __init__(
+        self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
+    ) -> None:
+        super().__init__(config, vocabularies, assets)
+        self.sizes = [len(vocabularies[name]) for name in Tags._fields]
+        self.dropout = SharedDropout(config.encoder.dropout)
+        self.score = nn.Linear(self.encoder.size, sum(self.sizes))
+
+    @classmethod
+    @override
+    def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """Checks that all sentences have logical forms; those that tags cannot express are left out."""
+        annotated = [_annotated(sentence) for sentence in sentences]
+        usable = [sentence for sentence in annotated if sentence.tags is not None]
+        if len(usable) < len(annotated):
+            warnings.warn(
+                f"{len(annotated) - len(usable)} of {len(annotated)} sentences have a logical form that tags "
+                "cannot express and are left out of the training",
+                stacklevel=2,
+            )
+        return usable
+
+    @classmethod
+    @override
+    def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
+        """The values of each tag."""
+        return {
+            name: Vocabulary.labels(tag for sentence in sentences for tag in sentence.column(name))
+            for name in Tags._fields
+        }
+
+    @property
+    def selection(self) -> str:
+        """Sentences with all tags right."""
+        return "sentences"
+
+    def targets(self, sentence: Sentence) -> dict[str, Tensor]:
+        """Of each tag `(n,)`."""
+        return {
+            name: torch.tensor(self.vocabularies[name].indices(sentence.column(name)), dtype=torch.long)
+            for name in Tags._fields
+        }
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean negative log-likelihood of a word's five tags."""
+        scores = self._scores(batch)
+        losses = [
+            functional.cross_entropy(of_tag.flatten(0, 1), batch.targets[name].flatten(), ignore_index=-1)
+            for name, of_tag in scores.items()
+        ]
+        return torch.stack(losses).sum()
+
+    def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[TagsPrediction]:
+        """The best tags; with `probabilities`, that of a word is the product of those of its tags."""
+        best = {name: of_tag.log_softmax(-1).max(-1) for name, of_tag in self._scores(batch).items()}
+        indices = {name: found.indices.tolist() for name, found in best.items()}
+        certain = torch.stack([found.values for found in best.values()]).sum(0).exp().tolist()
+        predictions = []
+        for row, n in enumerate(batch.lengths.tolist()):
+            columns = [
+                [self.vocabularies[name].symbols[index] for index in rows[row][:n]]
+                for name, rows in indices.items()
+            ]
+            predictions.append(TagsPrediction(Tags(*columns), certain[row][:n] if probabilities else ()))
+        return predictions
+
+    def metric(self) -> LogicalForms:
+        """Sentences with all tags right, and with the right logical form."""
+        return LogicalForms()
+
+    def observed(self, sentence: Sentence) -> cogs.Sentence:
+        """The sentence, if it has a logical form."""
+        return _annotated(sentence)
+
+    def require_usable(self, sentence: Sentence) -> None:
+        """Logical forms go into their own format."""
+        _cogs(sentence)
+
+    def require_place(self, sentence: Sentence) -> None:
+        """It has no place for probabilities; pictures have."""
+        raise DataError(
+            "logical forms have no place for probabilities; leave them out, or draw them with strukt show",
+            sentence.path,
+            sentence.line,
+        )
+
+    def _scores(self, batch: Batch) -> dict[str, Tensor]:
+        """Of each tag `(batch, n, values)`."""
+        scores: Tensor = self.score(self.dropout(self.encoder(batch.inputs, batch.lengths)))
+        return dict(zip(Tags._fields, torch.split(scores.float(), self.sizes, -1), strict=True))
+
+
+def _head(head: int | None, category: str) -> int:
+    """As pictures have it: words that mean something and have no parent are roots, those that mean nothing not."""
+    if head is not None:
+        return head + 1
+    return -1 if category == NONE else 0
+
+
+def _cogs(sentence: Sentence) -> cogs.Sentence:
+    if not isinstance(sentence, cogs.Sentence):
+        raise DataError(
+            "a semantic parser needs a file of logical forms, or text", sentence.path, sentence.line
+        )
+    return sentence
+
+
+def _annotated(sentence: Sentence) -> cogs.Sentence:
+    found = _cogs(sentence)
+    if found.tags is None and not found.logical_form:
+        raise cogs.missing(found).error()
+    return found

@@ -1,0 +1,211 @@
+"""The masked language model: hidden words, guessed from the vectors at their places."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
+from typing_extensions import override
+
+from strukt.data import conllu
+from strukt.data.batching import batches
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import MASK, SPECIALS, UNKNOWN, Vocabulary
+from strukt.tasks.batch import Batch
+from strukt.tasks.encoded_model import EncodedModel
+from strukt.tasks.encoding import FromWords
+from strukt.tasks.mlm import Config
+from strukt.tasks.model import Measurement
+from strukt.tasks.texts.text import noted
+from strukt.viz.heat_map import HeatMap
+
+SEED = 0
+"""Of the choice of hidden words in evaluation, which is the same for all models."""
+
+
+class MaskedLanguageModel(EncodedModel):
+    """Knows which word stands where one is hidden.
+
+    The scores of words are products of their vectors with what a projection makes of the encoder's.
+    """
+
+    task: ClassVar[str] = "mlm"
+    config: Config
+    encoder: FromWords
+
+    def __init__(
+        self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
+    ) -> None:
+        super().__init__(config, vocabularies, assets)
+        self.words = vocabularies["words"]
+        self.project = nn.Linear(self.encoder.size, config.encoder.words)
+        self.bias = nn.Parameter(torch.zeros(len(self.words)))
+
+    @classmethod
+    @override
+    def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """The sentences in pieces that are not too long."""
+        return list(_pieces(config, sentences))
+
+    @classmethod
+    @override
+    def words_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
+        found = super().words_of(config, sentences)
+        return found | {"words": Vocabulary([*found["words"].symbols, MASK])}
+
+    @classmethod
+    @override
+    def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
+        """None but the words."""
+        return {}
+
+    @override
+    def require_annotated(self, sentence: Sentence) -> None:
+        """Words are all that is needed."""
+
+    @override
+    def collate(self, sentences: list[Sentence]) -> Batch:
+        """Hides some words, other ones each time: `words` `(batch, n)` are the hidden ones, and -1 elsewhere."""
+        return self._hidden(sentences, [self._drawn(sentence) for sentence in sentences])
+
+    @override
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean negative log-probability of a hidden word."""
+        found = self._log_probs_of_hidden(batch)
+        return -found.sum() / max(len(found), 1)
+
+    @override
+    def measure(self, sentences: Iterable[Sentence]) -> Measurement:
+        """The perplexity of hidden words, and percent of unknown words, which are never hidden."""
+        pieces = list(_pieces(self.config, sentences))
+        generator = torch.Generator().manual_seed(SEED)
+        drawn = [self._drawn(piece, generator) for piece in pieces]
+        total, count = 0.0, 0
+        with self.predicting():
+            for indices in batches([len(piece) for piece in pieces], self.config.trainer.tokens):
+                batch = self._hidden(
+                    [pieces[index] for index in indices], [drawn[index] for index in indices]
+                )
+                found = self._log_probs_of_hidden(batch.to(self.device))
+                total, count = total + float(found.double().sum()), count + len(found)
+        words = sum(map(len, pieces))
+        unknown = sum(not self._is_known(form) for piece in pieces for form in piece.forms)
+        nats = -total / max(count, 1)
+        scores = {
+            "perplexity": math.exp(nats) if nats < 700 else math.inf,
+            "hidden": float(count),
+            "unknown": 100 * unknown / max(words, 1),
+        }
+        return Measurement(scores, {})
+
+    @override
+    def quality(self, scores: Mapping[str, float]) -> float:
+        """The lower the perplexity, the better."""
+        return -scores["perplexity"]
+
+    @override
+    def predict(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
+        """Notes the probability of each word given all others of its sentence."""
+        for sentence in sentences:
+            yield noted(sentence, self._given_others(sentence.forms))
+
+    @override
+    def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[HeatMap]:
+        """How many bits each word takes, given all others of its sentence."""
+        for sentence in sentences:
+            bits = -self._given_others(sentence.forms).log2()
+            yield HeatMap("bits for each word, given the others", ["bits"], sentence.forms, [bits.tolist()])
+
+    @override
+    def infill(self, sentences: Iterable[Sentence], mark: str) -> Iterator[list[str]]:
+        """The words of sentences, of which the missing ones are the most probable of each place."""
+        special = torch.tensor(self.words.indices([*SPECIALS, MASK]), device=self.device)
+        for sentence in sentences:
+            forms = [MASK if form == mark else form for form in sentence.forms]
+            with self.predicting():
+                best = self._log_probs(self._read([forms])).index_fill(-1, special, -torch.inf)[0].argmax(-1)
+            yield [
+                self.words.symbols[found] if form == MASK else form
+                for form, found in zip(forms, best.tolist(), strict=True)
+            ]
+
+    def _is_known(self, form: str) -> bool:
+        return form != UNKNOWN and self.encoder.word_of(form) in self.words
+
+    def _drawn(self, sentence: Sentence, generator: torch.Generator | None = None) -> list[bool]:
+        """Which words are hidden."""
+        draws = torch.rand(len(sentence), generator=generator).tolist()
+        return [
+            draw < self.config.mask and self._is_known(form)
+            for draw, form in zip(draws, sentence.forms, strict=True)
+        ]
+
+    def _hidden(self, sentences: list[Sentence], drawn: list[list[bool]]) -> Batch:
+        """A batch in which the words that were drawn are hidden."""
+        forms, targets = [], []
+        for sentence, row in zip(sentences, drawn, strict=True):
+            forms.append([MASK if hide else form for form, hide in zip(sentence.forms, row, strict=True)])
+            targets.append(
+                torch.tensor(
+                    [
+                        self._number(form) if hide else -1
+                        for form, hide in zip(sentence.forms, row, strict=True)
+                    ],
+                    dtype=torch.long,
+                )
+            )
+        batch = self._read(forms)
+        words = pad_sequence(targets, batch_first=True, padding_value=-1)
+        return Batch(sentences, batch.lengths, batch.inputs, {"words": words})
+
+    def _read(self, forms: list[list[str]]) -> Batch:
+        lengths = torch.tensor([len(row) for row in forms], dtype=torch.long)
+        return Batch([], lengths, self.encoder.inputs(forms)).to(self.device)
+
+    def _number(self, form: str) -> int:
+        return self.words.index(self.encoder.word_of(form))
+
+    def _log_probs_of_hidden(self, batch: Batch) -> Tensor:
+        words = batch.targets["words"]
+        hidden = words >= 0
+        scores = self._scores(self.encoder(batch.inputs, batch.lengths)[hidden])
+        return -functional.cross_entropy(scores, words[hidden], reduction="none")
+
+    def _log_probs(self, batch: Batch) -> Tensor:
+        """Of each word at each place, `(batch, n, v)`."""
+        return self._scores(self.encoder(batch.inputs, batch.lengths)).log_softmax(-1)
+
+    def _scores(self, vectors: Tensor) -> Tensor:
+        table = self.encoder.embeddings.words.weight
+        return functional.linear(self.project(vectors), table, self.bias).float()
+
+    def _given_others(self, forms: Sequence[str]) -> Tensor:
+        """The probability of each word given all others: `(n,)`; as many readings as there are words."""
+        found = []
+        at_once = max(self.config.trainer.tokens // max(len(forms), 1), 1)
+        for start in range(0, len(forms), at_once):
+            places = range(start, min(start + at_once, len(forms)))
+            rows = [[*forms[:place], MASK, *forms[place + 1 :]] for place in places]
+            batch = self._read(rows)
+            with self.predicting():
+                vectors = self.encoder(batch.inputs, batch.lengths)
+                log_probs = self._scores(vectors[range(len(places)), list(places)]).log_softmax(-1)
+                found += [
+                    row[self._number(forms[place])] for row, place in zip(log_probs, places, strict=True)
+                ]
+        return torch.stack(found).exp() if found else torch.zeros(0)
+
+
+def _pieces(config: Config, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    for sentence in sentences:
+        if len(sentence) <= config.longest:
+            yield sentence
+            continue
+        for start in range(0, len(sentence), config.longest):
+            yield conllu.from_forms(sentence.forms[start : start + config.longest])

@@ -1,0 +1,36 @@
+"""The part of a configuration that the tasks share in which numbers are attended to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from strukt.tasks.config import FittingConfig, OptimizerConfig, TrainerConfig
+
+
+@dataclass
+class NumberConfig(FittingConfig):
+    """How numbers are encoded, and attended to in decoding.
+
+    Args:
+        encoder: LSTMs that read both ways, or one way.
+        attention: How the decoder looks at the input: not at all; by a softmax over products, or over scores of a
+            small network; or by mean field, where any number of positions is relevant, and depends on others.
+        iterations: Sweeps of mean field.
+        damping: Share of its old value that a score keeps in a sweep.
+        rivalry: How much the relevance of a position speaks against that of similar ones at first.
+        size: Of the vectors of symbols, of the states of each direction of the encoder and of the decoder, and
+            within the attention.
+        dropout: Dropout of the vectors of symbols and of what is predicted from.
+    """
+
+    encoder: Literal["bilstm", "lstm"] = "bilstm"
+    attention: Literal["none", "dot-product", "additive", "mean-field"] = "mean-field"
+    iterations: int = 5
+    damping: float = 0.5
+    rivalry: float = 0.0
+    size: int = 64
+    dropout: float = 0.0
+    optimizer: OptimizerConfig = field(default_factory=lambda: OptimizerConfig(learning_rate=5e-3))
+    # Sums over many positions need more digits than bfloat16 has.
+    trainer: TrainerConfig = field(default_factory=lambda: TrainerConfig(epochs=5, precision="32"))

@@ -1,0 +1,168 @@
+"""What the models have in common that predict something of each sentence: batches, prediction, measures."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+from typing_extensions import override
+
+from strukt.data.batching import batches
+from strukt.data.sentence import Sentence
+from strukt.tasks.batch import Batch, in_fitting_pieces
+from strukt.tasks.encoded_model import EncodedModel
+from strukt.tasks.model import Measurement
+from strukt.tasks.prediction import Prediction
+from strukt.viz.svg import Picture
+
+WINDOW = 512
+"""The most sentences that prediction reads ahead, to batch those of similar length."""
+
+
+class Metric(Protocol):
+    """Counts from which scores are computed."""
+
+    def update(self, gold: Any, predicted: Any) -> None:
+        """Counts what was observed in a sentence."""
+
+    def result(self) -> dict[str, float]:
+        """The scores in percent."""
+
+    def details(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Tables of the same by label, by depth ...: name of the table, row, column."""
+
+
+class SentenceModel(EncodedModel):
+    """A model that predicts something of each sentence from vectors of its words."""
+
+    @property
+    @abstractmethod
+    def selection(self) -> str:
+        """The metric that chooses the best epoch."""
+
+    @abstractmethod
+    def targets(self, sentence: Sentence) -> dict[str, Tensor]:
+        """What the loss compares with: vectors, which are padded with -1."""
+
+    @abstractmethod
+    def predict_batch(self, batch: Batch, probabilities: bool = False) -> Sequence[Prediction]:
+        """The best predictions, and with `probabilities` how probable each of their parts is."""
+
+    @abstractmethod
+    def metric(self) -> Metric:
+        """A new counter of the field's metric."""
+
+    @abstractmethod
+    def observed(self, sentence: Sentence) -> Any:
+        """What the metric compares.
+
+        Raises:
+            DataError: The sentence lacks it.
+        """
+
+    @override
+    def require_annotated(self, sentence: Sentence) -> None:
+        """Raises DataError if a sentence lacks what the metric compares."""
+        self.observed(sentence)
+
+    @override
+    def quality(self, scores: Mapping[str, float]) -> float:
+        """The metric named by `selection`."""
+        return scores[self.selection]
+
+    @override
+    def collate(self, sentences: list[Sentence], with_targets: bool = True) -> Batch:
+        """Makes a batch, on the CPU.
+
+        Args:
+            sentences: The sentences.
+            with_targets: Whether they carry the annotation that the loss needs.
+        """
+        forms = [self.forms_of(self.config, sentence) for sentence in sentences]
+        lengths = torch.tensor([len(words) for words in forms], dtype=torch.long)
+        inputs = self.encoder.inputs(forms)
+        targets: dict[str, Tensor] = {}
+        if with_targets and sentences:
+            rows = [self.targets(sentence) for sentence in sentences]
+            targets = {
+                name: pad_sequence([row[name] for row in rows], batch_first=True, padding_value=-1)
+                for name in rows[0]
+            }
+        return Batch(sentences, lengths, inputs, targets)
+
+    @override
+    def predict(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
+        """Puts the best predictions in the place of what the sentences were annotated with."""
+        if probabilities:
+            sentences = self._with_place(sentences)
+        for sentence, prediction in self._predictions(sentences, probabilities):
+            yield prediction.annotate(sentence)
+
+    @override
+    def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Picture]:
+        """What pictures of the best predictions show."""
+        for sentence, prediction in self._predictions(sentences, probabilities):
+            yield prediction.diagram(sentence)
+
+    @override
+    def measure(self, sentences: Iterable[Sentence]) -> Measurement:
+        """The field's metrics, in percent."""
+        metric, parts, wholes = self.metric(), Counter[str](), Counter[str]()
+        for gold, prediction in self._predictions(sentences, probabilities=False):
+            metric.update(self.observed(gold), self.observed(prediction.annotate(gold)))
+            for name, (part, whole) in prediction.shares.items():
+                parts[name] += part
+                wholes[name] += whole
+        shares = {name: 100 * parts[name] / whole if whole else 0.0 for name, whole in wholes.items()}
+        return Measurement(metric.result() | shares, metric.details())
+
+    def require_usable(self, sentence: Sentence) -> None:
+        """Raises DataError if a sentence of this format has no place for the predictions."""
+
+    def require_place(self, sentence: Sentence) -> None:
+        """Raises DataError if a sentence of this format has no place for probabilities beside the predictions."""
+
+    def _with_place(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        for sentence in sentences:
+            self.require_place(sentence)
+            yield sentence
+
+    def _predictions(
+        self, sentences: Iterable[Sentence], probabilities: bool
+    ) -> Iterator[tuple[Sentence, Prediction]]:
+        for window in _windows(sentences):
+            for sentence in window:
+                self.require_usable(sentence)
+            yield from zip(window, self._predict_window(window, probabilities), strict=True)
+
+    def _predict_window(self, window: list[Sentence], probabilities: bool) -> list[Prediction]:
+        predictions: dict[int, Prediction] = {}
+        for indices in batches([len(sentence) for sentence in window], self.config.trainer.tokens):
+            found = self._predict_batch([window[index] for index in indices], probabilities)
+            predictions.update(zip(indices, found, strict=True))
+        return [predictions[index] for index in range(len(window))]
+
+    def _predict_batch(self, sentences: list[Sentence], probabilities: bool) -> list[Prediction]:
+        def run(pieces: list[list[Sentence]]) -> list[Prediction]:
+            collated = (self.collate(piece, with_targets=False).to(self.device) for piece in pieces)
+            return [
+                prediction for batch in collated for prediction in self.predict_batch(batch, probabilities)
+            ]
+
+        with self.predicting():
+            return in_fitting_pieces(run, sentences)
+
+
+def _windows(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+    """Sentences in runs of 1, 2, 4 and at last `WINDOW`, so that the first answers come at once."""
+    stream = iter(sentences)
+    size = 1
+    while window := list(islice(stream, size)):
+        yield window
+        size = min(2 * size, WINDOW)

@@ -1,0 +1,153 @@
+"""Corpora of random numbers, and what the command line does with them."""
+
+import json
+
+import pytest
+
+from strukt.cli.main import main
+
+SMALL = ["--size=8", "--iterations=2", "--trainer.epochs=2", "--trainer.threads=1", "--trainer.tokens=100"]
+
+
+@pytest.fixture(scope="module", params=["sort", "count"])
+def task(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("numbers")
+
+
+@pytest.fixture(scope="module")
+def corpus(task, folder):
+    path = str(folder / f"{task}.txt")
+    largest = ["--largest", "5"] if task == "sort" else []
+    assert main(["make", task, "-o", path, "-n", "60", "--shortest", "1", "--longest", "7", *largest]) == 0
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(task, corpus, folder):
+    path = str(folder / task)
+    assert main(["train", task, "--train", corpus, "--dev", corpus, "-o", path, *SMALL]) == 0
+    return path
+
+
+def rows(path):
+    with open(path, encoding="utf-8") as stream:
+        return [[int(word) for word in line.split(" ")] for line in stream]
+
+
+def test_a_corpus_has_what_was_asked_for(task, corpus):
+    found = rows(corpus)
+    assert len(found) == 60
+    assert {len(row) for row in found} == set(range(1, 8))
+    assert {number for row in found for number in row} == set(range(6 if task == "sort" else 2))
+
+
+def test_a_seed_decides(tmp_path):
+    paths = [str(tmp_path / name) for name in "abc"]
+    for path, seed in zip(paths, ("3", "3", "4"), strict=True):
+        assert main(["make", "sort", "-o", path, "-n", "5", "--seed", seed]) == 0
+    first, again, other = map(rows, paths)
+    assert first == again
+    assert first != other
+    assert all(5 <= len(row) <= 15 and max(row) <= 99 for row in first)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["sort"], "--output"),
+        (["sorrt", "-o", "x"], "did you mean 'sort'?"),
+        (["sort", "-o", "x", "-n", "0"], "--number is 0; expected 1 or more"),
+        (["sort", "-o", "x", "--shortest", "0"], "--shortest is 0; expected 1 or more"),
+        (["sort", "-o", "x", "--longest", "4"], "--longest is 4; expected 5 or more"),
+        (["sort", "-o", "x", "--seed", "-1"], "--seed is -1; expected 0 or more"),
+        (["sort", "-o", "x", "--largest", "-1"], "--largest is -1; expected 0 or more"),
+        (["count", "-o", "x", "--largest", "2"], "--largest is for the task sort"),
+        (["sort", "-o", "nowhere/x"], "nowhere/x: cannot be written"),
+    ],
+)
+def test_what_cannot_be_made(arguments, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["make", *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_corpus_is_checked(task, corpus, tmp_path, capsys):
+    assert main(["check", task, corpus]) == 0
+    assert ["sentences", "60"] in [line.split() for line in capsys.readouterr().out.splitlines()]
+    faulty = tmp_path / "faulty.txt"
+    faulty.write_text("0 1\n1 -\n1\n")
+    assert main(["check", task, str(faulty)]) == 2
+    out = capsys.readouterr().out
+    assert out.startswith(f"{faulty}:2: '-' is no ")
+    assert ["sentences", "2"] in [line.split() for line in out.splitlines()]
+
+
+def test_training_names_the_file_and_the_line(task, corpus, tmp_path, capsys):
+    faulty = tmp_path / "faulty.txt"
+    faulty.write_text("0 1\n1 x\n")
+    files = ["--train", str(faulty), "--dev", corpus, "-o", str(tmp_path / "model")]
+    assert main(["train", task, *files, *SMALL]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {faulty}:2: 'x' is no ")
+
+
+def test_what_training_prints_evaluation_finds_again(model, corpus, capsys):
+    capsys.readouterr()
+    assert main(["evaluate", model, corpus, "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    with open(f"{model}/metrics.json") as stream:
+        dev = json.load(stream)["dev"]
+    for name in set(scores) - {"length"}:
+        assert scores[name] == pytest.approx(dev[name], rel=1e-4)
+    assert main(["evaluate", model, corpus]) == 0
+    assert "6-10" in capsys.readouterr().out
+
+
+def test_answers_are_notes(task, model, corpus, tmp_path, capsys):
+    out = tmp_path / "answers.conllu"
+    assert main(["predict", model, corpus, "-o", str(out)]) == 0
+    count = len(rows(corpus)) if task == "count" else sum(map(len, rows(corpus)))
+    assert out.read_text().count("sorted=" if task == "sort" else "count=") == count
+    capsys.readouterr()
+    assert main(["evaluate", model, str(out), "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert main(["evaluate", model, corpus, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == again
+
+
+@pytest.mark.parametrize("option", [[], ["--interactions", "1"], ["--tree", "1"], ["--sweeps", "1"]])
+def test_attention_is_drawn(model, option, tmp_path, capsys):
+    capsys.readouterr()
+    assert main(["show", model, "1 0 1", *option]) == 0
+    assert {"0", "1"} <= set(capsys.readouterr().out.split())
+    picture = tmp_path / "picture.svg"
+    assert main(["show", model, "1 0 1", *option, "--svg", str(picture)]) == 0
+    assert picture.read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["1 0", "--interactions", "9"], "the step is 9; expected one from 1 to"),
+        (["1 0", "--tree", "0"], "the step is 0; expected one from 1 to"),
+        (["1 0", "--tree", "1", "--sweeps", "1"], "there is one picture at a time"),
+        (["--tree", "1"], "the sentence is empty"),
+        (["--codes", "--tree", "1"], "there is one picture at a time"),
+        (["1 0", "--states"], "there is one picture at a time"),
+        (["1 z"], "'z' is no "),
+    ],
+)
+def test_what_cannot_be_drawn(model, arguments, message, capsys):
+    capsys.readouterr()
+    assert main(["show", model, *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_other_models_have_no_interactions(tagger, capsys):
+    assert main(["show", tagger, "a b", "--interactions", "1"]) == 2
+    assert "error: the model has no interactions to show" in capsys.readouterr().err

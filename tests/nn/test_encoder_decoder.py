@@ -1,0 +1,176 @@
+"""Encoders and decoders: any attention between them, padding that counts for nothing, and steps one by one."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from strukt.nn import LSTM, AdditiveAttention, BiLSTM, DotProductAttention, MeanFieldAttention
+from strukt.nn.encoder_decoder import EncoderDecoder
+from strukt.nn.transduction import SequenceRegressor, SequenceTransducer
+
+KINDS = {
+    "none": lambda *sizes: None,
+    "dot-product": DotProductAttention,
+    "additive": AdditiveAttention,
+    "mean-field 0": lambda *sizes: MeanFieldAttention(*sizes, iterations=0),
+    "mean-field 5": lambda *sizes: MeanFieldAttention(*sizes, iterations=5, damping=0.2),
+}
+SYMBOLS = 6
+LENGTHS = torch.tensor([5, 1, 3])
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    return request.param
+
+
+def network(kind, encoder=BiLSTM, size=4):
+    torch.manual_seed(0)
+    keys = encoder(3, size)
+    return EncoderDecoder(keys, 3, size, KINDS[kind](size, keys.size, size)).double()
+
+
+def transducer(kind, **options):
+    return SequenceTransducer(SYMBOLS, 3, network(kind), **options).double()
+
+
+def drawn(batch=3, n=5, t=4, seed=1):
+    torch.manual_seed(seed)
+    return torch.randn(batch, n, 3, dtype=torch.float64), torch.randn(batch, t, 3, dtype=torch.float64)
+
+
+def symbols(batch=3, n=5, seed=1):
+    torch.manual_seed(seed)
+    return torch.randint(SYMBOLS, (batch, n))
+
+
+@pytest.mark.parametrize("encoder", [LSTM, BiLSTM])
+def test_sizes_are_those_of_states_and_contexts(kind, encoder):
+    layer, (x, inputs) = network(kind, encoder), drawn()
+    found = layer(x, LENGTHS, inputs)
+    keys = layer.encoder.size
+    assert found.outputs.shape == (3, 4, layer.size)
+    assert layer.size == 4 + (0 if kind == "none" else keys)
+    torch.testing.assert_close(found.outputs[..., :4], found.hidden)
+    torch.testing.assert_close(found.outputs[..., 4:], found.context)
+
+
+def test_contexts_are_what_the_hidden_states_attend_to(kind):
+    layer, (x, inputs) = network(kind), drawn()
+    memory, found = layer.encode(x, LENGTHS), layer(x, LENGTHS, inputs)
+    expected = torch.nn.LSTM.forward(layer.decoder, inputs, tuple(memory.state))[0]
+    torch.testing.assert_close(found.hidden, expected)
+    if kind == "none":
+        assert found.weights is None
+        return
+    attended = layer.attention(expected, layer.encoder(x, LENGTHS), LENGTHS)
+    torch.testing.assert_close(found.context, attended.context)
+    torch.testing.assert_close(found.weights, attended.weights)
+
+
+def test_with_attention_the_decoder_begins_without_the_input(kind):
+    layer = network(kind)
+    states = [layer.encode(drawn(seed=seed)[0], LENGTHS).state for seed in (1, 2)]
+    assert (kind == "none") == bool(states[0].hidden.any())
+    assert (kind == "none") != torch.equal(states[0].cell, states[1].cell)
+
+
+def test_without_attention_the_decoder_begins_at_both_ends():
+    layer, (x, _) = network("none"), drawn()
+    keys = layer.encoder(x, LENGTHS)
+    ends = torch.stack(
+        [torch.cat([row[0], row[length - 1]]) for row, length in zip(keys, LENGTHS, strict=True)]
+    )
+    state = layer.encode(x, LENGTHS).state
+    torch.testing.assert_close(torch.cat([state.hidden[0], state.cell[0]], -1), layer.beginning(ends))
+
+
+def test_a_batch_is_its_items_and_padding_counts_for_nothing(kind):
+    layer, (x, inputs) = network(kind), drawn()
+    padded = torch.cat([x, torch.zeros(3, 2, 3, dtype=torch.float64)], 1)
+    for row, length in zip(padded, LENGTHS, strict=True):
+        row[length:] = torch.nan
+    padded.requires_grad_()
+    together = layer(padded, LENGTHS, inputs)
+    together.outputs.sum().backward()
+    for index, length in enumerate(LENGTHS):
+        one = slice(index, index + 1)
+        alone = layer(x[one, :length], LENGTHS[one], inputs[one])
+        torch.testing.assert_close(together.outputs[one], alone.outputs)
+        assert not padded.grad[index, length:].any()
+        assert padded.grad[index, :length].any()
+
+
+def test_gradients(kind):
+    layer = network(kind, size=2)
+    names, values = zip(*layer.named_parameters(), strict=True)
+    given = [part.requires_grad_() for part in drawn(2, 3, 2)]
+
+    def outputs(x, inputs, *parameters):
+        arguments = (x, torch.tensor([3, 2]), inputs)
+        return torch.func.functional_call(layer, dict(zip(names, parameters, strict=True)), arguments).outputs
+
+    assert torch.autograd.gradcheck(outputs, (*given, *values), fast_mode=True)
+
+
+def test_steps_one_by_one_are_steps_at_once(kind):
+    layer, (x, inputs) = network(kind), drawn()
+    memory, state, found = layer.encode(x, LENGTHS), None, []
+    for step in inputs.split(1, 1):
+        decoded = layer.decode(step, memory, state)
+        state = decoded.state
+        found.append(decoded.outputs)
+    together = layer.decode(inputs, memory)
+    torch.testing.assert_close(torch.cat(found, 1), together.outputs)
+    torch.testing.assert_close(state.cell, together.state.cell)
+
+
+@pytest.mark.parametrize(("batch", "n", "t"), [(0, 5, 4), (3, 0, 4), (3, 5, 0)])
+def test_nothing_at_all(kind, batch, n, t):
+    layer, (x, inputs) = network(kind), drawn(batch, n, t)
+    found = layer(x, torch.full((batch,), n), inputs)
+    assert found.outputs.shape == (batch, t, layer.size)
+    assert found.outputs.isfinite().all()
+
+
+def test_each_symbol_is_predicted_from_those_before_it(kind):
+    layer, x, y = transducer(kind), symbols(), symbols(n=4, seed=2)
+    found = layer(x, LENGTHS, y)
+    assert found.shape == (3, 4, SYMBOLS)
+    torch.testing.assert_close(found.exp().sum(-1), torch.ones(3, 4, dtype=torch.float64))
+    changed = y.clone()
+    changed[:, 2] = (y[:, 2] + 1) % SYMBOLS
+    other = layer(x, LENGTHS, changed)
+    torch.testing.assert_close(found[:, :3], other[:, :3])
+    assert not torch.isclose(found[:, 3], other[:, 3]).all()
+
+
+def test_greedy_takes_the_best_of_each_step(kind):
+    layer, x = transducer(kind, dropout=0.5).eval(), symbols()
+    found = layer.greedy(layer.read(x, LENGTHS), 4)
+    log_probs = layer(x, LENGTHS, found.symbols)
+    torch.testing.assert_close(found.log_probs, log_probs.max(-1).values)
+    assert torch.equal(found.symbols, log_probs.argmax(-1))
+    assert layer.greedy(layer.read(x, LENGTHS), 0).symbols.shape == (3, 0)
+
+
+def test_symbols_in_the_padding_count_for_nothing(kind):
+    x, other = symbols(), symbols(seed=3)
+    inside = torch.arange(5) < LENGTHS[:, None]
+    for layer in (transducer(kind), SequenceRegressor(SYMBOLS, 3, network(kind)).double()):
+        arguments = (symbols(n=4),) if isinstance(layer, SequenceTransducer) else ()
+        torch.testing.assert_close(
+            layer(x, LENGTHS, *arguments), layer(torch.where(inside, x, other), LENGTHS, *arguments)
+        )
+
+
+def test_sums_of_relevant_positions_have_no_bound():
+    """Weights of mean field are no shares: what two copies of a text say is twice what one says."""
+    attend = MeanFieldAttention(4, 3, 8, iterations=0).double()
+    keys, queries = drawn()[0], torch.randn(3, 2, 4, dtype=torch.float64)
+    twice = attend(queries, torch.cat([keys, keys], 1)).context
+    torch.testing.assert_close(twice, 2 * attend(queries, keys).context)
+    softmax = AdditiveAttention(4, 3, 8).double()
+    shares = softmax(queries, torch.cat([keys, keys], 1)).context
+    torch.testing.assert_close(shares, softmax(queries, keys).context)

@@ -1,0 +1,113 @@
+"""The masked language model: what is hidden, what is learned, and what it says of words."""
+
+import math
+
+import pytest
+import torch
+
+from strukt.data import conllu
+from strukt.data.vocabulary import MASK, UNKNOWN
+from strukt.tasks.masked_language_model import MaskedLanguageModel
+from strukt.tasks.mlm import Config
+
+SENTENCES = [conllu.from_forms(words.split()) for words in ("a b c d", "b c d a", "c d a b", "d a b c")] * 3
+
+
+def config(kind="pt", **options):
+    found = Config(**options)
+    found.encoder.kind, found.encoder.hidden, found.encoder.words = kind, 16, 16
+    found.encoder.heads, found.encoder.layers, found.encoder.dropout = 2, 1, 0.0
+    found.encoder.pt.rank = 4
+    return found
+
+
+@pytest.fixture(scope="module")
+def model():
+    torch.manual_seed(0)
+    model = MaskedLanguageModel.from_corpus(config(), SENTENCES)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for _ in range(200):
+        optimizer.zero_grad()
+        model.loss(model.collate(SENTENCES)).backward()
+        optimizer.step()
+    return model.eval()
+
+
+def test_words_that_follow_from_others_are_learned(model):
+    scores = model.evaluate(SENTENCES)
+    assert scores["perplexity"] < 2  # of four words
+    assert scores["unknown"] == 0
+    assert list(model.infill([conllu.from_forms(["a", "?", "c", "d"])], "?")) == [["a", "b", "c", "d"]]
+
+
+def test_evaluation_hides_the_same_words_in_any_batches(model):
+    before = model.evaluate(SENTENCES)
+    torch.manual_seed(7)
+    model.config.trainer.tokens = 4
+    after = model.evaluate(SENTENCES)
+    model.config.trainer.tokens = 2500
+    assert after == pytest.approx(before, rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["bilstm", "transformer", "pt"])
+def test_perplexity_is_that_of_the_hidden_words_one_by_one(kind):
+    torch.manual_seed(0)
+    model = MaskedLanguageModel.from_corpus(config(kind), SENTENCES).eval()
+    torch.nn.init.normal_(model.encoder.embeddings.words.weight)
+    hidden = [model._drawn(sentence) for sentence in SENTENCES]
+    total, count = 0.0, 0
+    for sentence, row in zip(SENTENCES, hidden, strict=True):
+        forms = [MASK if hide else form for form, hide in zip(sentence.forms, row, strict=True)]
+        vectors = model.encoder(model.encoder.inputs([forms]), torch.tensor([len(forms)]))[0]
+        scores = model.project(vectors) @ model.encoder.embeddings.words.weight.T + model.bias
+        for place in range(len(forms)):
+            if row[place]:
+                total -= scores[place].log_softmax(0)[model.words.index(sentence.forms[place])].item()
+                count += 1
+    assert model.loss(model._hidden(SENTENCES, hidden)).item() == pytest.approx(total / count, rel=1e-4)
+
+
+def test_the_share_of_hidden_words_is_the_given_one():
+    torch.manual_seed(0)
+    model = MaskedLanguageModel.from_corpus(config(mask=0.3), SENTENCES)
+    drawn = [hide for _ in range(100) for sentence in SENTENCES for hide in model._drawn(sentence)]
+    assert abs(sum(drawn) / len(drawn) - 0.3) < 4 * math.sqrt(0.3 * 0.7 / len(drawn))
+
+
+def test_unknown_words_are_not_hidden():
+    model = MaskedLanguageModel.from_corpus(config(mask=0.99), SENTENCES)
+    sentence = conllu.from_forms(["a", UNKNOWN, "new", "b"] * 20)
+    drawn = model._drawn(sentence)
+    assert not any(hide for hide, form in zip(drawn, sentence.forms, strict=True) if form in (UNKNOWN, "new"))
+    assert sum(drawn) > 30
+    assert model.evaluate([sentence])["unknown"] == 50
+
+
+def test_upper_case_is_another_word():
+    model = MaskedLanguageModel.from_corpus(config(), [conllu.from_forms(["The", "the"])])
+    assert {"The", "the"} <= set(model.words.symbols)
+
+
+def test_long_texts_are_cut():
+    long = conllu.from_forms(list("abcdefg"))
+    pieces = MaskedLanguageModel.trainable(config(longest=3), [long])
+    assert [piece.forms for piece in pieces] == [["a", "b", "c"], ["d", "e", "f"], ["g"]]
+
+
+def test_the_probability_of_a_word_is_given_all_others(model):
+    sentence = SENTENCES[0]
+    [noted] = model.predict([sentence])
+    found = [float(misc.removeprefix("p=")) for misc in noted.column("misc")]
+    for place, form in enumerate(sentence.forms):
+        forms = [MASK if at == place else word for at, word in enumerate(sentence.forms)]
+        log_probs = model._log_probs(model._read([forms]))[0, place]
+        assert found[place] == pytest.approx(log_probs.exp()[model.words.index(form)].item(), abs=1e-4)
+    [picture] = model.diagrams([sentence])
+    assert picture.values[0] == pytest.approx([-math.log2(p) for p in found], abs=0.01)
+
+
+def test_special_symbols_are_never_filled_in(model):
+    torch.nn.init.constant_(model.bias.data[:2], 1e4)
+    [words] = model.infill([conllu.from_forms(["_", "b"])], "_")
+    model.bias.data[:2] = 0
+    assert words[0] in {"a", "b", "c", "d"}
