@@ -14,6 +14,7 @@ from strukt.cli.table import table
 from strukt.data import brackets, text
 from strukt.data.sentence import Sentence
 from strukt.viz import canvas, html, svg, terminal
+from strukt.viz.diagram import Diagram
 from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
 
@@ -27,9 +28,10 @@ def run(arguments: list[str]) -> int:
     words = text.tokenize(" ".join(options.sentence))
     of_model = [name for name in OF_MODELS if getattr(options, name)]
     of_step = [name for name in OF_STEPS if getattr(options, name) is not None]
-    if bool(words or of_step) + len(of_model) > 1 or len(of_step) > 1:
+    if bool(words or of_step) + len(of_model) > 1 or len(of_step) + options.channels > 1:
         raise console.UsageError(
-            "there is one picture at a time: of a sentence, of a step of its output, of --codes, or of --states"
+            "there is one kind of picture at a time: of a sentence, of its --channels, of a step of its output, "
+            "of --codes, or of --states"
         )
     if not words and not of_model:
         raise console.UsageError(
@@ -40,17 +42,22 @@ def run(arguments: list[str]) -> int:
 
     model = bundle.load(options.model)
     if of_model:
-        picture = OF_MODELS[of_model[0]](model)
+        pictures = [OF_MODELS[of_model[0]](model)]
     elif of_step:
-        picture = _step(model, words, of_step[0], getattr(options, of_step[0]))
+        pictures = [_step(model, words, of_step[0], getattr(options, of_step[0]))]
+    elif options.channels:
+        pictures = _channels(model, words)
     else:
-        (picture,) = model.diagrams([_sentence(model, words)], options.probabilities)
+        pictures = list(model.diagrams([_sentence(model, words)], options.probabilities))
     if options.html:
-        _write(options.html, html.page([picture], " ".join(words) or of_model[0].capitalize()))
+        _write(options.html, html.page(pictures, " ".join(words) or of_model[0].capitalize()))
     if options.svg:
-        _write(options.svg, svg.document(picture))
+        if len(pictures) > 1:
+            raise console.UsageError(f"--svg has room for one picture, not for {len(pictures)}; write --html")
+        _write(options.svg, svg.document(pictures[0]))
     if not options.html and not options.svg:
-        draw(picture)
+        for picture in pictures:
+            draw(picture)
     return 0
 
 
@@ -71,6 +78,13 @@ def _step(model: Model, words: Sequence[str], name: str, step: int) -> svg.Pictu
             f"the model has no {name} to show; one of the tasks sort and count with mean-field attention has"
         )
     return pictures[name]
+
+
+def _channels(model: Model, words: Sequence[str]) -> list[svg.Picture]:
+    channels = model.channels(_sentence(model, words))
+    if not channels:
+        raise console.UsageError("the model has no channels; one that is trained with --encoder.kind pt has")
+    return list(channels)
 
 
 def _codes(model: Model) -> HeatMap:
@@ -113,6 +127,8 @@ def draw(picture: svg.Picture) -> None:
         rows = [[row, *numbers] for row, numbers in zip(picture.rows, picture.numbers(), strict=True)]
         print(f"{picture.title}\n\n{table([['', *picture.columns], *rows])}")
         return
+    if isinstance(picture, Diagram) and picture.title:
+        print(picture.title)
     palette = canvas.COLOURED if console.use_colour(sys.stdout) else canvas.PLAIN
     print(terminal.draw(picture, shutil.get_terminal_size((100, 24)).columns, palette))
 
@@ -137,6 +153,11 @@ def _parser() -> Parser:
     )
     parser.add_argument(
         "--states", action="store_true", help="instead of a sentence, which hidden states follow each other"
+    )
+    parser.add_argument(
+        "--channels",
+        action="store_true",
+        help="the head of each word in each channel, of encoders of kind pt",
     )
     for name, help in OF_STEPS.items():
         parser.add_argument(f"--{name}", metavar="STEP", type=int, help=f"{help}, at this step of the output")

@@ -34,8 +34,8 @@ def check(task: str, source: Source, format: str | None = None, kept: int = 1000
     Args:
         task: "tag", "dependency", "constituency", "ner", "classify", "mlm", "lm", "sort", "count" or "cogs".
         source: A path, `-` for standard input, or an open stream.
-        format: "conllu", "columns", "brackets", "jsonl", "cogs", "labelled" or "text", as the task has it; if None it
-            is known from the name of the file.
+        format: "conllu", "columns", "brackets", "jsonl", "cogs", "labelled" or "text", as the task has it; if None
+            it is known from the name of the file.
         kept: The number of problems to keep; all are counted.
 
     Raises:

@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 
 from strukt.viz import svg
+from strukt.viz.diagram import Diagram
 from strukt.viz.width import printable
 
 _STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
@@ -26,7 +27,9 @@ def page(diagrams: Iterable[svg.Picture], title: str) -> str:
         (True, True)
     """
     heading = escape(printable(title))
-    figures = "\n".join(f"<figure>\n{svg.draw(diagram)}\n</figure>" for diagram in diagrams)
+    figures = "\n".join(
+        f"<figure>\n{_caption(diagram)}{svg.draw(diagram)}\n</figure>" for diagram in diagrams
+    )
     return f"""\
 <!DOCTYPE html>
 <html lang="en">
@@ -45,3 +48,9 @@ def page(diagrams: Iterable[svg.Picture], title: str) -> str:
 </body>
 </html>
 """
+
+
+def _caption(picture: svg.Picture) -> str:
+    """The title of a sentence; tables and graphs have theirs in the picture."""
+    title = picture.title if isinstance(picture, Diagram) else ""
+    return f"<figcaption>{escape(printable(title))}</figcaption>\n" if title else ""
