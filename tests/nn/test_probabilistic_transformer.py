@@ -247,3 +247,18 @@ def test_updates_that_cannot_be(options, message):
 def test_scores_of_another_size():
     with pytest.raises(ValueError, match=r"scores has shape \(2, 3\); expected \(batch, n, 4\)"):
         made()(torch.zeros(2, 3))
+
+
+@pytest.mark.parametrize("decomposition", ["uv", "uvw", "weighted", "full"])
+def test_under_autocast_mean_field_is_that_of_float32(decomposition):
+    torch.manual_seed(0)
+    model = ProbabilisticTransformer(6, 2, 2, 3, decomposition=decomposition, root_labels=3, features=2)
+    scores, lengths = torch.randn(2, 7, 6), torch.tensor([7, 3])
+    expected = model(scores, lengths)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = model(scores, lengths)
+        rounded = model(scores.bfloat16(), lengths)
+    torch.testing.assert_close(found.heads, expected.heads)
+    assert rounded.scores.dtype == torch.float32
+    found.scores.square().sum().backward()
+    assert all(parameter.grad.dtype == torch.float32 for parameter in model.ternary.parameters())

@@ -131,7 +131,8 @@ class ProbabilisticTransformer(nn.Module):
         """Mean field from independent variables.
 
         Args:
-            scores: S, ``(batch, n, d)``, the scores of the labels of each word; the padding is ignored.
+            scores: S, ``(batch, n, d)``, the scores of the labels of each word; the padding is ignored. Half types
+                are computed in float32, also under autocast.
             lengths: ``(batch,)``; all n if None.
         """
         if scores.dim() != 3 or scores.shape[-1] != self.labels:
@@ -140,11 +141,14 @@ class ProbabilisticTransformer(nn.Module):
             )
         batch, n, _ = scores.shape
         inside = mask_of(arguments.lengths(lengths, torch.Size([batch]), n, scores.device), n)
+        scores = scores.float() if scores.dtype.itemsize < 4 else scores
         scores = scores.masked_fill(~inside.unsqueeze(-1), 0.0)
         places = Places(inside, self.causal)
-        beliefs = self._independent(scores, places)
-        for _ in range(self.iterations):
-            beliefs = self._updated(beliefs, scores, places)
+        # Messages to heads are multiplied by d, and the rounding of half types with them.
+        with torch.autocast(scores.device.type, enabled=False):
+            beliefs = self._independent(scores, places)
+            for _ in range(self.iterations):
+                beliefs = self._updated(beliefs, scores, places)
         return self._encoding(beliefs, inside)
 
     def penalty(self) -> Tensor:
