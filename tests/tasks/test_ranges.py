@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from strukt.errors import SettingError
-from strukt.tasks import constituency, dependency, lm, ner, ranges, sort, tag
+from strukt.tasks import classify, cogs, constituency, count, dependency, lm, mlm, ner, ranges, sort, tag
 from strukt.tasks.config import (
     EncoderConfig,
     MeanFieldConfig,
@@ -15,7 +15,7 @@ from strukt.tasks.config import (
     TransformerConfig,
 )
 
-CONFIGS = [tag, dependency, constituency, ner, lm, sort]
+CONFIGS = [tag, dependency, constituency, ner, classify, mlm, lm, sort, count, cogs]
 PARTS = {
     "encoder": EncoderConfig,
     "encoder.pt": MeanFieldConfig,

@@ -35,7 +35,7 @@ def report(measured: Measurement) -> str:
 
 def _parser() -> Parser:
     parser = Parser(
-        "evaluate", "Measures a model on an annotated corpus; percents, but for perplexity and bits."
+        "evaluate", "Measures a model on an annotated corpus; percents where the name says nothing else."
     )
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument("file", metavar="FILE", help="an annotated corpus; - is standard input")

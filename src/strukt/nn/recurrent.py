@@ -36,7 +36,8 @@ class RecurrentLanguageModel(nn.Module):
     and what it finds is joined to it.
 
     Source: Zaremba et al. (2014), "Recurrent neural network regularization"; Press and Wolf (2017), "Using the
-    output embedding to improve language models"; Ziyin et al., "Mean-field attention", for attention.
+    output embedding to improve language models"; Liu Ziyin et al. (2018), "Relational attention networks via
+    fully-connected conditional random fields", for attention.
 
     Args:
         words: Size of the vocabulary, v.
