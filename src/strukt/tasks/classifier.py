@@ -83,9 +83,7 @@ class Classifier(SentenceModel):
     @override
     def forms_of(cls, config: Config, sentence: Sentence) -> list[str]:
         """The words, and without a root one at the end that stands for all of them."""
-        encoder = config.encoder
-        has_root = encoder.kind == "pt" and encoder.pt.root_labels > 0
-        return sentence.forms if has_root else [*sentence.forms, END]
+        return sentence.forms if config.encoder.has_root else [*sentence.forms, END]
 
     @property
     @override

@@ -112,6 +112,11 @@ class EncoderConfig:
     transformer: TransformerConfig = field(default_factory=TransformerConfig)
     pt: MeanFieldConfig = field(default_factory=MeanFieldConfig)
 
+    @property
+    def has_root(self) -> bool:
+        """Whether a root stands for a sentence."""
+        return self.kind == "pt" and self.pt.root_labels > 0
+
 
 @dataclass
 class OptimizerConfig:

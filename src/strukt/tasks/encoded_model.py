@@ -14,7 +14,7 @@ from typing_extensions import override
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.tasks.channels import channel_diagrams
-from strukt.tasks.encoding import FromWords, build_encoder, count_vocabularies
+from strukt.tasks.encoding import build_encoder, count_vocabularies
 from strukt.tasks.model import Model
 from strukt.viz.diagram import Diagram
 
@@ -60,12 +60,10 @@ class EncodedModel(Model):
     def channels(self, sentence: Sentence) -> list[Diagram]:
         """Those of a Probabilistic Transformer."""
         forms = self.forms_of(self.config, sentence)
-        if not isinstance(self.encoder, FromWords) or not self.encoder.has_channels:
-            return []
         inputs = {name: part.to(self.device) for name, part in self.encoder.inputs([forms]).items()}
         with self.predicting():
             found = self.encoder.mean_field(inputs, torch.tensor([len(forms)], device=self.device))
-        return channel_diagrams(found, forms)
+        return [] if found is None else channel_diagrams(found, forms)
 
     @override
     def save_assets(self, folder: Path) -> None:

@@ -58,6 +58,10 @@ class Encoder(nn.Module, ABC):
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """Vectors `(batch, n, size)`."""
 
+    def mean_field(self, inputs: dict[str, Tensor], lengths: Tensor) -> Encoding | None:  # noqa: ARG002
+        """All that mean field says of the words, if that is what encodes them."""
+        return None
+
     def of_sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """A vector `(batch, sentence_size)` for each sentence: that of its last word."""
         vectors = self(inputs, lengths)
@@ -153,6 +157,7 @@ class FromWords(Encoder):
         self.context = _context(config, self.embeddings.size)
         self.penalty_weight = config.pt.penalty
         self.size = self.context.size
+        self.has_root = config.has_root
         self.sentence_size = config.pt.root_labels if self.has_root else self.size
 
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
@@ -183,16 +188,6 @@ class FromWords(Encoder):
             "affixes": torch.tensor(affixes, dtype=torch.long).reshape(len(row), len(self.kinds)),
         }
 
-    @property
-    def has_channels(self) -> bool:
-        """Whether words have heads, in some channels."""
-        return isinstance(self.context, MeanFieldEncoder)
-
-    @property
-    def has_root(self) -> bool:
-        """Whether a root stands for a sentence."""
-        return isinstance(self.context, MeanFieldEncoder) and self.context.mean_field.root is not None
-
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """Vectors `(batch, n, size)` of the words in their sentences."""
         encoded: Tensor = self.context(self._words(inputs), lengths)
@@ -200,12 +195,15 @@ class FromWords(Encoder):
 
     def of_sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """The distribution of the label of the root, or the vector of the last word if there is no root."""
-        root = self.mean_field(inputs, lengths).root if self.has_root else None
-        return super().of_sentences(inputs, lengths) if root is None else root
+        found = self.mean_field(inputs, lengths) if self.has_root else None
+        if found is None or found.root is None:
+            return super().of_sentences(inputs, lengths)
+        return found.root
 
-    def mean_field(self, inputs: dict[str, Tensor], lengths: Tensor) -> Encoding:
+    def mean_field(self, inputs: dict[str, Tensor], lengths: Tensor) -> Encoding | None:
         """All that a Probabilistic Transformer says of the words."""
-        assert isinstance(self.context, MeanFieldEncoder)
+        if not isinstance(self.context, MeanFieldEncoder):
+            return None
         return self.context.encode(self._words(inputs), lengths)
 
     def _words(self, inputs: dict[str, Tensor]) -> Tensor:
