@@ -29,7 +29,8 @@ def products(above: tuple[Tensor, Tensor], below: tuple[Tensor, Tensor]) -> Tens
                 [2., 0., 1.],
                 [2., 2., 0.]])
     """
-    (first, second), (third, fourth) = (tuple(map(_by_channel, rows)) for rows in (above, below))
+    first, third = _by_channel(above[0], below[0])
+    second, fourth = _by_channel(above[1], below[1])
     batch, channels, n, _ = first.shape
     found = first.new_empty(batch, channels, n, n)
     for start, end in _blocks(n):
@@ -53,7 +54,7 @@ def sums(pairs: Tensor, above: Tensor, below: Tensor) -> tuple[Tensor, Tensor]:
     Returns:
         Two of ``(batch, n, h, r)``; O(n^2 h r) time.
     """
-    upper, lower = _by_channel(above), _by_channel(below)
+    upper, lower = _by_channel(above, below)
     from_upper, from_lower = torch.empty_like(above), torch.empty_like(below)
     for start, end in _blocks(pairs.shape[-1]):
         own = slice(start, end)
@@ -66,9 +67,10 @@ def sums(pairs: Tensor, above: Tensor, below: Tensor) -> tuple[Tensor, Tensor]:
     return from_upper, from_lower
 
 
-def _by_channel(rows: Tensor) -> Tensor:
-    """``(batch, h, n, r)``, in memory as products need it."""
-    return rows.transpose(1, 2).contiguous()
+def _by_channel(above: Tensor, below: Tensor) -> tuple[Tensor, Tensor]:
+    """Both as ``(batch, h, n, r)``, in memory as products need it; often they are the same."""
+    found = above.transpose(1, 2).contiguous()
+    return found, found if below is above else below.transpose(1, 2).contiguous()
 
 
 def _blocks(n: int) -> Iterator[tuple[int, int]]:
