@@ -42,3 +42,33 @@ def test_the_format_of_a_name_that_says_nothing_is_asked_for(tagger, tmp_path, c
     file.write_text("x\n")
     assert main(["evaluate", tagger, str(file)]) == 2
     assert capsys.readouterr().err.startswith(f"error: {file}: its name does not tell the format")
+
+
+def test_models_side_by_side(tagger, treebank, capsys):
+    assert main(["evaluate", tagger, treebank.test, "--json"]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert main(["evaluate", tagger, treebank.test, "--beside", tagger, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {tagger: alone}
+    assert main(["evaluate", tagger, treebank.test, "--beside", tagger]) == 0
+    assert capsys.readouterr().out.startswith(f"{tagger}\n\naccuracy")
+    assert main(["evaluate", tagger, "-", "--beside", tagger]) == 2
+    assert "give a file in place of standard input" in capsys.readouterr().err
+
+
+def test_scores_by_length_are_drawn(tmp_path, tagger, treebank, capsys):
+    corpus = tmp_path / "numbers.txt"
+    corpus.write_text("".join(f"{'1 0 ' * (line % 9 + 1)}1\n" for line in range(60)))
+    for name, attention in (("without", "none"), ("with", "mean-field")):
+        options = ["--attention", attention, "--size", "8", "--trainer.epochs", "1", "--trainer.threads", "1"]
+        files = ["--train", str(corpus), "--dev", str(corpus), "-o", str(tmp_path / name)]
+        assert main(["train", "count", *files, *options]) == 0
+    picture = tmp_path / "curves.svg"
+    models = [str(tmp_path / "without"), str(corpus), "--beside", str(tmp_path / "with")]
+    assert main(["evaluate", *models, "--svg", str(picture)]) == 0
+    drawn = picture.read_text()
+    assert drawn.count('class="arc"') == 2
+    assert "mse by length" in drawn
+    assert "16-20" in drawn
+    assert main(["evaluate", tagger, treebank.test, "--svg", str(picture)]) == 2
+    assert "--svg draws scores by length" in capsys.readouterr().err
+    assert main(["evaluate", tagger, treebank.test, "--svg", str(picture), "--json"]) == 2

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from strukt.cli import corpora
+from strukt.cli.console import UsageError
 from strukt.cli.options import Parser, add_format
+from strukt.cli.show import write
 from strukt.cli.table import detailed, percentages
 from strukt.data import corpus
+from strukt.viz import svg
+from strukt.viz.curves import Curves
 
 if TYPE_CHECKING:
     from strukt.tasks.model import Measurement
@@ -18,13 +24,42 @@ def run(arguments: list[str]) -> int:
     """Prints the metrics as a table, or as JSON."""
     options = _parser().parse(arguments)
     corpora.require_files([options.file])
+    if options.beside and options.file == "-":
+        raise UsageError("--beside reads the corpus once for each model; give a file in place of standard input")
+    if options.svg and options.json:
+        raise UsageError("--svg and --json are two forms of the same; give one")
 
     from strukt.train import bundle
 
-    model = bundle.load(options.model)
-    measured = model.measure(corpus.read_annotated(options.file, options.format, model.readers()))
-    print(json.dumps(measured.scores | measured.details) if options.json else report(measured))
+    measured = {}
+    for folder in [options.model, *options.beside]:
+        model = bundle.load(folder)
+        measured[folder] = model.measure(corpus.read_annotated(options.file, options.format, model.readers()))
+    if options.svg:
+        write(options.svg, svg.document(_by_length(measured)))
+    elif options.json:
+        found = {folder: each.scores | each.details for folder, each in measured.items()}
+        print(json.dumps(found if options.beside else found[options.model]))
+    else:
+        titles = {folder: f"{folder}\n\n" if options.beside else "" for folder in measured}
+        print("\n\n".join(f"{titles[folder]}{report(each)}" for folder, each in measured.items()))
     return 0
+
+
+def _by_length(measured: Mapping[str, Measurement]) -> Curves:
+    """The first score of each model in its table by length, for the lengths that all tables have."""
+    tables = {folder: each.details.get("length") or {} for folder, each in measured.items()}
+    places = [
+        place for place in next(iter(tables.values())) if all(place in rows for rows in tables.values())
+    ]
+    if not places:
+        raise UsageError("--svg draws scores by length; models of the tasks sort and count have them")
+    score = next(iter(next(iter(tables.values()))[places[0]]))
+    curves = {
+        os.path.basename(folder.rstrip("/")): [rows[place][score] for place in places]
+        for folder, rows in tables.items()
+    }
+    return Curves(f"{score} by length", places, curves)
 
 
 def report(measured: Measurement) -> str:
@@ -39,6 +74,16 @@ def _parser() -> Parser:
     )
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument("file", metavar="FILE", help="an annotated corpus; - is standard input")
+    parser.add_argument(
+        "--beside",
+        metavar="MODEL",
+        action="append",
+        default=[],
+        help="another model on the same corpus; any number",
+    )
+    parser.add_argument(
+        "--svg", metavar="FILE", help="draw scores by length, of all models, in place of tables"
+    )
     parser.add_argument("--json", action="store_true", help="print one line of JSON instead of a table")
     add_format(parser)
     return parser

@@ -14,6 +14,7 @@ from strukt.cli.table import table
 from strukt.data import brackets, text
 from strukt.data.sentence import Sentence
 from strukt.viz import canvas, html, svg, terminal
+from strukt.viz.curves import Curves
 from strukt.viz.diagram import Diagram
 from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
@@ -50,11 +51,11 @@ def run(arguments: list[str]) -> int:
     else:
         pictures = list(model.diagrams([_sentence(model, words)], options.probabilities))
     if options.html:
-        _write(options.html, html.page(pictures, " ".join(words) or of_model[0].capitalize()))
+        write(options.html, html.page(pictures, " ".join(words) or of_model[0].capitalize()))
     if options.svg:
         if len(pictures) > 1:
             raise console.UsageError(f"--svg has room for one picture, not for {len(pictures)}; write --html")
-        _write(options.svg, svg.document(pictures[0]))
+        write(options.svg, svg.document(pictures[0]))
     if not options.html and not options.svg:
         for picture in pictures:
             draw(picture)
@@ -127,13 +128,17 @@ def draw(picture: svg.Picture) -> None:
         rows = [[row, *numbers] for row, numbers in zip(picture.rows, picture.numbers(), strict=True)]
         print(f"{picture.title}\n\n{table([['', *picture.columns], *rows])}")
         return
+    if isinstance(picture, Curves):
+        rows = [[name, *(f"{value:.3g}" for value in values)] for name, values in picture.curves.items()]
+        print(f"{picture.title}\n\n{table([['', *picture.places], *rows])}")
+        return
     if isinstance(picture, Diagram) and picture.title:
         print(picture.title)
     palette = canvas.COLOURED if console.use_colour(sys.stdout) else canvas.PLAIN
     print(terminal.draw(picture, shutil.get_terminal_size((100, 24)).columns, palette))
 
 
-def _write(path: str, content: str) -> None:
+def write(path: str, content: str) -> None:
     from strukt.data.files import atomic_write
 
     with atomic_write(path) as stream:

@@ -1,17 +1,18 @@
-"""Sentences, tables and graphs as SVG."""
+"""Sentences, tables, graphs and curves as SVG."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from strukt.viz import svg_arcs, svg_brackets, svg_graph, svg_heat_map
+from strukt.viz import svg_arcs, svg_brackets, svg_curves, svg_graph, svg_heat_map
 from strukt.viz.brackets import BracketDiagram
+from strukt.viz.curves import Curves
 from strukt.viz.diagram import Diagram
 from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
 
-Picture = Diagram | BracketDiagram | HeatMap | Graph
+Picture = Diagram | BracketDiagram | HeatMap | Graph | Curves
 """What can be drawn."""
 
 STYLE = Path(__file__).with_name("picture.css").read_text(encoding="utf-8")
@@ -22,6 +23,7 @@ _DRAWERS: Mapping[type, Callable[..., str]] = {
     BracketDiagram: svg_brackets.draw,
     HeatMap: svg_heat_map.draw,
     Graph: svg_graph.draw,
+    Curves: svg_curves.draw,
 }
 
 
