@@ -6,6 +6,8 @@ from tests import tiny_corpora
 
 from strukt.cli.main import main
 from strukt.data import conllu
+from strukt.nn.probabilistic_transformer import Encoding
+from strukt.tasks.channels import channel_diagrams
 from strukt.tasks.tagger import Tagger
 from strukt.train import bundle
 
@@ -40,9 +42,18 @@ def test_each_word_has_its_most_probable_head_in_each_channel(root_labels):
 
 def test_the_only_word_has_no_head():
     [first, *_] = model_of("pt").channels(conllu.from_forms(["Dogs"]))
-    assert first.heads == ()
+    assert first.heads == [-1]
     [first, *_] = model_of("pt", 4).channels(conllu.from_forms(["Dogs"]))
     assert first.heads == [0]
+
+
+def test_words_without_a_probable_head_have_none():
+    """As with positive parts in the place of a softmax, or where global features take it all."""
+    heads = torch.tensor([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    nothing = torch.zeros(1, 3, 4)
+    found = Encoding(nothing, nothing, heads[None, None], None, None, None)
+    [picture] = channel_diagrams(found, ["a", "b", "c"])
+    assert picture.heads == [-1, 1, -1]
 
 
 def test_other_encoders_have_none(tmp_path, capsys):
@@ -62,5 +73,11 @@ def test_they_are_drawn_one_below_the_other(tmp_path, capsys):
     assert main(["show", folder, "Dogs bark", "--channels", "--html", str(page)]) == 0
     assert page.read_text().count("<figcaption>channel ") == 3
     assert main(["show", folder, "Dogs bark", "--channels", "--svg", str(tmp_path / "one.svg")]) == 2
-    assert "--svg has room for one picture, not for 3" in capsys.readouterr().err
-    assert main(["show", folder, "Dogs bark", "--channels", "--states"]) == 2
+    assert "--svg has room for one picture, not for 3; write --html alone" in capsys.readouterr().err
+    assert not (tmp_path / "one.svg").exists()
+    both = ["--html", str(tmp_path / "two.html"), "--svg", str(tmp_path / "one.svg")]
+    assert main(["show", folder, "Dogs bark", "--channels", *both]) == 2
+    assert not (tmp_path / "two.html").exists()
+    for options in (["Dogs bark", "--channels", "--states"], ["--channels", "--codes"]):
+        assert main(["show", folder, *options]) == 2
+        assert "there is one kind of picture at a time" in capsys.readouterr().err

@@ -7,6 +7,7 @@ import torch
 
 from strukt.data import conllu
 from strukt.data.vocabulary import MASK, UNKNOWN
+from strukt.errors import DataError
 from strukt.tasks.masked_language_model import MaskedLanguageModel
 from strukt.tasks.mlm import Config
 
@@ -81,6 +82,23 @@ def test_unknown_words_are_not_hidden():
     assert not any(hide for hide, form in zip(drawn, sentence.forms, strict=True) if form in (UNKNOWN, "new"))
     assert sum(drawn) > 30
     assert model.evaluate([sentence])["unknown"] == 50
+    with pytest.raises(DataError, match="no known word was hidden"):
+        model.evaluate([conllu.from_forms(["new", UNKNOWN])])
+    [noted] = model.predict([conllu.from_forms(["a", "new"])])
+    assert noted.column("misc")[1] == "p=0.0000"
+
+
+def test_words_that_look_like_special_symbols_are_not_hidden():
+    odd = conllu.from_forms(["<mask>", "<pad>", "<UNK>", "a"])
+    model = MaskedLanguageModel.from_corpus(config(mask=0.99), [odd] * 3)
+    model.encoder.word_of = str.lower
+    assert not any(any(model._drawn(odd)[:3]) for _ in range(20))
+
+
+def test_only_gaps_are_filled(model):
+    [words] = model.infill([conllu.from_forms([MASK, "_", "c", "d"])], "_")
+    assert words[0] == MASK
+    assert words[1] != "_"
 
 
 def test_upper_case_is_another_word():

@@ -25,7 +25,9 @@ def run(arguments: list[str]) -> int:
     options = _parser().parse(arguments)
     corpora.require_files([options.file])
     if options.beside and options.file == "-":
-        raise UsageError("--beside reads the corpus once for each model; give a file in place of standard input")
+        raise UsageError(
+            "--beside reads the corpus once for each model; give a file in place of standard input"
+        )
     if options.svg and options.json:
         raise UsageError("--svg and --json are two forms of the same; give one")
 

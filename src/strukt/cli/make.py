@@ -7,6 +7,8 @@ from argparse import Namespace
 from strukt.cli import console
 from strukt.cli.console import UsageError
 from strukt.cli.options import Parser
+from strukt.data.files import LONGEST_LINE
+from strukt.data.synthetic import DIGITS
 
 LARGEST = {"sort": 99, "count": 1}
 """The tasks, and the largest number of their corpora."""
@@ -41,8 +43,15 @@ def _require_fitting(options: Namespace) -> None:
     for name, least in (("number", 1), ("shortest", 1), ("longest", options.shortest), ("seed", 0)):
         if getattr(options, name) < least:
             raise UsageError(f"--{name} is {getattr(options, name)}; expected {least} or more")
-    if options.largest is not None and options.largest < 0:
-        raise UsageError(f"--largest is {options.largest}; expected 0 or more")
+    if options.largest is not None and not 0 <= options.largest < 10**DIGITS:
+        raise UsageError(
+            f"--largest is {options.largest}; expected a number from 0 on of up to {DIGITS} digits"
+        )
+    widest = len(str(_largest(options))) + 1
+    if options.longest * widest > LONGEST_LINE:
+        raise UsageError(
+            f"--longest is {options.longest}; expected at most {LONGEST_LINE // widest}, for a line"
+        )
 
 
 def _parser() -> Parser:

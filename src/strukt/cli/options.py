@@ -67,6 +67,7 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=["conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "text"],
-        help="format of the input, if its name does not tell; standard input is conllu (for trees brackets), and "
-        "text has one sentence a line, words and punctuation separated by spaces",
+        help="format of the input, if its name does not tell; standard input is conllu (of the task constituency "
+        "brackets, of classify labelled, of cogs cogs, of lm, mlm, sort and count text), and text has one "
+        "sentence a line, words and punctuation separated by spaces",
     )

@@ -29,7 +29,8 @@ def run(arguments: list[str]) -> int:
     words = text.tokenize(" ".join(options.sentence))
     of_model = [name for name in OF_MODELS if getattr(options, name)]
     of_step = [name for name in OF_STEPS if getattr(options, name) is not None]
-    if bool(words or of_step) + len(of_model) > 1 or len(of_step) + options.channels > 1:
+    of_sentence = len(of_step) + options.channels
+    if bool(words or of_sentence) + len(of_model) > 1 or of_sentence > 1:
         raise console.UsageError(
             "there is one kind of picture at a time: of a sentence, of its --channels, of a step of its output, "
             "of --codes, or of --states"
@@ -50,11 +51,13 @@ def run(arguments: list[str]) -> int:
         pictures = _channels(model, words)
     else:
         pictures = list(model.diagrams([_sentence(model, words)], options.probabilities))
+    if options.svg and len(pictures) > 1:
+        raise console.UsageError(
+            f"--svg has room for one picture, not for {len(pictures)}; write --html alone"
+        )
     if options.html:
         write(options.html, html.page(pictures, " ".join(words) or of_model[0].capitalize()))
     if options.svg:
-        if len(pictures) > 1:
-            raise console.UsageError(f"--svg has room for one picture, not for {len(pictures)}; write --html")
         write(options.svg, svg.document(pictures[0]))
     if not options.html and not options.svg:
         for picture in pictures:

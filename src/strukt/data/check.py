@@ -23,6 +23,7 @@ from strukt.data.conllu import tree_problems
 from strukt.data.corpus import format_of
 from strukt.data.files import Source, name_of
 from strukt.data.problems import Problem
+from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 
 
@@ -121,7 +122,15 @@ def _check_classes(source: Source, report: Report) -> None:
 
 
 def _check_numbers(source: Source, report: Report, largest: int | None = None) -> None:
-    for sentence in text.read(source, report.add):
+    _count_numbers(text.read(source, report.add), report, largest)
+
+
+def _check_conllu_numbers(source: Source, report: Report, largest: int | None = None) -> None:
+    _count_numbers(read_conllu(source, report), report, largest)
+
+
+def _count_numbers(sentences: Iterable[Sentence], report: Report, largest: int | None) -> None:
+    for sentence in sentences:
         if problem := synthetic.number_problem(sentence, largest):
             report.add(problem)
         else:
@@ -151,7 +160,9 @@ _CHECKS: Mapping[tuple[str, str], Callable[[Source, Report], None]] = MappingPro
         ("lm", "conllu"): _check_words,
         ("lm", "brackets"): check_trees.check_brackets,
         ("sort", "text"): _check_numbers,
+        ("sort", "conllu"): _check_conllu_numbers,
         ("count", "text"): partial(_check_numbers, largest=1),
+        ("count", "conllu"): partial(_check_conllu_numbers, largest=1),
         ("cogs", "cogs"): check_logical_forms.check_cogs,
     }
 )

@@ -10,7 +10,10 @@ from itertools import pairwise
 from strukt.data.problems import Problem
 from strukt.data.sentence import Sentence
 
-_NUMBER = re.compile(r"[0-9]{1,18}")
+DIGITS = 18
+"""The most of a number."""
+
+_NUMBER = re.compile(rf"[0-9]{{1,{DIGITS}}}")
 
 
 def numbers(sentence: Sentence, largest: int | None = None) -> list[int]:
@@ -38,7 +41,9 @@ def number_problem(sentence: Sentence, largest: int | None = None) -> Problem | 
     """What keeps a sentence from being `numbers`, if anything does."""
     for form in sentence.forms:
         if not _NUMBER.fullmatch(form) or (largest is not None and int(form) > largest):
-            expected = "whole number from 0 on" if largest is None else f"number from 0 to {largest}"
+            expected = (
+                f"whole number of up to {DIGITS} digits" if largest is None else f"number from 0 to {largest}"
+            )
             message, remedy = f"{form!r} is no {expected}", "write numbers separated by spaces"
             return Problem("number", message, remedy, sentence.path, sentence.line)
     return None

@@ -7,6 +7,7 @@ from strukt.nn.biaffine import Biaffine
 from strukt.nn.crf import CRF, Constraints, bio_constraints
 from strukt.nn.dropout import SharedDropout
 from strukt.nn.embeddings import CharacterCNN, CharacterLSTM, WordEmbeddings
+from strukt.nn.encoder_decoder import EncoderDecoder
 from strukt.nn.encoders import LSTM, BiLSTM
 from strukt.nn.feature_maps import (
     ExponentialFeatures,
@@ -39,6 +40,7 @@ from strukt.nn.mean_field_encoder import MeanFieldEncoder
 from strukt.nn.neural_hmm import NeuralHMM
 from strukt.nn.neural_pcfg import CompoundPCFG, NeuralPCFG
 from strukt.nn.probabilistic_transformer import ProbabilisticTransformer
+from strukt.nn.transduction import SequenceRegressor, SequenceTransducer
 from strukt.nn.transformer import Transformer
 
 __all__ = [
@@ -54,6 +56,7 @@ __all__ = [
     "CompoundPCFG",
     "Constraints",
     "DotProductAttention",
+    "EncoderDecoder",
     "Entmax",
     "Entmax15",
     "Entmax15Loss",
@@ -78,6 +81,8 @@ __all__ = [
     "RelaxedBudgetLoss",
     "RelaxedSubset",
     "RelaxedSubsetLoss",
+    "SequenceRegressor",
+    "SequenceTransducer",
     "SharedDropout",
     "SoftplusFeatures",
     "Sparsemax",

@@ -131,8 +131,8 @@ class ProbabilisticTransformer(nn.Module):
         """Mean field from independent variables.
 
         Args:
-            scores: S, ``(batch, n, d)``, the scores of the labels of each word; the padding is ignored. Half types
-                are computed in float32, also under autocast.
+            scores: S, ``(batch, n, d)``, the scores of the labels of each word; the padding is ignored. Scores of
+                half types are computed in float32, also under autocast; weights are float32 or float64.
             lengths: ``(batch,)``; all n if None.
         """
         if scores.dim() != 3 or scores.shape[-1] != self.labels:

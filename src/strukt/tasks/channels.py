@@ -18,8 +18,8 @@ def channel_diagrams(found: Encoding, forms: Sequence[str]) -> list[Diagram]:
         forms: Its words.
 
     Returns:
-        A picture for each channel. The root is among the heads if there is one, global features are not; the only
-        word of a sentence has no head.
+        A picture for each channel. The root is among the heads if there is one, global features are not; a word
+        without any probability of a head, such as the only one of a sentence, has none.
 
     Source: Wu and Tu (2023), figure 10.
 
@@ -32,14 +32,9 @@ def channel_diagrams(found: Encoding, forms: Sequence[str]) -> list[Diagram]:
         ('channel 1', [2, 3, 1], [0.9, 0.7, 0.5])
     """
     heads = found.heads[0]
-    root = (
-        torch.full_like(heads[..., :1], -1.0)
-        if found.root_heads is None
-        else found.root_heads[0].unsqueeze(-1)
-    )
-    if len(forms) == 1 and found.root_heads is None:
-        return [Diagram(forms, title=f"channel {channel}") for channel in range(1, len(heads) + 1)]
-    probabilities, best = torch.cat([root, heads], -1).max(-1)
+    root = torch.zeros_like(heads[..., 0]) if found.root_heads is None else found.root_heads[0]
+    probabilities, best = torch.cat([root.unsqueeze(-1), heads], -1).max(-1)
+    best = best.masked_fill(probabilities <= 0, -1)
     return [
         Diagram(forms, heads=of_words, head_probabilities=how_probable, title=f"channel {channel}")
         for channel, (of_words, how_probable) in enumerate(

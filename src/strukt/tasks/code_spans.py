@@ -89,7 +89,8 @@ class CodeSpans(SpanLayer):
             return gold.trees(functional.softplus(scores).sum(-1), lengths)
         known = (gold.at(scores) * self.code_words[gold.labels]).sum(-1)
         places = (gold.items, gold.starts, gold.ends)
-        return gold.trees((scores @ self.code_words[self.empty]).index_put(places, known), lengths)
+        empty = (scores * self.code_words[self.empty]).sum(-1)
+        return gold.trees(empty.index_put(places, known), lengths)
 
     def _marginals(self, trees: BitSpanTree, spans: GoldSpans) -> Tensor:
         """The probabilities of -1 and +1 of each bit of spans, ``(m, K, 2)``.

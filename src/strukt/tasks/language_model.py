@@ -92,7 +92,11 @@ class LanguageModel(Model):
     @override
     def loss(self, batch: Batch) -> Tensor:
         """The mean negative log-probability of a word."""
-        log_probs, _ = self.text().stream(batch.inputs["words"], batch.lengths)
+        device = self.device.type
+        # Probabilities of hidden states and rules are computed in 32 bits; only networks gain by fewer.
+        fewer = torch.is_autocast_enabled(device) and isinstance(self.source, RecurrentLanguageModel)
+        with torch.autocast(device, torch.get_autocast_dtype(device), enabled=fewer):
+            log_probs, _ = self.text().stream(batch.inputs["words"], batch.lengths)
         return -log_probs.sum() / batch.lengths.sum()
 
     @override

@@ -16,7 +16,8 @@ from typing_extensions import override
 from strukt.data import conllu
 from strukt.data.batching import batches
 from strukt.data.sentence import Sentence
-from strukt.data.vocabulary import MASK, SPECIALS, UNKNOWN, Vocabulary
+from strukt.data.vocabulary import MASK, SPECIALS, Vocabulary
+from strukt.errors import DataError
 from strukt.tasks.batch import Batch
 from strukt.tasks.encoded_model import EncodedModel
 from strukt.tasks.encoding import FromWords
@@ -82,7 +83,11 @@ class MaskedLanguageModel(EncodedModel):
 
     @override
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
-        """The perplexity of hidden words, and percent of unknown words, which are never hidden."""
+        """The perplexity of hidden words, and percent of unknown words, which are never hidden.
+
+        Raises:
+            DataError: No word was hidden.
+        """
         pieces = list(_pieces(self.config, sentences))
         generator = torch.Generator().manual_seed(SEED)
         drawn = [self._drawn(piece, generator) for piece in pieces]
@@ -94,9 +99,11 @@ class MaskedLanguageModel(EncodedModel):
                 )
                 found = self._log_probs_of_hidden(batch.to(self.device))
                 total, count = total + float(found.double().sum()), count + len(found)
+        if count == 0:
+            raise DataError("no known word was hidden, so that there is nothing to measure; give more text")
         words = sum(map(len, pieces))
         unknown = sum(not self._is_known(form) for piece in pieces for form in piece.forms)
-        nats = -total / max(count, 1)
+        nats = -total / count
         scores = {
             "perplexity": math.exp(nats) if nats < 700 else math.inf,
             "hidden": float(count),
@@ -111,15 +118,16 @@ class MaskedLanguageModel(EncodedModel):
 
     @override
     def predict(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
-        """Notes the probability of each word given all others of its sentence."""
+        """Notes the probability of each word given all others of its sentence; of unknown words 0."""
         for sentence in sentences:
             yield noted(sentence, self._given_others(sentence.forms))
 
     @override
     def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[HeatMap]:
-        """How many bits each word takes, given all others of its sentence."""
+        """How many bits each word takes, given all others of its sentence; unknown words are shown with none."""
         for sentence in sentences:
-            bits = -self._given_others(sentence.forms).log2()
+            of_words = self._given_others(sentence.forms)
+            bits = -of_words.masked_fill(of_words == 0, 1.0).log2()
             yield HeatMap("bits for each word, given the others", ["bits"], sentence.forms, [bits.tolist()])
 
     @override
@@ -127,16 +135,18 @@ class MaskedLanguageModel(EncodedModel):
         """The words of sentences, of which the missing ones are the most probable of each place."""
         special = torch.tensor(self.words.indices([*SPECIALS, MASK]), device=self.device)
         for sentence in sentences:
-            forms = [MASK if form == mark else form for form in sentence.forms]
+            gaps = [form == mark for form in sentence.forms]
+            forms = [MASK if gap else form for form, gap in zip(sentence.forms, gaps, strict=True)]
             with self.predicting():
                 best = self._log_probs(self._read([forms])).index_fill(-1, special, -torch.inf)[0].argmax(-1)
             yield [
-                self.words.symbols[found] if form == MASK else form
-                for form, found in zip(forms, best.tolist(), strict=True)
+                self.words.symbols[found] if gap else form
+                for form, gap, found in zip(forms, gaps, best.tolist(), strict=True)
             ]
 
     def _is_known(self, form: str) -> bool:
-        return form != UNKNOWN and self.encoder.word_of(form) in self.words
+        word = self.encoder.word_of(form)
+        return word in self.words and word not in (*SPECIALS, MASK)
 
     def _drawn(self, sentence: Sentence, generator: torch.Generator | None = None) -> list[bool]:
         """Which words are hidden."""
@@ -186,7 +196,10 @@ class MaskedLanguageModel(EncodedModel):
         return functional.linear(self.project(vectors), table, self.bias).float()
 
     def _given_others(self, forms: Sequence[str]) -> Tensor:
-        """The probability of each word given all others: `(n,)`; as many readings as there are words."""
+        """The probability of each word given all others: `(n,)`; as many readings as there are words.
+
+        It is 0 of unknown words, which are never learned to be guessed.
+        """
         found = []
         at_once = max(self.config.trainer.tokens // max(len(forms), 1), 1)
         for start in range(0, len(forms), at_once):
@@ -199,7 +212,8 @@ class MaskedLanguageModel(EncodedModel):
                 found += [
                     row[self._number(forms[place])] for row, place in zip(log_probs, places, strict=True)
                 ]
-        return torch.stack(found).exp() if found else torch.zeros(0)
+        known = torch.tensor([self._is_known(form) for form in forms], device=self.device)
+        return torch.stack(found).exp() * known if found else torch.zeros(0)
 
 
 def _pieces(config: Config, sentences: Iterable[Sentence]) -> Iterator[Sentence]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from lightning.pytorch import LightningModule
 from torch import Tensor
 from torch.optim import AdamW, Optimizer
@@ -133,7 +134,8 @@ class Training(LightningModule):
             for piece in pieces:
                 batch = self.model.collate(piece).to(self.device)
                 loss = (self.model.loss(batch) + self.model.penalty()) * (sum(map(len, piece)) / words)
-                self.manual_backward(loss)
+                with torch.autocast(self.device.type, enabled=False):  # it has the types of the forward pass
+                    self.manual_backward(loss)
                 total += loss.item()
             return total
 

@@ -1,0 +1,60 @@
+"""What precision auto does where the hardware multiplies in bfloat16: every task learns, as in float32."""
+
+import copy
+
+import pytest
+import torch
+from tests import tiny_corpora
+
+from strukt.data import conllu
+from strukt.tasks import dependency, lm, mlm, ner
+from strukt.tasks.constituency_parser import ConstituencyParser
+from strukt.tasks.entity_model import EntityModel
+from strukt.tasks.language_model import LanguageModel
+from strukt.tasks.masked_language_model import MaskedLanguageModel
+from strukt.tasks.parser import Parser
+from strukt.tasks.tagger import Tagger
+
+TREES, PHRASES, NESTED = tiny_corpora.trees(9), tiny_corpora.phrases(9), tiny_corpora.nested(9)
+TEXTS = [conllu.from_forms(sentence.forms) for sentence in TREES]
+SIZES = {"states": 8, "rank": 4, "size": 16, "state_dropout": 0.0, "feature_dropout": 0.0, "dropout": 0.0}
+
+TASKS = {
+    "tag": (Tagger, tiny_corpora.tag_config(), TREES),
+    "tag crf": (Tagger, tiny_corpora.tag_config(criterion="crf"), TREES),
+    "dependency": (Parser, tiny_corpora.small(dependency.Config(arc_size=32, label_size=16)), TREES),
+    "constituency": (ConstituencyParser, tiny_corpora.constituency_config(), PHRASES),
+    "constituency bits": (ConstituencyParser, tiny_corpora.constituency_config(criterion="bits"), PHRASES),
+    "ner": (EntityModel, tiny_corpora.ner_config(), NESTED),
+    "ner bits": (EntityModel, tiny_corpora.ner_config(criterion="bits"), NESTED),
+    "ner flat": (EntityModel, tiny_corpora.small(ner.Config(criterion="flat")), NESTED),
+    "mlm": (MaskedLanguageModel, tiny_corpora.small(mlm.Config()), TEXTS),
+} | {
+    f"lm {kind}": (LanguageModel, lm.Config(model=kind, **SIZES), TEXTS)
+    for kind in ("hmm", "lowrank-hmm", "pcfg", "lowrank-pcfg", "lstm", "mfa")
+}
+
+
+@pytest.mark.parametrize("encoder", ["bilstm", "transformer", "pt"])
+@pytest.mark.parametrize("task", TASKS)
+def test_losses_and_gradients_are_about_those_of_float32(task, encoder):
+    kind, config, sentences = TASKS[task]
+    config = copy.deepcopy(config)
+    if hasattr(config, "encoder"):
+        config.encoder.kind, config.encoder.dropout, config.encoder.word_dropout = encoder, 0.0, 0.0
+    elif encoder != "bilstm":
+        pytest.skip("this task has no such encoder")
+    torch.manual_seed(0)
+    trainable = list(kind.trainable(config, sentences))
+    model = kind.from_corpus(config, trainable)
+    batch = model.collate(trainable)
+    losses = []
+    for half in (False, True):
+        torch.manual_seed(1)
+        with torch.autocast("cpu", torch.bfloat16, enabled=half):
+            losses.append(model.loss(batch))
+    losses[1].backward()
+    assert losses[1].item() == pytest.approx(losses[0].item(), rel=0.05)
+    grads = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+    assert grads
+    assert all(torch.isfinite(grad).all() for grad in grads)
