@@ -65,7 +65,11 @@ def test_a_seed_decides(tmp_path):
         (["sort", "-o", "x", "--shortest", "0"], "--shortest is 0; expected 1 or more"),
         (["sort", "-o", "x", "--longest", "4"], "--longest is 4; expected 5 or more"),
         (["sort", "-o", "x", "--seed", "-1"], "--seed is -1; expected 0 or more"),
-        (["sort", "-o", "x", "--largest", "-1"], "--largest is -1; expected a number from 0 on of up to 18 digits"),
+        (["sort", "-o", "x", "--longest", "40000"], "--longest is 40000; expected at most 33333, for a line"),
+        (
+            ["sort", "-o", "x", "--largest", "-1"],
+            "--largest is -1; expected a number from 0 on of up to 18 digits",
+        ),
         (["count", "-o", "x", "--largest", "2"], "--largest is for the task sort"),
         (["sort", "-o", "nowhere/x"], "nowhere/x: cannot be written"),
     ],
