@@ -46,7 +46,7 @@ class Stages:
 def prediction_batches(model: StructuredModel, sentences: Sequence[Sentence]) -> Iterator[list[Sentence]]:
     """The batches that `model.predict` makes."""
     from strukt.data.batching import batches
-    from strukt.tasks.structured_model import WINDOW
+    from strukt.tasks.sentence_model import WINDOW
 
     for start in range(0, len(sentences), WINDOW):
         window = sentences[start : start + WINDOW]

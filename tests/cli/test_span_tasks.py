@@ -255,7 +255,7 @@ def test_codes_are_shown_of_models_that_have_them_and_by_themselves(train, capsy
     assert main(["show", labels, "--codes"]) == 2
     assert capsys.readouterr().err.startswith("error: the model has no codes")
     assert main(["show", codes, "a cat", "--codes"]) == 2
-    assert "one picture at a time" in capsys.readouterr().err
+    assert "one kind of picture at a time" in capsys.readouterr().err
 
 
 def test_a_development_corpus_is_looked_at_before_the_training(corpora, tmp_path, capsys):
