@@ -60,15 +60,18 @@ def test_scores_by_length_are_drawn(tmp_path, tagger, treebank, capsys):
     corpus.write_text("".join(f"{'1 0 ' * (line % 9 + 1)}1\n" for line in range(60)))
     for name, attention in (("without", "none"), ("with", "mean-field")):
         options = ["--attention", attention, "--size", "8", "--trainer.epochs", "1", "--trainer.threads", "1"]
-        files = ["--train", str(corpus), "--dev", str(corpus), "-o", str(tmp_path / name)]
+        files = ["--train", str(corpus), "--dev", str(corpus), "-o", str(tmp_path / name / "model")]
         assert main(["train", "count", *files, *options]) == 0
     picture = tmp_path / "curves.svg"
-    models = [str(tmp_path / "without"), str(corpus), "--beside", str(tmp_path / "with")]
+    without, with_it = (str(tmp_path / name / "model") for name in ("without", "with"))
+    models = [without, str(corpus), "--beside", with_it]
     assert main(["evaluate", *models, "--svg", str(picture)]) == 0
     drawn = picture.read_text()
     assert drawn.count('class="arc"') == 2
     assert "mse by length" in drawn
     assert "16-20" in drawn
+    assert without in drawn
+    assert with_it in drawn
     assert main(["evaluate", tagger, treebank.test, "--svg", str(picture)]) == 2
     assert "--svg draws scores by length" in capsys.readouterr().err
     assert main(["evaluate", tagger, treebank.test, "--svg", str(picture), "--json"]) == 2

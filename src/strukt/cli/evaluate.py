@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -57,10 +56,7 @@ def _by_length(measured: Mapping[str, Measurement]) -> Curves:
     if not places:
         raise UsageError("--svg draws scores by length; models of the tasks sort and count have them")
     score = next(iter(next(iter(tables.values()))[places[0]]))
-    curves = {
-        os.path.basename(folder.rstrip("/")): [rows[place][score] for place in places]
-        for folder, rows in tables.items()
-    }
+    curves = {folder: [rows[place][score] for place in places] for folder, rows in tables.items()}
     return Curves(f"{score} by length", places, curves)
 
 

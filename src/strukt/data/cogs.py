@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from strukt.data import sentence, text
 from strukt.data.blocks import Block
 from strukt.data.files import Source
-from strukt.data.line_blocks import line_blocks
+from strukt.data.line_blocks import Faulty, parsed
 from strukt.data.logical_forms import Tags, form_of, tags_of
 from strukt.data.problems import Problem, Report, stop
 from strukt.data.sentence import Cell, cells
@@ -114,11 +114,7 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
     Raises:
         DataError: The file cannot be read, a line is no such sentence, or there is none; with file and line.
     """
-    for block in line_blocks(source, report):
-        try:
-            yield _sentence(block)
-        except _Faulty as error:
-            report(Problem("logical-form", error.message, error.remedy, block.path, block.line))
+    return parsed(source, report, "logical-form", _sentence)
 
 
 def read_text(source: Source) -> Iterator[Sentence]:
@@ -149,29 +145,20 @@ def missing(sentence: Sentence) -> Problem:
     return Problem("tags", message, remedy, sentence.path, sentence.line)
 
 
-class _Faulty(Exception):  # noqa: N818
-    """What is wrong with a line, and how to mend it."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.message = message
-        self.remedy = remedy
-
-
 def _sentence(block: Block) -> Sentence:
     found = Sentence(block, None)
     columns = block.lines[0].count("\t") + 1
     if columns > _COLUMNS:
         message = f"expected sentence, logical form and case, found {columns} columns"
-        raise _Faulty(message, "keep these three")
+        raise Faulty(message, "keep these three")
     if not found.forms:
-        raise _Faulty("the sentence is empty", "write its words, a TAB, and its logical form")
+        raise Faulty("the sentence is empty", "write its words, a TAB, and its logical form")
     if not found.logical_form:
         return found
     try:
         tags = tags_of(found.forms, found.logical_form)
     except ValueError as error:
-        raise _Faulty(str(error), "write the logical form as in COGS") from None
+        raise Faulty(str(error), "write the logical form as in COGS") from None
     return Sentence(block, tags) if form_of(found.forms, tags) == found.logical_form else found
 
 

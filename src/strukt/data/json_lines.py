@@ -14,7 +14,7 @@ from strukt.data.blocks import Block
 from strukt.data.entities import Entity, check_entities, ordered
 from strukt.data.files import Source, lines, name_of
 from strukt.data.json_text import around, repeated_key
-from strukt.data.line_blocks import line_blocks
+from strukt.data.line_blocks import Faulty, parsed
 from strukt.data.problems import Problem, Report, stop
 from strukt.data.sentence import Cell
 
@@ -134,11 +134,7 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
     Raises:
         DataError: The file cannot be read, a line is no such object, or there is none; with file and line.
     """
-    for block in line_blocks(source, report):
-        try:
-            yield _sentence(block)
-        except _Faulty as error:
-            report(Problem("json", error.message, error.remedy, block.path, block.line))
+    return parsed(source, report, "json", _sentence)
 
 
 def read_text(source: Source) -> Iterator[Sentence]:
@@ -164,28 +160,19 @@ def read_text(source: Source) -> Iterator[Sentence]:
         stop(Problem("empty-file", "the file holds no sentence", "give a file with at least one", path))
 
 
-class _Faulty(Exception):  # noqa: N818
-    """What is wrong with a line, and how to mend it."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.message = message
-        self.remedy = remedy
-
-
 def _sentence(block: Block) -> Sentence:
     (line,) = block.lines
     content = _object(line)
     tokens = content.get("tokens")
     if not isinstance(tokens, list) or not tokens:
-        raise _Faulty("the object has no tokens", 'give "tokens": ["first", "second", ...]')
+        raise Faulty("the object has no tokens", 'give "tokens": ["first", "second", ...]')
     for position, token in enumerate(tokens):
         if not isinstance(token, str) or not token.strip() or any(mark in token for mark in "\t\n\r\0"):
             message = f"the token {position} is {shortened(token)}"
-            raise _Faulty(message, "every token is text, not empty, without TAB or line end")
+            raise Faulty(message, "every token is text, not empty, without TAB or line end")
     found = content.get("entities", [])
     if not isinstance(found, list):
-        raise _Faulty(f"the entities are {shortened(found)}", f"write them as {LAYOUT}")
+        raise Faulty(f"the entities are {shortened(found)}", f"write them as {LAYOUT}")
     entities = ordered(_entity(item, len(tokens)) for item in found) if "entities" in content else None
     return Sentence(block, tokens, entities, around(line, "entities"))
 
@@ -196,20 +183,18 @@ def _object(text: str) -> dict[str, Any]:
         if _SURROGATE.search(text):
             json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise _Faulty(
-            "the line holds half of a character as \\u escape", "write the other half too"
-        ) from None
+        raise Faulty("the line holds half of a character as \\u escape", "write the other half too") from None
     except RecursionError:
-        raise _Faulty("the line is nested too deeply", "is this a corpus?") from None
+        raise Faulty("the line is nested too deeply", "is this a corpus?") from None
     except ValueError as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        raise _Faulty(
+        raise Faulty(
             f"the line is not JSON: {reason}", 'write {"tokens": [...], "entities": [...]}'
         ) from None
     if not isinstance(content, dict):
-        raise _Faulty(f"the line is no object but {shortened(content)}", 'write {"tokens": [...], ...}')
+        raise Faulty(f"the line is no object but {shortened(content)}", 'write {"tokens": [...], ...}')
     if (key := repeated_key(text)) is not None:
-        raise _Faulty(f"the object has the key {shortened(key)} twice", "keep one of them")
+        raise Faulty(f"the object has the key {shortened(key)} twice", "keep one of them")
     return content
 
 
@@ -230,12 +215,12 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 def _entity(item: object, length: int) -> Entity:
     """An entity of a sentence of so many words."""
     if not isinstance(item, dict):
-        raise _Faulty(f"an entity is {shortened(item)}", f"write the entities as {LAYOUT}")
+        raise Faulty(f"an entity is {shortened(item)}", f"write the entities as {LAYOUT}")
     start, end, label = (item.get(key) for key in ("start", "end", "type"))
     if type(start) is not int or type(end) is not int or not 0 <= start < end <= length:
         message = f"an entity has start {shortened(start)} and end {shortened(end)}"
-        raise _Faulty(f"{message} in a sentence of {length} tokens", f"use 0 <= start < end <= {length}")
+        raise Faulty(f"{message} in a sentence of {length} tokens", f"use 0 <= start < end <= {length}")
     if not isinstance(label, str) or not label or any(mark in label for mark in "\t\n\r\0"):
         message = f"the entity from {start} to {end} has type {shortened(label)}"
-        raise _Faulty(message, "give its type as text, not empty, without TAB or line end")
+        raise Faulty(message, "give its type as text, not empty, without TAB or line end")
     return Entity(start, end, label)

@@ -8,7 +8,7 @@ from typing import Any
 from strukt.data import sentence, text
 from strukt.data.blocks import Block
 from strukt.data.files import Source
-from strukt.data.line_blocks import line_blocks
+from strukt.data.line_blocks import Faulty, parsed
 from strukt.data.problems import Problem, Report, stop
 from strukt.data.sentence import Cell, cells
 
@@ -91,20 +91,7 @@ def read(source: Source, report: Report = stop) -> Iterator[Sentence]:
     Raises:
         DataError: The file cannot be read, a line is no such sentence, or there is none; with file and line.
     """
-    for block in line_blocks(source, report):
-        found = Sentence(block)
-        if found.label == "":
-            problem = Problem(
-                "label", "the class is empty", "write it before the TAB", block.path, block.line
-            )
-        elif not found.forms:
-            problem = Problem(
-                "words", "there are no words", "write them behind the TAB", block.path, block.line
-            )
-        else:
-            yield found
-            continue
-        report(problem)
+    return parsed(source, report, "label", _sentence)
 
 
 def read_text(source: Source) -> Iterator[Sentence]:
@@ -121,3 +108,12 @@ def missing(sentence: Sentence) -> Problem:
     """That a sentence has no class."""
     message = "the sentence has no class"
     return Problem("label", message, "write it before the words, and a TAB", sentence.path, sentence.line)
+
+
+def _sentence(block: Block) -> Sentence:
+    found = Sentence(block)
+    if found.label == "":
+        raise Faulty("the class is empty", "write it before the TAB")
+    if not found.forms:
+        raise Faulty("there are no words", "write them behind the TAB")
+    return found

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from strukt.data.blocks import Block
 from strukt.data.files import Source, lines, name_of
 from strukt.data.problems import Problem, Report, stop
+from strukt.data.sentence import Sentence
+
+SentenceT = TypeVar("SentenceT", bound=Sentence)
+
+
+class Faulty(Exception):  # noqa: N818
+    """What is wrong with a line, and how to mend it."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
 
 
 def line_blocks(source: Source, report: Report = stop) -> Iterator[Block]:
@@ -38,3 +51,24 @@ def line_blocks(source: Source, report: Report = stop) -> Iterator[Block]:
             report(Problem("blank-line", message, "dropping such lines", path, number, repaired=True))
     if not found:
         report(Problem("empty-file", "the file holds no sentence", "give a file with at least one", path))
+
+
+def parsed(
+    source: Source, report: Report, rule: str, parse: Callable[[Block], SentenceT]
+) -> Iterator[SentenceT]:
+    """The sentences of a file, line by line; those with a problem are left out, if `report` returns.
+
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+        report: Where problems go.
+        rule: The name of the rule that a line breaks for which `parse` raises `Faulty`.
+        parse: Makes a sentence of a line.
+
+    Raises:
+        DataError: As `line_blocks`.
+    """
+    for block in line_blocks(source, report):
+        try:
+            yield parse(block)
+        except Faulty as error:
+            report(Problem(rule, error.message, error.remedy, block.path, block.line))

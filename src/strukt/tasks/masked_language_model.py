@@ -138,7 +138,8 @@ class MaskedLanguageModel(EncodedModel):
             gaps = [form == mark for form in sentence.forms]
             forms = [MASK if gap else form for form, gap in zip(sentence.forms, gaps, strict=True)]
             with self.predicting():
-                best = self._log_probs(self._read([forms])).index_fill(-1, special, -torch.inf)[0].argmax(-1)
+                log_probs = self._log_probs(self._read([forms]).to(self.device))[0]
+            best = log_probs.index_fill(-1, special, -torch.inf).argmax(-1)
             yield [
                 self.words.symbols[found] if gap else form
                 for form, gap, found in zip(forms, gaps, best.tolist(), strict=True)
@@ -176,7 +177,7 @@ class MaskedLanguageModel(EncodedModel):
 
     def _read(self, forms: list[list[str]]) -> Batch:
         lengths = torch.tensor([len(row) for row in forms], dtype=torch.long)
-        return Batch([], lengths, self.encoder.inputs(forms)).to(self.device)
+        return Batch([], lengths, self.encoder.inputs(forms))
 
     def _number(self, form: str) -> int:
         return self.words.index(self.encoder.word_of(form))
@@ -205,7 +206,7 @@ class MaskedLanguageModel(EncodedModel):
         for start in range(0, len(forms), at_once):
             places = range(start, min(start + at_once, len(forms)))
             rows = [[*forms[:place], MASK, *forms[place + 1 :]] for place in places]
-            batch = self._read(rows)
+            batch = self._read(rows).to(self.device)
             with self.predicting():
                 vectors = self.encoder(batch.inputs, batch.lengths)
                 log_probs = self._scores(vectors[range(len(places)), list(places)]).log_softmax(-1)
