@@ -253,15 +253,51 @@ class StructuredDistribution(ScoredStructures):
         Returns:
             ``sample_shape +`` the shape of the main scores, 0 and 1.
         """
-        if not step > 0:
-            raise ValueError(f"step is {step!r}; expected a number above 0")
-        main, *others = self._perturbed(sample_shape).scores
-        structures = self.expand(torch.Size(sample_shape) + self.batch_shape)
+        return self._perturbed(sample_shape).mode_parts("perceptron", step)
+
+    def mode_parts(self, gradient: str = "straight-through", step: float = 1.0) -> Tensor:
+        """The parts of the mode, with a surrogate in place of their gradient in the main scores, which is 0.
+
+        | gradient | of the scores, where the parts have the gradient g |
+        |---|---|
+        | ``"straight-through"`` | g |
+        | ``"spigot"`` | (parts - the marginals nearest to parts - step g) / step (Peng et al. 2018, equation 4) |
+        | ``"perceptron"`` | (parts - those of the mode for scores - step g) / step |
+
+        Args:
+            gradient: The surrogate.
+            step: How far the structure is moved against g, except for ``"straight-through"``.
+
+        Returns:
+            The shape of the main scores, 0 and 1.
+
+        Raises:
+            InfeasibleError: If every structure of some item is forbidden.
+            ValueError: If there is no such surrogate, or the step is not above 0.
+        """
+        main, *others = self.scores
 
         def best_parts(scores: Tensor) -> Tensor:
-            return structures.to_parts(structures._with_scores(scores, *others).mode).to(scores.dtype)
+            return self.to_parts(self._with_scores(scores, *others).mode).to(scores.dtype)
 
-        return perturbation.implicit_mle(main, best_parts, step)
+        def project(point: Tensor) -> Tensor:
+            allowed = point.masked_fill(main == NEG_INF, NEG_INF)
+            return (
+                self._with_scores(allowed, *(_forbidden_only(score) for score in others))
+                .sparsemap()
+                .marginals
+            )
+
+        if gradient == "straight-through":
+            flat = self._flatten()
+            inside = self._to_batch(guards.within(flat.lengths, flat.scores[0].shape[1:], self.extents[0]))
+            allowed = inside & (main != NEG_INF)
+            return perturbation.straight_through(best_parts(main.detach()), main.masked_fill(~allowed, 0.0))
+        if gradient == "perceptron":
+            return perturbation.implicit_mle(main, best_parts, step)
+        if gradient == "spigot":
+            return perturbation.spigot(main, best_parts, project, step)
+        raise ValueError(f"gradient is {gradient!r}; expected 'straight-through', 'spigot' or 'perceptron'")
 
     def _perturbed(self, sample_shape: Sequence[int]) -> Self:
         copies = self.expand(torch.Size(sample_shape) + self.batch_shape)

@@ -3,7 +3,9 @@
 A structure of the highest perturbed score is a cheap approximate sample (Papandreou and Yuille 2011). Gradients
 pass through it in three ways: its relaxation by the marginals at a temperature (stochastic softmax tricks, Paulus
 et al. 2020), the same relaxation behind the discrete structure (straight-through), and the difference of two
-structures (implicit maximum likelihood, Niepert et al. 2021).
+structures (implicit maximum likelihood, Niepert et al. 2021). Without noise, gradients pass through the best
+structure as through the identity (straight-through), as in the structured perceptron, or as in SPIGOT (Peng et
+al. 2018).
 """
 
 from __future__ import annotations
@@ -13,6 +15,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
+
+Parts = Callable[[Tensor], Tensor]
+"""Scores of parts to parts, both of one shape."""
 
 
 def gumbel_noise(scores: Tensor) -> Tensor:
@@ -25,8 +30,11 @@ def straight_through(parts: Tensor, relaxed: Tensor) -> Tensor:
     return parts + (relaxed - relaxed.detach())
 
 
-def implicit_mle(scores: Tensor, best_parts: Callable[[Tensor], Tensor], step: float) -> Tensor:
+def implicit_mle(scores: Tensor, best_parts: Parts, step: float) -> Tensor:
     """The parts of the best structures, with the gradient of implicit maximum likelihood.
+
+    Without a perturbation of the scores it is that of the structured perceptron, whose target is the structure
+    that the gradient asks for.
 
     Args:
         scores: Main scores, perturbed.
@@ -34,20 +42,48 @@ def implicit_mle(scores: Tensor, best_parts: Callable[[Tensor], Tensor], step: f
         step: How far the scores are moved against a gradient to see which structure it asks for (lambda in Niepert
             et al. 2021, equation 8); the gradient is the difference of the structures divided by it.
     """
-    return _ImplicitMLE.apply(scores, best_parts, step)  # type: ignore[no-any-return, no-untyped-call]
+    return _towards(scores, best_parts, lambda scores, _, move: best_parts(scores - move), step)
 
 
-class _ImplicitMLE(torch.autograd.Function):
+def spigot(scores: Tensor, best_parts: Parts, project: Parts, step: float) -> Tensor:
+    """The parts of the best structures, with the gradient of SPIGOT (Peng et al. 2018, equation 4).
+
+    Args:
+        scores: Main scores.
+        best_parts: Main scores to the 0/1 parts of the best structures, of the same shape.
+        project: Points to the nearest ones of the marginal polytope, of the same shape.
+        step: How far the parts are moved against a gradient before they are projected.
+    """
+    return _towards(scores, best_parts, lambda _, parts, move: project(parts - move), step)
+
+
+def _towards(
+    scores: Tensor, best_parts: Parts, target: Callable[[Tensor, Tensor, Tensor], Tensor], step: float
+) -> Tensor:
+    if not step > 0:
+        raise ValueError(f"step is {step!r}; expected a number above 0")
+    parts: Tensor = _Towards.apply(scores, best_parts, target, step)  # type: ignore[no-untyped-call]
+    return parts
+
+
+class _Towards(torch.autograd.Function):
+    """The best structures; the gradient is how they differ from a target that the gradient of the parts names."""
+
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, best_parts: Callable[[Tensor], Tensor], step: float) -> Tensor:
+    def forward(
+        ctx: Any,
+        scores: Tensor,
+        best_parts: Parts,
+        target: Callable[[Tensor, Tensor, Tensor], Tensor],
+        step: float,
+    ) -> Tensor:
         parts = best_parts(scores)
         ctx.save_for_backward(scores, parts)
-        ctx.best_parts, ctx.step = best_parts, step
+        ctx.target, ctx.step = target, step
         return parts
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         scores, parts = ctx.saved_tensors
-        wanted = ctx.best_parts(scores - ctx.step * grad)
-        return (parts - wanted) / ctx.step, None, None
+        return (parts - ctx.target(scores, parts, ctx.step * grad)) / ctx.step, None, None, None

@@ -1,0 +1,153 @@
+"""A network whose hidden layer is a structure: p(y | x) = sum over structures h of p(y | h, x) p(h | x)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from strukt.nn.estimators import ESTIMATORS, Estimator
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """What a network makes of each of some structures, to be averaged over those of an item.
+
+    Attributes:
+        outputs: What it makes of each pair of an item and a structure: a tensor ``(pairs, ...)``, or a tuple of
+            such.
+        weights: ``(pairs,)``, of the structures; those of an item sum to 1.
+        items: ``(pairs,)``, which item each pair belongs to.
+        parts: ``(pairs, *parts)``, the structures.
+        structures: What the scorer gave, to ask for more.
+        batch: Number of items.
+        sampled: Whether the structures are samples.
+    """
+
+    outputs: Any
+    weights: Tensor
+    items: Tensor
+    parts: Tensor
+    structures: Any
+    batch: int
+    sampled: bool
+
+    @property
+    def counts(self) -> Tensor:
+        """How many structures each item looks at: ``(batch,)``."""
+        return torch.bincount(self.items, minlength=self.batch)
+
+    def expected(self, values: Tensor) -> Tensor:
+        """The mean over the structures of each item, differentiable in values and weights.
+
+        The gradient of the weights of samples is a score function: that of each is reduced by the mean of the
+        values of its item's other samples, which leaves it unbiased.
+
+        Args:
+            values: ``(pairs, ...)``.
+
+        Returns:
+            ``(batch, ...)``.
+        """
+        weights = _beside(self.weights, values)
+        total = self._summed(weights * values)
+        if not self.sampled:
+            return total
+        # A sample's weight has the value 1 / count and the gradient of its log-probability / count.
+        fixed = values.detach()
+        count = _beside(self.counts[self.items], values)
+        others = (self._summed(fixed)[self.items] - fixed) / (count - 1)
+        return total - self._summed((weights - weights.detach()) * others)
+
+    def log_likelihood(self, log_probs: Tensor) -> Tensor:
+        """The log of the mean of probabilities; for samples its lower bound, the mean of their logs.
+
+        Args:
+            log_probs: log p(y | h, x) of each pair ``(pairs, ...)``.
+
+        Returns:
+            log p(y | x), ``(batch, ...)``.
+        """
+        if self.sampled:
+            return self.expected(log_probs)
+        shape = (self.batch, *log_probs.shape[1:])
+        items = _beside(self.items, log_probs).expand_as(log_probs)
+        highest = (
+            log_probs.detach()
+            .new_full(shape, -torch.inf)
+            .scatter_reduce(0, items, log_probs.detach(), "amax")
+        )
+        highest = highest.masked_fill(highest == -torch.inf, 0.0)
+        return self.expected((log_probs - highest[self.items]).exp()).log() + highest
+
+    def _summed(self, values: Tensor) -> Tensor:
+        return values.new_zeros(self.batch, *values.shape[1:]).index_add(0, self.items, values)
+
+
+class LatentStructure(nn.Module):
+    """A network that reads latent structures.
+
+    Args:
+        downstream: ``downstream(parts, *inputs)`` reads structures: one row for each pair of an item and a
+            structure in parts ``(pairs, *parts)`` and in all tensors of the inputs. It gives a tensor
+            ``(pairs, ...)`` or a tuple of such.
+        scorer: ``scorer(*inputs)`` gives a `StructuredDistribution` with one batch axis; for the estimator
+            ``"marginals"`` anything that has ``marginals``, such as the result of `FactorGraph.lp_sparsemap`.
+        estimator: Which structures are read, and how gradients come back to the scorer: one of
+            `strukt.nn.estimators`, or its name. ``"sparsemap"`` sums over the few structures of the SparseMAP
+            solution, ``"topk"`` over the k best; ``"argmax"``, ``"spigot"`` and ``"perceptron"`` read the best one,
+            with surrogate gradients; ``"sample"`` and ``"relaxed"`` read samples while training; ``"marginals"``
+            reads one soft structure.
+
+    Called with the inputs, all with the items of a batch as first axis, it gives a `Mixture`. Source: Niculae,
+    Martins and Cardie (2018), "Towards dynamic computation graphs via sparse latent structure", equation 2.
+
+    Raises:
+        ValueError: If there is no such estimator, or the structures are not one for each row of the inputs.
+
+    Examples:
+        >>> from strukt.distributions import KSubset
+        >>> scores = torch.tensor([[2.0, 1.5, -1.0], [0.0, 0.0, 3.0]], requires_grad=True)
+        >>> words = torch.tensor([[1.0, 2.0, 4.0], [1.0, 2.0, 4.0]])
+        >>> chosen_sum = lambda parts, _, words: (parts * words).sum(-1)
+        >>> latent = LatentStructure(chosen_sum, lambda scores, _: KSubset(scores, 1), "sparsemap")
+        >>> mixture = latent(scores, words)
+        >>> mixture.counts, mixture.expected(mixture.outputs).detach()
+        (tensor([2, 1]), tensor([1.2500, 4.0000]))
+    """
+
+    def __init__(
+        self,
+        downstream: Callable[..., Any],
+        scorer: Callable[..., Any],
+        estimator: str | Estimator = "sparsemap",
+    ) -> None:
+        super().__init__()
+        if isinstance(estimator, str) and estimator not in ESTIMATORS:
+            raise ValueError(f"estimator is {estimator!r}; expected one of {', '.join(ESTIMATORS)}")
+        self.downstream = downstream
+        self.scorer = scorer
+        self.estimator = ESTIMATORS[estimator] if isinstance(estimator, str) else estimator
+
+    def forward(self, *inputs: Any) -> Mixture:
+        """Reads the structures of each item."""
+        structures = self.scorer(*inputs)
+        batch = next(len(part) for part in inputs if isinstance(part, Tensor))
+        found = tuple(getattr(structures, "batch_shape", (batch,)))
+        if found != (batch,):
+            raise ValueError(
+                f"scorer gave structures of batch shape {found}; expected {(batch,)}, one for each row of inputs"
+            )
+        estimator = self.estimator if self.training else self.estimator.in_prediction
+        parts, weights, items, sampled = estimator(structures)
+        paired = [part[items] if isinstance(part, Tensor) else part for part in inputs]
+        outputs = self.downstream(parts, *paired)
+        return Mixture(outputs, weights, items, parts, structures, batch, sampled)
+
+
+def _beside(vector: Tensor, values: Tensor) -> Tensor:
+    """A vector that broadcasts over all axes of values but the first."""
+    return vector.reshape(-1, *(1,) * (values.dim() - 1))
