@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strukt.data import corpus, labelled
+from strukt.data import classes, corpus, labelled
 from strukt.errors import DataError
 
 WORDS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P"]), min_size=1)
@@ -37,7 +37,7 @@ def test_text_has_no_class():
     assert str(sentence.annotated(label="positive")) == "positive\ta gorgeous film\n"
     with pytest.raises(ValueError, match="label: the sentence has no class; give one"):
         sentence.annotated()
-    assert str(labelled.missing(sentence).error()).startswith("<stream>:1: the sentence has no class")
+    assert str(classes.missing(sentence).error()).startswith("<stream>:1: the sentence has no class")
 
 
 def test_notes_are_no_words():

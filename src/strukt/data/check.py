@@ -10,8 +10,10 @@ from strukt.data import (
     check_entities,
     check_logical_forms,
     check_trees,
+    classes,
     columns,
     conllu,
+    conllu_classes,
     labelled,
     synthetic,
     text,
@@ -113,9 +115,17 @@ def _check_text(source: Source, report: Report) -> None:
 
 
 def _check_classes(source: Source, report: Report) -> None:
-    for sentence in labelled.read(source, report.add):
+    _count_classes(labelled.read(source, report.add), report)
+
+
+def _check_conllu_classes(source: Source, report: Report) -> None:
+    _count_classes(map(conllu_classes.Sentence, read_conllu(source, report)), report)
+
+
+def _count_classes(sentences: Iterable[classes.Sentence], report: Report) -> None:
+    for sentence in sentences:
         if sentence.label is None:
-            report.add(labelled.missing(sentence))
+            report.add(classes.missing(sentence))
             continue
         report.count(sentence)
         report.count_labels("class", [sentence.label])
@@ -153,6 +163,7 @@ _CHECKS: Mapping[tuple[str, str], Callable[[Source, Report], None]] = MappingPro
         ("ner", "columns"): check_entities.check_columns,
         ("ner", "jsonl"): check_entities.check_json_lines,
         ("classify", "labelled"): _check_classes,
+        ("classify", "conllu"): _check_conllu_classes,
         ("mlm", "text"): _check_text,
         ("mlm", "conllu"): _check_words,
         ("mlm", "brackets"): check_trees.check_brackets,

@@ -6,7 +6,18 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 
-from strukt.data import brackets, cogs, columns, conllu, conllu_entities, json_lines, labelled, layers, text
+from strukt.data import (
+    brackets,
+    cogs,
+    columns,
+    conllu,
+    conllu_classes,
+    conllu_entities,
+    json_lines,
+    labelled,
+    layers,
+    text,
+)
 from strukt.data.files import Source, name_of
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError
@@ -38,7 +49,9 @@ TEXTS: Readers = MappingProxyType({"text": text.read, "conllu": conllu.read, "br
 LOGICAL_FORMS: Readers = MappingProxyType({"cogs": cogs.read, "text": cogs.read_text})
 """Of sentences with logical forms."""
 
-CLASSES: Readers = MappingProxyType({"labelled": labelled.read, "text": labelled.read_text})
+CLASSES: Readers = MappingProxyType(
+    {"labelled": labelled.read, "conllu": conllu_classes.read, "text": labelled.read_text}
+)
 """Of sentences that are each of a class."""
 
 FORMATS = ("conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "text")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from strukt.data import sentence, text
+from strukt.data import classes, text
 from strukt.data.blocks import Block
 from strukt.data.files import Source
 from strukt.data.line_blocks import Faulty, parsed
-from strukt.data.problems import Problem, Report, stop
+from strukt.data.problems import Report, stop
 from strukt.data.sentence import Cell, cells
 
 
-class Sentence(sentence.Sentence):
+class Sentence(classes.Sentence):
     r"""A line such as `positive TAB a gorgeous film`; text to be classified has no class and no TAB.
 
     Examples:
@@ -26,6 +26,7 @@ class Sentence(sentence.Sentence):
     """
 
     __slots__ = ()
+    remedy: ClassVar[str] = "write it before the words, and a TAB"
 
     @property
     def forms(self) -> list[str]:
@@ -102,12 +103,6 @@ def read_text(source: Source) -> Iterator[Sentence]:
     """
     for found in text.read(source):
         yield Sentence(Block([" ".join(found.forms)], "", found.path, found.line))
-
-
-def missing(sentence: Sentence) -> Problem:
-    """That a sentence has no class."""
-    message = "the sentence has no class"
-    return Problem("label", message, "write it before the words, and a TAB", sentence.path, sentence.line)
 
 
 def _sentence(block: Block) -> Sentence:

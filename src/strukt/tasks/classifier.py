@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from typing_extensions import override
 
-from strukt.data import labelled
+from strukt.data import classes
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import END, Vocabulary
 from strukt.errors import DataError
@@ -122,7 +122,7 @@ class Classifier(SentenceModel):
 
 
 def _label(sentence: Sentence) -> str:
-    assert isinstance(sentence, labelled.Sentence)
+    assert isinstance(sentence, classes.Sentence)
     if sentence.label is None:
-        raise labelled.missing(sentence).error()
+        raise classes.missing(sentence).error()
     return sentence.label
