@@ -7,6 +7,7 @@ from tests.factor_graph.graphs import draw
 
 import strukt
 from strukt import FactorGraph
+from strukt.distributions import LinearChain
 from strukt.factor_graph import factors
 from strukt.factor_graph.compile import compile_graph
 from strukt.inference.consensus import BAND, OR_OUT, ORACLE, PAIR
@@ -249,3 +250,20 @@ def test_a_projection_without_a_permitted_assignment():
     problem = compile_graph(graph.arrays, graph.factors, graph.layout, torch.zeros(1, 2, dtype=torch.float64))
     with pytest.raises(strukt.InfeasibleError, match="batch item 0"):
         problem.oracles[0].project(problem.scores, torch.ones(1, dtype=torch.float64), None)
+
+
+def test_stopped_early_no_trial_is_given_that_was_no_better():
+    """More iterations never lead further away from the solution than the first few."""
+    scores = torch.randn(6, 5, 7, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    columns = torch.arange(7)
+    neighbours = ((columns.unsqueeze(1) - columns).abs() == 1).double()
+    graph = FactorGraph()
+    pairs = graph.variables(5, 7)
+    graph.add(factors.Structure(pairs, lambda main: LinearChain(main, neighbours)))
+    for column in pairs.T:
+        graph.add(factors.AtMostOne(column))
+    exact = graph.lp_sparsemap(scores).marginals
+    for most in range(4, 24):
+        with pytest.warns(UserWarning, match=f"in {most} iterations"):
+            found = graph.lp_sparsemap(scores, max_iterations=most).marginals
+        assert (found - exact).abs().max() < 0.3

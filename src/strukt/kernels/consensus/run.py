@@ -23,7 +23,7 @@ from strukt.kernels.consensus.state import (
     Graph,
     State,
 )
-from strukt.kernels.consensus.sweep import decide, project_factors, update
+from strukt.kernels.consensus.sweep import decide, project_factors, take_back, update
 from strukt.kernels.jit import inner, kernel
 
 Array = npt.NDArray[Any]
@@ -55,8 +55,11 @@ def _iterate(graph: Graph, state: State, item: int, most: int, work: Array, sums
     """Solve the factors; unless that was the last time, an item that is running moves to their points."""
     project_factors(graph, state, item, work)
     decide(graph, state, item, sums)
-    if state.mode[item] == RUNNING and state.iterations[item] < most:
-        update(graph, state, item, sums)
+    if state.iterations[item] < most:
+        if state.mode[item] == RUNNING:
+            update(graph, state, item, sums)
+    elif state.mode[item] == POLISH and state.tries[item] > 0:
+        take_back(graph, state, item)
 
 
 @kernel

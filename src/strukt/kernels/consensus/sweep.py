@@ -83,9 +83,7 @@ def decide(graph: Graph, state: State, item: int, sums: Array) -> None:
     ``sums (V,)`` is room.
     """
     state.iterations[item] += 1
-    primal = 0.0
-    for j in range(graph.copies.shape[0]):
-        primal = max(primal, abs(state.points[item, j] - state.marginals[item, graph.copies[j]]))
+    primal = _disagreement(graph, state, item)
     error = primal * max(1.0, state.step[item])
     if state.mode[item] == TRIAL:
         error = max(error, _imbalance(graph, state, item, sums))
@@ -98,17 +96,32 @@ def decide(graph: Graph, state: State, item: int, sums: Array) -> None:
             state.tries[item] = 0 if error < 0.5 * state.kept_error[item] else state.tries[item] + 1
             state.mode[item] = POLISH
         else:
-            state.tries[item] = 0
-            state.mode[item] = RUNNING
-            error = state.kept_error[item]
-            state.marginals[item] = state.kept_marginals[item]
-            state.multipliers[item] = state.kept_multipliers[item]
-            state.points[item] = state.kept_points[item]
+            take_back(graph, state, item)
+            return
     elif state.iterations[item] > state.polish_at[item]:
         state.mode[item] = POLISH
         since = state.iterations[item] - state.begun[item]
         state.polish_at[item] = state.begun[item] + np.int64(POLISH_GROWTH * since) + 1
     state.error[item], state.primal[item] = error, primal
+
+
+@inner
+def take_back(graph: Graph, state: State, item: int) -> None:
+    """Go back from trials that were no better to what was before them."""
+    state.tries[item], state.mode[item] = 0, RUNNING
+    state.marginals[item] = state.kept_marginals[item]
+    state.multipliers[item] = state.kept_multipliers[item]
+    state.points[item] = state.kept_points[item]
+    state.error[item], state.primal[item] = state.kept_error[item], _disagreement(graph, state, item)
+
+
+@inner
+def _disagreement(graph: Graph, state: State, item: int) -> float:
+    """The largest difference of a copy from its variable."""
+    found = 0.0
+    for j in range(graph.copies.shape[0]):
+        found = max(found, abs(state.points[item, j] - state.marginals[item, graph.copies[j]]))
+    return found
 
 
 @inner
