@@ -1,11 +1,31 @@
 """Pictures from the command line."""
 
+import json
+from pathlib import Path
+
 import pytest
+import torch
+from tests import tiny_corpora
 from tests.viz.test_html import Page
 
 from strukt.cli.main import main
 from strukt.data import conllu
+from strukt.tasks.parser import Parser
 from strukt.tasks.prediction import diagram_of
+from strukt.train import bundle
+
+SENTENCES = tiny_corpora.trees(6)
+
+
+@pytest.fixture(scope="module")
+def sparse(tmp_path_factory):
+    """The folder of a parser with SparseMAP and random weights."""
+    folder = tmp_path_factory.mktemp("sparse") / "model"
+    torch.manual_seed(0)
+    model = Parser.from_corpus(tiny_corpora.dependency_config(criterion="sparsemap"), SENTENCES)
+    torch.nn.init.normal_(model.arc_score.weight, std=0.3)
+    bundle.save(model, folder)
+    return str(folder)
 
 
 def test_a_tree_in_the_terminal(parser, capsys):
@@ -74,3 +94,65 @@ def test_a_diagram_has_what_the_sentence_has():
 
 def test_language_specific_tags_are_drawn_first():
     assert diagram_of(conllu.from_forms(["a"]).annotated(upos=["X"], xpos=["XX"])).tags == ["XX"]
+
+
+def test_the_few_trees_of_a_sentence_are_drawn(sparse, tmp_path, capsys):
+    assert main(["show", sparse, "the old cat sees a dog", "--structures"]) == 0
+    titles = [line for line in capsys.readouterr().out.splitlines() if line.startswith("weight ")]
+    weights = [float(title.removeprefix("weight ")) for title in titles]
+    assert len(weights) > 1
+    assert weights == sorted(weights, reverse=True)
+    assert 0.9 < sum(weights) < 1.1
+    page, picture = tmp_path / "trees.html", tmp_path / "trees.svg"
+    both = ["--html", str(page), "--svg", str(picture)]
+    assert main(["show", sparse, "the old cat sees a dog", "--structures", *both]) == 0
+    assert page.read_text().count("<figcaption>weight ") == len(weights)
+    assert picture.read_text().count(">weight ") == len(weights)
+
+
+def test_ambiguous_sentences_are_listed_with_their_lines(sparse, tmp_path, capsys):
+    path = tiny_corpora.write(SENTENCES, tmp_path / "corpus.conllu")
+    assert main(["show", sparse, "--ambiguous", str(path), "-n", "2"]) == 0
+    titles = [line for line in capsys.readouterr().out.splitlines() if line.startswith("line ")]
+    lines = list(dict.fromkeys(title.split(",")[0] for title in titles))
+    expected = bundle.load(sparse).ambiguous(conllu.read(path), 2)
+    assert lines == [f"line {sentence.line}" for sentence in expected]
+
+
+def test_what_is_not_sparse_has_no_few_trees(parser, tagger, treebank, capsys):
+    for options in (["x", "--structures"], ["--ambiguous", treebank.dev]):
+        for model in (parser, tagger):
+            assert main(["show", model, *options]) == 2
+            assert "the model has no few weighted structures" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["x", "--ambiguous", "corpus.conllu"], "there is one kind of picture at a time"),
+        (["x", "--structures", "--channels"], "there is one kind of picture at a time"),
+        (["--ambiguous", "corpus.conllu", "-n", "0"], "--number is 0; expected at least 1"),
+        (["--ambiguous", "none.conllu"], "none.conllu: there is no such file"),
+        (["--ambiguous", "empty.conllu"], "empty.conllu: the file holds no sentence"),
+        (["--structures"], "the sentence is empty; give one"),
+    ],
+)
+def test_few_trees_are_asked_for_one_way_at_a_time(sparse, options, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.conllu").touch()
+    assert main(["show", sparse, *options]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {message}")
+
+
+def test_a_score_as_training_went_on(parser, sparse, capsys):
+    assert main(["show", parser, "--history", "LAS"]) == 0
+    drawn = capsys.readouterr().out
+    history = json.loads((Path(parser) / "metrics.json").read_text())["history"]
+    assert drawn.startswith("LAS by step of training")
+    for epoch in history:
+        assert str(epoch["step"]) in drawn
+        assert f"{epoch['LAS']:.3g}" in drawn
+    assert main(["show", parser, "--history", "beauty"]) == 2
+    assert "the training of the model has no score 'beauty'; it has loss, " in capsys.readouterr().err
+    assert main(["show", sparse, "--history", "LAS"]) == 2
+    assert "it was not trained on a development corpus" in capsys.readouterr().err

@@ -1,5 +1,7 @@
 """Losses of structures: equal to enumeration, with the prediction less the target as their gradient."""
 
+import itertools
+
 import pytest
 import torch
 from scipy.optimize import linprog
@@ -199,3 +201,20 @@ def test_the_second_derivative_of_the_sparsemap_loss_is_that_of_the_marginals_wh
     hessian = torch.autograd.functional.hessian(loss, scores)
     torch.testing.assert_close(hessian, torch.autograd.functional.jacobian(marginals, scores))
     assert torch.linalg.matrix_rank(hessian.reshape(12, 12)) == 8
+
+
+@pytest.mark.parametrize("cost", [None, "hamming"])
+def test_the_loss_of_sparsemap_among_the_structures_of_few_calls(cost, recwarn):
+    torch.manual_seed(0)
+    trees = NonProjectiveTree(0.3 * torch.randn(8, 12, 13, dtype=torch.float64))
+    target = trees.sample()
+    losses = [
+        fenchel_young_loss(trees, target, "sparsemap", cost, max_iterations=bound)
+        for bound in (1, 5, 20, None)
+    ]
+    for fewer, more in itertools.pairwise(losses):
+        assert (fewer <= more + 1e-12).all()
+        assert (fewer < more).any()
+    assert (losses[0] >= 0).all()
+    torch.testing.assert_close(losses[2], losses[3], rtol=0.05, atol=0)
+    assert not recwarn.list

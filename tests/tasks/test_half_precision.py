@@ -7,7 +7,7 @@ import torch
 from tests import tiny_corpora
 
 from strukt.data import conllu
-from strukt.tasks import dependency, lm, mlm, ner
+from strukt.tasks import lm, mlm, ner
 from strukt.tasks.constituency_parser import ConstituencyParser
 from strukt.tasks.entity_model import EntityModel
 from strukt.tasks.language_model import LanguageModel
@@ -19,20 +19,30 @@ TREES, PHRASES, NESTED = tiny_corpora.trees(9), tiny_corpora.phrases(9), tiny_co
 TEXTS = [conllu.from_forms(sentence.forms) for sentence in TREES]
 SIZES = {"states": 8, "rank": 4, "size": 16, "state_dropout": 0.0, "feature_dropout": 0.0, "dropout": 0.0}
 
-TASKS = {
-    "tag": (Tagger, tiny_corpora.tag_config(), TREES),
-    "tag crf": (Tagger, tiny_corpora.tag_config(criterion="crf"), TREES),
-    "dependency": (Parser, tiny_corpora.small(dependency.Config(arc_size=32, label_size=16)), TREES),
-    "constituency": (ConstituencyParser, tiny_corpora.constituency_config(), PHRASES),
-    "constituency bits": (ConstituencyParser, tiny_corpora.constituency_config(criterion="bits"), PHRASES),
-    "ner": (EntityModel, tiny_corpora.ner_config(), NESTED),
-    "ner bits": (EntityModel, tiny_corpora.ner_config(criterion="bits"), NESTED),
-    "ner flat": (EntityModel, tiny_corpora.small(ner.Config(criterion="flat")), NESTED),
-    "mlm": (MaskedLanguageModel, tiny_corpora.small(mlm.Config()), TEXTS),
-} | {
-    f"lm {kind}": (LanguageModel, lm.Config(model=kind, **SIZES), TEXTS)
-    for kind in ("hmm", "lowrank-hmm", "pcfg", "lowrank-pcfg", "lstm", "mfa")
-}
+TASKS = (
+    {
+        "tag": (Tagger, tiny_corpora.tag_config(), TREES),
+        "tag crf": (Tagger, tiny_corpora.tag_config(criterion="crf"), TREES),
+        "constituency": (ConstituencyParser, tiny_corpora.constituency_config(), PHRASES),
+        "constituency bits": (
+            ConstituencyParser,
+            tiny_corpora.constituency_config(criterion="bits"),
+            PHRASES,
+        ),
+        "ner": (EntityModel, tiny_corpora.ner_config(), NESTED),
+        "ner bits": (EntityModel, tiny_corpora.ner_config(criterion="bits"), NESTED),
+        "ner flat": (EntityModel, tiny_corpora.small(ner.Config(criterion="flat")), NESTED),
+        "mlm": (MaskedLanguageModel, tiny_corpora.small(mlm.Config()), TEXTS),
+    }
+    | {
+        f"dependency {criterion}": (Parser, tiny_corpora.dependency_config(criterion=criterion), TREES)
+        for criterion in ("head", "tree", "sparsemap", "sparsemap-margin", "hinge")
+    }
+    | {
+        f"lm {kind}": (LanguageModel, lm.Config(model=kind, **SIZES), TEXTS)
+        for kind in ("hmm", "lowrank-hmm", "pcfg", "lowrank-pcfg", "lstm", "mfa")
+    }
+)
 
 
 @pytest.mark.parametrize("encoder", ["bilstm", "transformer", "pt"])

@@ -1,9 +1,12 @@
 """The parser: what it learns under each criterion, what it writes, and what it refuses."""
 
 import itertools
+from functools import cache
 
+import numpy as np
 import pytest
 import torch
+from scipy.optimize import nnls
 from tests import tiny_corpora
 from tests.tasks.learning import learned
 
@@ -12,7 +15,9 @@ from strukt.data.trees import is_projective
 from strukt.errors import DataError
 from strukt.tasks.parser import Parser
 
-CRITERIA = ["head", "nonprojective", "projective"]
+CRITERIA = ["head", "tree", "sparsemap", "sparsemap-margin", "hinge"]
+SPARSE = ["sparsemap", "sparsemap-margin"]
+TREES = ["nonprojective", "projective"]
 
 
 def untrained(sentences, **options):
@@ -23,39 +28,49 @@ def untrained(sentences, **options):
     return model.eval()
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
-def test_a_tiny_corpus_is_learned_by_heart(criterion):
+@cache
+def by_heart(criterion, trees="nonprojective"):
+    """A parser that has learned a few sentences, these, and its losses."""
     sentences = tiny_corpora.trees(12)
-    decoder = "projective" if criterion == "projective" else "nonprojective"
-    model, losses = learned(
-        Parser, tiny_corpora.dependency_config(criterion=criterion, decoder=decoder), sentences, 80
-    )
+    config = tiny_corpora.dependency_config(criterion=criterion, trees=trees)
+    model, losses = learned(Parser, config, sentences, 80)
+    return model, sentences, losses
+
+
+@pytest.mark.parametrize(
+    ("criterion", "trees"),
+    [*((criterion, "nonprojective") for criterion in CRITERIA), ("tree", "projective")],
+)
+def test_a_tiny_corpus_is_learned_by_heart(criterion, trees):
+    model, sentences, losses = by_heart(criterion, trees)
     assert losses[-1] < losses[0] / 5
-    assert model.evaluate(sentences) == {"UAS": 100.0, "LAS": 100.0, "CLAS": 100.0}
+    decided = {"trees": 1.0, "one tree": 100.0} if criterion in SPARSE else {}
+    assert model.evaluate(sentences) == {"UAS": 100.0, "LAS": 100.0, "CLAS": 100.0} | decided
 
 
 def test_predicting_replaces_heads_and_relations_and_nothing_else():
-    sentences = tiny_corpora.trees(12)
-    model, _ = learned(Parser, tiny_corpora.dependency_config(), sentences, 80)
+    model, sentences, _ = by_heart("head")
     bare = [
         sentence.annotated(head=["_"] * len(sentence), deprel=["_"] * len(sentence)) for sentence in sentences
     ]
     assert [str(sentence) for sentence in model.predict(bare)] == [str(sentence) for sentence in sentences]
 
 
-@pytest.mark.parametrize("decoder", ["nonprojective", "projective"])
-def test_every_prediction_is_a_tree_with_one_root(decoder):
+@pytest.mark.parametrize("trees", TREES)
+def test_every_prediction_is_a_tree_with_one_root(trees):
     sentences = tiny_corpora.trees(20)
-    model = untrained(sentences, decoder=decoder)
+    model = untrained(sentences, trees=trees)
     for predicted in model.predict(sentences):
         conllu.require_tree(predicted)
-        assert decoder == "nonprojective" or is_projective(predicted.heads)
+        assert trees == "nonprojective" or is_projective(predicted.heads)
 
 
-def test_probabilities_are_noted_for_each_arc_and_label():
+@pytest.mark.parametrize("criterion", ["tree", "sparsemap"])
+def test_probabilities_are_noted_for_each_arc_and_label(criterion):
     sentences = tiny_corpora.trees(3)
-    model = untrained(sentences)
-    marginals = model.distribution(sentences).marginals
+    model = untrained(sentences, criterion=criterion)
+    distribution = model.distribution(sentences)
+    marginals = distribution.marginals if criterion == "tree" else distribution.sparsemap().marginals
     for row, predicted in enumerate(model.predict(sentences, probabilities=True)):
         for word, (head, misc) in enumerate(zip(predicted.heads, predicted.column("misc"), strict=True)):
             notes = dict(note.split("=") for note in misc.split("|"))
@@ -74,19 +89,22 @@ def test_the_loss_of_a_batch_is_the_mean_of_its_words(criterion):
     assert together == pytest.approx(expected, rel=1e-4)
 
 
+@pytest.mark.parametrize("trees", TREES)
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_the_likelihood_is_that_of_the_formula(criterion):
+def test_the_loss_is_that_of_the_formula(criterion, trees):
     sentences = [short([2, 0, 2, 3]), short([0]), short([3, 1, 0])]  # few trees, so that all can be listed
-    model = untrained(sentences, criterion=criterion)
+    model = untrained(sentences, criterion=criterion, trees=trees)
     batch = model.collate(sentences)
     with torch.no_grad():
         arcs = model._arc_scores(model._encoded(batch))
         found = model._arc_loss(arcs, batch.targets["heads"], batch.lengths).item()
-        expected = 0.0
-        for row, sentence in enumerate(sentences):
-            n = len(sentence)
-            heads = torch.tensor(sentence.heads)
-            expected -= arc_log_likelihood(criterion, arcs[row, :n, : n + 1].double(), heads)
+    expected = sum(
+        arc_loss(
+            criterion, trees, arcs[row, : len(sentence), : len(sentence) + 1].double().numpy(), sentence.heads
+        )
+        for row, sentence in enumerate(sentences)
+    )
+    assert expected > 0
     assert found == pytest.approx(expected / sum(map(len, sentences)), rel=1e-4)
 
 
@@ -96,16 +114,31 @@ def short(heads):
     return conllu.from_forms(forms).annotated(head=heads, deprel=labels)
 
 
-def arc_log_likelihood(criterion, arcs, heads):
-    gold = arcs.gather(1, heads.unsqueeze(1)).sum().item()
+def arc_loss(criterion, trees, arcs, heads):
+    """By a list of all trees; SparseMAP by a quadratic program over their weights."""
+    n = len(heads)
+    gold = parts(heads)
     if criterion == "head":
-        return gold - arcs.logsumexp(1).sum().item()
-    candidates = [
-        tree for tree in all_trees(len(heads)) if criterion == "nonprojective" or is_projective(tree)
-    ]
-    rows = torch.arange(len(heads))
-    scores = torch.stack([arcs[rows, torch.tensor(tree)].sum() for tree in candidates])
-    return gold - scores.logsumexp(0).item()
+        return (np.log(np.exp(arcs).sum(1)) - arcs[range(n), heads]).sum()
+    listed = [parts(tree) for tree in all_trees(n) if trees == "nonprojective" or is_projective(tree)]
+    raised = arcs.ravel() + (1 - gold if criterion in ("sparsemap-margin", "hinge") else 0)
+    structures = np.stack(listed)
+    scores, wanted = structures @ raised, gold @ raised
+    if criterion == "tree":
+        return np.log(np.exp(scores).sum()) - wanted
+    if criterion == "hinge":
+        return scores.max() - wanted
+    certain = 1e4  # that the weights sum to 1
+    weights, _ = nnls(np.vstack([structures.T, np.full(len(listed), certain)]), np.append(raised, certain))
+    nearest = weights @ structures
+    return (nearest @ raised - nearest @ nearest / 2) - (wanted - n / 2)
+
+
+def parts(heads):
+    """One for each arc of a tree, else zero."""
+    used = np.zeros((len(heads), len(heads) + 1))
+    used[range(len(heads)), heads] = 1
+    return used.ravel()
 
 
 def all_trees(n):
@@ -123,11 +156,62 @@ def reaches_root(heads, word):
     return word == 0
 
 
-def test_crossing_arcs_are_left_out_of_projective_training_and_said_so():
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_crossing_arcs_are_left_out_of_training_by_projective_trees_and_said_so(criterion, recwarn):
     sentences = [*tiny_corpora.trees(3), tiny_corpora.crossing()]
-    with pytest.warns(UserWarning, match="1 of 4 sentences have crossing arcs and are left out"):
-        assert len(Parser.trainable(tiny_corpora.dependency_config(criterion="projective"), sentences)) == 3
-    assert len(Parser.trainable(tiny_corpora.dependency_config(), sentences)) == 4
+    for trees in TREES:
+        kept = Parser.trainable(tiny_corpora.dependency_config(criterion=criterion, trees=trees), sentences)
+        leaves_out = criterion != "head" and trees == "projective"
+        assert len(kept) == 4 - leaves_out
+        said = [str(warning.message) for warning in recwarn]
+        assert said == leaves_out * [
+            "1 of 4 sentences have crossing arcs and are left out of the training (trees projective)"
+        ]
+
+
+@pytest.mark.parametrize("criterion", SPARSE)
+def test_evaluation_counts_the_trees_of_the_sparse_solution(criterion):
+    sentences = tiny_corpora.trees(9)
+    model = untrained(sentences, criterion=criterion)
+    counts = [int((model.distribution([each]).sparsemap().weights > 0).sum()) for each in sentences]
+    scores = model.evaluate(sentences)
+    assert scores["trees"] == pytest.approx(np.mean(counts))
+    assert scores["one tree"] == pytest.approx(100 * counts.count(1) / 9)
+    assert len(set(counts)) > 1
+
+
+def test_the_trees_of_a_sentence_are_drawn_with_their_weights():
+    sentence, *others = tiny_corpora.trees(5)
+    model = untrained([sentence, *others], criterion="sparsemap")
+    with torch.no_grad():
+        model.arc_score.weight *= 0.3  # so that many share the weight
+    found = model.distribution([sentence]).sparsemap()
+    assert found.weights.sum().item() == pytest.approx(1.0)
+    expected = sorted(zip(found.weights[0].tolist(), found.events[0].tolist(), strict=True), reverse=True)
+    pictures = model.structures(sentence)
+    assert len(pictures) > 2
+    for picture, (weight, heads) in itertools.zip_longest(
+        pictures, [tree for tree in expected if tree[0] >= 0.01]
+    ):
+        assert picture.title == f"weight {weight:.2f}".replace("0.", ".")
+        assert picture.heads == heads
+        assert len(picture.relations) == len(sentence)
+
+
+def test_a_sentence_that_is_decided_has_one_tree():
+    model, sentences, _ = by_heart("sparsemap")
+    (picture,) = model.structures(sentences[0])
+    assert picture.title == "weight 1.0"
+    assert picture.heads == sentences[0].heads
+    assert list(picture.relations) == sentences[0].column("deprel")
+
+
+def test_the_most_ambiguous_sentences_come_first():
+    sentences = tiny_corpora.trees(30)
+    model = untrained(sentences, criterion="sparsemap")
+    heaviest = [model.distribution([each]).sparsemap().weights.max().item() for each in sentences]
+    found = model.ambiguous(iter(sentences), 4)
+    assert [heaviest[sentences.index(each)] for each in found] == pytest.approx(sorted(heaviest)[:4])
 
 
 def test_a_sentence_that_is_no_tree_is_named(tmp_path):

@@ -9,7 +9,7 @@ from strukt.viz.brackets import Bracket, BracketDiagram
 from strukt.viz.diagram import Diagram
 from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
-from strukt.viz.svg import STYLE, draw
+from strukt.viz.svg import STYLE, document, draw
 
 PICTURES = {
     "arcs": Diagram(["a", "b"], ["A", "B"], [2, 0], ["x", "root"], [0.5, 0.5], [0.5, 0.5]),
@@ -37,3 +37,20 @@ def test_what_has_no_drawing_is_refused():
 
 def test_the_style_knows_light_and_dark():
     assert "prefers-color-scheme: dark" in STYLE
+
+
+def test_several_pictures_stand_one_below_the_other_in_a_file():
+    pictures = [PICTURES["arcs"], PICTURES["heat map"], Diagram(["a & b"], ["A"], title="weight <.5>")]
+    root = ElementTree.fromstring(document(*pictures))
+    alone = [ElementTree.fromstring(draw(picture)) for picture in pictures]
+    nested = root.findall("{*}svg")
+    assert [each.get("aria-label") for each in nested] == [each.get("aria-label") for each in alone]
+    tops = [int(each.get("y")) for each in nested]
+    ends = [top + int(each.get("height")) for top, each in zip(tops, alone, strict=True)]
+    assert tops[:2] == [0, ends[0]]
+    (title,) = root.findall("{*}text")
+    assert title.text == "weight <.5>"
+    assert ends[1] < float(title.get("y")) < tops[2]
+    assert int(root.get("height")) == ends[2]
+    assert int(root.get("width")) == max(int(each.get("width")) for each in alone)
+    assert root[0].tag.endswith("style")

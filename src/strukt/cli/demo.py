@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import cast
 
 from strukt.cli import console
+from strukt.cli.drawing import draw
 from strukt.cli.options import Parser
-from strukt.cli.show import draw
 from strukt.cli.table import table
 from strukt.data import conllu, embedded
 from strukt.data.files import atomic_write
@@ -78,8 +78,8 @@ def configuration(folder: Path) -> Config:
     return Config(
         train=str(folder / "train.conllu"),
         dev=str(folder / "dev.conllu"),
-        criterion="projective",
-        decoder="projective",
+        criterion="tree",
+        trees="projective",
         arc_size=100,
         label_size=50,
         encoder=EncoderConfig(layers=1, hidden=100, words=50, character_size=48, affixes=0, dropout=0.2),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from strukt.cli import corpora
 from strukt.cli.console import UsageError
+from strukt.cli.drawing import write
 from strukt.cli.options import Parser, add_format
-from strukt.cli.show import write
 from strukt.cli.table import detailed, percentages
 from strukt.data import corpus
 from strukt.viz import svg

@@ -1,53 +1,100 @@
-"""`strukt make`: corpora of random numbers, for the tasks whose answers follow from the numbers."""
+"""`strukt make`: corpora of random examples, for the tasks whose answers follow from the words."""
 
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
 
 from strukt.cli import console
 from strukt.cli.console import UsageError
 from strukt.cli.options import Parser
 from strukt.data.files import LONGEST_LINE
-from strukt.data.synthetic import DIGITS
+from strukt.data.list_expressions import OPERATORS, expressions, parse
+from strukt.data.synthetic import DIGITS, sequences
 
-LARGEST = {"sort": 99, "count": 1}
-"""The tasks, and the largest number of their corpora."""
+DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "sort": {"shortest": 5, "longest": 15, "largest": 99},
+        "count": {"shortest": 5, "longest": 15},
+        "listops": {"longest": 100, "depth": 20, "arguments": 5, "operators": "MIN,MAX,MED,SM"},
+    }
+)
+"""The tasks, and what is made of each unless it is asked for otherwise."""
+
+LEAST = {"number": 1, "shortest": 1, "longest": 1, "depth": 1, "arguments": 2, "seed": 0}
 
 
 def run(arguments: list[str]) -> int:
     """Writes a corpus, one example a line."""
     options = _parser().parse(arguments)
-    largest = _largest(options)
-    _require_fitting(options)
+    task = console.choose(options.task, DEFAULTS, "task")
+    _fill_in(options, task)
+    lines = _expressions(options) if task == "listops" else _numbers(options)
 
     from strukt.data.files import atomic_write
-    from strukt.data.synthetic import sequences
 
     with atomic_write(options.output) as stream:
-        for sequence in sequences(options.number, options.shortest, options.longest, largest, options.seed):
-            stream.write(" ".join(map(str, sequence)) + "\n")
+        for line in lines:
+            stream.write(line + "\n")
     console.message(f"wrote {options.output}")
     return 0
 
 
-def _largest(options: Namespace) -> int:
-    task = console.choose(options.task, LARGEST, "task")
-    if options.largest is None:
-        return LARGEST[task]
-    if task == "count":
-        raise UsageError("--largest is for the task sort; the numbers of count are 0 and 1")
-    return int(options.largest)
+def _fill_in(options: Namespace, task: str) -> None:
+    """Sets the defaults of a task, and refuses what is not for it or out of range."""
+    for name in {name for defaults in DEFAULTS.values() for name in defaults}:
+        if name in DEFAULTS[task]:
+            if getattr(options, name) is None:
+                setattr(options, name, DEFAULTS[task][name])
+        elif getattr(options, name) is not None:
+            tasks = " and ".join(known for known, defaults in DEFAULTS.items() if name in defaults)
+            raise UsageError(f"--{name} is for the task {tasks}")
+    for name, least in LEAST.items():
+        value = getattr(options, name)
+        if value is not None and value < least:
+            raise UsageError(f"--{name} is {value}; expected {least} or more")
 
 
-def _require_fitting(options: Namespace) -> None:
-    for name, least in (("number", 1), ("shortest", 1), ("longest", options.shortest), ("seed", 0)):
-        if getattr(options, name) < least:
-            raise UsageError(f"--{name} is {getattr(options, name)}; expected {least} or more")
-    if options.largest is not None and not 0 <= options.largest < 10**DIGITS:
-        raise UsageError(
-            f"--largest is {options.largest}; expected a number from 0 on of up to {DIGITS} digits"
+def _numbers(options: Namespace) -> Iterator[str]:
+    largest = 1 if options.largest is None else options.largest
+    if options.longest < options.shortest:
+        raise UsageError(f"--longest is {options.longest}; expected {options.shortest} or more")
+    if not 0 <= largest < 10**DIGITS:
+        raise UsageError(f"--largest is {largest}; expected a number from 0 on of up to {DIGITS} digits")
+    _require_room(options, len(str(largest)) + 1)
+
+    found = sequences(options.number, options.shortest, options.longest, largest, options.seed)
+    return (" ".join(map(str, sequence)) for sequence in found)
+
+
+def _expressions(options: Namespace) -> Iterator[str]:
+    names = options.operators.upper().split(",")
+    known = [operator.removeprefix("[") for operator in OPERATORS]
+    for name in names:
+        console.choose(name, known, "operator")
+    _require_room(options, max(map(len, names)) + 2)
+
+    operators = [f"[{name}" for name in names]
+    return _solved(
+        expressions(
+            options.number, operators, options.arguments, options.depth, options.longest, options.seed
         )
-    widest = len(str(_largest(options))) + 1
+    )
+
+
+def _solved(found: Iterator[str]) -> Iterator[str]:
+    """Expressions behind their values."""
+    try:
+        for expression in found:
+            yield f"{parse(expression).value}\t{expression}"
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _require_room(options: Namespace, widest: int) -> None:
+    """Raises UsageError if the longest example does not fit into a line."""
     if options.longest * widest > LONGEST_LINE:
         raise UsageError(
             f"--longest is {options.longest}; expected at most {LONGEST_LINE // widest}, for a line"
@@ -55,14 +102,25 @@ def _require_fitting(options: Namespace) -> None:
 
 
 def _parser() -> Parser:
-    parser = Parser(
-        "make", "Makes a corpus of random numbers, one example a line, the same for the same seed."
-    )
-    parser.add_argument("task", metavar="TASK", help=f"what it is for: {', '.join(LARGEST)}")
+    parser = Parser("make", "Makes a corpus of random examples, one a line, the same for the same seed.")
+    parser.add_argument("task", metavar="TASK", help=f"what it is for: {', '.join(DEFAULTS)}")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="write this file")
     parser.add_argument("-n", "--number", type=int, default=10_000, help="how many examples (10000)")
-    parser.add_argument("--shortest", type=int, default=5, help="numbers in the shortest example (5)")
-    parser.add_argument("--longest", type=int, default=15, help="numbers in the longest example (15)")
+    parser.add_argument("--shortest", type=int, help="numbers in the shortest example (5)")
+    parser.add_argument(
+        "--longest", type=int, help="numbers in the longest example (15), or symbols of an expression (100)"
+    )
     parser.add_argument("--largest", type=int, help="the largest number to sort (99); the smallest is 0")
+    parser.add_argument(
+        "--depth", type=int, help="the most operators of an expression within each other (20)"
+    )
+    parser.add_argument(
+        "--arguments", type=int, help="the most arguments of an operator (5); the fewest are 2"
+    )
+    parser.add_argument(
+        "--operators",
+        metavar="NAMES",
+        help="operators of expressions, of MIN, MAX, MED, SM, FIRST and LAST (MIN,MAX,MED,SM)",
+    )
     parser.add_argument("--seed", type=int, default=1, help="other numbers give other corpora (1)")
     return parser

@@ -66,8 +66,8 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     """The option that states the format of corpora whose names do not tell."""
     parser.add_argument(
         "--format",
-        choices=["conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "text"],
+        choices=["conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "pairs", "listops", "text"],
         help="format of the input, if its name does not tell; standard input is conllu (of the task constituency "
-        "brackets, of classify labelled, of cogs cogs, of lm, mlm, sort and count text), and text has one "
-        "sentence a line, words and punctuation separated by spaces",
+        "brackets, of classify labelled, of cogs cogs, of nli pairs, of listops listops, of lm, mlm, sort and "
+        "count text), and text has one sentence a line, words and punctuation separated by spaces",
     )

@@ -19,7 +19,7 @@ from typing_extensions import Self
 from strukt.distributions import sparse
 from strukt.distributions.base import ScoredStructures
 from strukt.inference import perturbation
-from strukt.inference.sparsemap import MAX_ITERATIONS, TOL, SparseMAP
+from strukt.inference.sparsemap import TOL, SparseMAP
 from strukt.inference.without_replacement import sample_without_replacement
 from strukt.kernels import arguments, guards
 from strukt.kernels.semiring import NEG_INF
@@ -330,7 +330,7 @@ class StructuredDistribution(ScoredStructures):
 
     def sparsemap(
         self,
-        max_iterations: int = MAX_ITERATIONS,
+        max_iterations: int | None = None,
         tol: float = TOL,
         method: str = "active_set",
         start: SparseMAP | None = None,
@@ -341,7 +341,8 @@ class StructuredDistribution(ScoredStructures):
         call of the mode oracle adds O(k^2 + k p) for k structures of p parts; a derivative takes O(k^3).
 
         Args:
-            max_iterations: Bound on the calls of the mode oracle for one item.
+            max_iterations: Bound on the calls of the mode oracle for one item; the result is the best among the
+                structures found by then, as is enough for training. None for 1,000, which few items need.
             tol: The error in the marginals at which to stop. All is computed in double precision.
             method: ``"active_set"``, or a formula where there is one; to compare, ``"conditional_gradient"``,
                 ``"away_step"`` or ``"pairwise"``.
@@ -352,7 +353,7 @@ class StructuredDistribution(ScoredStructures):
             InfeasibleError: If every structure of some item is forbidden.
 
         Warns:
-            UserWarning: If some item did not converge, with its duality gap.
+            UserWarning: If no bound was given, and some item did not converge; with its duality gap.
         """
         return sparse.sparsemap(self, max_iterations, tol, method, start)
 

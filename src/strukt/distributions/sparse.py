@@ -11,6 +11,7 @@ from torch import Tensor
 
 from strukt.inference.conditional_gradient import METHODS, conditional_gradient
 from strukt.inference.sparsemap import (
+    MAX_ITERATIONS,
     SparseMAP,
     active_set,
     chosen,
@@ -31,13 +32,13 @@ ACTIVE_SET = "active_set"
 
 def sparsemap(
     distribution: StructuredDistribution,
-    max_iterations: int,
+    max_iterations: int | None,
     tol: float,
     method: str,
     start: SparseMAP | None,
 ) -> SparseMAP:
     """What `StructuredDistribution.sparsemap` gives; its arguments are those."""
-    if max_iterations < 1:
+    if max_iterations is not None and max_iterations < 1:
         raise ValueError(f"max_iterations is {max_iterations}; expected at least 1")
     if not tol >= 0.0:
         raise ValueError(f"tol is {tol}; expected a number from 0 on")
@@ -56,8 +57,10 @@ def sparsemap(
         return _in_batch(distribution, closed)
     axis = len(distribution.batch_shape)
     given = None if start is None else (_flat(start.events, axis), _flat(start.weights, axis))
-    flat, settings = distribution._flatten(), Settings(max_iterations, float(tol))
+    flat, settings = distribution._flatten(), Settings(max_iterations or MAX_ITERATIONS, float(tol))
     result = _solve(flat, settings, method, given) if len(flat.lengths) else _nothing(flat)
+    if max_iterations is None:
+        warn_unless_converged(result)
     return _in_batch(distribution, result)
 
 
@@ -93,9 +96,7 @@ def _solve(
         return (events,)
 
     (events,) = undifferentiated(search, *flat.scores, *(start or ()))
-    result = solution(main, kept[0], events, flat._score)
-    warn_unless_converged(result)
-    return result
+    return solution(main, kept[0], events, flat._score)
 
 
 def find(

@@ -26,7 +26,7 @@ from strukt.kernels.sparsemap.state import CONVERGED, SIZE, make
 from strukt.kernels.undifferentiated import carries_derivative, numpy_of
 
 MAX_ITERATIONS = 1000
-"""Calls of the mode oracle for an item."""
+"""Calls of the mode oracle for an item, where no other bound is given."""
 
 TOL = 1e-9
 """The error in the marginals at which to stop."""
@@ -166,5 +166,5 @@ def warn_unless_converged(result: SparseMAP) -> None:
         warnings.warn(
             f"sparsemap stopped after {calls} steps with a duality gap of {gap:.2g} in {int(wrong.sum())} of "
             f"{len(wrong)} items; give a larger max_iterations",
-            stacklevel=5,
+            stacklevel=4,
         )

@@ -16,6 +16,7 @@ def fenchel_young_loss(
     target: Tensor,
     regularizer: str | None = "entropy",
     cost: str | Tensor | None = None,
+    max_iterations: int | None = None,
 ) -> Tensor:
     """How far a distribution is from a structure y.
 
@@ -34,6 +35,8 @@ def fenchel_young_loss(
         regularizer: Omega.
         cost: What a structure costs beyond its score, for each part used, so that a margin is asked for: a tensor
             that broadcasts to the main scores, or ``"hamming"``: 1 for each part that the target lacks.
+        max_iterations: Bound on the calls of the mode oracle for a SparseMAP. With one the maximum is that over
+            the structures found by then, and the loss at most as large.
 
     Returns:
         ``batch``, not negative, differentiable any number of times where the answer of the regularizer is.
@@ -65,7 +68,7 @@ def fenchel_young_loss(
         return raised.log_partition - wanted
     if regularizer is None:
         return (raised.max_score - wanted).clamp(min=0.0)
-    return (_sparse_value(raised) - (wanted - _half_square(raised, parts))).clamp(min=0.0)
+    return (_sparse_value(raised, max_iterations) - (wanted - _half_square(raised, parts))).clamp(min=0.0)
 
 
 def _event(distribution: StructuredDistribution, target: Tensor) -> Tensor:
@@ -113,9 +116,9 @@ def _half_square(distribution: StructuredDistribution, parts: Tensor) -> Tensor:
     return 0.5 * parts.square().flatten(len(distribution.batch_shape)).sum(-1)
 
 
-def _sparse_value(distribution: StructuredDistribution) -> Tensor:
+def _sparse_value(distribution: StructuredDistribution, max_iterations: int | None) -> Tensor:
     """The largest expected score less half the squared norm of the marginals, attained by few structures."""
-    found = distribution.sparsemap()
+    found = distribution.sparsemap(max_iterations)
     axis = len(distribution.batch_shape)
     named = (found.events >= 0).flatten(axis + 1).any(-1)
     used = named | (found.weights > 0)  # structures of weight 0 that tie tell how the optimum moves

@@ -133,8 +133,9 @@ class CodeSpans(SpanLayer):
         return HeatMap("mean Hamming distance between the codes of labels", names, names, values)
 
     def shares(self, spans: Sequence[Found]) -> dict[str, tuple[int, int]]:
-        """How many of the codes were never seen in training."""
-        return {"unseen_codes": (sum(span.code not in self.vocabulary for span in spans), len(spans))}
+        """How many percent of the codes were never seen in training."""
+        unseen = sum(span.code not in self.vocabulary for span in spans)
+        return {"unseen_codes": (100 * unseen, len(spans))}
 
     def calibrate(self, batches: Iterable[tuple[Tensor, GoldSpans, Tensor]]) -> None:
         """Counts which codes stand for which labels (section 3.5); what is not known of a tree is as is best."""

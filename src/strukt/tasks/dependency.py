@@ -20,18 +20,19 @@ class Config(TaskConfig):
     """Options of the dependency parsing task.
 
     Args:
-        criterion: Each head for itself (head), or the likelihood of the whole tree among all trees
-            (nonprojective) or among those without crossing arcs (projective).
-        decoder: Trees to choose from in prediction, always with exactly one root; after training with the
-            criterion projective, scores of crossing arcs mean little, so choose projective here too.
+        criterion: Each head for itself (head), or the whole tree: its likelihood among all trees (tree), the
+            loss of SparseMAP, without (sparsemap) and with a margin (sparsemap-margin), or the structured hinge
+            loss (hinge). With a margin, each wrong head counts 1 more.
+        trees: What trees there are, in training by whole trees and in prediction: all with exactly one root, or
+            those of them without crossing arcs.
         arc_size: Size of the vectors that are compared to score an arc.
         label_size: Size of the vectors that are compared to label an arc.
         encoder: How words become vectors.
         trainer: How long, on what, and how safely.
     """
 
-    criterion: Literal["head", "nonprojective", "projective"] = "head"
-    decoder: Literal["nonprojective", "projective"] = "nonprojective"
+    criterion: Literal["head", "tree", "sparsemap", "sparsemap-margin", "hinge"] = "head"
+    trees: Literal["nonprojective", "projective"] = "nonprojective"
     arc_size: int = 400
     label_size: int = 100
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=3, hidden=400))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,9 +15,11 @@ from typing_extensions import override
 
 from strukt.data import conllu
 from strukt.data.sentence import Sentence
+from strukt.data.trees import is_projective
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import NonProjectiveTree, ProjectiveTree
 from strukt.errors import DataError
+from strukt.losses import fenchel_young_loss
 from strukt.metrics.trees import AttachmentScore
 from strukt.nn import Biaffine, SharedDropout
 from strukt.nn.encoders import mask_of
@@ -25,11 +28,23 @@ from strukt.tasks.batch import Batch
 from strukt.tasks.dependency import Config
 from strukt.tasks.prediction import WordPrediction, probability_notes
 from strukt.tasks.structured_model import StructuredModel
+from strukt.viz.diagram import Diagram
 
 TREES: dict[str, type[NonProjectiveTree] | type[ProjectiveTree]] = {
     "nonprojective": NonProjectiveTree,
     "projective": ProjectiveTree,
 }
+
+LOSSES: Mapping[str, tuple[str | None, str | None]] = {
+    "tree": ("entropy", None),
+    "sparsemap": ("sparsemap", None),
+    "sparsemap-margin": ("sparsemap", "hamming"),
+    "hinge": (None, "hamming"),
+}
+"""Regularizer and cost of `fenchel_young_loss`, by criterion."""
+
+SEARCHES = 20
+"""Best trees that SparseMAP looks for in training, for each sentence; as many as Niculae et al. (2018) take."""
 
 
 class Parser(StructuredModel):
@@ -59,13 +74,13 @@ class Parser(StructuredModel):
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
         """Checks that every sentence is a tree; those that the criterion cannot learn from are left out."""
         trees = [conllu.require_tree(_conllu(sentence)) for sentence in sentences]
-        if config.criterion != "projective":
+        if config.criterion == "head" or config.trees == "nonprojective":
             return trees
         projective = [tree for tree in trees if is_projective(tree.heads)]
         if len(projective) < len(trees):
             warnings.warn(
                 f"{len(trees) - len(projective)} of {len(trees)} sentences have crossing arcs "
-                "and are left out of the training (criterion projective)",
+                "and are left out of the training (trees projective)",
                 stacklevel=2,
             )
         return projective
@@ -94,7 +109,7 @@ class Parser(StructuredModel):
         }
 
     def loss(self, batch: Batch) -> Tensor:
-        """The mean negative log-likelihood of head and label per word."""
+        """The mean loss of the heads, by the criterion, and negative log-likelihood of the labels, per word."""
         vectors = self._encoded(batch)
         heads, labels = batch.targets["heads"], batch.targets["labels"]
         label_scores = self._label_scores(vectors, heads)
@@ -105,32 +120,37 @@ class Parser(StructuredModel):
         """The distribution over trees with one root."""
         return self._trees(self._arc_scores(self._encoded(batch)), batch.lengths)
 
+    @property
+    @override
+    def is_sparse(self) -> bool:
+        return self.config.criterion in ("sparsemap", "sparsemap-margin")
+
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[WordPrediction]:
         """The best tree and the best label of each of its arcs.
 
-        With `probabilities` the notes `p`, the marginal probability of the arc, and `p_label`, that of the
-        label if the arc is right.
+        With `probabilities` the notes `p`, the marginal probability of the arc (of a sparse model that in its
+        SparseMAP), and `p_label`, that of the label if the arc is right. Of a sparse model evaluation tells how
+        many `trees` the SparseMAP of a sentence has on average, and in how many sentences it is `one tree`.
         """
         vectors = self._encoded(batch)
         trees = self._trees(self._arc_scores(vectors), batch.lengths)
-        heads = trees.mode
-        label_scores = self._label_scores(vectors, heads)
-        labels = label_scores.argmax(-1)
-        marginals = trees.marginals.gather(-1, _gatherable(heads)).squeeze(-1) if probabilities else None
-        certainty = label_scores.softmax(-1).amax(-1)
-        symbols = self.vocabularies["labels"].symbols
-        predictions = []
-        for row, n in enumerate(batch.lengths.tolist()):
-            columns = {
-                "head": heads[row, :n].tolist(),
-                "deprel": [symbols[index] for index in labels[row, :n].tolist()],
-            }
-            notes = {}
-            if marginals is not None:
-                notes["p"] = probability_notes(marginals[row, :n])
-                notes["p_label"] = probability_notes(certainty[row, :n])
-            predictions.append(WordPrediction(columns, notes))
-        return predictions
+        few = trees.sparsemap() if self.is_sparse else None
+        marginals = (few or trees).marginals if probabilities else None
+        predictions = self._predictions_of(vectors, trees.mode, batch.lengths, marginals)
+        if few is None:
+            return predictions
+        counts = (few.weights > 0).sum(-1).tolist()
+        return [
+            replace(each, shares=_sparsity(count)) for each, count in zip(predictions, counts, strict=True)
+        ]
+
+    @override
+    def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
+        predictions = self._predictions_of(self._encoded(batch), events, batch.lengths)
+        return [
+            prediction.diagram(sentence)
+            for prediction, sentence in zip(predictions, batch.sentences, strict=True)
+        ]
 
     def metric(self) -> AttachmentScore:
         """UAS, LAS and CLAS."""
@@ -158,19 +178,40 @@ class Parser(StructuredModel):
         chosen = candidates.gather(1, _gatherable(heads).expand(-1, -1, candidates.shape[-1]))
         return self.label_score.aligned(self.label_dependent(vectors[:, 1:]), chosen).float()
 
+    def _predictions_of(
+        self, vectors: Tensor, heads: Tensor, lengths: Tensor, marginals: Tensor | None = None
+    ) -> list[WordPrediction]:
+        """Given heads, the best labels of their arcs, and with marginals of all arcs the notes."""
+        label_scores = self._label_scores(vectors, heads)
+        certainty, labels = label_scores.softmax(-1).amax(-1), label_scores.argmax(-1)
+        of_arcs = None if marginals is None else marginals.gather(-1, _gatherable(heads)).squeeze(-1)
+        symbols = self.vocabularies["labels"].symbols
+        predictions = []
+        for row, n in enumerate(lengths.tolist()):
+            columns = {
+                "head": heads[row, :n].tolist(),
+                "deprel": [symbols[index] for index in labels[row, :n].tolist()],
+            }
+            notes = {}
+            if of_arcs is not None:
+                notes["p"] = probability_notes(of_arcs[row, :n])
+                notes["p_label"] = probability_notes(certainty[row, :n])
+            predictions.append(WordPrediction(columns, notes))
+        return predictions
+
     def _arc_loss(self, arcs: Tensor, heads: Tensor, lengths: Tensor) -> Tensor:
         if self.config.criterion == "head":
             candidates = mask_of(lengths + 1, arcs.shape[-1]).unsqueeze(1)
             scores = arcs.masked_fill(~candidates, -torch.inf)
             return functional.cross_entropy(scores.flatten(0, 1), heads.flatten(), ignore_index=-1)
-        trees = TREES[self.config.criterion](arcs, lengths)
-        return -trees.log_prob(heads).sum() / lengths.sum()
+        trees, loss = self._trees(arcs, lengths), LOSSES[self.config.criterion]
+        return fenchel_young_loss(trees, heads, *loss, max_iterations=SEARCHES).sum() / lengths.sum()
 
     def require_usable(self, sentence: Sentence) -> None:
         _conllu(sentence)
 
     def _trees(self, arcs: Tensor, lengths: Tensor) -> NonProjectiveTree | ProjectiveTree:
-        return TREES[self.config.decoder](arcs, lengths)
+        return TREES[self.config.trees](arcs, lengths)
 
 
 def _gatherable(heads: Tensor) -> Tensor:
@@ -184,15 +225,6 @@ def _conllu(sentence: Sentence) -> conllu.Sentence:
     return sentence
 
 
-def is_projective(heads: Sequence[int]) -> bool:
-    """Whether no two arcs cross, those from the root in front of the sentence included.
-
-    Args:
-        heads: Head of each word, 0 for the root.
-
-    Examples:
-        >>> is_projective([2, 0, 2]), is_projective([3, 4, 0, 3])
-        (True, False)
-    """
-    arcs = [(min(word, head), max(word, head)) for word, head in enumerate(heads, start=1)]
-    return not any(a < c < b < d for a, b in arcs for c, d in arcs)
+def _sparsity(trees: int) -> dict[str, tuple[int, int]]:
+    """What evaluation adds up of the number of trees of a sentence."""
+    return {"trees": (trees, 1), "one tree": (100 * (trees == 1), 1)}

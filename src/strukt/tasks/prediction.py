@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from torch import Tensor
 
@@ -27,8 +26,8 @@ class Prediction(Protocol):
     """What a model says of one sentence."""
 
     @property
-    def shares(self) -> Mapping[str, tuple[int, int]]:
-        """What evaluation adds up to a score of its own: by name, how many of how many."""
+    def shares(self) -> Mapping[str, tuple[float, float]]:
+        """What evaluation adds up to scores of its own: by name, a sum, and how many it is to be divided by."""
 
     def annotate(self, sentence: Sentence) -> Sentence:
         """The sentence with the prediction in the place of what it was annotated with."""
@@ -44,11 +43,12 @@ class WordPrediction:
     Attributes:
         columns: Values of the predicted columns.
         notes: Probabilities, for the MISC column.
+        shares: See `Prediction`.
     """
 
     columns: Mapping[str, Sequence[str | int]]
     notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    shares: ClassVar[Mapping[str, tuple[int, int]]] = MappingProxyType({})
+    shares: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def annotate(self, sentence: Sentence) -> Sentence:
         """Replaces the columns and adds the notes."""
@@ -74,7 +74,7 @@ class SpanPrediction:
     brackets: Sequence[Bracket]
     bits: int
     codes: Sequence[int]
-    shares: Mapping[str, tuple[int, int]]
+    shares: Mapping[str, tuple[float, float]]
 
 
 @dataclass(frozen=True)

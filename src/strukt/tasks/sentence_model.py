@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Protocol
@@ -112,15 +112,19 @@ class SentenceModel(EncodedModel):
 
     @override
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
-        """The field's metrics, in percent."""
-        metric, parts, wholes = self.metric(), Counter[str](), Counter[str]()
+        """The field's metrics, in percent, and what the predictions tell of themselves."""
+        metric, sums, counts = self.metric(), defaultdict[str, float](float), defaultdict[str, float](float)
         for gold, prediction in self._predictions(sentences, probabilities=False):
-            metric.update(self.observed(gold), self.observed(prediction.annotate(gold)))
-            for name, (part, whole) in prediction.shares.items():
-                parts[name] += part
-                wholes[name] += whole
-        shares = {name: 100 * parts[name] / whole if whole else 0.0 for name, whole in wholes.items()}
+            metric.update(self.observed(gold), self.compared(gold, prediction))
+            for name, (part, count) in prediction.shares.items():
+                sums[name] += part
+                counts[name] += count
+        shares = {name: sums[name] / count if count else 0.0 for name, count in counts.items()}
         return Measurement(metric.result() | shares, metric.details())
+
+    def compared(self, gold: Sentence, prediction: Prediction) -> Any:
+        """What of a prediction the metric compares with what it observes in the gold sentence."""
+        return self.observed(prediction.annotate(gold))
 
     def require_usable(self, sentence: Sentence) -> None:
         """Raises DataError if a sentence of this format has no place for the predictions."""
@@ -136,7 +140,7 @@ class SentenceModel(EncodedModel):
     def _predictions(
         self, sentences: Iterable[Sentence], probabilities: bool
     ) -> Iterator[tuple[Sentence, Prediction]]:
-        for window in _windows(sentences):
+        for window in windows(sentences):
             for sentence in window:
                 self.require_usable(sentence)
             yield from zip(window, self._predict_window(window, probabilities), strict=True)
@@ -159,7 +163,7 @@ class SentenceModel(EncodedModel):
             return in_fitting_pieces(run, sentences)
 
 
-def _windows(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+def windows(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
     """Sentences in runs of 1, 2, 4 and at last `WINDOW`, so that the first answers come at once."""
     stream = iter(sentences)
     size = 1

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from strukt.viz import svg_arcs, svg_brackets, svg_curves, svg_graph, svg_heat_map
@@ -11,6 +12,7 @@ from strukt.viz.curves import Curves
 from strukt.viz.diagram import Diagram
 from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
+from strukt.viz.svg_elements import FORM, opening, text, text_width
 
 Picture = Diagram | BracketDiagram | HeatMap | Graph | Curves
 """What can be drawn."""
@@ -25,6 +27,10 @@ _DRAWERS: Mapping[type, Callable[..., str]] = {
     Graph: svg_graph.draw,
     Curves: svg_curves.draw,
 }
+
+
+_SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
+_MARGIN, _TITLE = 14, 34
 
 
 def draw(diagram: Picture) -> str:
@@ -48,11 +54,11 @@ def draw(diagram: Picture) -> str:
     return drawer(diagram)
 
 
-def document(picture: Picture) -> str:
-    """A file that is a picture by itself: what `draw` gives, with its style sheet inside.
+def document(*pictures: Picture) -> str:
+    """A file by itself: what `draw` gives, one below the other under their titles, with the style sheet inside.
 
     Args:
-        picture: What is to be seen.
+        pictures: What is to be seen.
 
     Raises:
         TypeError: As `draw`.
@@ -60,6 +66,23 @@ def document(picture: Picture) -> str:
     Examples:
         >>> document(Diagram(["Dogs"], ["NOUN"])).count("<style>")
         1
+        >>> document(Diagram(["Dogs"], ["NOUN"], title="a"), Diagram(["Dogs"], ["VERB"], title="b")).count("<svg")
+        3
     """
-    element, rest = draw(picture).split(">", 1)
+    element, rest = (draw(pictures[0]) if len(pictures) == 1 else _column(pictures)).split(">", 1)
     return f"{element}>\n<style>\n{STYLE}</style>{rest}\n"
+
+
+def _column(pictures: Sequence[Picture]) -> str:
+    """Pictures one below the other, those of sentences under their titles."""
+    rows, width, height = [], 0, 0
+    for picture in pictures:
+        if isinstance(picture, Diagram) and picture.title:
+            middle = _MARGIN + text_width(picture.title, FORM) / 2
+            rows.append(text(middle, height + _MARGIN + 14, "title", picture.title))
+            height += _TITLE
+        element = draw(picture)
+        rows.append(element.replace("<svg ", f'<svg y="{height}" ', 1))
+        columns, lines = map(int, _SIZE.findall(element)[0])
+        width, height = max(width, columns), height + lines
+    return "\n".join([opening(f"{len(pictures)} pictures", width, height), *rows, "</svg>"])

@@ -1,0 +1,167 @@
+"""Which picture of a model `strukt show` draws: of a sentence, of a step of its output, of the model itself."""
+
+from __future__ import annotations
+
+import io
+from argparse import Namespace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from strukt.cli import console, corpora
+from strukt.data import brackets, pairs, text
+from strukt.data.sentence import Sentence
+from strukt.viz import svg
+from strukt.viz.curves import Curves
+
+if TYPE_CHECKING:
+    from strukt.tasks.model import Model
+    from strukt.tasks.structured_model import StructuredModel
+
+Make = Callable[["Model", Namespace], Sequence[svg.Picture]]
+
+
+def pictures(model: Model, options: Namespace) -> Sequence[svg.Picture]:
+    """The pictures that were asked for.
+
+    Raises:
+        UsageError: The model has no such pictures.
+    """
+    kind = chosen(options)
+    if kind is not None:
+        make = INSTEAD.get(kind) or OF_SENTENCES[kind]
+        return make(model, options)
+    return list(model.diagrams([_sentence(model, options)], options.probabilities))
+
+
+def chosen(options: Namespace) -> str | None:
+    """The option that asks for something else than the prediction, if one does.
+
+    Raises:
+        UsageError: Several do, or there is no sentence to be drawn.
+    """
+    asked = [name for name in (*INSTEAD, *OF_SENTENCES) if _is_given(getattr(options, name))]
+    has_words = bool(text.tokenize(" ".join(options.sentence)))
+    alone = bool(asked) and asked[0] in INSTEAD
+    if len(asked) > 1 or (has_words and alone):
+        raise console.UsageError(
+            "there is one kind of picture at a time: of a sentence, of its --channels, of its --structures, of a "
+            "step of its output, of --ambiguous sentences, of --codes, of --states, or the --history of a score"
+        )
+    if not has_words and not alone:
+        raise console.UsageError(
+            'the sentence is empty; give one, for example: strukt show MODEL "Dogs bark."'
+        )
+    return asked[0] if asked else None
+
+
+def _is_given(value: object) -> bool:
+    """Whether an option was; a step of 0 is, though it is wrong."""
+    return value is not None and value is not False
+
+
+def _sentence(model: Model, options: Namespace) -> Sentence:
+    reader = model.readers()["text"]
+    parts = [" ".join(text.tokenize(part)) for part in options.sentence]
+    if reader is pairs.read and len(parts) != 2:
+        raise console.UsageError(
+            "the model compares two sentences; give each in quotes, for example: strukt show MODEL "
+            '"Dogs bark." "Animals make noise."'
+        )
+    line = ("\t" if reader is pairs.read else " ").join(parts)
+    if reader is brackets.read_text and brackets.is_tree(line):
+        raise console.UsageError(
+            'SENTENCE is a tree; give its words alone, for example: strukt show MODEL "Dogs bark."'
+        )
+    (sentence,) = reader(io.StringIO(line))
+    return sentence
+
+
+def _step(name: str, model: Model, options: Namespace) -> Sequence[svg.Picture]:
+    found = model.step_pictures(_sentence(model, options), getattr(options, name))
+    if name not in found:
+        raise console.UsageError(
+            f"the model has no {name} to show; one of the tasks sort and count with mean-field attention has"
+        )
+    return [found[name]]
+
+
+def _channels(model: Model, options: Namespace) -> Sequence[svg.Picture]:
+    channels = model.channels(_sentence(model, options))
+    if not channels:
+        raise console.UsageError("the model has no channels; one that is trained with --encoder.kind pt has")
+    return channels
+
+
+def _structures(model: Model, options: Namespace) -> Sequence[svg.Picture]:
+    return _sparse(model).structures(_sentence(model, options))
+
+
+def _sparse(model: Model) -> StructuredModel:
+    from strukt.tasks.structured_model import StructuredModel
+
+    if not isinstance(model, StructuredModel) or not model.is_sparse:
+        raise console.UsageError(
+            "the model has no few weighted structures; one that is trained with --criterion sparsemap has"
+        )
+    return model
+
+
+def _ambiguous(model: Model, options: Namespace) -> Sequence[svg.Picture]:
+    """The structures of the sentences of a file whose weights are most even."""
+    sparse, corpus = _sparse(model), corpora.read([options.ambiguous], None, model.readers())
+    return [
+        replace(picture, title=f"line {sentence.line}, {picture.title}")
+        for sentence in sparse.ambiguous(corpus, options.number)
+        for picture in sparse.structures(sentence)
+    ]
+
+
+def _codes(model: Model, _: Namespace) -> Sequence[svg.Picture]:
+    distances = model.code_distances()
+    if distances is None:
+        raise console.UsageError("the model has no codes; one that is trained with --criterion bits has")
+    return [distances]
+
+
+def _states(model: Model, _: Namespace) -> Sequence[svg.Picture]:
+    graph = model.state_graph()
+    if graph is None:
+        raise console.UsageError(
+            "the model has no hidden states; --model hmm or lowrank-hmm of the task lm has"
+        )
+    return [graph]
+
+
+def _history(_: Model, options: Namespace) -> Sequence[svg.Picture]:
+    """A score on the development corpus as training went on."""
+    from strukt.train.storage import read_json
+
+    epochs = read_json(Path(options.model) / "metrics.json").get("history", [])
+    known = [name for name in (epochs[0] if epochs else {}) if name not in ("epoch", "step")]
+    if options.history not in known:
+        has = f"it has {', '.join(known)}" if known else "it was not trained on a development corpus"
+        raise console.UsageError(f"the training of the model has no score {options.history!r}; {has}")
+    values = [epoch[options.history] for epoch in epochs]
+    steps = [str(epoch["step"]) for epoch in epochs]
+    return [Curves(f"{options.history} by step of training", steps, {options.history: values})]
+
+
+INSTEAD: Mapping[str, Make] = {
+    "codes": _codes, "states": _states, "ambiguous": _ambiguous, "history": _history,
+}  # fmt: skip
+"""What is shown in place of a sentence, by the names of the options."""
+
+OF_STEPS = {
+    "interactions": "of a model with mean-field attention, how words speak for and against each other",
+    "tree": "the spanning tree of their largest interactions",
+    "sweeps": "the attention after each sweep of mean field",
+}
+"""What is shown of one step of the output, by the names of the options."""
+
+OF_SENTENCES: Mapping[str, Make] = {
+    "channels": _channels, "structures": _structures, **{name: partial(_step, name) for name in OF_STEPS},
+}  # fmt: skip
+"""What is shown of a sentence in place of the prediction, by the names of the options."""
