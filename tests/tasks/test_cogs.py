@@ -71,6 +71,22 @@ def test_the_loss_is_the_sum_of_five_cross_entropies(model):
         assert model.loss(batch).item() == pytest.approx(float(expected), rel=1e-4)
 
 
+def test_hidden_words_are_parsed_but_not_named():
+    hiding = config()
+    hiding.hide = 0.5
+    model = SemanticParser.from_corpus(hiding, SENTENCES).train()
+    batch = model.collate(SENTENCES)
+    unknown = model.vocabularies["words"].index("<unk>")
+    within = torch.arange(batch.lengths.max()) < batch.lengths.unsqueeze(1)
+    hidden = (batch.inputs["words"] == unknown) & within
+    assert 0.3 < hidden.sum() / within.sum() < 0.7
+    assert torch.equal(batch.targets["verb"] == -1, hidden | ~within)
+    for name in ("parent", "role", "category", "determiner"):
+        assert torch.equal(batch.targets[name] == -1, ~within)
+    for whole in (model.collate(SENTENCES, with_targets=False), model.eval().collate(SENTENCES)):
+        assert not ((whole.inputs["words"] == unknown) & within).any()
+
+
 def test_a_sentence_alone_is_as_in_a_batch(model):
     together = list(model.predict(SENTENCES))
     assert [next(iter(model.predict([sentence]))) for sentence in SENTENCES] == together

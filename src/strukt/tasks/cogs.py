@@ -24,9 +24,12 @@ class Config(TaskConfig):
     """Options of the semantic parsing task.
 
     Args:
+        hide: Probability that a word is hidden in training: what it does in the sentence is then learned from the
+            words around it alone, and it is not asked which verb it is.
         encoder: How words become vectors; by default without their spelling, which tells nothing here.
     """
 
+    hide: float = 0.0
     encoder: EncoderConfig = field(default_factory=_encoder)
 
 

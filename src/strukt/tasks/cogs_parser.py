@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
@@ -17,7 +17,7 @@ from typing_extensions import override
 from strukt.data import cogs
 from strukt.data.logical_forms import NONE, Tags
 from strukt.data.sentence import Sentence
-from strukt.data.vocabulary import Vocabulary
+from strukt.data.vocabulary import UNKNOWN, Vocabulary
 from strukt.errors import DataError
 from strukt.metrics.logical_forms import LogicalForms
 from strukt.nn import SharedDropout
@@ -108,6 +108,20 @@ class SemanticParser(SentenceModel):
             name: torch.tensor(self.vocabularies[name].indices(sentence.column(name)), dtype=torch.long)
             for name in Tags._fields
         }
+
+    @override
+    def collate(self, sentences: list[Sentence], with_targets: bool = True) -> Batch:
+        """Makes a batch, on the CPU; in training some words are hidden, other ones each time."""
+        batch = super().collate(sentences, with_targets)
+        if not (self.training and with_targets and self.config.hide):
+            return batch
+        hidden = torch.rand(batch.targets["verb"].shape) < self.config.hide
+        forms = [
+            [UNKNOWN if hide else form for form, hide in zip(sentence.forms, row, strict=False)]
+            for sentence, row in zip(sentences, hidden.tolist(), strict=True)
+        ]
+        targets = batch.targets | {"verb": batch.targets["verb"].masked_fill(hidden, -1)}
+        return replace(batch, inputs=self.encoder.inputs(forms), targets=targets)
 
     def loss(self, batch: Batch) -> Tensor:
         """The mean negative log-likelihood of a word's five tags."""
