@@ -82,7 +82,7 @@ class DotProductAttention(Attention):
 
     def weights(self, queries: Tensor, keys: Tensor, inside: Tensor) -> Tensor:
         scores = self.query(queries) @ self.key(keys).mT
-        return _softmax(scores * self.query.out_features**-0.5, inside)
+        return masked_softmax(scores * self.query.out_features**-0.5, inside)
 
 
 class AdditiveAttention(Attention):
@@ -99,7 +99,7 @@ class AdditiveAttention(Attention):
         self.scores = AdditiveScores(queries, keys, size)
 
     def weights(self, queries: Tensor, keys: Tensor, inside: Tensor) -> Tensor:
-        return _softmax(self.scores(queries, keys), inside)
+        return masked_softmax(self.scores(queries, keys), inside)
 
 
 class AdditiveScores(nn.Module):
@@ -116,7 +116,7 @@ class AdditiveScores(nn.Module):
         return found
 
 
-def _softmax(scores: Tensor, inside: Tensor) -> Tensor:
+def masked_softmax(scores: Tensor, inside: Tensor) -> Tensor:
     """Weights of positions inside; zeros where there are none."""
     some = inside.any(-1, keepdim=True)
     weights = scores.masked_fill(~inside & some, -torch.inf).softmax(-1)

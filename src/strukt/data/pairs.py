@@ -1,0 +1,131 @@
+"""Pairs of sentences, one a line: a premise, a TAB, a hypothesis, a TAB, and what the one says of the other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+from strukt.data import classes
+from strukt.data.blocks import Block
+from strukt.data.files import Source
+from strukt.data.line_blocks import Faulty, parsed
+from strukt.data.problems import Report, stop
+from strukt.data.sentence import Cell, cells
+
+NONE = "-"
+"""The class of pairs on which annotators did not agree."""
+
+_COLUMNS = 3
+
+_CLITIC = r"(?:n['’]t|['’](?:s|m|d|ll|re|ve))\b"
+_LETTERS = r"(?:(?!n['’]t\b)\w)+"
+_WORD = re.compile(rf"{_CLITIC}|{_LETTERS}(?:(?!{_CLITIC})[-'’.]{_LETTERS})*|``|''|\S", re.IGNORECASE)
+
+
+class Pair(classes.Sentence):
+    r"""A line such as `A man sleeps. TAB He isn't awake. TAB entailment`; the class may be missing, or `-`.
+
+    Its words are those of the premise and then those of the hypothesis, as `words` cuts them.
+
+    Attributes:
+        premise: Words of the first sentence.
+        hypothesis: Words of the second.
+
+    Examples:
+        >>> import io
+        >>> [pair] = read(io.BytesIO(b"A man sleeps.\tHe isn't awake.\n"))
+        >>> pair.premise, pair.hypothesis, pair.label
+        (['A', 'man', 'sleeps', '.'], ['He', 'is', "n't", 'awake', '.'], None)
+        >>> str(pair.annotated(label="entailment", p="0.9000"))
+        "A man sleeps.\tHe isn't awake.\tentailment\tp=0.9000\n"
+    """
+
+    __slots__ = ("_cells", "hypothesis", "premise")
+    remedy: ClassVar[str] = "write it behind the hypothesis and a TAB"
+
+    def __init__(self, block: Block) -> None:
+        super().__init__(block)
+        self._cells = block.lines[0].split("\t")
+        self.premise, self.hypothesis = map(words, self._cells[:2])
+
+    @property
+    def forms(self) -> list[str]:
+        """The words of both."""
+        return self.premise + self.hypothesis
+
+    @property
+    def label(self) -> str | None:
+        """The class, if the pair has one."""
+        return self._cells[2] if len(self._cells) > 2 and self._cells[2] != NONE else None
+
+    def column(self, name: str) -> list[str]:
+        """The column "form"; there is no other.
+
+        Raises:
+            ValueError: Another name was given.
+        """
+        if name != "form":
+            raise ValueError(f"pairs have no column {name!r} of words; choose form, or take the label")
+        return self.forms
+
+    def annotated(self, *, label: str | None = None, **notes: Cell) -> Pair:
+        """A copy of this class, with notes `key=value` behind it.
+
+        Raises:
+            ValueError: The class or a note cannot stand in a file.
+        """
+        found = [*cells("label", [label or self.label or NONE], 1)]
+        found += cells("notes", [f"{key}={value}" for key, value in notes.items()], len(notes))
+        return Pair(Block(["\t".join(self._cells[:2] + found)], "", self.path, self.line))
+
+    def with_misc(self, **values: Sequence[Any]) -> Pair:
+        """There is no place for notes on words.
+
+        Raises:
+            ValueError: Always.
+        """
+        raise ValueError(f"{', '.join(values)}: pairs have no place for notes on words")
+
+    def __str__(self) -> str:
+        return self.block.lines[0] + "\n"
+
+
+def words(text: str) -> list[str]:
+    """Cuts a sentence as the English treebanks do: at white space, punctuation, and in front of clitics.
+
+    Text that was cut so before comes out as it was. Letters and digits hold together across hyphens, full stops
+    and apostrophes inside.
+
+    Examples:
+        >>> words("The boy's dog doesn't see O'Neill's T-shirt, I'm told.")
+        ['The', 'boy', "'s", 'dog', 'does', "n't", 'see', "O'Neill", "'s", 'T-shirt', ',', 'I', "'m", 'told', '.']
+        >>> words("A man selling his brother 's corn-on-the-cob .")
+        ['A', 'man', 'selling', 'his', 'brother', "'s", 'corn-on-the-cob', '.']
+    """
+    return _WORD.findall(text)
+
+
+def read(source: Source, report: Report = stop) -> Iterator[Pair]:
+    """Reads pairs lazily and without loss; those that are to be classified have no class.
+
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+        report: Where problems go; if it returns, pairs with a problem are left out.
+
+    Raises:
+        DataError: The file cannot be read, a line is no pair, or there is none; with file and line.
+    """
+    return parsed(source, report, "pair", _pair)
+
+
+def _pair(block: Block) -> Pair:
+    columns = block.lines[0].split("\t")
+    if len(columns) < 2 or any("=" not in note for note in columns[_COLUMNS:]):
+        message = f"expected premise, hypothesis and class, found {len(columns)} columns"
+        raise Faulty(message, "separate these by one TAB each; behind them only notes key=value may stand")
+    for column, name in zip(columns, ("premise", "hypothesis", "class"), strict=False):
+        if not column.strip():
+            remedy = f"write it, or {NONE} for none" if name == "class" else "write its words"
+            raise Faulty(f"the {name} is empty", remedy)
+    return Pair(block)

@@ -1,0 +1,214 @@
+"""Alignments of two sequences: weights between rows and columns that are dense, sparse, or of a structure."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from strukt.distributions import LinearChain, Matching
+from strukt.factor_graph import FactorGraph, factors
+from strukt.inference.settings import require_iterations, require_one_of
+from strukt.kernels import arguments
+from strukt.kernels.semiring import NEG_INF
+from strukt.nn.attention import masked_softmax
+from strukt.nn.encoders import mask_of
+
+HARDLY = 0.01
+"""Rows and columns with less weight than this have shares of this, so that gradients stay bounded."""
+
+
+class Alignment(NamedTuple):
+    """How the rows and the columns of scores belong together.
+
+    Attributes:
+        weights: ``(batch, n, m)``; 0 beyond the lengths.
+        of_rows: ``(batch, n, m)``, for each row the shares of the columns.
+        of_columns: ``(batch, n, m)``, for each column the shares of the rows.
+    """
+
+    weights: Tensor
+    of_rows: Tensor
+    of_columns: Tensor
+
+
+class StructuredAttention(nn.Module):
+    """Aligns two sequences by scores of the pairs of their positions.
+
+    | kind | weights |
+    |---|---|
+    | ``"softmax"`` | each row chooses among the columns for itself, and each column among the rows |
+    | ``"matching"`` | SparseMAP of one-to-one matchings: the mean of a few of them |
+    | ``"lp-matching"`` | the same by LP-SparseMAP, from a factor for each row and one for each column |
+    | ``"lp-sequence"`` | the same with a chain in place of the rows, that earns a bonus for steps to neighbours |
+    | ``"crf"`` | the marginals of that chain alone: several rows may choose the same column |
+
+    Steps to a neighbour are those from (i, j) to (i + 1, j + 1) and to (i + 1, j - 1); their bonus is learned, and
+    0 at first. Where no column may be taken twice, each position of the shorter sequence is aligned, whether that
+    has the rows or the columns; the chain of ``"lp-sequence"`` is over it.
+
+    The shares of a row or a column are its weights divided by their sum; without weights it has no shares. The
+    weights of a softmax are those of its rows; its columns have others, which are their shares.
+
+    Source: Niculae et al. (2018), "SparseMAP", section 5.2; Niculae and Martins (2020), "LP-SparseMAP", section
+    5.2.
+
+    Args:
+        kind: One of these.
+        iterations: Rounds after which the factors of LP-SparseMAP are left as they are, whether they agree or not,
+            as in the published models after 10; None for as many as they need.
+        tol: On the error of sparse weights.
+
+    Attributes:
+        bonus: That of the chains; None without one.
+
+    Raises:
+        ValueError: If there is no such kind, or no iteration.
+
+    Complexity: of an item with n rows and m columns, n <= m: O(n m) for the softmax and a round of
+    ``"lp-matching"``, O(n m^2) for ``"crf"``, O(n^2 m) for each matching that the search for a few of them looks
+    at, and O(n m^2) for each chain that a round of ``"lp-sequence"`` looks at.
+
+    Examples:
+        >>> align = StructuredAttention("matching")
+        >>> alignment = align(torch.tensor([[[2.0, 1.7, 0.0], [2.0, 0.0, 1.0]]]))
+        >>> alignment.weights
+        tensor([[[0.3250, 0.6750, 0.0000],
+                 [0.6750, 0.0000, 0.3250]]])
+        >>> alignment.of_columns.sum(1)
+        tensor([[1., 1., 1.]])
+    """
+
+    def __init__(self, kind: str = "softmax", iterations: int | None = None, tol: float = 1e-6) -> None:
+        super().__init__()
+        require_one_of("kind", kind, KINDS)
+        if iterations is not None:
+            require_iterations(iterations)
+        self.kind, self.iterations, self.tol = kind, iterations, tol
+        self.bonus = nn.Parameter(torch.zeros(())) if kind in ("lp-sequence", "crf") else None
+
+    def forward(self, scores: Tensor, lengths: Tensor | None = None) -> Alignment:
+        """Align.
+
+        Args:
+            scores: ``(batch, n, m)``; what lies beyond the lengths is ignored.
+            lengths: ``(batch, 2)``, the numbers of rows and of columns; all n and m if None.
+
+        Raises:
+            ValueError: If shapes, types or values do not fit.
+        """
+        scores, lengths = _checked(scores, lengths)
+        _, n, m = scores.shape
+        rows, columns = mask_of(lengths[:, 0], n), mask_of(lengths[:, 1], m)
+        inside = rows.unsqueeze(2) & columns.unsqueeze(1)
+        if self.kind == "softmax":
+            scores = scores.masked_fill(~inside, 0.0)
+            of_rows = masked_softmax(scores, inside)
+            return Alignment(of_rows, of_rows, masked_softmax(scores.mT, inside.mT).mT)
+        weights = self._weights(scores.masked_fill(~inside, NEG_INF), lengths) if scores.numel() else scores
+        return Alignment(weights, _shares(weights, 2), _shares(weights, 1))
+
+    def _weights(self, scores: Tensor, lengths: Tensor) -> Tensor:
+        """Of a structure; scores are -inf beyond the lengths."""
+        if self.kind == "crf":
+            return self._chain(scores, lengths[:, 0]).marginals
+        tall = (lengths[:, 0] > lengths[:, 1]).reshape(-1, 1, 1)
+        short, long = lengths.amin(1), lengths.amax(1)
+        shape = max(int(short.max()), 1), max(int(long.max()), 1)
+        weights = _OF_WIDE[self.kind](self, _turned(scores, tall, shape, NEG_INF), short)
+        return _turned(weights, tall, (scores.shape[1], scores.shape[2]), 0.0)
+
+    def _matching(self, scores: Tensor, rows: Tensor) -> Tensor:
+        return Matching(scores, rows).sparsemap(tol=self.tol).marginals
+
+    def _lp_matching(self, scores: Tensor, rows: Tensor) -> Tensor:
+        """Rows beyond the length choose a column of their own, which others must not choose."""
+        _, n, m = scores.shape
+        graph = FactorGraph()
+        pairs = graph.variables(n, m + 1)
+        for row in pairs:
+            graph.add(factors.Xor(row))
+        for column in pairs.T[:-1]:
+            graph.add(factors.AtMostOne(column))
+        beyond = scores.new_ones(()).masked_fill(mask_of(rows, n), NEG_INF)
+        return self._agreed(graph, torch.cat([scores, beyond.unsqueeze(2)], 2))[..., :-1]
+
+    def _lp_sequence(self, scores: Tensor, rows: Tensor) -> Tensor:
+        """The chain knows which columns there are, so that it does not learn it round by round."""
+        forbidden = scores == NEG_INF
+        graph = FactorGraph()
+        pairs = graph.variables(*scores.shape[1:])
+        graph.add(
+            factors.Structure(pairs, lambda main: self._chain(main.masked_fill(forbidden, NEG_INF), rows))
+        )
+        for column in pairs.T:
+            graph.add(factors.AtMostOne(column))
+        return self._agreed(graph, scores)
+
+    def _chain(self, scores: Tensor, rows: Tensor) -> LinearChain:
+        """A column for each row, and the bonus for steps to neighbours."""
+        assert self.bonus is not None
+        column = torch.arange(scores.shape[2], device=scores.device)
+        neighbours = (column.unsqueeze(1) - column).abs() == 1
+        return LinearChain(scores, self.bonus * neighbours, rows)
+
+    def _agreed(self, graph: FactorGraph, scores: Tensor) -> Tensor:
+        """LP-SparseMAP; that it was stopped early, as asked for, is no news."""
+        if self.iterations is None:
+            found = graph.lp_sparsemap(scores, tol=self.tol)
+        else:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "the factors of", UserWarning)
+                found = graph.lp_sparsemap(scores, tol=self.tol, max_iterations=self.iterations)
+        assert isinstance(found.marginals, Tensor)
+        return found.marginals
+
+    def extra_repr(self) -> str:
+        return f"{self.kind!r}, iterations={self.iterations}, tol={self.tol}"
+
+
+_OF_WIDE: Mapping[str, Callable[[StructuredAttention, Tensor, Tensor], Tensor]] = MappingProxyType(
+    {
+        "matching": StructuredAttention._matching,
+        "lp-matching": StructuredAttention._lp_matching,
+        "lp-sequence": StructuredAttention._lp_sequence,
+    }
+)
+"""Weights ``(batch, n, m)`` by scores and numbers of rows, of which no item has more than columns."""
+
+KINDS = ("softmax", *_OF_WIDE, "crf")
+
+
+def _checked(scores: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Scores in the type to compute in, and lengths."""
+    arguments.scores("scores", scores, "(batch, n, m)", 3)
+    if scores.dim() > 3:
+        raise ValueError(f"scores has shape {tuple(scores.shape)}; expected (batch, n, m)")
+    batch, *sizes = scores.shape
+    if lengths is None:
+        lengths = torch.tensor(sizes, device=scores.device).expand(batch, 2)
+    if lengths.shape != (batch, 2):
+        raise ValueError(f"lengths has shape {tuple(lengths.shape)}; expected ({batch}, 2), rows and columns")
+    one = torch.Size([batch])
+    both = [
+        arguments.lengths(lengths[:, axis], one, size, scores.device, f"lengths[:, {axis}]")
+        for axis, size in enumerate(sizes)
+    ]
+    (scores,) = arguments.common_dtype((scores,), ("scores",))
+    return scores, torch.stack(both, 1)
+
+
+def _turned(values: Tensor, tall: Tensor, shape: tuple[int, int], beyond: float) -> Tensor:
+    """Values ``(batch, n, m)`` in another shape, the tall ones with their rows as columns."""
+    side = max(*values.shape[1:], *shape)
+    square = functional.pad(values, (0, side - values.shape[2], 0, side - values.shape[1]), value=beyond)
+    return torch.where(tall, square.mT, square)[:, : shape[0], : shape[1]]
+
+
+def _shares(weights: Tensor, axis: int) -> Tensor:
+    return weights / weights.sum(axis, keepdim=True).clamp(min=HARDLY)

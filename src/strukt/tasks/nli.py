@@ -1,0 +1,44 @@
+"""Natural language inference: whether a hypothesis follows from a premise, contradicts it, or neither."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from strukt.data import corpus
+from strukt.tasks.config import EncoderConfig, TaskConfig
+
+if TYPE_CHECKING:
+    from strukt.tasks.entailment_model import EntailmentModel
+
+SUMMARY = "what a premise says of a hypothesis, along an alignment of their words"
+READERS = corpus.PAIRS
+
+
+def _encoder() -> EncoderConfig:
+    return EncoderConfig(kind="none", words=200, characters="none", affixes=0)
+
+
+@dataclass
+class Config(TaskConfig):
+    """Options of natural language inference.
+
+    Args:
+        encoder: How words become vectors; by default without their sentence and without their spelling.
+        attention: How the words of both are aligned; see `strukt.nn.StructuredAttention`.
+        iterations: Rounds after which the factors of lp-matching and lp-sequence are left as they are; 0 for as
+            many as they need.
+        size: Size of the hidden layers.
+    """
+
+    encoder: EncoderConfig = field(default_factory=_encoder)
+    attention: Literal["softmax", "matching", "lp-matching", "lp-sequence", "crf"] = "softmax"
+    iterations: int = 0
+    size: int = 100
+
+
+def model_class() -> type[EntailmentModel]:
+    """The model of this task."""
+    from strukt.tasks.entailment_model import EntailmentModel
+
+    return EntailmentModel

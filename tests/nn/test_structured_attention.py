@@ -1,0 +1,222 @@
+"""Alignments of all kinds: what each of them is, from both sides, in batches and under derivatives."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import linprog
+
+from strukt import Matching
+from strukt.nn.structured_attention import KINDS, StructuredAttention
+
+ONE_TO_ONE = ["matching", "lp-matching", "lp-sequence"]
+SHAPES = torch.tensor([[3, 5], [4, 2], [1, 1], [0, 3], [4, 0], [4, 4]])
+
+
+def layer(kind, bonus=0.7, **options):
+    found = StructuredAttention(kind, **options).double()
+    if found.bonus is not None:
+        torch.nn.init.constant_(found.bonus, bonus)
+    return found
+
+
+def drawn(batch=6, n=4, m=5, scale=1.0, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return scale * torch.randn(batch, n, m, dtype=torch.float64, generator=generator)
+
+
+def chains(n, m, bonus):
+    """All sequences of columns as parts, ``(m ** n, n, m)``, and what each earns by steps to neighbours."""
+    every = torch.tensor(list(itertools.product(range(m), repeat=n)))
+    steps = ((every[:, 1:] - every[:, :-1]).abs() == 1).sum(1)
+    return torch.nn.functional.one_hot(every, m).double(), bonus * steps.double()
+
+
+def gap(scores, weights, bonus):
+    """By how much, to first order, a mean of sequences that takes no column twice is better than these weights."""
+    parts, own = (found.numpy() for found in chains(*scores.shape, bonus))
+    every, columns = parts.reshape(len(own), -1), parts.sum(1).T
+    flat, one = weights.flatten().numpy(), np.ones((1, len(own)))
+    earned = linprog(-own, A_eq=np.concatenate([every.T, one]), b_eq=np.append(flat, 1.0))
+    left = scores.flatten().numpy() - flat
+    best = linprog(-(every @ left + own), columns, np.ones(len(columns)), one, [1.0])
+    return -best.fun - left @ flat + earned.fun
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_sequence_is_the_best_mean_of_chains_that_takes_no_column_twice(scale, seed):
+    scores = drawn(1, 3, 4, scale, seed)
+    for bonus in (0.0, 0.8, -0.5):
+        found = layer("lp-sequence", bonus, tol=1e-8)(scores).weights[0].detach()
+        assert found.sum(0).max() < 1 + 1e-6
+        assert gap(scores[0], found, bonus) < 1e-6
+
+
+def test_the_bonus_is_for_steps_to_both_neighbours():
+    forward = torch.tensor([[[2.0, 0, 0, 0], [0, 0, 0, 0.5]]], dtype=torch.float64)
+    for kind in ("lp-sequence", "crf"):
+        found = layer(kind, 3.0)(forward).weights[0, 1]
+        assert found.argmax() == 1  # the neighbour of the first column, and not the better last one
+        back = layer(kind, 3.0)(forward.flip(2)).weights[0, 1]
+        torch.testing.assert_close(back, found.flip(0))
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 4.0])
+def test_both_matchings_are_sparsemap_of_the_shorter_side(scale):
+    scores = drawn(scale=scale)
+    expected = torch.zeros_like(scores)
+    for item, (n, m) in enumerate(SHAPES.tolist()):
+        own = scores[item, :n, :m]
+        sparse = Matching(own if n <= m else own.mT).sparsemap().marginals
+        expected[item, :n, :m] = sparse if n <= m else sparse.mT
+    for kind in ("matching", "lp-matching"):
+        torch.testing.assert_close(layer(kind)(scores, SHAPES).weights, expected, atol=1e-5, rtol=0)
+    without_bonus = layer("lp-sequence", 0.0)(scores, SHAPES).weights
+    torch.testing.assert_close(without_bonus, expected, atol=1e-5, rtol=0)
+
+
+def test_both_matchings_have_the_same_gradients():
+    lengths = torch.tensor([[12, 7], [5, 9], [12, 9], [8, 8]])
+    gradients = []
+    for kind in ("matching", "lp-matching"):
+        scores = drawn(4, 12, 9).requires_grad_()
+        found = layer(kind)(scores, lengths)
+        (
+            found.of_rows * drawn(4, 12, 9, seed=1) + found.of_columns * drawn(4, 12, 9, seed=2)
+        ).sum().backward()
+        gradients.append(scores.grad)
+    assert gradients[0].abs().max() > 0.1
+    torch.testing.assert_close(gradients[0], gradients[1])
+
+
+def test_the_crf_is_the_mean_of_all_sequences():
+    scores = drawn(1, 3, 4)
+    parts, own = chains(3, 4, 0.7)
+    total = torch.einsum("kij,ij->k", parts, scores[0]) + own
+    expected = torch.einsum("k,kij->ij", total.softmax(0), parts)
+    torch.testing.assert_close(layer("crf")(scores).weights[0], expected)
+
+
+def test_the_softmax_has_other_weights_for_each_side():
+    scores = drawn(1)
+    found = layer("softmax")(scores)
+    torch.testing.assert_close(found.of_rows, scores.softmax(2))
+    torch.testing.assert_close(found.of_columns, scores.softmax(1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_item_is_the_same_alone_and_padding_counts_for_nothing(kind):
+    scores, attend = drawn(), layer(kind)
+    padded = torch.full((6, 6, 7), torch.nan, dtype=torch.float64)
+    for item, (n, m) in enumerate(SHAPES.tolist()):
+        padded[item, :n, :m] = scores[item, :n, :m]
+    found = attend(padded.requires_grad_(), SHAPES)
+    for item, (n, m) in enumerate(SHAPES.tolist()):
+        alone = attend(scores[item : item + 1, :n, :m])
+        for together, single in zip(found, alone, strict=True):
+            torch.testing.assert_close(together[item, :n, :m], single[0], atol=1e-6, rtol=0)
+        for part in found:
+            assert not part[item, n:].any()
+            assert not part[item, :, m:].any()
+    sum((part * drawn(6, 6, 7, seed=1)).sum() for part in found).backward()
+    for item, (n, m) in enumerate(SHAPES.tolist()):
+        assert padded.grad[item].isfinite().all()
+        assert not padded.grad[item, n:].any()
+        assert not padded.grad[item, :, m:].any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_shares_are_of_one(kind):
+    found = layer(kind)(drawn(scale=2.0), SHAPES)
+    inside = (SHAPES > 0).all(1)
+    for shares, axis, count in ((found.of_rows, 2, 0), (found.of_columns, 1, 1)):
+        sums, weights = shares.sum(axis)[inside], found.weights.sum(axis)[inside]
+        certain = weights > 0.01
+        torch.testing.assert_close(sums[certain], torch.ones_like(sums[certain]))
+        assert (sums[weights == 0] == 0).all() or kind == "softmax"
+        assert certain.any()
+        if kind == "softmax":
+            torch.testing.assert_close(sums.sum(1), SHAPES[inside, count].double())
+
+
+@pytest.mark.parametrize("kind", ONE_TO_ONE)
+def test_rows_and_columns_may_change_places(kind):
+    scores = drawn()
+    there, back = layer(kind)(scores, SHAPES), layer(kind)(scores.mT, SHAPES.flip(1))
+    square = SHAPES[:, 0] == SHAPES[:, 1]
+    chosen = ~square if kind == "lp-sequence" else torch.ones_like(square)
+    torch.testing.assert_close(there.weights[chosen], back.weights.mT[chosen], atol=1e-5, rtol=0)
+    torch.testing.assert_close(there.of_rows[chosen], back.of_columns.mT[chosen], atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients(kind):
+    attend, lengths = layer(kind, tol=1e-9), torch.tensor([[3, 2], [2, 3]])
+    names, values = zip(*attend.named_parameters(), strict=True) if attend.bonus is not None else ((), ())
+
+    def aligned(scores, *parameters):
+        return torch.func.functional_call(
+            attend, dict(zip(names, parameters, strict=True)), (scores, lengths)
+        )
+
+    given = drawn(2, 3, 3, seed=3).requires_grad_()
+    assert torch.autograd.gradcheck(aligned, (given, *values), atol=1e-4)
+
+
+def test_rows_that_are_hardly_aligned_have_bounded_gradients():
+    scores = torch.tensor([[[0.0, -40.0], [0.0, -40.0]]], dtype=torch.float64, requires_grad=True)
+    found = layer("crf")(scores)
+    assert found.of_columns[0, :, 1].sum() < 1e-12
+    found.of_columns[0, 0, 1].backward()
+    assert scores.grad.abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("kind", ["lp-matching", "lp-sequence"])
+def test_to_stop_early_is_no_news(kind):
+    scores = drawn(2, 4, 5, 2.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        early = layer(kind, iterations=2)(scores.requires_grad_()).weights
+        early.square().sum().backward()
+    assert scores.grad.any()
+    assert ((early >= 0) & (early <= 1)).all()
+    assert (early - layer(kind)(scores).weights).abs().max() > 1e-3
+    torch.testing.assert_close(layer(kind, iterations=5000)(scores).weights, layer(kind)(scores).weights)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(0, 3, 4), (2, 0, 4), (2, 3, 0)])
+def test_nothing_at_all(kind, shape):
+    for part in layer(kind)(torch.zeros(shape, dtype=torch.float64)):
+        assert part.shape == shape
+    for part in layer(kind)(drawn(2), torch.zeros(2, 2, dtype=torch.long)):
+        assert not part.any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_half_precision_is_computed_in_single(kind):
+    scores = drawn(1).to(torch.bfloat16)
+    found = layer(kind).float()(scores)
+    assert found.weights.dtype == torch.float32
+    torch.testing.assert_close(found.weights, layer(kind)(scores.double()).weights.float(), atol=1e-5, rtol=0)
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match=r"kind is 'hard'; expected softmax, matching, .* or crf"):
+        StructuredAttention("hard")
+    with pytest.raises(ValueError, match="iterations is 0; expected at least 1"):
+        StructuredAttention("lp-matching", iterations=0)
+    attend = StructuredAttention()
+    with pytest.raises(ValueError, match=r"scores has shape \(2, 3\); expected \(batch, n, m\)"):
+        attend(torch.zeros(2, 3))
+    with pytest.raises(ValueError, match=r"expected \(batch, n, m\)"):
+        attend(torch.zeros(1, 1, 2, 3))
+    with pytest.raises(ValueError, match=r"lengths has shape \(2,\); expected \(2, 2\), rows and columns"):
+        attend(torch.zeros(2, 3, 4), torch.tensor([1, 2]))
+    with pytest.raises(ValueError, match=r"lengths\[:, 1\].*5"):
+        attend(torch.zeros(2, 3, 4), torch.tensor([[1, 2], [3, 5]]))
