@@ -1,0 +1,183 @@
+"""Expressions such as `[MAX 2 9 [MIN 4 7 ] 0 ]`: their dependency trees, their values, and random ones."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+CLOSE = "]"
+"""The symbol that ends the arguments of an operator."""
+
+DIGITS = tuple("0123456789")
+
+OPERATORS: Mapping[str, Callable[[Sequence[int]], int]] = MappingProxyType(
+    {
+        "[MIN": min,
+        "[MAX": max,
+        "[MED": lambda values: _median(values),
+        "[SM": lambda values: sum(values) % 10,
+        "[FIRST": lambda values: values[0],
+        "[LAST": lambda values: values[-1],
+    }
+)
+"""What the operators of ListOps make of digits: of an even number of them the median is rounded down, and sums are
+taken modulo 10."""
+
+SYMBOLS = (*OPERATORS, *DIGITS, CLOSE)
+"""All that expressions are made of."""
+
+_NESTING = 0.25
+"""How probable it is that an argument of a random expression is an operator."""
+
+_PATIENCE = 10_000
+"""How often a random expression may be too long, or known already, before the search ends."""
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An expression, read.
+
+    Attributes:
+        symbols: Operators, digits and closing brackets.
+        heads: The head of each symbol, counted from 1; 0 is the root. An operator is the head of the digits and
+            operators that are its arguments, and of the bracket that closes them (Corro and Titov 2019, "Learning
+            latent trees with stochastic perturbations and differentiable dynamic programming").
+        arities: How many arguments each operator has, in their order.
+        value: The digit that it stands for.
+    """
+
+    symbols: list[str]
+    heads: list[int]
+    arities: list[int]
+    value: int
+
+
+def parse(text: str) -> Expression:
+    """Reads an expression.
+
+    Args:
+        text: Symbols separated by white space. Round brackets, by which ListOps says in what order the operators
+            take their arguments as a binary tree, tell nothing more and are left out.
+
+    Raises:
+        ValueError: It is no expression.
+
+    Examples:
+        >>> found = parse("[MAX 2 9 [MIN 4 7 ] 0 ]")
+        >>> found.heads, found.arities, found.value
+        ([0, 1, 1, 1, 4, 4, 4, 1, 1], [4, 2], 9)
+        >>> parse("( ( ( ( ( [SM 6 ) 5 ) 9 ) 0 ) ] )").symbols
+        ['[SM', '6', '5', '9', '0', ']']
+    """
+    symbols = _without_round_brackets(text.split())
+    heads: list[int] = []
+    open_operators: list[int] = []
+    operands: list[list[int]] = [[]]
+    arities: dict[int, int] = {}
+    for place, symbol in enumerate(symbols, start=1):
+        if heads and not open_operators:
+            raise ValueError(f"{symbol!r} stands behind the end of the expression")
+        heads.append(open_operators[-1] if open_operators else 0)
+        if symbol in OPERATORS:
+            open_operators.append(place)
+            operands.append([])
+        elif symbol in DIGITS:
+            operands[-1].append(int(symbol))
+        elif symbol != CLOSE:
+            raise ValueError(f"{symbol!r} is no digit, no {CLOSE} and none of {', '.join(OPERATORS)}")
+        elif not open_operators:
+            raise ValueError(f"{CLOSE} stands where no operator is open")
+        else:
+            operator, values = open_operators.pop(), operands.pop()
+            if not values:
+                raise ValueError(f"{symbols[operator - 1]} has no arguments")
+            arities[operator] = len(values)
+            operands[-1].append(OPERATORS[symbols[operator - 1]](values))
+    if open_operators:
+        raise ValueError(f"{symbols[open_operators[-1] - 1]} is not closed by {CLOSE}")
+    if not symbols:
+        raise ValueError("there is no expression")
+    return Expression(symbols, heads, [arities[place] for place in sorted(arities)], operands[0][0])
+
+
+def expressions(
+    number: int, operators: Sequence[str], arguments: int, depth: int, longest: int, seed: int
+) -> Iterator[str]:
+    """Different random expressions, none of a digit alone.
+
+    An argument is an operator with a probability of 1/4, down to the greatest depth, and otherwise a digit; an
+    operator has from 2 to the greatest number of arguments.
+
+    Source: Nangia and Bowman (2018), "ListOps: A Diagnostic Dataset for Latent Tree Learning".
+
+    Args:
+        number: How many.
+        operators: Some of `OPERATORS`.
+        arguments: The greatest number of arguments.
+        depth: The greatest number of operators within each other.
+        longest: The greatest number of symbols.
+        seed: Decides them, on every machine.
+
+    Raises:
+        ValueError: There do not seem to be so many; some were given by then.
+
+    Examples:
+        >>> list(expressions(2, ["[MIN", "[MAX"], arguments=3, depth=2, longest=9, seed=1))
+        ['[MIN 7 7 ]', '[MAX [MIN 6 9 0 ] 4 ]']
+    """
+    generator, seen, misses = random.Random(seed), set[str](), 0
+    while len(seen) < number:
+        symbols = _random(generator, operators, arguments, depth)
+        text = " ".join(symbols)
+        if len(symbols) > longest or text in seen:
+            misses += 1
+            if misses > _PATIENCE:
+                raise ValueError(
+                    f"found {len(seen)} different expressions of up to {longest} symbols, and then none in "
+                    f"{_PATIENCE:,}; ask for fewer, or for longer ones"
+                )
+            continue
+        misses = 0
+        seen.add(text)
+        yield text
+
+
+def _random(generator: random.Random, operators: Sequence[str], arguments: int, depth: int) -> list[str]:
+    """The symbols of an operator with its arguments."""
+    symbols = [generator.choice(operators)]
+    missing = [generator.randint(2, arguments)]  # arguments of each operator that is open
+    while missing:
+        if not missing[-1]:
+            missing.pop()
+            symbols.append(CLOSE)
+            continue
+        missing[-1] -= 1
+        if len(missing) < depth and generator.random() < _NESTING:
+            symbols.append(generator.choice(operators))
+            missing.append(generator.randint(2, arguments))
+        else:
+            symbols.append(generator.choice(DIGITS))
+    return symbols
+
+
+def _without_round_brackets(tokens: Sequence[str]) -> list[str]:
+    """All other symbols.
+
+    Raises:
+        ValueError: The brackets do not match.
+    """
+    depth = 0
+    for token in tokens:
+        depth += (token == "(") - (token == ")")
+        if depth < 0:
+            raise ValueError("there is a ) without its (")
+    if depth:
+        raise ValueError("there is a ( without its )")
+    return [token for token in tokens if token not in ("(", ")")]
+
+
+def _median(values: Sequence[int]) -> int:
+    ordered, half = sorted(values), len(values) // 2
+    return ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) // 2
