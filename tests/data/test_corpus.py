@@ -77,6 +77,8 @@ READERS = {
     "entities": corpus.ENTITIES,
     "logical forms": corpus.LOGICAL_FORMS,
     "classes": corpus.CLASSES,
+    "pairs": corpus.PAIRS,
+    "lists": corpus.LISTS,
 }
 EVERY_READER = [(name, format) for name, readers in READERS.items() for format in readers]
 

@@ -91,7 +91,7 @@ def test_the_reference_shows_every_module_of_a_package(package):
     assert modules_shown(package) == names
 
 
-KINDS = (corpus.WORDS, corpus.TREES, corpus.ENTITIES, corpus.LOGICAL_FORMS, corpus.CLASSES)
+KINDS = (corpus.WORDS, corpus.TREES, corpus.ENTITIES, corpus.LOGICAL_FORMS, corpus.CLASSES, corpus.PAIRS)
 
 
 def test_the_reference_shows_every_format_and_the_guide_its_names():

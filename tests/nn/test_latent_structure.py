@@ -76,7 +76,14 @@ def test_sparsemap_sums_over_what_carries_its_solution(arcs, values):
         assert torch.allclose(mean, found.marginals[item], atol=1e-6)
 
 
-@pytest.mark.parametrize("estimator", ["sparsemap", "topk", "marginals"])
+def test_sparse_marginals_are_one_soft_structure(arcs, values):
+    mixture = LatentStructure(products, trees, "sparse-marginals")(arcs, values)
+    assert mixture.counts.tolist() == [1, 1]
+    assert torch.allclose(mixture.parts, NonProjectiveTree(arcs).sparsemap().marginals, atol=1e-6)
+    assert not torch.allclose(mixture.parts, NonProjectiveTree(arcs).marginals, atol=1e-2)
+
+
+@pytest.mark.parametrize("estimator", ["sparsemap", "topk", "marginals", "sparse-marginals"])
 def test_derivatives_are_those_of_the_value(arcs, values, estimator):
     latent = LatentStructure(products, trees, estimator)
 

@@ -5,7 +5,22 @@ import dataclasses
 import pytest
 
 from strukt.errors import SettingError
-from strukt.tasks import classify, cogs, constituency, count, dependency, lm, mlm, ner, ranges, sort, tag
+from strukt.tasks import (
+    classify,
+    cogs,
+    constituency,
+    count,
+    dependency,
+    dictionary,
+    listops,
+    lm,
+    mlm,
+    ner,
+    nli,
+    ranges,
+    sort,
+    tag,
+)
 from strukt.tasks.config import (
     EncoderConfig,
     MeanFieldConfig,
@@ -15,9 +30,10 @@ from strukt.tasks.config import (
     TransformerConfig,
 )
 
-CONFIGS = [tag, dependency, constituency, ner, classify, mlm, lm, sort, count, cogs]
+CONFIGS = [tag, dependency, constituency, ner, classify, mlm, lm, sort, count, cogs, nli, listops, dictionary]
 PARTS = {
     "encoder": EncoderConfig,
+    "latent": classify.LatentTreeConfig,
     "encoder.pt": MeanFieldConfig,
     "encoder.transformer": TransformerConfig,
     "optimizer": OptimizerConfig,
@@ -37,7 +53,7 @@ def with_option(name, value):
     found = PARTS[part](**{option: value})
     if part.startswith("encoder."):
         part, found = "encoder", EncoderConfig(**{part.removeprefix("encoder."): found})
-    return TaskConfig(**{part: found})
+    return classify.Config(**{part: found})
 
 
 @pytest.mark.parametrize("task", CONFIGS)

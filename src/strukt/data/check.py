@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from strukt.data import (
     check_entities,
+    check_lists,
     check_logical_forms,
     check_trees,
     classes,
@@ -15,6 +16,7 @@ from strukt.data import (
     conllu,
     conllu_classes,
     labelled,
+    pairs,
     synthetic,
     text,
     trees,
@@ -35,10 +37,11 @@ def check(task: str, source: Source, format: str | None = None, kept: int = 1000
     Memory grows with the number of problems that are kept and of different labels, not with the file.
 
     Args:
-        task: "tag", "dependency", "constituency", "ner", "classify", "mlm", "lm", "sort", "count" or "cogs".
+        task: "tag", "dependency", "constituency", "ner", "classify", "dictionary", "mlm", "lm", "sort", "count",
+            "cogs", "nli" or "listops".
         source: A path, `-` for standard input, or an open stream.
-        format: "conllu", "columns", "brackets", "jsonl", "cogs", "labelled" or "text", as the task has it; if None
-            it is known from the name of the file.
+        format: "conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "pairs", "listops" or "text", as the
+            task has it; if None it is known from the name of the file.
         kept: The number of problems to keep; all are counted.
 
     Raises:
@@ -122,6 +125,10 @@ def _check_conllu_classes(source: Source, report: Report) -> None:
     _count_classes(map(conllu_classes.Sentence, read_conllu(source, report)), report)
 
 
+def _check_pairs(source: Source, report: Report) -> None:
+    _count_classes(pairs.read(source, report.add), report)
+
+
 def _count_classes(sentences: Iterable[classes.Sentence], report: Report) -> None:
     for sentence in sentences:
         if sentence.label is None:
@@ -164,6 +171,8 @@ _CHECKS: Mapping[tuple[str, str], Callable[[Source, Report], None]] = MappingPro
         ("ner", "jsonl"): check_entities.check_json_lines,
         ("classify", "labelled"): _check_classes,
         ("classify", "conllu"): _check_conllu_classes,
+        ("dictionary", "labelled"): _check_classes,
+        ("dictionary", "conllu"): _check_conllu_classes,
         ("mlm", "text"): _check_text,
         ("mlm", "conllu"): _check_words,
         ("mlm", "brackets"): check_trees.check_brackets,
@@ -175,6 +184,8 @@ _CHECKS: Mapping[tuple[str, str], Callable[[Source, Report], None]] = MappingPro
         ("count", "text"): partial(_check_numbers, largest=1),
         ("count", "conllu"): partial(_check_conllu_numbers, largest=1),
         ("cogs", "cogs"): check_logical_forms.check_cogs,
+        ("nli", "pairs"): _check_pairs,
+        ("listops", "listops"): check_lists.check_listops,
     }
 )
 

@@ -16,6 +16,8 @@ from strukt.data import (
     json_lines,
     labelled,
     layers,
+    listops,
+    pairs,
     text,
 )
 from strukt.data.files import Source, name_of
@@ -54,14 +56,20 @@ CLASSES: Readers = MappingProxyType(
 )
 """Of sentences that are each of a class."""
 
-FORMATS = ("conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "text")
+PAIRS: Readers = MappingProxyType({"pairs": pairs.read, "text": pairs.read})
+"""Of pairs of sentences that are each of a class; as text they have none."""
+
+LISTS: Readers = MappingProxyType({"listops": listops.read, "text": listops.read_text})
+"""Of expressions of lists."""
+
+FORMATS = ("conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "pairs", "listops", "text")
 """All formats."""
 
 SUFFIXES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         ".conllu": ("conllu",),
         ".conll": ("columns",),
-        ".tsv": ("columns", "cogs", "labelled"),
+        ".tsv": ("columns", "cogs", "labelled", "pairs", "listops"),
         ".bio": ("columns",),
         ".iob": ("columns",),
         ".annotated": ("columns",),
@@ -110,7 +118,8 @@ def read(source: Source, format: str | None = None, readers: Readers = WORDS) ->
     Args:
         source: A path, `-` for standard input, or an open stream.
         format: One of `FORMATS`; if None it is known from the name, and standard input has the first of `readers`.
-        readers: What the corpus is read for: `WORDS`, `TREES`, `ENTITIES`, `TEXTS`, `LOGICAL_FORMS` or `CLASSES`.
+        readers: What the corpus is read for: `WORDS`, `TREES`, `ENTITIES`, `TEXTS`, `LOGICAL_FORMS`, `CLASSES`,
+            `PAIRS` or `LISTS`.
 
     Raises:
         DataError: The format is not known from the name, or not one of the readers', or as the reader.

@@ -5,6 +5,7 @@ from strukt.nn.attention_hash import AttentionHash
 from strukt.nn.beliefs import Updates
 from strukt.nn.biaffine import Biaffine
 from strukt.nn.crf import CRF, Constraints, bio_constraints
+from strukt.nn.decomposable_attention import DecomposableAttention
 from strukt.nn.dropout import SharedDropout
 from strukt.nn.embeddings import CharacterCNN, CharacterLSTM, WordEmbeddings
 from strukt.nn.encoder_decoder import EncoderDecoder
@@ -17,6 +18,7 @@ from strukt.nn.feature_maps import (
     SoftplusFeatures,
 )
 from strukt.nn.kneser_ney import KneserNey
+from strukt.nn.latent_structure import LatentStructure, Mixture
 from strukt.nn.mappings import (
     Entmax,
     Entmax15,
@@ -40,8 +42,11 @@ from strukt.nn.mean_field_encoder import MeanFieldEncoder
 from strukt.nn.neural_hmm import NeuralHMM
 from strukt.nn.neural_pcfg import CompoundPCFG, NeuralPCFG
 from strukt.nn.probabilistic_transformer import ProbabilisticTransformer
+from strukt.nn.structured_attention import StructuredAttention
 from strukt.nn.transduction import SequenceRegressor, SequenceTransducer
 from strukt.nn.transformer import Transformer
+from strukt.nn.tree_gcn import TreeGCN
+from strukt.nn.tree_lstm import ChildSumTreeLSTM, TreeStates
 
 __all__ = [
     "CRF",
@@ -53,8 +58,10 @@ __all__ = [
     "Biaffine",
     "CharacterCNN",
     "CharacterLSTM",
+    "ChildSumTreeLSTM",
     "CompoundPCFG",
     "Constraints",
+    "DecomposableAttention",
     "DotProductAttention",
     "EncoderDecoder",
     "Entmax",
@@ -66,9 +73,11 @@ __all__ = [
     "Fusedmax",
     "FusedmaxLoss",
     "KneserNey",
+    "LatentStructure",
     "LinearFeatures",
     "MeanFieldAttention",
     "MeanFieldEncoder",
+    "Mixture",
     "NeuralHMM",
     "NeuralPCFG",
     "Normmax",
@@ -87,7 +96,10 @@ __all__ = [
     "SoftplusFeatures",
     "Sparsemax",
     "SparsemaxLoss",
+    "StructuredAttention",
     "Transformer",
+    "TreeGCN",
+    "TreeStates",
     "Updates",
     "WordEmbeddings",
     "bio_constraints",

@@ -65,11 +65,12 @@ class SparseMAP(Estimator):
     """All structures to which SparseMAP gives a weight: an exact, differentiable sum (Niculae et al. 2018).
 
     Args:
-        max_iterations: Bound on the calls of the mode oracle for an item.
+        max_iterations: Bound on the calls of the mode oracle for an item; None for an exact solution, which takes
+            many calls for scores near 0, as those of new networks are.
         tol: The error in the marginals at which to stop.
     """
 
-    max_iterations: int = 1000
+    max_iterations: int | None = 20
     tol: float = 1e-6
 
     @override
@@ -85,6 +86,24 @@ class Marginals(Estimator):
     @override
     def __call__(self, structures: Any) -> Selection:
         return _one_each(structures.marginals)
+
+
+@dataclass(frozen=True)
+class SparseMarginals(Estimator):
+    """One soft structure for each item, the mean of those to which SparseMAP gives a weight.
+
+    Args:
+        max_iterations: Bound on the calls of the mode oracle for an item; None for an exact solution, which takes
+            many calls for scores near 0, as those of new networks are.
+        tol: The error in the marginals at which to stop.
+    """
+
+    max_iterations: int | None = 20
+    tol: float = 1e-6
+
+    @override
+    def __call__(self, structures: StructuredDistribution) -> Selection:
+        return _one_each(structures.sparsemap(self.max_iterations, self.tol).marginals)
 
 
 @dataclass(frozen=True)
@@ -177,6 +196,7 @@ ESTIMATORS: Mapping[str, Estimator] = MappingProxyType(
     {
         "sparsemap": SparseMAP(),
         "marginals": Marginals(),
+        "sparse-marginals": SparseMarginals(),
         "argmax": Argmax("straight-through"),
         "spigot": Argmax("spigot"),
         "perceptron": Argmax("perceptron"),

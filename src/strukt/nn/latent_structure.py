@@ -35,6 +35,13 @@ class Mixture:
     batch: int
     sampled: bool
 
+    @classmethod
+    def of_one(cls, outputs: Tensor) -> Mixture:
+        """What a network makes of each item without any structure: ``(batch, ...)``."""
+        batch = len(outputs)
+        items = torch.arange(batch, device=outputs.device)
+        return cls(outputs, outputs.new_ones(batch), items, outputs.new_empty(batch, 0), None, batch, False)
+
     @property
     def counts(self) -> Tensor:
         """How many structures each item looks at: ``(batch,)``."""
@@ -98,9 +105,9 @@ class LatentStructure(nn.Module):
             ``"marginals"`` anything that has ``marginals``, such as the result of `FactorGraph.lp_sparsemap`.
         estimator: Which structures are read, and how gradients come back to the scorer: one of
             `strukt.nn.estimators`, or its name. ``"sparsemap"`` sums over the few structures of the SparseMAP
-            solution, ``"topk"`` over the k best; ``"argmax"``, ``"spigot"`` and ``"perceptron"`` read the best one,
-            with surrogate gradients; ``"sample"`` and ``"relaxed"`` read samples while training; ``"marginals"``
-            reads one soft structure.
+            solution, ``"topk"`` over the k best; ``"argmax"``, ``"spigot"`` and ``"perceptron"`` read the best one
+            and have surrogate gradients; ``"sample"`` and ``"relaxed"`` read samples while training;
+            ``"marginals"`` reads one soft structure.
 
     Called with the inputs, all with the items of a batch as first axis, it gives a `Mixture`. Source: Niculae,
     Martins and Cardie (2018), "Towards dynamic computation graphs via sparse latent structure", equation 2.

@@ -8,10 +8,13 @@ TASKS: dict[str, str] = {
     "constituency": "strukt.tasks.constituency",
     "ner": "strukt.tasks.ner",
     "classify": "strukt.tasks.classify",
+    "dictionary": "strukt.tasks.dictionary",
     "mlm": "strukt.tasks.mlm",
     "lm": "strukt.tasks.lm",
     "sort": "strukt.tasks.sort",
     "count": "strukt.tasks.count",
     "cogs": "strukt.tasks.cogs",
+    "nli": "strukt.tasks.nli",
+    "listops": "strukt.tasks.listops",
 }
 """Each task's module, which has `Config`, `SUMMARY`, `READERS` and `model_class()` and imports nothing heavy."""

@@ -5,24 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
-from strukt.data import classes
+from strukt.data import classes, conllu, conllu_classes
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import END, Vocabulary
-from strukt.errors import DataError
-from strukt.metrics.accuracy import Accuracy
+from strukt.distributions import NonProjectiveTree
+from strukt.errors import DataError, SettingError
+from strukt.metrics.classes import ClassAccuracy
+from strukt.nn import Mixture
 from strukt.tasks.batch import Batch
 from strukt.tasks.classify import Config
 from strukt.tasks.prediction import DIGITS
-from strukt.tasks.sentence_model import SentenceModel
+from strukt.tasks.structured_model import StructuredModel
+from strukt.tasks.tree_reader import TreeReader
+from strukt.viz.diagram import Diagram
 from strukt.viz.heat_map import HeatMap
+
+DRAWN = 12
+"""The most classes that are drawn."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +39,17 @@ class ClassPrediction:
     Attributes:
         probabilities: Of each class.
         with_note: Whether the probability of the class is written behind the words.
+        shares: See `Prediction`.
     """
 
     probabilities: Mapping[str, float]
     with_note: bool
-    shares: ClassVar[Mapping[str, tuple[int, int]]] = MappingProxyType({})
+    shares: Mapping[str, tuple[float, float]]
+
+    @property
+    def ranking(self) -> list[str]:
+        """The classes, the most probable first."""
+        return sorted(self.probabilities, key=self.probabilities.__getitem__, reverse=True)
 
     def annotate(self, sentence: Sentence) -> Sentence:
         """Puts the most probable class before the words."""
@@ -45,13 +58,14 @@ class ClassPrediction:
         return sentence.annotated(label=label, **notes)
 
     def diagram(self, sentence: Sentence) -> HeatMap:  # noqa: ARG002
-        """How probable each class is."""
-        names = list(self.probabilities)
-        return HeatMap("probability of each class", ["p"], names, [list(self.probabilities.values())])
+        """How probable each class is; of many the most probable ones."""
+        names = list(self.probabilities) if len(self.probabilities) <= DRAWN else self.ranking[:DRAWN]
+        row = [self.probabilities[name] for name in names]
+        return HeatMap("probability of each class", ["p"], names, [row])
 
 
-class Classifier(SentenceModel):
-    """Predicts the class of each sentence."""
+class Classifier(StructuredModel):
+    """Predicts the class of each sentence, from what the encoder says of it, or from some trees of it."""
 
     task: ClassVar[str] = "classify"
     config: Config
@@ -61,7 +75,10 @@ class Classifier(SentenceModel):
     ) -> None:
         super().__init__(config, vocabularies, assets)
         self.dropout = nn.Dropout(config.encoder.dropout)
-        self.score = nn.Linear(self.encoder.sentence_size, len(vocabularies["labels"]))
+        by_tree = config.model == "latent-tree"
+        self.tree_reader = TreeReader(self.encoder.size, config.latent) if by_tree else None
+        size = self.encoder.sentence_size if self.tree_reader is None else self.tree_reader.size
+        self.score = nn.Linear(size, len(vocabularies["labels"]))
 
     @classmethod
     @override
@@ -73,17 +90,14 @@ class Classifier(SentenceModel):
     @override
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
         """The classes."""
-        labels = Vocabulary.labels(_label(sentence) for sentence in sentences)
-        if len(labels) < 2:
-            found = ", ".join(labels.symbols) or "none"
-            raise DataError(f"expected sentences of at least two classes, found {found}", config.train)
-        return {"labels": labels}
+        return {"labels": classes_of(sentences, config.train)}
 
     @classmethod
     @override
     def forms_of(cls, config: Config, sentence: Sentence) -> list[str]:
-        """The words, and without a root one at the end that stands for all of them."""
-        return sentence.forms if config.encoder.has_root else [*sentence.forms, END]
+        """The words, and one at the end that stands for all of them where neither root nor trees do."""
+        is_whole = config.encoder.has_root or config.model == "latent-tree"
+        return sentence.forms if is_whole else [*sentence.forms, END]
 
     @property
     @override
@@ -93,35 +107,109 @@ class Classifier(SentenceModel):
     @override
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
         """`label` `(1,)`."""
-        return {"label": torch.tensor(self.vocabularies["labels"].indices(self.observed(sentence)))}
+        return {"label": torch.tensor(self.vocabularies["labels"].indices([label_of(sentence)]))}
 
     @override
     def loss(self, batch: Batch) -> Tensor:
-        """The mean negative log-likelihood of a sentence's class."""
-        return functional.cross_entropy(self._scores(batch), batch.targets["label"].squeeze(1))
+        """The mean negative log-likelihood of a sentence's class; a bound of it, if trees are sampled."""
+        mixture = self._read(batch)
+        return functional.nll_loss(self._log_probs(mixture), batch.targets["label"].squeeze(1))
 
     @override
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[ClassPrediction]:
-        rows = self._scores(batch).softmax(-1).tolist()
+        mixture = self._read(batch)
+        rows = self._log_probs(mixture).exp().tolist()
         symbols = self.vocabularies["labels"].symbols
-        return [ClassPrediction(dict(zip(symbols, row, strict=True)), probabilities) for row in rows]
+        counts = mixture.counts.tolist() if self.is_latent else []
+        shares = [{"trees": (float(count), 1.0)} for count in counts] or [{}] * len(rows)
+        return [
+            ClassPrediction(dict(zip(symbols, row, strict=True)), probabilities, share)
+            for row, share in zip(rows, shares, strict=True)
+        ]
+
+    @property
+    def is_latent(self) -> bool:
+        """Whether it classifies by latent trees."""
+        return self.tree_reader is not None and self.config.latent.tree == "latent"
+
+    @property
+    @override
+    def is_sparse(self) -> bool:
+        return self.is_latent and self.config.latent.estimator in ("sparsemap", "sparse-marginals")
 
     @override
-    def metric(self) -> Accuracy:
-        """The share of sentences with the right class."""
-        return Accuracy()
+    def distribution_of(self, batch: Batch) -> NonProjectiveTree:
+        """That over the latent trees.
+
+        Raises:
+            SettingError: There are none.
+        """
+        if self.tree_reader is None or not self.is_latent:
+            raise SettingError("the model has no latent trees; train with --model latent-tree")
+        vectors = self.encoder(batch.inputs, batch.lengths)
+        found: NonProjectiveTree = self.tree_reader.trees(vectors, batch.lengths)
+        return found
+
+    @override
+    def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
+        """Words with arcs."""
+        return [
+            Diagram(sentence.forms, heads=heads[: len(sentence)].tolist())
+            for sentence, heads in zip(batch.sentences, events, strict=True)
+        ]
+
+    @override
+    def metric(self) -> ClassAccuracy:
+        """The share of sentences with the right class, and of each class."""
+        return ClassAccuracy()
 
     @override
     def observed(self, sentence: Sentence) -> list[str]:
         """The class."""
-        return [_label(sentence)]
+        return [label_of(sentence)]
 
-    def _scores(self, batch: Batch) -> Tensor:
-        scores: Tensor = self.score(self.dropout(self.encoder.of_sentences(batch.inputs, batch.lengths)))
-        return scores.float()
+    def _read(self, batch: Batch) -> Mixture:
+        """Vectors of the sentences: one for each, or for each tree that is read."""
+        if self.tree_reader is None:
+            return Mixture.of_one(self.encoder.of_sentences(batch.inputs, batch.lengths))
+        given = self.config.latent.tree == "given"
+        heads = pad_sequence([_heads(sentence) for sentence in batch.sentences], True, -1) if given else None
+        found: Mixture = self.tree_reader(self.encoder(batch.inputs, batch.lengths), batch.lengths, heads)
+        return found
+
+    def _log_probs(self, mixture: Mixture) -> Tensor:
+        """`(batch, classes)`."""
+        scores: Tensor = self.score(self.dropout(mixture.outputs)).float()
+        return mixture.log_likelihood(scores.log_softmax(-1))
 
 
-def _label(sentence: Sentence) -> str:
+def _heads(sentence: Sentence) -> Tensor:
+    if not isinstance(sentence, conllu_classes.Sentence):
+        raise DataError(
+            "latent.tree given needs CoNLL-U with the comment # label = CLASS", sentence.path, sentence.line
+        )
+    return torch.tensor(conllu.require_tree(sentence.plain).heads)
+
+
+def classes_of(sentences: Sequence[Sentence], path: str) -> Vocabulary:
+    """The classes of a training corpus.
+
+    Raises:
+        DataError: There are fewer than two, or a sentence has none; the path is for messages.
+    """
+    found = Vocabulary.labels(label_of(sentence) for sentence in sentences)
+    if len(found) < 2:
+        symbols = ", ".join(found.symbols) or "none"
+        raise DataError(f"expected sentences of at least two classes, found {symbols}", path)
+    return found
+
+
+def label_of(sentence: Sentence) -> str:
+    """The class of a sentence.
+
+    Raises:
+        DataError: It has none.
+    """
     assert isinstance(sentence, classes.Sentence)
     if sentence.label is None:
         raise classes.missing(sentence).error()

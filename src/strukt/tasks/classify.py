@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 from strukt.data import corpus
-from strukt.tasks.config import TaskConfig
+from strukt.tasks.config import EstimatorName, TaskConfig
 
 if TYPE_CHECKING:
     from strukt.tasks.classifier import Classifier
@@ -16,12 +16,42 @@ READERS = corpus.CLASSES
 
 
 @dataclass
+class LatentTreeConfig:
+    """Which trees a network reads, and how.
+
+    Args:
+        tree: Latent ones, whose scores are learned with all else; those in the HEAD column of the corpus; or
+            always the same: all words below the root, each word below the one after it, or before it.
+        estimator: Which latent trees are read, and how gradients come back to their scores.
+        reader: An LSTM from the leaves of a tree to its root, or graph convolutions along its arcs.
+        count: How many trees the estimators topk and sample read.
+        arc_size: Size of the vectors that are compared to score an arc.
+        hidden: Size of the vector of a sentence.
+    """
+
+    tree: Literal["latent", "given", "flat", "left-to-right", "right-branching"] = "latent"
+    estimator: EstimatorName = "sparsemap"
+    reader: Literal["lstm", "gcn"] = "lstm"
+    count: int = 5
+    arc_size: int = 100
+    hidden: int = 150
+
+
+@dataclass
 class Config(TaskConfig):
     """Options of classification.
 
-    A sentence is classified by the distribution of the label of its root, where `encoder.pt.root_labels` gives one
-    to encoders of kind pt, otherwise by the vector of a word that is put at its end.
+    By the encoder alone, a sentence is classified by the distribution of the label of its root, where
+    `encoder.pt.root_labels` gives one to encoders of kind pt, otherwise by the vector of a word that is put at its
+    end. By latent trees, it is classified by what a network makes of some dependency trees of it.
+
+    Args:
+        model: What makes a vector of a sentence.
+        latent: Which trees, for model latent-tree.
     """
+
+    model: Literal["encoder", "latent-tree"] = "encoder"
+    latent: LatentTreeConfig = field(default_factory=LatentTreeConfig)
 
 
 def model_class() -> type[Classifier]:

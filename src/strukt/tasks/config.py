@@ -8,6 +8,19 @@ from typing import Any, Literal, TypeVar, get_type_hints
 
 ConfigT = TypeVar("ConfigT")
 
+EstimatorName = Literal[
+    "sparsemap",
+    "marginals",
+    "sparse-marginals",
+    "argmax",
+    "spigot",
+    "perceptron",
+    "sample",
+    "relaxed",
+    "topk",
+]
+"""How a network reads latent structures, as `strukt.nn.estimators.ESTIMATORS` has them."""
+
 
 @dataclass
 class MeanFieldConfig:
@@ -77,8 +90,8 @@ class EncoderConfig:
     """How words become vectors.
 
     Args:
-        kind: LSTMs that read both ways or one way, a Transformer, a Probabilistic Transformer, or a pretrained
-            Hugging Face model.
+        kind: LSTMs that read both ways or one way, a Transformer, a Probabilistic Transformer, a pretrained
+            Hugging Face model, or none of these: each word for itself.
         layers: Number of layers, or of iterations of the Probabilistic Transformer.
         hidden: Half the size of the vectors that come out: that of each direction of two-way LSTMs, half that of a
             Transformer, or half the labels.
@@ -96,7 +109,7 @@ class EncoderConfig:
         pt: Which Probabilistic Transformer, for kind pt.
     """
 
-    kind: Literal["bilstm", "lstm", "transformer", "pt", "pretrained"] = "bilstm"
+    kind: Literal["bilstm", "lstm", "transformer", "pt", "pretrained", "none"] = "bilstm"
     layers: int = 2
     hidden: int = 256
     heads: int = 8

@@ -130,7 +130,7 @@ def normalised(form: str) -> str:
 
 
 class FromWords(Encoder):
-    """Vectors of words, characters and affixes, read by LSTMs or a Transformer.
+    """Vectors of words, characters and affixes, read by LSTMs or a Transformer, or by nothing.
 
     Args:
         config: The options.
@@ -154,9 +154,9 @@ class FromWords(Encoder):
             config.word_dropout,
         )
         self.dropout = SharedDropout(config.dropout)
-        self.context = _context(config, self.embeddings.size)
+        self.context = None if config.kind == "none" else _context(config, self.embeddings.size)
         self.penalty_weight = config.pt.penalty
-        self.size = self.context.size
+        self.size = self.embeddings.size if self.context is None else self.context.size
         self.has_root = config.has_root
         self.sentence_size = config.pt.root_labels if self.has_root else self.size
 
@@ -190,7 +190,8 @@ class FromWords(Encoder):
 
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """Vectors `(batch, n, size)` of the words in their sentences."""
-        encoded: Tensor = self.context(self._words(inputs), lengths)
+        words = self._words(inputs)
+        encoded: Tensor = words if self.context is None else self.context(words, lengths)
         return encoded
 
     def of_sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ from strukt.errors import SettingError
 Range = tuple[str, Callable[[Any], bool]]
 
 _COUNT: Range = ("a number from 1 on", lambda value: value >= 1)
+_SEVERAL: Range = ("a number from 2 on", lambda value: value >= 2)
 _SIZE: Range = ("0 or more", lambda value: value >= 0)
 _POSITIVE: Range = ("a number above 0", lambda value: value > 0)
 _SHARE: Range = ("from 0 up to, but not including, 1", lambda value: 0 <= value < 1)
@@ -27,11 +28,13 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "label_size": _COUNT,
         "span_size": _COUNT,
         "bits": _BITS,
+        "budget": _COUNT,
         "temperature": _POSITIVE,
         "tree_weight": _SIZE,
         "minimum_count": _COUNT,
         "context": _COUNT,
         "mask": _OPEN,
+        "hide": _SHARE,
         "longest": _COUNT,
         "states": _COUNT,
         "nonterminals": _COUNT,
@@ -39,6 +42,9 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "rank": _COUNT,
         "size": _COUNT,
         "latent": _SIZE,
+        "latent.count": _SEVERAL,
+        "latent.arc_size": _COUNT,
+        "latent.hidden": _COUNT,
         "layers": _COUNT,
         "order": _COUNT,
         "iterations": _SIZE,
@@ -120,6 +126,15 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
         raise SettingError("--constraints needs --criterion crf; without it each tag is chosen for itself")
     if "mask" in options and options["encoder.kind"] == "pretrained":
         raise SettingError("--encoder.kind pretrained has no vectors of words to guess; choose another kind")
+    if options.get("encoder.kind") == "none" and ("mask" in options or options.get("model") == "encoder"):
+        raise SettingError(
+            "--encoder.kind none shows each word itself alone; choose one that reads sentences"
+        )
+    if options.get("structure") == "none" and options["target"] == "value":
+        raise SettingError(
+            "--target value reads what hangs on the root, where --structure none leaves nothing; choose flat, or "
+            "the task classify"
+        )
     if options.get("text") == "stream" and options["model"].endswith("pcfg"):
         raise SettingError("--text stream needs a model that reads on; a grammar gives trees to sentences")
 

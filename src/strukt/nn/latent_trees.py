@@ -1,0 +1,164 @@
+"""Scores of dependency trees that nobody has annotated, and trees that need no scores."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from strukt.distributions import NonProjectiveTree
+from strukt.distributions.tree_budgets import BudgetedTrees, sparsemap_within_budget
+from strukt.factor_graph import FactorGraph, factors
+from strukt.factor_graph.linear_program import Relaxation
+from strukt.nn.biaffine import Biaffine
+from strukt.nn.encoders import mask_of
+
+
+class TreeScorer(nn.Module):
+    """From vectors of words to a distribution over the dependency trees above them.
+
+    Args:
+        size: Of the vectors.
+        arc_size: Of the vectors that are compared to score an arc.
+        single_root: Whether exactly one word hangs on the root.
+
+    Examples:
+        >>> trees = TreeScorer(8, 4)(torch.randn(2, 5, 8), torch.tensor([5, 3]))
+        >>> trees.mode.shape
+        torch.Size([2, 5])
+    """
+
+    def __init__(self, size: int, arc_size: int, single_root: bool = True) -> None:
+        super().__init__()
+        self.single_root = single_root
+        self.root = nn.Parameter(torch.zeros(size))
+        self.dependent = nn.Linear(size, arc_size)
+        self.head = nn.Linear(size, arc_size)
+        self.score = Biaffine(arc_size, arc_size, 1)
+        # Where all trees are equally good, SparseMAP needs hundreds, and none of them learns more than the others.
+        nn.init.normal_(self.score.weight)
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> NonProjectiveTree:
+        """The distribution, in float32.
+
+        Args:
+            vectors: ``(batch, n, size)``.
+            lengths: ``(batch,)``.
+        """
+        root = self.root.to(vectors.dtype).expand(len(vectors), 1, -1)
+        heads = self.head(torch.cat([root, vectors], 1)).tanh()
+        arcs = self.score(self.dependent(vectors).tanh(), heads).squeeze(-1)
+        return NonProjectiveTree(arcs.float(), lengths, self.single_root)
+
+
+def with_budget(
+    trees: NonProjectiveTree, budget: int, iterations: int | None = None
+) -> BudgetedTrees | Relaxation:
+    """LP-SparseMAP of trees in which no head, the root included, has more than so many dependents.
+
+    A network reads the ``marginals`` of the result as one soft tree. Source: Niculae and Martins (2020),
+    "LP-SparseMAP: Differentiable relaxed optimization for sparse structured prediction", section 5.1.
+
+    Args:
+        trees: The distribution over all trees, with one batch axis.
+        budget: The most dependents of a head.
+        iterations: None for the solution. Otherwise the factors of a graph are left as they are after so many
+            rounds, whether they agree or not, as in the published models after 10; that takes longer.
+
+    Examples:
+        >>> arcs = torch.zeros(1, 3, 4)
+        >>> arcs[0, :, 1] = 3.0
+        >>> NonProjectiveTree(arcs).sparsemap().marginals[0, :, 1].sum()
+        tensor(2.)
+        >>> with_budget(NonProjectiveTree(arcs), 1).marginals[0, :, 1].sum()
+        tensor(1.)
+    """
+    if iterations is None:
+        return sparsemap_within_budget(trees, budget)
+    (arcs,) = trees.scores
+    graph = FactorGraph()
+    variables = graph.variables(*arcs.shape[1:])
+    graph.add(
+        factors.Structure(
+            variables, lambda scores: NonProjectiveTree(scores, trees.lengths, trees.single_root)
+        )
+    )
+    for of_head in variables.T:
+        graph.add(factors.Budget(of_head, budget))
+    with warnings.catch_warnings():  # that it was stopped early, as asked for, is no news
+        warnings.filterwarnings("ignore", "the factors of", UserWarning)
+        return graph.lp_sparsemap(arcs, max_iterations=iterations)
+
+
+class FixedTrees(NamedTuple):
+    """Trees without a choice: what the estimator `strukt.nn.estimators.Marginals` reads.
+
+    Attributes:
+        marginals: ``(batch, n, n + 1)``, 0 and 1; row m says which head word m + 1 has.
+    """
+
+    marginals: Tensor
+
+    @classmethod
+    def of_heads(cls, heads: Tensor, dtype: torch.dtype = torch.float32) -> FixedTrees:
+        """The trees of heads ``(batch, n)``, padded with -1.
+
+        Examples:
+            >>> FixedTrees.of_heads(torch.tensor([[0, 1], [0, -1]])).marginals
+            tensor([[[1., 0., 0.],
+                     [0., 1., 0.]],
+            <BLANKLINE>
+                    [[1., 0., 0.],
+                     [0., 0., 0.]]])
+        """
+        candidates = torch.arange(heads.shape[1] + 1, device=heads.device)
+        return cls((heads.unsqueeze(-1) == candidates).to(dtype))
+
+
+def flat(lengths: Tensor, longest: int) -> Tensor:
+    """Heads of trees in which every word hangs on the root, ``(batch, longest)``, padded with -1.
+
+    Examples:
+        >>> flat(torch.tensor([3, 2]), 3)
+        tensor([[ 0,  0,  0],
+                [ 0,  0, -1]])
+    """
+    return _heads(lengths, longest, torch.zeros_like)
+
+
+def left_to_right(lengths: Tensor, longest: int) -> Tensor:
+    """Heads of trees that are read from the first word to the last: the head of each word is the one after it.
+
+    Examples:
+        >>> left_to_right(torch.tensor([3, 2]), 3)
+        tensor([[ 2,  3,  0],
+                [ 2,  0, -1]])
+    """
+    last = lengths.unsqueeze(-1)
+    return _heads(lengths, longest, lambda words: torch.where(words == last, 0, words + 1))
+
+
+def right_branching(lengths: Tensor, longest: int) -> Tensor:
+    """Heads of trees in which the head of each word is the one before it.
+
+    Examples:
+        >>> right_branching(torch.tensor([3, 2]), 3)
+        tensor([[ 0,  1,  2],
+                [ 0,  1, -1]])
+    """
+    return _heads(lengths, longest, lambda words: words - 1)
+
+
+FIXED: Mapping[str, Callable[[Tensor, int], Tensor]] = MappingProxyType(
+    {"flat": flat, "left-to-right": left_to_right, "right-branching": right_branching}
+)
+"""The trees that are the same for all sentences of a length."""
+
+
+def _heads(lengths: Tensor, longest: int, head_of: Callable[[Tensor], Tensor]) -> Tensor:
+    words = torch.arange(1, longest + 1, device=lengths.device).expand(len(lengths), -1)
+    return head_of(words).masked_fill(~mask_of(lengths, longest), -1)

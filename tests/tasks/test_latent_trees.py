@@ -1,0 +1,114 @@
+"""Classification by trees that nobody has annotated."""
+
+import io
+from typing import get_args
+
+import pytest
+import torch
+from tests import tiny_corpora
+from tests.tasks import learning
+
+from strukt.data import conllu_classes, labelled
+from strukt.distributions import NonProjectiveTree
+from strukt.errors import DataError, SettingError
+from strukt.nn.estimators import ESTIMATORS
+from strukt.tasks.classifier import Classifier
+from strukt.tasks.classify import Config
+from strukt.tasks.config import EstimatorName
+from strukt.train import bundle
+
+SENTENCES = list(
+    labelled.read(
+        io.BytesIO(
+            b"good\ta fine film\nbad\ta dull film\ngood\tfine and moving\nbad\tdull\n"
+            b"good\twhat a fine , moving film\nbad\ta dull , dull thing\n"
+        )
+    )
+)
+
+
+def config(**latent):
+    found = tiny_corpora.small(Config(model="latent-tree"))
+    found.latent.hidden, found.latent.arc_size = 16, 8
+    for name, value in latent.items():
+        setattr(found.latent, name, value)
+    return found
+
+
+def learned(config, sentences=SENTENCES):
+    return learning.learned(Classifier, config, sentences, 60, rate=2e-2)[0]
+
+
+def test_the_options_are_all_estimators():
+    assert get_args(EstimatorName) == tuple(ESTIMATORS)
+
+
+@pytest.mark.parametrize("estimator", list(ESTIMATORS))
+def test_every_estimator_learns_a_tiny_corpus(estimator):
+    model = learned(config(estimator=estimator, reader="gcn"))
+    scores = model.evaluate(SENTENCES)
+    assert scores["accuracy"] == 100.0
+    assert scores["trees"] >= 1.0
+
+
+@pytest.mark.parametrize("tree", ["flat", "left-to-right", "right-branching"])
+def test_trees_that_are_always_the_same(tree):
+    model = learned(config(tree=tree))
+    assert model.evaluate(SENTENCES) == {"accuracy": 100.0}
+    with pytest.raises(SettingError, match="has no latent trees"):
+        model.distribution(SENTENCES)
+
+
+def test_given_trees_are_read():
+    rest, words = "\tx\t_\t_\n", ("1\tfine" + "\t_" * 4, "2\tdull" + "\t_" * 4)
+    content = "".join(
+        f"# label = {label}\n{words[0]}\t{heads[0]}{rest}{words[1]}\t{heads[1]}{rest}\n"
+        for label, heads in (("good", (0, 1)), ("bad", (2, 0)))
+    )
+    sentences = list(conllu_classes.read(io.BytesIO(content.encode())))
+    assert [sentence.plain.heads for sentence in sentences] == [[0, 1], [2, 0]]
+    assert learned(config(tree="given"), sentences).evaluate(sentences) == {"accuracy": 100.0}
+    assert learned(config(tree="flat"), sentences).evaluate(sentences) == {"accuracy": 50.0}
+    with pytest.raises(DataError, match=r"latent.tree given needs CoNLL-U with the comment # label = CLASS"):
+        learned(config(tree="given"))
+
+
+def test_the_loss_is_that_of_the_sum_over_trees():
+    """The k best of a few words are all trees, so that it can be written out."""
+    torch.manual_seed(0)
+    model = Classifier.from_corpus(config(estimator="topk", count=9), SENTENCES).eval()
+    batch = model.collate(SENTENCES[:3])
+    vectors = model.encoder(batch.inputs, batch.lengths)
+    trees = model.distribution_of(batch)
+    assert isinstance(trees, NonProjectiveTree)
+    events = trees.enumerate_support()
+    log_probs = []
+    for event in events:
+        of_root = model.tree_reader.network(vectors, trees.to_parts(event), batch.lengths).root
+        log_probs.append(
+            trees.log_prob(event)
+            + model.score(of_root).log_softmax(-1)[range(3), batch.targets["label"][:, 0]]
+        )
+    torch.testing.assert_close(model.loss(batch), -torch.stack(log_probs).logsumexp(0).mean())
+
+
+def test_the_few_trees_are_drawn_and_weigh_one():
+    model = learned(config())
+    pictures = model.structures(SENTENCES[4])
+    assert pictures[0].title.startswith("weight")
+    assert list(pictures[0].forms) == SENTENCES[4].forms
+    assert len(pictures[0].heads) == 6
+
+
+def test_saved_and_loaded_it_says_the_same(tmp_path):
+    model = learned(config())
+    bundle.save(model, tmp_path / "model")
+    again = bundle.load(str(tmp_path / "model"))
+    first, second = (list(map(str, found.predict(SENTENCES, probabilities=True))) for found in (model, again))
+    assert first == second
+
+
+@pytest.mark.parametrize("estimator", ["marginals", "sparse-marginals", "relaxed"])
+def test_soft_trees_are_not_for_the_lstm(estimator):
+    with pytest.raises(SettingError, match=f"latent.estimator {estimator} gives soft trees"):
+        Classifier.from_corpus(config(estimator=estimator), SENTENCES)

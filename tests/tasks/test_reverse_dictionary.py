@@ -1,0 +1,48 @@
+"""The reverse dictionary: words by their definitions."""
+
+import io
+
+import pytest
+from tests import tiny_corpora
+from tests.tasks import learning
+
+from strukt.data import labelled
+from strukt.tasks.dictionary import Config
+from strukt.tasks.reverse_dictionary import ReverseDictionary
+
+WORDS = [f"word{number}" for number in range(14)]
+LINES = "".join(f"{word}\tthe thing of number {number} here\n" for number, word in enumerate(WORDS))
+SENTENCES = list(labelled.read(io.BytesIO(LINES.encode())))
+
+
+@pytest.fixture(scope="module", params=["encoder", "latent-tree"])
+def model(request):
+    config = tiny_corpora.small(Config(model=request.param))
+    config.encoder.normalise, config.encoder.word_dropout = False, 0.0
+    config.latent.hidden = 32
+    return learning.learned(ReverseDictionary, config, SENTENCES, 60, rate=2e-2)[0]
+
+
+def test_definitions_are_learned_by_heart(model):
+    scores = model.evaluate(SENTENCES)
+    assert {name: scores[name] for name in ("accuracy@1", "accuracy@10", "median rank")} == {
+        "accuracy@1": 100.0,
+        "accuracy@10": 100.0,
+        "median rank": 1.0,
+    }
+    assert [sentence.label for sentence in model.predict(SENTENCES)] == WORDS
+
+
+def test_words_that_are_not_known_come_last(model):
+    [stranger] = labelled.read(io.BytesIO(b"stranger\tthe thing of number 3 here\n"))
+    scores = model.evaluate([stranger, SENTENCES[3]])
+    assert scores["median rank"] == (15 + 1) / 2
+    assert scores["accuracy@100"] == 100.0  # of fifteen places all are among the first hundred
+    assert scores["accuracy@10"] == 50.0
+
+
+def test_the_most_probable_words_are_drawn(model):
+    [picture] = model.diagrams(SENTENCES[5:6])
+    assert len(picture.columns) == 12
+    assert picture.columns[0] == "word5"
+    assert picture.values[0] == sorted(picture.values[0], reverse=True)
