@@ -56,6 +56,18 @@ def test_a_seed_decides(tmp_path):
     assert all(5 <= len(row) <= 15 and max(row) <= 99 for row in first)
 
 
+def test_expressions_have_what_was_asked_for_and_their_values(tmp_path, capsys):
+    path = str(tmp_path / "lists.tsv")
+    options = ["--depth", "2", "--arguments", "3", "--longest", "9", "--operators", "max,sm", "--seed", "2"]
+    assert main(["make", "listops", "-o", path, "-n", "40", *options]) == 0
+    assert main(["check", "listops", path]) == 0
+    out = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["sentences", "40"] in out
+    with open(path, encoding="utf-8") as stream:
+        names = {symbol for line in stream for symbol in line.split() if symbol.startswith("[")}
+    assert names == {"[MAX", "[SM"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -71,6 +83,18 @@ def test_a_seed_decides(tmp_path):
             "--largest is -1; expected a number from 0 on of up to 18 digits",
         ),
         (["count", "-o", "x", "--largest", "2"], "--largest is for the task sort"),
+        (["sort", "-o", "x", "--depth", "2"], "--depth is for the task listops"),
+        (["listops", "-o", "x", "--shortest", "2"], "--shortest is for the task sort and count"),
+        (["listops", "-o", "x", "--arguments", "1"], "--arguments is 1; expected 2 or more"),
+        (["listops", "-o", "x", "--operators", "MAX,MN"], "unknown operator 'MN'; did you mean 'MIN'?"),
+        (
+            ["listops", "-o", "x", "--longest", "30000"],
+            "--longest is 30000; expected at most 20000, for a line",
+        ),
+        (
+            ["listops", "-o", "x", "--depth", "1", "--arguments", "2", "--operators", "MAX"],
+            "found 100 different expressions of up to 100 symbols",
+        ),
         (["sort", "-o", "nowhere/x"], "nowhere/x: cannot be written"),
     ],
 )

@@ -3,7 +3,7 @@
 import torch
 
 from strukt.distributions import NonProjectiveTree
-from strukt.nn.latent_trees import FIXED, FixedTrees, TreeScorer
+from strukt.nn.latent_trees import FIXED, FixedTrees, TreeScorer, with_budget
 
 
 def test_fixed_trees_are_trees_of_every_length():
@@ -24,3 +24,21 @@ def test_scores_do_not_depend_on_the_batch():
     alone = scorer(vectors[1:, :3], torch.tensor([3]))
     torch.testing.assert_close(trees.marginals[1, :3, :4], alone.marginals[0])
     assert trees.marginals[0].std() > 0.01
+
+
+def test_new_scores_do_not_make_all_trees_alike():
+    """Which would take SparseMAP hundreds of trees to say."""
+    torch.manual_seed(0)
+    trees = TreeScorer(16, 16)(torch.randn(4, 12, 16), torch.full((4,), 12))
+    assert 0.3 < trees.scores[0].std(-1).mean() < 5
+    assert (trees.sparsemap().weights > 0).sum(-1).max() < 60
+
+
+def test_budgets_by_rounds_of_factors_come_to_the_exact_solution():
+    torch.manual_seed(0)
+    arcs = torch.randn(3, 6, 7, dtype=torch.float64) + 2 * torch.randn(3, 1, 7, dtype=torch.float64)
+    trees = NonProjectiveTree(arcs, torch.tensor([6, 5, 2]))
+    exact = with_budget(trees, 2).marginals
+    errors = [(with_budget(trees, 2, rounds).marginals - exact).abs().max() for rounds in (3, 200)]
+    assert exact.sum(1).max() < 2 + 1e-6
+    assert errors[1] < 1e-6 < 1e-3 < errors[0]

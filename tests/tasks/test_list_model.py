@@ -47,7 +47,7 @@ def by_brackets():
 
 @pytest.fixture(scope="module")
 def latent():
-    return learned(60)[0]
+    return learned(80, 5e-3)[0]
 
 
 def most_frequent(sentences):

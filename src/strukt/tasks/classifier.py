@@ -172,8 +172,10 @@ class Classifier(StructuredModel):
         """Vectors of the sentences: one for each, or for each tree that is read."""
         if self.tree_reader is None:
             return Mixture.of_one(self.encoder.of_sentences(batch.inputs, batch.lengths))
-        given = self.config.latent.tree == "given"
-        heads = pad_sequence([_heads(sentence) for sentence in batch.sentences], True, -1) if given else None
+        heads = None
+        if self.config.latent.tree == "given":
+            rows = [_heads(sentence) for sentence in batch.sentences]
+            heads = pad_sequence(rows, True, -1).to(batch.lengths.device)
         found: Mixture = self.tree_reader(self.encoder(batch.inputs, batch.lengths), batch.lengths, heads)
         return found
 
