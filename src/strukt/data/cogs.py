@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
 
-from strukt.data import sentence, text
+from strukt.data import text
 from strukt.data.blocks import Block
 from strukt.data.files import Source
-from strukt.data.line_blocks import Faulty, parsed
+from strukt.data.line_blocks import Faulty, LineSentence, parsed
 from strukt.data.logical_forms import Tags, form_of, tags_of
 from strukt.data.problems import Problem, Report, stop
 from strukt.data.sentence import Cell, cells
@@ -15,7 +16,7 @@ from strukt.data.sentence import Cell, cells
 _COLUMNS = 3
 
 
-class Sentence(sentence.Sentence):
+class Sentence(LineSentence):
     r"""A line of 1 to 3 columns: a sentence, its logical form, and the case that it is an example of.
 
     Its words have the columns parent, role, category, determiner and verb, which say what the logical form says.
@@ -37,6 +38,7 @@ class Sentence(sentence.Sentence):
     """
 
     __slots__ = ("_cells", "tags")
+    plural: ClassVar[str] = "files of logical forms"
 
     def __init__(self, block: Block, tags: Tags | None) -> None:
         super().__init__(block)
@@ -88,17 +90,6 @@ class Sentence(sentence.Sentence):
         tags = Tags(**values)
         line = "\t".join([self._cells[0], form_of(words, tags), *self.block.lines[0].split("\t")[2:]])
         return Sentence(Block([line], "", self.path, self.line), tags)
-
-    def with_misc(self, **values: Sequence[Cell]) -> Sentence:
-        """There is no place for notes on words.
-
-        Raises:
-            ValueError: Always.
-        """
-        raise ValueError(f"{', '.join(values)}: files of logical forms have no place for notes on words")
-
-    def __str__(self) -> str:
-        return self.block.lines[0] + "\n"
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:

@@ -7,16 +7,15 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from reprlib import repr as shortened
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from strukt.data import entities
 from strukt.data.blocks import Block
 from strukt.data.entities import Entity, check_entities, ordered
 from strukt.data.files import Source, lines, name_of
 from strukt.data.json_text import around, repeated_key
-from strukt.data.line_blocks import Faulty, parsed
+from strukt.data.line_blocks import Faulty, LineSentence, parsed
 from strukt.data.problems import Problem, Report, stop
-from strukt.data.sentence import Cell
 
 LAYOUT = '[{"start": 0, "end": 2, "type": "PER"}, ...]'
 """How the entities of a sentence are written; words are counted from 0, and `end` is not included."""
@@ -24,7 +23,7 @@ LAYOUT = '[{"start": 0, "end": 2, "type": "PER"}, ...]'
 _SURROGATE = re.compile(r"\\ud[89a-f]", re.IGNORECASE)
 
 
-class Sentence(entities.Sentence):
+class Sentence(LineSentence, entities.Sentence):
     r"""A line such as `{"tokens": ["Ada", "spoke"], "entities": [{"start": 0, "end": 1, "type": "PER"}]}`.
 
     Other keys of the object, numbers, escapes and spaces are kept as they are written. Text to be annotated has
@@ -38,6 +37,7 @@ class Sentence(entities.Sentence):
     """
 
     __slots__ = ("_around", "_entities", "_tokens")
+    plural: ClassVar[str] = "JSON lines"
 
     def __init__(
         self, block: Block, tokens: list[str], found: list[Entity] | None, around: tuple[str, str]
@@ -109,17 +109,6 @@ class Sentence(entities.Sentence):
         ]
         text = json.dumps(spans, ensure_ascii=False, allow_nan=False).join(self._around)
         return Sentence(Block([text], "", self.path, self.line), self._tokens, found, self._around)
-
-    def with_misc(self, **values: Sequence[Cell]) -> Sentence:
-        """There is no place for notes on words.
-
-        Raises:
-            ValueError: Always.
-        """
-        raise ValueError(f"{', '.join(values)}: JSON lines have no place for notes on words")
-
-    def __str__(self) -> str:
-        return self.block.lines[0] + "\n"
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:

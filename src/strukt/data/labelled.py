@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import ClassVar
 
 from strukt.data import classes, text
 from strukt.data.blocks import Block
 from strukt.data.files import Source
-from strukt.data.line_blocks import Faulty, parsed
+from strukt.data.line_blocks import Faulty, LineSentence, parsed
 from strukt.data.problems import Report, stop
 from strukt.data.sentence import Cell, cells
 
 
-class Sentence(classes.Sentence):
+class Sentence(LineSentence, classes.Sentence):
     r"""A line such as `positive TAB a gorgeous film`; text to be classified has no class and no TAB.
 
     Examples:
@@ -26,6 +26,7 @@ class Sentence(classes.Sentence):
     """
 
     __slots__ = ()
+    plural: ClassVar[str] = "sentences of classes"
     remedy: ClassVar[str] = "write it before the words, and a TAB"
 
     @property
@@ -65,17 +66,6 @@ class Sentence(classes.Sentence):
         said = [f"{key}={value}" for key, value in notes.items()]
         line = "\t".join([*cells("label", [label], 1), words, *cells("notes", said, len(said))])
         return Sentence(Block([line], "", self.path, self.line))
-
-    def with_misc(self, **values: Sequence[Any]) -> Sentence:
-        """There is no place for notes on words.
-
-        Raises:
-            ValueError: Always.
-        """
-        raise ValueError(f"{', '.join(values)}: sentences of classes have no place for notes on words")
-
-    def __str__(self) -> str:
-        return self.block.lines[0] + "\n"
 
     @property
     def _columns(self) -> list[str]:

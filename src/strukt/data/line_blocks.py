@@ -1,16 +1,38 @@
-"""Cutting a file with one sentence a line into its lines."""
+"""Files with one sentence a line: their lines, and what their sentences have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar, NoReturn, TypeVar
 
 from strukt.data.blocks import Block
 from strukt.data.files import Source, lines, name_of
 from strukt.data.problems import Problem, Report, stop
-from strukt.data.sentence import Sentence
+from strukt.data.sentence import Cell, Sentence
 
 SentenceT = TypeVar("SentenceT", bound=Sentence)
+
+
+class LineSentence(Sentence):
+    """A sentence on a line of its own, in which there is no room for notes on single words.
+
+    Attributes:
+        plural: What such sentences are called in messages.
+    """
+
+    __slots__ = ()
+    plural: ClassVar[str]
+
+    def with_misc(self, **values: Sequence[Cell]) -> NoReturn:
+        """There is no place for notes on words.
+
+        Raises:
+            ValueError: Always.
+        """
+        raise ValueError(f"{', '.join(values)}: {self.plural} have no place for notes on words")
+
+    def __str__(self) -> str:
+        return self.block.lines[0] + "\n"
 
 
 class Faulty(Exception):  # noqa: N818

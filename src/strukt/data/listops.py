@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import ClassVar
 
-from strukt.data import sentence
 from strukt.data.blocks import Block
 from strukt.data.files import Source
-from strukt.data.line_blocks import Faulty, parsed
+from strukt.data.line_blocks import Faulty, LineSentence, parsed
 from strukt.data.list_expressions import CLOSE, DIGITS, OPERATORS, Expression, parse
 from strukt.data.problems import Problem, Report, stop
 from strukt.data.sentence import Cell, cells
@@ -20,7 +19,7 @@ ARITY = "arity="
 """How the note begins that says how many arguments each operator has."""
 
 
-class Sentence(sentence.Sentence):
+class Sentence(LineSentence):
     r"""A line such as `9 TAB [MAX 2 9 [MIN 4 7 ] 0 ] TAB arity=4 2`; without a TAB it is the expression alone.
 
     Its words are the symbols of the expression, without round brackets. They have the columns "form", "head" and
@@ -43,6 +42,7 @@ class Sentence(sentence.Sentence):
     """
 
     __slots__ = ("_cells", "arities", "expression")
+    plural: ClassVar[str] = "files of expressions"
 
     def __init__(self, block: Block, expression: Expression, arities: Sequence[int] | None = None) -> None:
         super().__init__(block)
@@ -103,17 +103,6 @@ class Sentence(sentence.Sentence):
         value = self._cells[0] if label is None else label
         line = "\t".join([*cells("label", [value], 1), self._cells[1], *cells("notes", said, len(said))])
         return Sentence(Block([line], "", self.path, self.line), self.expression, arities)
-
-    def with_misc(self, **values: Sequence[Any]) -> Sentence:
-        """There is no place for notes on words.
-
-        Raises:
-            ValueError: Always.
-        """
-        raise ValueError(f"{', '.join(values)}: files of expressions have no place for notes on words")
-
-    def __str__(self) -> str:
-        return self.block.lines[0] + "\n"
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:

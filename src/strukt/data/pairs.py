@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import ClassVar
 
 from strukt.data import classes
 from strukt.data.blocks import Block
 from strukt.data.files import Source
-from strukt.data.line_blocks import Faulty, parsed
+from strukt.data.line_blocks import Faulty, LineSentence, parsed
 from strukt.data.problems import Report, stop
 from strukt.data.sentence import Cell, cells
 
@@ -23,7 +23,7 @@ _LETTERS = r"(?:(?!n['’]t\b)\w)+"
 _WORD = re.compile(rf"{_CLITIC}|{_LETTERS}(?:(?!{_CLITIC})[-'’.]{_LETTERS})*|``|''|\S", re.IGNORECASE)
 
 
-class Pair(classes.Sentence):
+class Pair(LineSentence, classes.Sentence):
     r"""A line such as `A man sleeps. TAB He isn't awake. TAB entailment`; the class may be missing, or `-`.
 
     Its words are those of the premise and then those of the hypothesis, as `words` cuts them.
@@ -42,6 +42,7 @@ class Pair(classes.Sentence):
     """
 
     __slots__ = ("_cells", "hypothesis", "premise")
+    plural: ClassVar[str] = "pairs"
     remedy: ClassVar[str] = "write it behind the hypothesis and a TAB"
 
     def __init__(self, block: Block) -> None:
@@ -78,17 +79,6 @@ class Pair(classes.Sentence):
         found = [*cells("label", [label or self.label or NONE], 1)]
         found += cells("notes", [f"{key}={value}" for key, value in notes.items()], len(notes))
         return Pair(Block(["\t".join(self._cells[:2] + found)], "", self.path, self.line))
-
-    def with_misc(self, **values: Sequence[Any]) -> Pair:
-        """There is no place for notes on words.
-
-        Raises:
-            ValueError: Always.
-        """
-        raise ValueError(f"{', '.join(values)}: pairs have no place for notes on words")
-
-    def __str__(self) -> str:
-        return self.block.lines[0] + "\n"
 
 
 def words(text: str) -> list[str]:

@@ -62,11 +62,11 @@ class Estimator(ABC):
 
 @dataclass(frozen=True)
 class SparseMAP(Estimator):
-    """All structures to which SparseMAP gives a weight: an exact, differentiable sum (Niculae et al. 2018).
+    """The structures to which SparseMAP gives a weight, in a differentiable sum (Niculae et al. 2018).
 
     Args:
-        max_iterations: Bound on the calls of the mode oracle for an item; None for an exact solution, which takes
-            many calls for scores near 0, as those of new networks are.
+        max_iterations: Bound on the calls of the mode oracle for an item, and so on the structures; None for an
+            exact solution, which takes many calls for scores near 0, as those of new networks are.
         tol: The error in the marginals at which to stop.
     """
 
@@ -80,30 +80,21 @@ class SparseMAP(Estimator):
 
 
 @dataclass(frozen=True)
+class SparseMarginals(SparseMAP):
+    """One soft structure for each item: the mean of those to which SparseMAP gives a weight."""
+
+    @override
+    def __call__(self, structures: StructuredDistribution) -> Selection:
+        return _one_each(structures.sparsemap(self.max_iterations, self.tol).marginals)
+
+
+@dataclass(frozen=True)
 class Marginals(Estimator):
     """One soft structure for each item, its marginals, in place of a sum over structures."""
 
     @override
     def __call__(self, structures: Any) -> Selection:
         return _one_each(structures.marginals)
-
-
-@dataclass(frozen=True)
-class SparseMarginals(Estimator):
-    """One soft structure for each item, the mean of those to which SparseMAP gives a weight.
-
-    Args:
-        max_iterations: Bound on the calls of the mode oracle for an item; None for an exact solution, which takes
-            many calls for scores near 0, as those of new networks are.
-        tol: The error in the marginals at which to stop.
-    """
-
-    max_iterations: int | None = 20
-    tol: float = 1e-6
-
-    @override
-    def __call__(self, structures: StructuredDistribution) -> Selection:
-        return _one_each(structures.sparsemap(self.max_iterations, self.tol).marginals)
 
 
 @dataclass(frozen=True)

@@ -244,7 +244,7 @@ def _estimator(config: Config) -> Estimator:
     if config.structure != "tree":
         return Marginals()
     found = ESTIMATORS[config.estimator]
-    if isinstance(found, (SparseMAP, SparseMarginals)):
+    if isinstance(found, SparseMAP):
         return replace(found, max_iterations=config.iterations or None)
     return found
 
