@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -13,16 +13,16 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
-from strukt.data import classes, conllu, conllu_classes
+from strukt.data import conllu, conllu_classes
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import END, Vocabulary
 from strukt.distributions import NonProjectiveTree
 from strukt.errors import DataError, SettingError
-from strukt.metrics.classes import ClassAccuracy
 from strukt.nn import Mixture
 from strukt.tasks.batch import Batch
+from strukt.tasks.class_model import ClassModel
 from strukt.tasks.classify import Config
-from strukt.tasks.prediction import DIGITS
+from strukt.tasks.prediction import DIGITS, diagrams_of_heads
 from strukt.tasks.structured_model import StructuredModel
 from strukt.tasks.tree_reader import TreeReader
 from strukt.viz.diagram import Diagram
@@ -64,7 +64,7 @@ class ClassPrediction:
         return HeatMap("probability of each class", ["p"], names, [row])
 
 
-class Classifier(StructuredModel):
+class Classifier(ClassModel, StructuredModel):
     """Predicts the class of each sentence, from what the encoder says of it, or from some trees of it."""
 
     task: ClassVar[str] = "classify"
@@ -82,32 +82,10 @@ class Classifier(StructuredModel):
 
     @classmethod
     @override
-    def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """All sentences."""
-        return sentences
-
-    @classmethod
-    @override
-    def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """The classes."""
-        return {"labels": classes_of(sentences, config.train)}
-
-    @classmethod
-    @override
     def forms_of(cls, config: Config, sentence: Sentence) -> list[str]:
         """The words, and one at the end that stands for all of them where neither root nor trees do."""
         is_whole = config.encoder.has_root or config.model == "latent-tree"
         return sentence.forms if is_whole else [*sentence.forms, END]
-
-    @property
-    @override
-    def selection(self) -> str:
-        return "accuracy"
-
-    @override
-    def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """`label` `(1,)`."""
-        return {"label": torch.tensor(self.vocabularies["labels"].indices([label_of(sentence)]))}
 
     @override
     def loss(self, batch: Batch) -> Tensor:
@@ -153,20 +131,7 @@ class Classifier(StructuredModel):
     @override
     def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
         """Words with arcs."""
-        return [
-            Diagram(sentence.forms, heads=heads[: len(sentence)].tolist())
-            for sentence, heads in zip(batch.sentences, events, strict=True)
-        ]
-
-    @override
-    def metric(self) -> ClassAccuracy:
-        """The share of sentences with the right class, and of each class."""
-        return ClassAccuracy()
-
-    @override
-    def observed(self, sentence: Sentence) -> list[str]:
-        """The class."""
-        return [label_of(sentence)]
+        return diagrams_of_heads(batch.sentences, events)
 
     def _read(self, batch: Batch) -> Mixture:
         """Vectors of the sentences: one for each, or for each tree that is read."""
@@ -191,28 +156,3 @@ def _heads(sentence: Sentence) -> Tensor:
             "latent.tree given needs CoNLL-U with the comment # label = CLASS", sentence.path, sentence.line
         )
     return torch.tensor(conllu.require_tree(sentence.plain).heads)
-
-
-def classes_of(sentences: Sequence[Sentence], path: str) -> Vocabulary:
-    """The classes of a training corpus.
-
-    Raises:
-        DataError: There are fewer than two, or a sentence has none; the path is for messages.
-    """
-    found = Vocabulary.labels(label_of(sentence) for sentence in sentences)
-    if len(found) < 2:
-        symbols = ", ".join(found.symbols) or "none"
-        raise DataError(f"expected sentences of at least two classes, found {symbols}", path)
-    return found
-
-
-def label_of(sentence: Sentence) -> str:
-    """The class of a sentence.
-
-    Raises:
-        DataError: It has none.
-    """
-    assert isinstance(sentence, classes.Sentence)
-    if sentence.label is None:
-        raise classes.missing(sentence).error()
-    return sentence.label

@@ -17,13 +17,12 @@ from strukt.data.pairs import Pair
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError
-from strukt.metrics.classes import ClassAccuracy
 from strukt.nn.decomposable_attention import Comparison, DecomposableAttention
 from strukt.nn.structured_attention import StructuredAttention
 from strukt.tasks.batch import Batch
-from strukt.tasks.classifier import ClassPrediction, classes_of, label_of
+from strukt.tasks.class_model import ClassModel
+from strukt.tasks.classifier import ClassPrediction
 from strukt.tasks.nli import Config
-from strukt.tasks.sentence_model import SentenceModel
 from strukt.viz.diagram import Diagram
 from strukt.viz.heat_map import HeatMap
 
@@ -41,14 +40,12 @@ class EntailmentPrediction(ClassPrediction):
     @override
     def diagram(self, sentence: Sentence) -> HeatMap:
         """The alignment: a row for each word of the premise, a column for each of the hypothesis."""
-        pair, (label, probability) = (
-            _pair(sentence),
-            max(self.probabilities.items(), key=lambda found: found[1]),
-        )
-        return HeatMap(f"{label} ({probability:.2f})", pair.premise, pair.hypothesis, self.weights)
+        pair, label = _pair(sentence), self.ranking[0]
+        title = f"{label} ({self.probabilities[label]:.2f})"
+        return HeatMap(title, pair.premise, pair.hypothesis, self.weights)
 
 
-class EntailmentModel(SentenceModel):
+class EntailmentModel(ClassModel):
     """Predicts what a premise says of a hypothesis by `DecomposableAttention` over the vectors of their words."""
 
     task: ClassVar[str] = "nli"
@@ -66,23 +63,6 @@ class EntailmentModel(SentenceModel):
             config.encoder.dropout,
         )
 
-    @classmethod
-    @override
-    def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """All pairs."""
-        return sentences
-
-    @classmethod
-    @override
-    def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """The classes."""
-        return {"labels": classes_of(sentences, config.train)}
-
-    @property
-    @override
-    def selection(self) -> str:
-        return "accuracy"
-
     @override
     def collate(self, sentences: list[Sentence], with_targets: bool = True) -> Batch:
         """As of any model, but inputs and lengths are of all premises and then of all hypotheses."""
@@ -93,11 +73,6 @@ class EntailmentModel(SentenceModel):
         if with_targets and pairs:
             targets = {"label": torch.stack([self.targets(pair)["label"] for pair in pairs])}
         return Batch(sentences, lengths, self.encoder.inputs(forms), targets)
-
-    @override
-    def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """`label` `(1,)`."""
-        return {"label": torch.tensor(self.vocabularies["labels"].indices([label_of(sentence)]))}
 
     @override
     def loss(self, batch: Batch) -> Tensor:
@@ -115,16 +90,6 @@ class EntailmentModel(SentenceModel):
             likely = dict(zip(symbols, scores[row].softmax(-1).tolist(), strict=True))
             predictions.append(EntailmentPrediction(likely, probabilities, shares, own.tolist()))
         return predictions
-
-    @override
-    def metric(self) -> ClassAccuracy:
-        """The share of pairs with the right class, also of each class."""
-        return ClassAccuracy()
-
-    @override
-    def observed(self, sentence: Sentence) -> list[str]:
-        """The class."""
-        return [label_of(sentence)]
 
     @override
     def require_usable(self, sentence: Sentence) -> None:

@@ -26,6 +26,7 @@ from strukt.nn.latent_trees import FIXED, FixedTrees, TreeScorer, with_budget
 from strukt.tasks.batch import Batch
 from strukt.tasks.list_prediction import ListPrediction, expression_of
 from strukt.tasks.listops import Config
+from strukt.tasks.prediction import diagrams_of_heads
 from strukt.tasks.structured_model import StructuredModel
 from strukt.viz.diagram import Diagram
 
@@ -160,10 +161,7 @@ class ListModel(StructuredModel):
     @override
     def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
         """Symbols with arcs."""
-        return [
-            Diagram(sentence.forms, heads=heads[: len(sentence)].tolist())
-            for sentence, heads in zip(batch.sentences, events, strict=True)
-        ]
+        return diagrams_of_heads(batch.sentences, events)
 
     @override
     def metric(self) -> MacroF1:

@@ -124,6 +124,19 @@ def probability_notes(probabilities: Tensor) -> list[str]:
     return [f"{value:.{DIGITS}f}" for value in probabilities.tolist()]
 
 
+def diagrams_of_heads(sentences: Sequence[Sentence], heads: Tensor) -> list[Diagram]:
+    """Words with arcs from their heads.
+
+    Args:
+        sentences: A batch.
+        heads: ``(batch, n)``, as in a HEAD column; what stands beyond the words is ignored.
+    """
+    return [
+        Diagram(sentence.forms, heads=row[: len(sentence)].tolist())
+        for sentence, row in zip(sentences, heads, strict=True)
+    ]
+
+
 def diagram_of(sentence: Sentence) -> Diagram:
     r"""The tags, arcs and probabilities that a sentence carries.
 
