@@ -112,3 +112,20 @@ def test_saved_and_loaded_it_says_the_same(tmp_path):
 def test_soft_trees_are_not_for_the_lstm(estimator):
     with pytest.raises(SettingError, match=f"latent.estimator {estimator} gives soft trees"):
         Classifier.from_corpus(config(estimator=estimator), SENTENCES)
+
+
+@pytest.mark.parametrize(("reader", "estimator"), [("lstm", "sparsemap"), ("gcn", "marginals")])
+def test_bfloat16_gives_about_the_same(reader, estimator):
+    options = config(reader=reader, estimator=estimator)
+    options.encoder.dropout = options.encoder.word_dropout = 0.0
+    torch.manual_seed(0)
+    model = Classifier.from_corpus(options, SENTENCES)
+    batch = model.collate(SENTENCES)
+    exact = model.loss(batch)
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = model.loss(batch)
+    rounded.backward()
+    assert rounded.item() == pytest.approx(exact.item(), rel=0.05)
+    grads = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+    assert len(grads) > 8
+    assert all(torch.isfinite(grad).all() for grad in grads)
