@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -133,15 +132,13 @@ def _relax(problem: Problem, fixed: Bits, tol: float) -> Solution | None:
     flipped = fixed == 1
     layout = replace(problem.layout, negated=problem.layout.negated ^ flipped[problem.layout.copies])
     scores = problem.scores.masked_fill(torch.from_numpy(fixed != OPEN).to(problem.scores.device), NEG_INF)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        try:
-            return solve(
-                layout, scores, problem.pair_scores, problem.oracles,
-                curvature=0.0, max_iterations=NODE_ITERATIONS, tol=tol,
-            )  # fmt: skip
-        except InfeasibleError:
-            return None
+    try:
+        return solve(
+            layout, scores, problem.pair_scores, problem.oracles,
+            curvature=0.0, max_iterations=NODE_ITERATIONS, tol=tol,
+        )  # fmt: skip
+    except InfeasibleError:
+        return None
 
 
 def _earned(problem: Problem, fixed: Bits) -> float:

@@ -107,7 +107,7 @@ class FactorGraph:
         self,
         scores: Scores,
         *,
-        max_iterations: int = 10_000,
+        max_iterations: int | None = None,
         tol: float = 1e-9,
         start: Relaxation | None = None,
     ) -> Relaxation:
@@ -118,7 +118,8 @@ class FactorGraph:
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
-            max_iterations: Bound on the rounds in which the factors come to agree.
+            max_iterations: Bound on the rounds in which the factors come to agree, kept in silence: `status` tells
+                which items have converged. Without one, an item that has not after 10,000 rounds is warned of.
             tol: On the error of the marginals.
             start: A former result for the same graph and batch, to start from.
 
@@ -132,7 +133,7 @@ class FactorGraph:
         scores: Scores,
         *,
         exact: bool = False,
-        max_iterations: int = 10_000,
+        max_iterations: int | None = None,
         max_nodes: int = 1000,
         tol: float = 1e-9,
         start: Relaxation | None = None,
@@ -144,7 +145,8 @@ class FactorGraph:
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
             exact: Whether to branch until the best assignment itself is found, each item on its own.
-            max_iterations: Bound on the rounds in which the factors come to agree.
+            max_iterations: Bound on the rounds in which the factors come to agree, kept in silence: `status` tells
+                which items have converged. Without one, an item that has not after 10,000 rounds is warned of.
             max_nodes: Bound on the relaxations solved on the way to an exact answer.
             tol: On the error of the marginals.
             start: A former result for the same graph and batch, to start from; an exact answer needs none.

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from strukt.factor_graph.branch_and_bound import best_assignment
 from strukt.factor_graph.compile import Arrays, Problem
-from strukt.inference.lp_sparsemap import solve
+from strukt.inference.lp_sparsemap import MAX_ITERATIONS, solve, warn_unless_converged
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,11 @@ def solve_relaxation(
     problem: Problem,
     arrays: Arrays,
     curvature: float,
-    max_iterations: int,
+    max_iterations: int | None,
     tol: float,
     start: Relaxation | None,
 ) -> Relaxation:
-    """Solve with a curvature of 1 (LP-SparseMAP) or 0 (LP-MAP).
+    """Solve with a curvature of 1 (LP-SparseMAP) or 0 (LP-MAP); warn if that takes too long, unless bounded.
 
     Raises:
         ValueError: If there are no iterations, or the tolerance is below 0.
@@ -62,10 +62,12 @@ def solve_relaxation(
         problem.pair_scores.expand(batch, -1),
         problem.oracles,
         curvature=curvature,
-        max_iterations=max_iterations,
+        max_iterations=MAX_ITERATIONS if max_iterations is None else max_iterations,
         tol=tol,
         start=None if start is None else start.state,
     )
+    if max_iterations is None:
+        warn_unless_converged(found)
     shape = problem.batch_shape
     return Relaxation(
         marginals=arrays.shaped(found.marginals.reshape(*shape, problem.layout.variables).to(problem.type)),

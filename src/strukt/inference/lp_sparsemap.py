@@ -34,6 +34,9 @@ from strukt.kernels.undifferentiated import numpy_of, undifferentiated
 
 Array = npt.NDArray[np.float64]
 
+MAX_ITERATIONS = 10_000
+"""Bound on how often each factor is solved, unless another is given."""
+
 CONSISTENT = 1e-7
 """The gap, relative to the bound, that is left where points and multipliers belong together."""
 
@@ -71,7 +74,8 @@ class Solution:
 
 def solve(
     layout: Layout, scores: Tensor, pair_scores: Tensor, oracles: Sequence[OracleFactor], *,
-    curvature: float = 1.0, max_iterations: int = 10_000, tol: float = 1e-9, start: Position | None = None,
+    curvature: float = 1.0, max_iterations: int = MAX_ITERATIONS, tol: float = 1e-9,
+    start: Position | None = None,
 ) -> Solution:  # fmt: skip
     """Solve a batch of graphs of one layout.
 
@@ -86,7 +90,7 @@ def solve(
         start: The state of an earlier solution of the same shape.
 
     Returns:
-        The solution. Warns, with the gap, of items that have not converged; for an infeasible graph that is all.
+        The solution; its status tells which items have converged. Those of an infeasible graph never do.
 
     Raises:
         ValueError: If a shape, type or value does not fit.
@@ -105,7 +109,6 @@ def solve(
     found = undifferentiated(job, scores, pair_scores)
     marginals, status, gap, bound, iterations, primal, dual = found
     graph, state, faces = job.graph, job.state, job.faces
-    _warn(status, gap, iterations, primal)
     if job.along is not None:
         marginals = differentiable(
             graph, state.free, job.along, scores, pair_scores, oracles, faces, marginals
@@ -209,12 +212,13 @@ def _left(graph: Graph, state: State, scores: Array) -> Array:
     return found
 
 
-def _warn(status: Tensor, gap: Tensor, iterations: Tensor, primal: Tensor) -> None:
-    failed = ~status
+def warn_unless_converged(found: Solution) -> None:
+    """Say how far off the items are that did not converge."""
+    failed = ~found.status
     if failed.any():
         warnings.warn(
-            f"the factors of {int(failed.sum())} of {len(status)} graphs did not come to agree in "
-            f"{int(iterations.max())} iterations: the gap is {gap[failed].max().item():.2g}, copies differ from "
-            f"their variables by up to {primal[failed].max().item():.2g}",
-            stacklevel=5,
+            f"the factors of {int(failed.sum())} of {len(failed)} graphs did not come to agree in "
+            f"{int(found.iterations.max())} iterations: the gap is {found.gap[failed].max().item():.2g}, copies "
+            f"differ from their variables by up to {found.primal_residual[failed].max().item():.2g}",
+            stacklevel=4,
         )

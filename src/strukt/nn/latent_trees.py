@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -89,9 +88,7 @@ def with_budget(
     )
     for of_head in variables.T:
         graph.add(factors.Budget(of_head, budget))
-    with warnings.catch_warnings():  # that it was stopped early, as asked for, is no news
-        warnings.filterwarnings("ignore", "the factors of", UserWarning)
-        return graph.lp_sparsemap(arcs, max_iterations=iterations)
+    return graph.lp_sparsemap(arcs, max_iterations=iterations)
 
 
 class FixedTrees(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -158,13 +157,8 @@ class StructuredAttention(nn.Module):
         return LinearChain(scores, self.bonus * neighbours, rows)
 
     def _agreed(self, graph: FactorGraph, scores: Tensor) -> Tensor:
-        """LP-SparseMAP; that it was stopped early, as asked for, is no news."""
-        if self.iterations is None:
-            found = graph.lp_sparsemap(scores, tol=self.tol)
-        else:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "the factors of", UserWarning)
-                found = graph.lp_sparsemap(scores, tol=self.tol, max_iterations=self.iterations)
+        """LP-SparseMAP."""
+        found = graph.lp_sparsemap(scores, tol=self.tol, max_iterations=self.iterations)
         assert isinstance(found.marginals, Tensor)
         return found.marginals
 
