@@ -2,12 +2,13 @@
 
 The published implementation is not on the package index: *torch* is what it computes, a product of n x n numbers
 for each bucket of distances, of which most are thrown away. Beside it, for scale, the same encoder with factors
-that distances share, and a Transformer of the same sizes with a feed-forward layer of 4d, whose weights are the
-last input.
+that distances share, the next three inputs, and a Transformer of the same sizes with a feed-forward layer of 4d,
+whose weights are the last input, with fused attention and with that written out.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -34,20 +35,20 @@ def _model(decomposition: str, iterations: int) -> Any:
     )
 
 
-def strukt_scores(scores: Tensor, left: Tensor, right: Tensor, layers: Tensor) -> Tensor:
+def strukt_scores(scores: Tensor, left: Tensor, right: Tensor, *rest: Tensor) -> Tensor:
     given = {"ternary.left": left / 8, "ternary.right": right / 8}
-    found: Any = torch.func.functional_call(_model("uv", len(layers)), given, scores)
+    found: Any = torch.func.functional_call(_model("uv", len(rest[-1])), given, scores)
     return found.scores
 
 
-def strukt_weighted_scores(scores: Tensor, left: Tensor, right: Tensor, layers: Tensor) -> Tensor:
-    weights = left[0, : TABLES - 1]
-    given = {"ternary.left": left[:, :1] / 8, "ternary.right": right[:, :1] / 8, "ternary.weights": weights}
+def strukt_weighted_scores(scores: Tensor, *rest: Tensor) -> Tensor:
+    left, right, weights, layers = rest[-4:]
+    given = {"ternary.left": left / 8, "ternary.right": right / 8, "ternary.weights": weights}
     found: Any = torch.func.functional_call(_model("weighted", len(layers)), given, scores)
     return found.scores
 
 
-def torch_scores(scores: Tensor, left: Tensor, right: Tensor, layers: Tensor) -> Tensor:
+def torch_scores(scores: Tensor, left: Tensor, right: Tensor, *rest: Tensor) -> Tensor:
     n = scores.shape[1]
     distance = torch.arange(n)[:, None] - torch.arange(n)
     clipped = distance.clamp(-REACH - 1, REACH + 1) + REACH + 1
@@ -57,7 +58,7 @@ def torch_scores(scores: Tensor, left: Tensor, right: Tensor, layers: Tensor) ->
     left, right = left / 8, right / 8
     own = torch.eye(n, dtype=torch.bool)
     found, labels = scores, scores.softmax(-1)
-    for _ in layers:
+    for _ in rest[-1]:
         dependents = torch.einsum("bnd,dfhr->fbhnr", labels, left)
         heads = torch.einsum("bnd,dfhr->fbhnr", labels, right)
         message = ((dependents @ heads.mT) * masks).sum(0)
@@ -69,18 +70,30 @@ def torch_scores(scores: Tensor, left: Tensor, right: Tensor, layers: Tensor) ->
     return found
 
 
+def materialised(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    return (queries @ keys.mT * RANK**-0.5).softmax(-1) @ values
+
+
 def transformer(x: Tensor, *rest: Tensor) -> Tensor:
+    return _transformer(x, rest[-1], functional.scaled_dot_product_attention)
+
+
+def materialised_transformer(x: Tensor, *rest: Tensor) -> Tensor:
+    return _transformer(x, rest[-1], materialised)
+
+
+def _transformer(x: Tensor, layers: Tensor, attention: Callable[..., Tensor]) -> Tensor:
     batch, n, d = x.shape
     inner = CHANNELS * RANK
     sizes = [(3 * inner, d), (d, inner), (4 * d, d), (d, 4 * d)]
-    for layer in rest[-1]:
+    for layer in layers:
         parts = layer.split([a * b for a, b in sizes])
         project, output, widen, narrow = (
             0.05 * part.view(size) for part, size in zip(parts, sizes, strict=True)
         )
         normed = functional.layer_norm(x, (d,))
         heads = functional.linear(normed, project).view(batch, n, 3, CHANNELS, RANK).permute(2, 0, 3, 1, 4)
-        attended = functional.scaled_dot_product_attention(*heads)
+        attended = attention(*heads)
         x = x + functional.linear(attended.transpose(1, 2).flatten(2), output)
         hidden = functional.gelu(functional.linear(functional.layer_norm(x, (d,)), widen))
         x = x + functional.linear(hidden, narrow)
@@ -97,8 +110,9 @@ def step(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
 
 
 def case(batch: int, n: int, iterations: int) -> Case:
-    factors = (LABELS, TABLES, CHANNELS, RANK)
-    shapes = ((batch, n, LABELS), factors, factors, (iterations, WEIGHTS))
+    factors, shared = ((LABELS, places, CHANNELS, RANK) for places in (TABLES, 1))
+    weights = (TABLES - 1, CHANNELS, RANK)
+    shapes = ((batch, n, LABELS), factors, factors, shared, shared, weights, (iterations, WEIGHTS))
     return Case(f"{batch}x{n}x{iterations}", shapes, chart=batch * CHANNELS * n * n)
 
 
@@ -113,6 +127,7 @@ FAMILY = Family(
         Contestant("torch", torch_scores),
         Contestant("weighted", strukt_weighted_scores, yardstick="strukt, factors shared by distances"),
         Contestant("transformer", transformer, yardstick="a Transformer of these sizes"),
+        Contestant("materialised", materialised_transformer, yardstick="the same, attention not fused"),
     ),
     operations={"forward": forward, "gradient": step},
 )

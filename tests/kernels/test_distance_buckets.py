@@ -85,21 +85,35 @@ def test_weighted_rows_are_rows_of_each_bucket(buckets, n):
     left, right, weights, pairs = weighted(buckets, n, n)
     lefts = left.unsqueeze(2) * weights
     rights = right.unsqueeze(2).expand_as(lefts)
-    found = weighted_buckets.scores(left, right, weights, buckets)
+    weighed = weighted_buckets.weighed(left, weights, buckets)
+    found = weighted_buckets.scores(weighed, right, weights, buckets)
     torch.testing.assert_close(found, scores(lefts, rights, buckets))
     found = weighted_buckets.gathered(pairs, right, weights, buckets)
     torch.testing.assert_close(found, (gathered(pairs, rights, buckets) * weights).sum(2))
-    found = weighted_buckets.scattered(pairs, left, weights, buckets)
+    found = weighted_buckets.scattered(pairs, weighed, weights, buckets)
     torch.testing.assert_close(found, scattered(pairs, lefts, buckets).sum(2))
 
 
 @pytest.mark.parametrize("buckets", [Buckets(None, shared=False), Buckets(1, shared=False)])
 def test_weighted_derivatives_of_any_order(buckets):
     left, right, weights, pairs = (part.requires_grad_() for part in weighted(buckets, 4, 0))
+
+    def scores_of(left, right, weights):
+        return weighted_buckets.scores(
+            weighted_buckets.weighed(left, weights, buckets), right, weights, buckets
+        )
+
+    def gathered_of(pairs, right, weights):
+        return weighted_buckets.gathered(pairs, right, weights, buckets)
+
+    def scattered_of(pairs, left, weights):
+        weighed = weighted_buckets.weighed(left, weights, buckets)
+        return weighted_buckets.scattered(pairs, weighed, weights, buckets)
+
     for function, given_ in (
-        (weighted_buckets.scores, (left, right, weights)),
-        (weighted_buckets.gathered, (pairs, right, weights)),
-        (weighted_buckets.scattered, (pairs, left, weights)),
+        (scores_of, (left, right, weights)),
+        (gathered_of, (pairs, right, weights)),
+        (scattered_of, (pairs, left, weights)),
     ):
-        assert torch.autograd.gradcheck(lambda *x, f=function: f(*x, buckets), given_)
-        assert torch.autograd.gradgradcheck(lambda *x, f=function: f(*x, buckets), given_, fast_mode=True)
+        assert torch.autograd.gradcheck(function, given_)
+        assert torch.autograd.gradgradcheck(function, given_, fast_mode=True)

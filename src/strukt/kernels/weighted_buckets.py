@@ -6,11 +6,13 @@ here are derivatives of one form,
     sum_ij W_ij sum_l A_il w_f(i-j),l B_jl.
 
 Buckets are those of `strukt.kernels.distance_buckets`. Of them all the rows are the same: for distant pairs, or
-for all if the distance does not matter, rows are weighed before they are multiplied; for the others, no row is
-made for each distance.
+for all if the distance does not matter, rows are weighed before they are multiplied. That is done for near pairs,
+too, and what these have too much or too little is made up for without rows for each distance.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -21,11 +23,29 @@ from strukt.kernels.multilinear import derivative
 from strukt.kernels.near import NEAR
 
 
-def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
+class Left(NamedTuple):
+    """Rows A, and what two of the derivatives need of them.
+
+    Attributes:
+        rows: A, ``(batch, n, h, r)``.
+        weighed: A times the weights for distant pairs, ``(batch, n, 2, h, r)`` for those with j > i and those with
+            j < i; or 1 in the place of 2, for all pairs.
+    """
+
+    rows: Tensor
+    weighed: Tensor
+
+
+def weighed(rows: Tensor, weights: Tensor, buckets: Buckets) -> Left:
+    """Weigh rows ``(batch, n, h, r)``."""
+    return Left(rows, rows.unsqueeze(2) * weights[_places(buckets)])
+
+
+def scores(left: Left, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
     """The derivative by W: the score of each pair.
 
     Args:
-        left: A, ``(batch, n, h, r)``.
+        left: A, weighed.
         right: B, ``(batch, n, h, r)``.
         weights: w, ``(f, h, r)``.
         buckets: Of distances.
@@ -33,61 +53,61 @@ def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Te
     Returns:
         ``(batch, h, n, n)``; O(n^2 h r) time.
     """
-    distant = derivative(_DISTANT, 0, (_weighed(left, weights, buckets), right), buckets)
-    return distant + derivative(NEAR, 0, (left, right, weights), buckets)
+    found = derivative(_DISTANT, 0, (left.weighed, right), buckets)
+    if buckets.reach is None:
+        return found
+    return found.add_(derivative(NEAR, 0, (left.rows, right, _differences(weights)), buckets))
 
 
 def gathered(pairs: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
     """The derivative by A, ``(batch, n, h, r)``: the sum of the rows of all j, weighed by the pairs."""
     distant = derivative(_DISTANT, 1, (pairs, right), buckets)
-    distant = (distant * weights[_places(buckets)]).sum(2)
-    return distant + derivative(NEAR, 1, (pairs, right, weights), buckets)
+    found = (distant * weights[_places(buckets)]).sum(2)
+    if buckets.reach is None:
+        return found
+    return found.add_(derivative(NEAR, 1, (pairs, right, _differences(weights)), buckets))
 
 
-def scattered(pairs: Tensor, left: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
+def scattered(pairs: Tensor, left: Left, weights: Tensor, buckets: Buckets) -> Tensor:
     """The derivative by B, ``(batch, n, h, r)``: the sum of the rows of all i, weighed by the pairs."""
-    distant = derivative(_DISTANT, 2, (pairs, _weighed(left, weights, buckets)), buckets)
-    return distant + derivative(NEAR, 2, (pairs, left, weights), buckets)
+    found = derivative(_DISTANT, 2, (pairs, left.weighed), buckets)
+    if buckets.reach is None:
+        return found
+    return found.add_(derivative(NEAR, 2, (pairs, left.rows, _differences(weights)), buckets))
 
 
 def _places(buckets: Buckets) -> list[int]:
     """Those for distant pairs: with j > i, and with j < i; or the only one."""
-    return [0] if buckets.reach is None else [0, 2 * buckets.reach + 1]
+    return [0] if buckets.reach is None else [0, buckets.places - 1]
 
 
-def _weighed(left: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
-    """The rows for distant pairs, ``(batch, n, 2, h, r)``, or 1 in the place of 2."""
-    return left.unsqueeze(2) * weights[_places(buckets)]
+def _differences(weights: Tensor) -> Tensor:
+    """What weights of near pairs are more than those of the distant pairs on their side."""
+    half = len(weights) // 2
+    above, below = (side.expand(half, -1, -1) for side in (weights[:1], weights[-1:]))
+    return weights - torch.cat([above, below])
 
 
 def _distant_pairs(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-    batch, n, places, channels, _ = left.shape
-    if places == 1:
+    if buckets.reach is None:
         return left[:, :, 0].transpose(1, 2) @ right.permute(0, 2, 3, 1)
-    if buckets.triangles(n) is None:
-        return left.new_zeros(batch, channels, n, n)
-    above, below = ((rows, right) for rows in left.unbind(2))
-    return buckets.clear_near(triangles.products(above, below))
+    above, below = left.unbind(2)
+    return triangles.products((above, right), (below, right))
 
 
 def _distant_left(pairs: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
     if buckets.reach is None:
         return (pairs @ right.transpose(1, 2)).transpose(1, 2).unsqueeze(2)
-    return torch.stack(triangles.sums(_far(pairs, buckets), right, right), 2)
+    return torch.stack(triangles.sums(pairs, right, right), 2)
 
 
 def _distant_right(pairs: Tensor, left: Tensor, buckets: Buckets) -> Tensor:
-    if left.shape[2] == 1:
+    if buckets.reach is None:
         return (pairs.mT @ left[:, :, 0].transpose(1, 2)).transpose(1, 2)
     above, below = left.unbind(2)
-    found, more = triangles.sums(_far(pairs, buckets).mT, below, above)
+    found, more = triangles.sums(pairs.mT, below, above)
     return found.add_(more)
 
 
-def _far(pairs: Tensor, buckets: Buckets) -> Tensor:
-    """The pairs with 0 for those that are not distant."""
-    return buckets.clear_near(pairs.clone())
-
-
 _DISTANT = (_distant_pairs, _distant_left, _distant_right)
-"""The derivatives of the form for distant pairs by W, by weighed A, and by B."""
+"""The derivatives of the form for pairs as if all were distant, by W, by weighed A, and by B."""

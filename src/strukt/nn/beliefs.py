@@ -58,9 +58,12 @@ class Updates:
     def heads(self, old: Belief, message: Tensor, weight: float, places: Places | None) -> Belief:
         """New distributions of heads, or of other choices if there are no places."""
         message = _mixed(message, old.message, 1 - self.head_damping)
-        found = message / weight
-        found = self.normalised(found) if places is None else places.normalised(found, self.normalised)
-        return Belief(message, _mixed(found, old.probabilities, self.head_step))
+        if places is None:
+            found = self.normalised(message / weight)
+        else:
+            found = places.normalised(message, 1 / weight, self.normalised)
+        kept = message if self.head_damping else message.new_zeros(())  # it is as large as n x n
+        return Belief(kept, _mixed(found, old.probabilities, self.head_step))
 
     def normalised(self, messages: Tensor) -> Tensor:
         """Distributions over the last axis."""
@@ -72,7 +75,7 @@ class Updates:
 
 
 class Belief(NamedTuple):
-    """The message to some variables, and their distributions."""
+    """The message to some variables, as far as the next one needs it, and their distributions."""
 
     message: Tensor
     probabilities: Tensor
@@ -97,17 +100,23 @@ class Places:
         # Added, not filled in, which takes a fifth of the time.
         self._scores = torch.zeros(forbidden.shape, device=inside.device).masked_fill_(forbidden, -torch.inf)
 
-    def normalised(self, messages: Tensor, normalise: Callable[[Tensor], Tensor]) -> Tensor:
-        """Distributions of heads ``(batch, h, n, n + k)``: of the words, and of k values that all may have."""
+    def normalised(self, messages: Tensor, scale: float, normalise: Callable[[Tensor], Tensor]) -> Tensor:
+        """Distributions of heads ``(batch, h, n, n + k)``: of the words, and of k values that all may have.
+
+        Args:
+            messages: Of the same shape.
+            scale: By which they are multiplied.
+            normalise: What makes distributions of them.
+        """
         n = self.inside.shape[1]
         beside = messages.shape[-1] - n
         scores = self._scores.to(messages.dtype)
         if beside:
-            return normalise(messages + functional.pad(scores, (0, beside)))
+            return normalise(torch.add(functional.pad(scores, (0, beside)), messages, alpha=scale))
         if not self._some_headless:
-            return normalise(messages + scores)
+            return normalise(torch.add(scores, messages, alpha=scale))
         # A softmax over nothing would be no number.
-        found = normalise(messages + scores.masked_fill(self._headless, 0.0))
+        found = normalise(torch.add(scores.masked_fill(self._headless, 0.0), messages, alpha=scale))
         return found.masked_fill(self._headless, 0.0)
 
 

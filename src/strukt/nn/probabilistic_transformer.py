@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +13,7 @@ from strukt.kernels.distance_buckets import Buckets
 from strukt.nn.beliefs import Belief, Places, Updates
 from strukt.nn.encoders import mask_of
 from strukt.nn.head_values import GlobalFeatures, Root
-from strukt.nn.ternary import UV, UVW, FullTernary, Rows, Ternary, WeightedUV
+from strukt.nn.ternary import UV, UVW, FullTernary, Ternary, WeightedUV
 
 
 class Encoding(NamedTuple):
@@ -180,7 +180,7 @@ class ProbabilisticTransformer(nn.Module):
         labels = updates.normalised(scores / updates.label_weight) * places.inside.unsqueeze(-1)
         heads = none = scores.new_zeros(()).expand(batch, self.channels, n, n + beside)
         if updates.order == "synchronous" or updates.head_step < 1:
-            heads = places.normalised(none, lambda messages: messages.softmax(-1))
+            heads = places.normalised(none, 1.0, lambda messages: messages.softmax(-1))
         return _Beliefs(
             Belief(scores, labels),
             Belief(none, heads),
@@ -205,7 +205,7 @@ class ProbabilisticTransformer(nn.Module):
         told = self._dropped(new if self.updates.order == "asynchronous" else old)
         return new._replace(labels=self._labels(told, scores, rows, places), root=self._root(told))
 
-    def _heads(self, old: _Beliefs, rows: Rows, places: Places) -> Belief:
+    def _heads(self, old: _Beliefs, rows: Any, places: Places) -> Belief:
         labels = old.labels.probabilities
         parts = [self.ternary(rows)]
         if self.root is not None and old.root is not None:
@@ -234,7 +234,7 @@ class ProbabilisticTransformer(nn.Module):
         assert heads is not None
         return told._replace(heads=heads, features=features)
 
-    def _labels(self, old: _Beliefs, scores: Tensor, rows: Rows, places: Places) -> Belief:
+    def _labels(self, old: _Beliefs, scores: Tensor, rows: Any, places: Places) -> Belief:
         heads, n = old.heads.probabilities, scores.shape[1]
         message = scores + self._from_words(heads[..., :n], rows)
         if self.root is not None and old.root is not None:
@@ -246,7 +246,7 @@ class ProbabilisticTransformer(nn.Module):
         found = self.updates.labels(old.labels, self.dropout(message))
         return found._replace(probabilities=found.probabilities * places.inside.unsqueeze(-1))
 
-    def _from_words(self, heads: Tensor, rows: Rows) -> Tensor:
+    def _from_words(self, heads: Tensor, rows: Any) -> Tensor:
         """G, what words tell each other."""
         found = self.ternary.to_dependents(heads, rows)
         if self.symmetric:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +13,7 @@ from strukt.kernels.distance_buckets import Buckets, gathered, scattered, scores
 
 
 class Rows(NamedTuple):
-    """Q times either factor, ``(batch, n, f, h, k)``; without f if all buckets share them."""
+    """Q times either factor, ``(batch, n, f, h, k)``."""
 
     dependents: Tensor
     heads: Tensor
@@ -43,15 +43,15 @@ class Ternary(nn.Module, abc.ABC):
         """The left and the right factor, ``(f, h, d, k)`` each, or as expands to it."""
 
     @abc.abstractmethod
-    def rows(self, probabilities: Tensor) -> Rows:
+    def rows(self, probabilities: Tensor) -> Any:
         """What scores and messages need of Q, ``(batch, n, d)``."""
 
     @abc.abstractmethod
-    def forward(self, rows: Rows) -> Tensor:
+    def forward(self, rows: Any) -> Tensor:
         """The expected score of each word with each head, ``(batch, h, n, n)``."""
 
     @abc.abstractmethod
-    def to_dependents(self, attention: Tensor, rows: Rows) -> Tensor:
+    def to_dependents(self, attention: Tensor, rows: Any) -> Tensor:
         """What heads tell their dependents of the labels of these, ``(batch, n, d)``.
 
         Args:
@@ -60,7 +60,7 @@ class Ternary(nn.Module, abc.ABC):
         """
 
     @abc.abstractmethod
-    def to_heads(self, attention: Tensor, rows: Rows) -> Tensor:
+    def to_heads(self, attention: Tensor, rows: Any) -> Tensor:
         """What dependents tell their heads; as `to_dependents`."""
 
     def tables(self) -> Tensor:
@@ -249,19 +249,27 @@ class WeightedUV(Ternary):
         right = _as_tables(self.right).expand(self.buckets.places, -1, -1, -1)
         return _as_tables(self.left) * self.weights.unsqueeze(2), right
 
-    def rows(self, probabilities: Tensor) -> Rows:
-        return Rows(*(_projected(probabilities, factor).squeeze(2) for factor in (self.left, self.right)))
+    def rows(self, probabilities: Tensor) -> _WeighedRows:
+        left, right = (_projected(probabilities, factor).squeeze(2) for factor in (self.left, self.right))
+        return _WeighedRows(weighted_buckets.weighed(left, self.weights, self.buckets), right)
 
-    def forward(self, rows: Rows) -> Tensor:
-        return weighted_buckets.scores(rows.dependents, rows.heads, self.weights, self.buckets)
+    def forward(self, rows: _WeighedRows) -> Tensor:
+        return weighted_buckets.scores(*rows, self.weights, self.buckets)
 
-    def to_dependents(self, attention: Tensor, rows: Rows) -> Tensor:
+    def to_dependents(self, attention: Tensor, rows: _WeighedRows) -> Tensor:
         found = weighted_buckets.gathered(attention, rows.heads, self.weights, self.buckets)
         return _projected_back(found, self.left)
 
-    def to_heads(self, attention: Tensor, rows: Rows) -> Tensor:
+    def to_heads(self, attention: Tensor, rows: _WeighedRows) -> Tensor:
         found = weighted_buckets.scattered(attention, rows.dependents, self.weights, self.buckets)
         return _projected_back(found, self.right)
+
+
+class _WeighedRows(NamedTuple):
+    """Q times either factor, ``(batch, n, h, r)``, the one weighed."""
+
+    dependents: weighted_buckets.Left
+    heads: Tensor
 
 
 def _factor(*shape: int) -> nn.Parameter:
