@@ -61,3 +61,8 @@ def test_the_softmax_reads_no_order():
     lengths = torch.tensor([[4, 3]] * 3)
     there = model(premises, hypotheses, lengths).scores
     torch.testing.assert_close(model(premises.flip(1), hypotheses.flip(1), lengths).scores, there)
+
+
+def test_an_attention_that_is_none_is_refused():
+    with pytest.raises(TypeError, match="attention is 'matching'; expected a StructuredAttention"):
+        DecomposableAttention(4, 5, 3, "matching")

@@ -213,11 +213,28 @@ def test_what_is_refused():
         LatentStructure(products, trees, "beam")
     with pytest.raises(ValueError, match="count is 1; expected at least 2"):
         estimators.Sample(1)
-    with pytest.raises(ValueError, match="gradient is 'none'; expected 'straight-through', 'spigot' or"):
+    with pytest.raises(
+        ValueError, match="gradient is 'none'; expected straight-through, spigot or perceptron"
+    ):
         KSubset(torch.zeros(3), 1).mode_parts("none")
     with pytest.raises(ValueError, match=r"batch shape \(\); expected \(3,\)"):
         LatentStructure(products, trees)(torch.zeros(3, 4), torch.zeros(3, 4))
+    with pytest.raises(ValueError, match="gradient is 'straight'; expected straight-through, spigot"):
+        estimators.Argmax("straight")
+    with pytest.raises(ValueError, match="step is 0; expected a positive number"):
+        estimators.Argmax("spigot", 0)
+    with pytest.raises(ValueError, match="inputs has no tensor"):
+        LatentStructure(lambda parts, _: parts, lambda _: KSubset(torch.zeros(1, 3), 1))("words")
+    graph = FactorGraph()
+    graph.add(factors.Xor(graph.variables(3)))
+    with pytest.raises(
+        ValueError, match="a Relaxation, which has marginals alone; take estimator 'marginals'"
+    ):
+        LatentStructure(products, graph.lp_sparsemap)(torch.zeros(2, 3))
     forbidden = torch.full((1, 2), -torch.inf)
+    for name in ("marginals", "relaxed"):
+        mixture = LatentStructure(lambda parts, _: parts, lambda s: KSubset(s, 1), name)(forbidden)
+        assert not mixture.outputs.any()
     for name in ("sparsemap", "topk", "argmax", "sample"):
         with pytest.raises(InfeasibleError):
             LatentStructure(lambda parts, _: parts, lambda scores: KSubset(scores, 1), name)(forbidden)

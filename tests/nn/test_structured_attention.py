@@ -11,6 +11,7 @@ import torch
 from scipy.optimize import linprog
 
 from strukt import Matching
+from strukt.errors import InfeasibleError
 from strukt.nn.structured_attention import KINDS, StructuredAttention
 
 ONE_TO_ONE = ["matching", "lp-matching", "lp-sequence"]
@@ -187,6 +188,35 @@ def test_to_stop_early_is_no_news(kind):
     assert ((early >= 0) & (early <= 1)).all()
     assert (early - layer(kind)(scores).weights).abs().max() > 1e-3
     torch.testing.assert_close(layer(kind, iterations=5000)(scores).weights, layer(kind)(scores).weights)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_forbidden_pairs_are_never_aligned(kind):
+    scores = drawn(2, 3, 4)
+    scores[0, 1, :3] = scores[1, :, 2] = -torch.inf
+    weights = layer(kind)(scores.requires_grad_()).weights
+    weights.square().sum().backward()
+    assert not weights[scores == -torch.inf].any()
+    assert not scores.grad[scores == -torch.inf].any()
+    assert scores.grad.isfinite().all()
+    assert weights.sum(2).detach() == pytest.approx(1.0, abs=1e-5)
+
+
+def test_a_row_that_may_choose_nothing():
+    scores = drawn(2, 3, 4)
+    scores[0, 1] = -torch.inf
+    soft, chained = (layer(kind)(scores.clone().requires_grad_()) for kind in ("softmax", "crf"))
+    assert soft.weights[0].sum(1).tolist() == pytest.approx([1.0, 0.0, 1.0])
+    assert not chained.weights[0].any()
+    assert chained.weights[1].sum().item() == pytest.approx(3.0)
+    for kind in ONE_TO_ONE:
+        with pytest.raises(InfeasibleError):
+            layer(kind)(scores)
+    scores = drawn(1, 2, 3)
+    scores[0, :, 1:] = -torch.inf  # both rows want the only column
+    for kind in ONE_TO_ONE:
+        with pytest.raises(InfeasibleError):
+            layer(kind)(scores)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -19,10 +19,14 @@ from typing_extensions import Self
 from strukt.distributions import sparse
 from strukt.distributions.base import ScoredStructures
 from strukt.inference import perturbation
+from strukt.inference.settings import require_one_of
 from strukt.inference.sparsemap import TOL, SparseMAP
 from strukt.inference.without_replacement import sample_without_replacement
 from strukt.kernels import arguments, guards
 from strukt.kernels.semiring import NEG_INF
+
+SURROGATES = ("straight-through", "spigot", "perceptron")
+"""What may stand in place of the gradient of a mode, see `StructuredDistribution.mode_parts`."""
 
 
 class StructuredDistribution(ScoredStructures):
@@ -275,6 +279,7 @@ class StructuredDistribution(ScoredStructures):
             InfeasibleError: If every structure of some item is forbidden.
             ValueError: If there is no such surrogate, or the step is not above 0.
         """
+        require_one_of("gradient", gradient, SURROGATES)
         main, *others = self.scores
 
         def best_parts(scores: Tensor) -> Tensor:
@@ -295,9 +300,7 @@ class StructuredDistribution(ScoredStructures):
             return perturbation.straight_through(best_parts(main.detach()), main.masked_fill(~allowed, 0.0))
         if gradient == "perceptron":
             return perturbation.implicit_mle(main, best_parts, step)
-        if gradient == "spigot":
-            return perturbation.spigot(main, best_parts, project, step)
-        raise ValueError(f"gradient is {gradient!r}; expected 'straight-through', 'spigot' or 'perceptron'")
+        return perturbation.spigot(main, best_parts, project, step)
 
     def _perturbed(self, sample_shape: Sequence[int]) -> Self:
         copies = self.expand(torch.Size(sample_shape) + self.batch_shape)

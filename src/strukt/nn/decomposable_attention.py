@@ -43,6 +43,9 @@ class DecomposableAttention(nn.Module):
         attention: What makes an alignment of the scores; the softmax of the source if None.
         dropout: Probability that a feature is dropped in front of each layer of the networks.
 
+    Raises:
+        TypeError: If the attention is something else.
+
     Examples:
         >>> compare = DecomposableAttention(6, 8, 3, StructuredAttention("matching"))
         >>> premises, hypotheses = torch.randn(2, 5, 6), torch.randn(2, 4, 6)
@@ -60,6 +63,10 @@ class DecomposableAttention(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
+        if not isinstance(attention, StructuredAttention | None):
+            raise TypeError(
+                f"attention is {attention!r}; expected a StructuredAttention, or None for softmax"
+            )
         self.project = nn.Linear(inputs, size, bias=False)
         self.attend = _network(size, size, dropout)
         self.attention = attention or StructuredAttention()

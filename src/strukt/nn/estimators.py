@@ -19,7 +19,8 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
-from strukt.distributions.distribution import StructuredDistribution
+from strukt.distributions.distribution import SURROGATES, StructuredDistribution
+from strukt.inference.settings import require_one_of
 from strukt.kernels import guards
 
 
@@ -51,7 +52,8 @@ class Estimator(ABC):
                 ``marginals``.
 
         Raises:
-            InfeasibleError: If every structure of some item is forbidden.
+            InfeasibleError: If every structure of some item is forbidden; `Marginals` and `Relaxed` make its parts
+                0 instead.
         """
 
     @property
@@ -108,6 +110,11 @@ class Argmax(Estimator):
 
     gradient: str = "straight-through"
     step: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_one_of("gradient", self.gradient, SURROGATES)
+        if not self.step > 0:
+            raise ValueError(f"step is {self.step}; expected a positive number")
 
     @override
     def __call__(self, structures: StructuredDistribution) -> Selection:

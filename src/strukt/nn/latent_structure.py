@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from strukt.nn.estimators import ESTIMATORS, Estimator
+from strukt.distributions.distribution import StructuredDistribution
+from strukt.nn.estimators import ESTIMATORS, Estimator, Marginals
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,8 @@ class LatentStructure(nn.Module):
     Martins and Cardie (2018), "Towards dynamic computation graphs via sparse latent structure", equation 2.
 
     Raises:
-        ValueError: If there is no such estimator, or the structures are not one for each row of the inputs.
+        ValueError: If there is no such estimator, if the structures are not one for each row of the inputs, or if
+            they cannot be enumerated as the estimator wants.
 
     Examples:
         >>> from strukt.distributions import KSubset
@@ -142,17 +144,28 @@ class LatentStructure(nn.Module):
     def forward(self, *inputs: Any) -> Mixture:
         """Reads the structures of each item."""
         structures = self.scorer(*inputs)
-        batch = next(len(part) for part in inputs if isinstance(part, Tensor))
+        batch = _batch(inputs)
         found = tuple(getattr(structures, "batch_shape", (batch,)))
         if found != (batch,):
             raise ValueError(
                 f"scorer gave structures of batch shape {found}; expected {(batch,)}, one for each row of inputs"
             )
         estimator = self.estimator if self.training else self.estimator.in_prediction
+        if not isinstance(structures, StructuredDistribution) and not isinstance(estimator, Marginals):
+            raise ValueError(
+                f"scorer gave a {type(structures).__name__}, which has marginals alone; take estimator 'marginals'"
+            )
         parts, weights, items, sampled = estimator(structures)
         paired = [part[items] if isinstance(part, Tensor) else part for part in inputs]
         outputs = self.downstream(parts, *paired)
         return Mixture(outputs, weights, items, parts, structures, batch, sampled)
+
+
+def _batch(inputs: tuple[Any, ...]) -> int:
+    for part in inputs:
+        if isinstance(part, Tensor) and part.dim() > 0:
+            return len(part)
+    raise ValueError("inputs has no tensor; expected at least one, with the items of the batch as first axis")
 
 
 def _beside(vector: Tensor, values: Tensor) -> Tensor:

@@ -51,6 +51,9 @@ class StructuredAttention(nn.Module):
     0 at first. Where no column may be taken twice, each position of the shorter sequence is aligned, whether that
     has the rows or the columns; the chain of ``"lp-sequence"`` is over it.
 
+    A pair of score -inf is never aligned. A row without any other pair has no weights by ``"softmax"``, and all
+    rows of its item none by ``"crf"``; of the other kinds such an item permits nothing.
+
     The shares of a row or a column are its weights divided by their sum; without weights it has no shares. The
     weights of a softmax are those of its rows; its columns have others, which are their shares.
 
@@ -100,12 +103,14 @@ class StructuredAttention(nn.Module):
 
         Raises:
             ValueError: If shapes, types or values do not fit.
+            InfeasibleError: If no structure of some item avoids the pairs of score -inf.
         """
         scores, lengths = _checked(scores, lengths)
         _, n, m = scores.shape
         rows, columns = mask_of(lengths[:, 0], n), mask_of(lengths[:, 1], m)
         inside = rows.unsqueeze(2) & columns.unsqueeze(1)
         if self.kind == "softmax":
+            inside = inside & (scores != NEG_INF)
             scores = scores.masked_fill(~inside, 0.0)
             of_rows = masked_softmax(scores, inside)
             return Alignment(of_rows, of_rows, masked_softmax(scores.mT, inside.mT).mT)
@@ -127,6 +132,7 @@ class StructuredAttention(nn.Module):
 
     def _lp_matching(self, scores: Tensor, rows: Tensor) -> Tensor:
         """Rows beyond the length choose a column of their own, which others must not choose."""
+        _require_matching(scores, rows)
         _, n, m = scores.shape
         graph = FactorGraph()
         pairs = graph.variables(n, m + 1)
@@ -139,6 +145,7 @@ class StructuredAttention(nn.Module):
 
     def _lp_sequence(self, scores: Tensor, rows: Tensor) -> Tensor:
         """The chain knows which columns there are, so that it does not learn it round by round."""
+        _require_matching(scores, rows)
         forbidden = scores == NEG_INF
         graph = FactorGraph()
         pairs = graph.variables(*scores.shape[1:])
@@ -202,6 +209,15 @@ def _turned(values: Tensor, tall: Tensor, shape: tuple[int, int], beyond: float)
     side = max(*values.shape[1:], *shape)
     square = functional.pad(values, (0, side - values.shape[2], 0, side - values.shape[1]), value=beyond)
     return torch.where(tall, square.mT, square)[:, : shape[0], : shape[1]]
+
+
+def _require_matching(scores: Tensor, rows: Tensor) -> None:
+    """Check that each item permits a matching, without which factors never come to agree.
+
+    Raises:
+        InfeasibleError: If one permits none.
+    """
+    _ = Matching(scores.detach(), rows).mode
 
 
 def _shares(weights: Tensor, axis: int) -> Tensor:

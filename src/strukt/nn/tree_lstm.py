@@ -204,8 +204,8 @@ def _heads(arcs: Tensor, lengths: Tensor) -> Tensor:
         item, word = wrong.nonzero()[0].tolist()
         raise ValueError(
             f"arcs has {counts[item, word].item()} heads of non-zero value for word {word + 1} of batch item "
-            f"{item}; a TreeLSTM needs one head for each word, as trees.to_parts(trees.mode) gives it: for soft "
-            "arcs, such as marginals, take TreeGCN"
+            f"{item}, among the root and its words; a TreeLSTM needs one head for each word, as "
+            "trees.to_parts(trees.mode) gives it: for soft arcs, such as marginals, take TreeGCN"
         )
     return used.byte().argmax(-1)
 
