@@ -162,8 +162,32 @@ def test_every_variable_has_its_weight():
     found = graph.mean_field(scores, weights=weights)
     torch.testing.assert_close(found.marginals[0], (scores[0] / weights[0]).sigmoid())
     torch.testing.assert_close(found.marginals[1], (scores[1] / weights[1]).softmax(-1))
-    with pytest.raises(ValueError, match=r"weights have the shapes \(2,\); expected those of the variables"):
+    with pytest.raises(
+        ValueError, match=r"weights has the shapes \(2,\); expected a number, or tensors in the"
+    ):
         graph.mean_field(scores, weights=weights[0])
+    with pytest.raises(
+        ValueError, match="weights has the shapes float, float; expected a number, or tensors in the"
+    ):
+        graph.mean_field(scores, weights=[1.0, 2.0])
+    one = graph.mean_field(scores, weights=torch.tensor(2.0)).marginals
+    torch.testing.assert_close(one[0], (scores[0] / 2).sigmoid())
+    uneven = (torch.ones(2), torch.tensor([[1.0, 0.5, 1.0], [1.0, 1.0, 1.0]]))
+    for name in ("weights", "step_size", "damping"):
+        with pytest.raises(ValueError, match="for a group of alternatives; expected one number"):
+            graph.mean_field(scores, **{name: tuple(0.5 * part for part in uneven)})
+    with pytest.raises(ValueError, match="tol is -1; expected at least 0, or None"):
+        graph.mean_field(scores, tol=-1)
+
+
+def test_a_group_that_permits_nothing_has_no_bound():
+    graph = FactorGraph()
+    group = graph.variables(3)
+    graph.add(factors.Xor(group))
+    scores = torch.stack([draw(3), torch.full((3,), -torch.inf, dtype=torch.float64)])
+    found = graph.mean_field(scores)
+    assert found.lower_bound.tolist() == [pytest.approx(scores[0].logsumexp(0).item()), -torch.inf]
+    assert not found.marginals[1].any()
 
 
 @pytest.mark.parametrize("regularizer", ["entropy", "sparsemax"])

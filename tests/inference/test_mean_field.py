@@ -74,6 +74,20 @@ def test_variables_that_exclude_each_other_are_never_both_one():
     assert gradient.isfinite().all()
 
 
+@pytest.mark.parametrize("options", [{"schedule": "parallel"}, {"step_size": 0.5}, {"damping": 0.5}])
+def test_what_is_excluded_costs_infinitely_much(options):
+    """Updates that leave a probability to two that exclude each other give no bound."""
+    pairwise = torch.zeros(3, 3, dtype=torch.float64)
+    pairwise[1, 2] = pairwise[2, 1] = -math.inf
+    crf = BinaryCRF(torch.tensor([0.0, 1.0, 2.0], dtype=torch.float64).requires_grad_(), pairwise)
+    found = crf.mean_field(**options)
+    both = (found.marginals[1] > 0) and (found.marginals[2] > 0)
+    assert (found.lower_bound == -math.inf) == both
+    assert found.lower_bound <= crf.log_partition
+    found.marginals.sum().backward()
+    assert crf.scores[0].grad.isfinite().all()
+
+
 def test_items_of_a_batch_do_not_touch_each_other():
     models = [model(5, seed=seed) for seed in range(3)]
     together = BinaryCRF(*(torch.stack(each) for each in zip(*models, strict=True))).mean_field(8)
@@ -184,11 +198,52 @@ def test_implicit_gradients_are_those_of_many_sweeps(schedule, option):
     torch.testing.assert_close(answers("implicit"), answers("unrolled"))
 
 
+def test_implicit_gradients_in_single_precision(recwarn):
+    for seed in range(8):
+        unary, pairwise = (score.float().requires_grad_() for score in model(6, 0.5, seed))
+        sums = [
+            BinaryCRF(unary, pairwise).mean_field(sweeps, gradients=gradients, tol=1e-6).marginals.sum()
+            for sweeps, gradients in ((200, "unrolled"), (200, "implicit"))
+        ]
+        unrolled, implicit = (torch.autograd.grad(total, unary)[0] for total in sums)
+        torch.testing.assert_close(implicit, unrolled, atol=1e-5, rtol=1e-4)
+    assert not recwarn.list
+
+
+def test_implicit_gradients_do_not_depend_on_the_number_of_sweeps():
+    unary, pairwise = (score.requires_grad_() for score in model(5, 0.4))
+    rest = BinaryCRF(unary, pairwise).mean_field(500, gradients="implicit").marginals.sum()
+    few = BinaryCRF(unary, pairwise).mean_field(12, gradients="implicit").marginals.sum()
+    ends = (torch.autograd.grad(total, unary)[0] for total in (few, rest))
+    torch.testing.assert_close(*ends, atol=1e-4, rtol=1e-4)
+
+
+def test_each_variable_may_have_its_settings():
+    unary, pairwise = model(3)
+    steps, damping, weight = torch.tensor([[1.0, 0.5, 0.25], [0.0, 0.3, 0.6], [1.0, 2.0, 0.5]]).double()
+    found = BinaryCRF(unary, pairwise).mean_field(
+        1, schedule="parallel", step_size=steps, damping=damping, weight=weight
+    )
+    start = (unary / weight).sigmoid()
+    message = (1 - damping) * (unary + pairwise @ start) + damping * unary
+    torch.testing.assert_close(found.marginals, steps * (message / weight).sigmoid() + (1 - steps) * start)
+    for name, wrong in (
+        ("step_size", [1.0, 0.0, 1.0]),
+        ("damping", [0.0, 1.0, 0.0]),
+        ("weight", [1.0, 0.0, 1.0]),
+    ):
+        with pytest.raises(ValueError, match=f"{name} is tensor"):
+            BinaryCRF(unary, pairwise).mean_field(**{name: torch.tensor(wrong)})
+
+
 def test_implicit_gradients_that_are_not_found_are_warned_of():
-    unary = torch.tensor([4.0, 4.1], requires_grad=True)
+    """Two halves are a point of rest for damped updates, from which others lead away."""
+    unary = torch.tensor([4.0, 4.0], requires_grad=True)
     crf = BinaryCRF(unary, torch.tensor([[0.0, -8.0], [-8.0, 0.0]]))
+    found = crf.mean_field(200, schedule="parallel", damping=0.5, gradients="implicit")
+    assert found.marginals.tolist() == pytest.approx([0.5, 0.5])
     with pytest.warns(UserWarning, match="the implicit gradient of mean_field is off by"):
-        crf.mean_field(5, schedule="parallel", gradients="implicit").marginals.sum().backward()
+        found.marginals.sum().backward()
 
 
 def test_items_stop_when_they_rest():

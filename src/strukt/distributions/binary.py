@@ -81,9 +81,9 @@ class BinaryCRF(AbsenceStructure):
         *,
         tol: float | None = None,
         schedule: Literal["sequential", "parallel"] = "sequential",
-        step_size: float = 1.0,
-        damping: float = 0.0,
-        weight: float = 1.0,
+        step_size: float | Tensor = 1.0,
+        damping: float | Tensor = 0.0,
+        weight: float | Tensor = 1.0,
         regularizer: Literal["entropy", "sparsemax"] = "entropy",
         gradients: Literal["unrolled", "implicit"] = "unrolled",
     ) -> MeanField[Tensor]:
@@ -96,9 +96,9 @@ class BinaryCRF(AbsenceStructure):
             iterations: Sweeps over all variables, at most.
             tol: On the change of the probabilities in a sweep, at which an item stops; None to make all sweeps.
             schedule: Whether to set one variable after the other, or all at once.
-            step_size: Share of its new value that a probability takes, above 0 and up to 1.
-            damping: Share of its old value that a message to a variable keeps, from 0 to below 1.
-            weight: Of the regulariser, by which messages are divided.
+            step_size: Share of its new value that a probability takes, above 0 and up to 1; or ``(n,)``.
+            damping: Share of its old value that a message to a variable keeps, from 0 to below 1; or ``(n,)``.
+            weight: Of the regulariser, by which messages are divided; or ``(n,)``, of each variable.
             regularizer: ``entropy``, or ``sparsemax`` for probabilities of which many are 0 or 1.
             gradients: ``unrolled`` through all sweeps, or ``implicit``, of the point of rest alone.
 
@@ -180,7 +180,12 @@ class _Pairs:
         self._pairwise = torch.where(self._excluded, torch.zeros_like(pairwise), pairwise)
 
     def expected(self, point: Tensor) -> Tensor:
-        return 0.5 * (point * (self._pairwise @ point.unsqueeze(-1)).squeeze(-1)).sum(-1)
+        found = 0.5 * (point * (self._pairwise @ point.unsqueeze(-1)).squeeze(-1)).sum(-1)
+        if self._excludes:
+            some = point > 0
+            both = self._excluded & some.unsqueeze(-1) & some.unsqueeze(-2)
+            found = found.masked_fill(both.flatten(1).any(1), NEG_INF)
+        return found
 
     def fields(self, point: Tensor, variables: Sequence[Tensor]) -> list[Tensor]:
         return [self._fields(point, some[:, 0]) for some in variables]

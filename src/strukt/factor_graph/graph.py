@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from strukt.factor_graph.compile import Arrays, Problem, Scores, compile_graph, 
 from strukt.factor_graph.enumeration import Enumeration, enumerate_assignments
 from strukt.factor_graph.factor import AnyFactor
 from strukt.factor_graph.linear_program import Relaxation, solve_exactly, solve_relaxation
-from strukt.factor_graph.mean_field import Ordering, mean_field, weights_of
+from strukt.factor_graph.mean_field import Ordering, Setting, mean_field, setting_of
 from strukt.factor_graph.variables import Variables
 from strukt.inference.consensus import Layout
 from strukt.inference.mean_field import Course, MeanField
@@ -168,9 +167,9 @@ class FactorGraph:
         iterations: int = 100,
         tol: float | None = 1e-6,
         schedule: Ordering = "sequential",
-        step_size: float = 1.0,
-        damping: float = 0.0,
-        weights: float | Tensor | Sequence[Tensor] = 1.0,
+        step_size: Setting = 1.0,
+        damping: Setting = 0.0,
+        weights: Setting = 1.0,
         regularizer: Literal["entropy", "sparsemax"] = "entropy",
         gradients: Literal["unrolled", "implicit"] = "unrolled",
     ) -> MeanField[Tensor | tuple[Tensor, ...]]:
@@ -187,16 +186,19 @@ class FactorGraph:
                 the variables of each at once.
             step_size: Share of its new value that a probability takes, above 0 and up to 1.
             damping: Share of its old value that a message to a variable keeps, from 0 to below 1.
-            weights: Of the regulariser of each variable, in their shapes, or of all; by it messages are divided.
-                A group of alternatives has that of its first variable.
+            weights: Of the regulariser; by it messages are divided. These three are numbers, or tensors in the
+                shapes of the variables; all variables of a group of alternatives have the same.
             regularizer: ``entropy``, or ``sparsemax`` for probabilities of which most are 0.
             gradients: ``unrolled`` through all sweeps, or ``implicit``, of the point of rest alone.
 
         Raises:
             ValueError: If scores or options do not fit, or a factor forbids assignments.
         """
-        weight = weights_of(self.arrays, weights)
-        course = Course(iterations, tol, step_size, damping, weight, regularizer, gradients)
+        step, damped, weight = (
+            setting_of(self.arrays, name, setting)
+            for name, setting in (("step_size", step_size), ("damping", damping), ("weights", weights))
+        )
+        course = Course(iterations, tol, step, damped, weight, regularizer, gradients)
         return mean_field(self._problem(scores), self.arrays, course, schedule)
 
     def belief_propagation(

@@ -16,6 +16,9 @@ from strukt.factor_graph.variables import VariablesLike
 from strukt.inference import mean_field as inference
 from strukt.inference.mean_field import Blocks, Course, MeanField
 
+Setting = float | Tensor | Sequence[Tensor]
+"""A number for all variables, or tensors in their shapes."""
+
 Ordering = str | Sequence[VariablesLike]
 """``sequential``, ``parallel``, or groups of variables that are set one after the other."""
 
@@ -32,10 +35,11 @@ def mean_field(
         ordering: What is set at once.
 
     Raises:
-        ValueError: If a factor forbids assignments, or the ordering does not fit.
+        ValueError: If a factor forbids assignments, or the ordering or a setting does not fit.
     """
     model = _Model(problem)
     blocks = blocks_of(problem.layout.variables, problem.factors)
+    _require_even(blocks, course)
     steps = _steps(blocks, problem.factors, ordering)
     device = problem.scores.device
     schedule = [
@@ -97,21 +101,38 @@ class _Model:
         return [total[:, some] for some in variables]
 
 
-def weights_of(arrays: Arrays, weights: float | Tensor | Sequence[Tensor]) -> float | Tensor:
-    """Weights of variables, in the shape of their arrays, in a row.
+def setting_of(arrays: Arrays, name: str, setting: Setting) -> float | Tensor:
+    """One setting for all variables, or one for each, in the shape of their arrays, in a row.
 
     Raises:
         ValueError: If they have other shapes.
     """
-    if isinstance(weights, (int, float)):
-        return float(weights)
-    given = [weights] if isinstance(weights, Tensor) else list(weights)
-    if [tuple(part.shape) for part in given] != list(arrays.shapes):
-        shapes = ", ".join(str(tuple(part.shape)) for part in given)
+    if isinstance(setting, (int, float)) or (isinstance(setting, Tensor) and setting.dim() == 0):
+        return float(setting)
+    given = [setting] if isinstance(setting, Tensor) else list(setting)
+    shapes = [tuple(part.shape) if isinstance(part, Tensor) else type(part).__name__ for part in given]
+    if shapes != list(arrays.shapes):
         raise ValueError(
-            f"weights have the shapes {shapes}; expected those of the variables, {arrays.shapes}"
+            f"{name} has the shapes {', '.join(map(str, shapes))}; expected a number, or tensors in the shapes of "
+            f"the variables, {arrays.shapes}"
         )
     return torch.cat([part.reshape(-1) for part in given])
+
+
+def _require_even(blocks: Sequence[Block], course: Course) -> None:
+    """Check that the variables of a group have the same settings.
+
+    Raises:
+        ValueError: If some have others.
+    """
+    for name in ("weight", "step_size", "damping"):
+        setting = torch.as_tensor(getattr(course, name))
+        for members, _ in blocks:
+            own = setting[torch.from_numpy(members).to(setting.device)] if setting.dim() else setting
+            if bool((own != own.reshape(-1)[0]).any()):
+                raise ValueError(
+                    f"{name} is {own.tolist()} for a group of alternatives; expected one number for all of it"
+                )
 
 
 def _seen(point: Tensor, negated: Tensor) -> Tensor:

@@ -22,6 +22,9 @@ from strukt.inference.settings import require_damping, require_iterations, requi
 from strukt.kernels.semiring import NEG_INF, log_softmax
 from strukt.mappings.simplex import sparsemax
 
+BACKWARD_ITERATIONS = 1000
+"""Bound on the iterations for an implicit gradient."""
+
 Marginals = TypeVar("Marginals", covariant=True)
 
 
@@ -34,7 +37,7 @@ class MeanField(Generic[Marginals]):
         energy: ``batch + (sweeps,)``, minus the expected score after each sweep; differentiable.
         free_energy: ``batch + (sweeps,)``, the energy less the weighted entropies; differentiable. If all weights
             are 1 it is never below minus the log-partition, and if blocks that depend on each other are not set
-            at once, it never rises.
+            at once, it never rises. Infinite where what is forbidden has a probability.
         status: ``batch``, Boolean: whether the probabilities came to rest.
         residual: ``batch``, by how much the last sweep changed a probability, at most.
         iterations: ``batch``, the sweeps.
@@ -61,9 +64,10 @@ class Course:
         iterations: Bound on the sweeps over all blocks.
         tol: An item of the batch whose residual is at most this is at rest, and stays as it is; None to make all
             sweeps.
-        step_size: Share of its new value that a probability takes, above 0 and up to 1; the rest stays.
-        damping: Share of its old value that a message to a variable keeps, from 0 to below 1. The first ones are
-            the scores.
+        step_size: Share of its new value that a probability takes, above 0 and up to 1, or ``(V,)``; the rest
+            stays.
+        damping: Share of its old value that a message to a variable keeps, from 0 to below 1, or ``(V,)``. The
+            first ones are the scores.
         weight: lambda, of the regulariser of all blocks, or ``(V,)``.
         regularizer: The entropy, whose best block is a softmax; or half the squared norm, with a sparsemax.
         gradients: ``unrolled`` through all sweeps; or ``implicit``, of the point of rest alone, in memory for one
@@ -75,8 +79,8 @@ class Course:
 
     iterations: int
     tol: float | None = None
-    step_size: float = 1.0
-    damping: float = 0.0
+    step_size: float | Tensor = 1.0
+    damping: float | Tensor = 0.0
     weight: float | Tensor = 1.0
     regularizer: Literal["entropy", "sparsemax"] = "entropy"
     gradients: Literal["unrolled", "implicit"] = "unrolled"
@@ -87,6 +91,8 @@ class Course:
         require_damping(self.damping)
         if not bool((torch.as_tensor(self.weight) > 0).all()):
             raise ValueError(f"weight is {self.weight}; expected more than 0")
+        if self.tol is not None and not self.tol >= 0:
+            raise ValueError(f"tol is {self.tol}; expected at least 0, or None")
         require_one_of("regularizer", self.regularizer, ("entropy", "sparsemax"))
         require_one_of("gradients", self.gradients, ("unrolled", "implicit"))
 
@@ -158,7 +164,11 @@ class _State(NamedTuple):
 class _Solver:
     def __init__(self, model: Model, schedule: Schedule, course: Course) -> None:
         self._model, self._schedule, self._course = model, schedule, course
-        self._weight = torch.as_tensor(course.weight).to(model.scores).expand(model.scores.shape[1])
+        self._weight, self._step_size, self._damping = (
+            torch.as_tensor(setting).to(model.scores).expand(model.scores.shape[1])
+            for setting in (course.weight, course.step_size, course.damping)
+        )
+        self._damps, self._steps = bool(self._damping.any()), bool((self._step_size < 1).any())
 
     def run(self) -> Solution:
         course, scores = self._course, self._model.scores
@@ -169,7 +179,7 @@ class _Solver:
         active = torch.ones(batch, dtype=torch.bool, device=scores.device)
         energies = []
         for _ in range(course.iterations):
-            moved = self._sweep(state, course.damping)
+            moved = self._sweep(state, self._damps)
             change = (moved.point - state.point).detach().abs()
             change = change.amax(-1) if change.numel() else residual
             residual = torch.where(active, change, residual)
@@ -187,22 +197,27 @@ class _Solver:
 
     def implicit(self, rest: Tensor) -> Tensor:
         """The point of rest with its derivative (Bai et al. 2019): of p = f(p), dp = (1 - df/dp)^-1 df."""
-        found = self._sweep(_State(rest, rest), 0.0).point
+        found = self._sweep(_State(rest, rest), False).point
         if not found.requires_grad:
             return found
         leaf = rest.detach().requires_grad_()
-        again = self._sweep(_State(leaf, leaf), 0.0).point
+        again = self._sweep(_State(leaf, leaf), False).point
+
+        exact = 10 * torch.finfo(rest.dtype).eps
 
         def pulled(grad: Tensor) -> Tensor:
-            total = grad
-            for _ in range(self._course.iterations):
+            total, change = grad, grad.new_tensor(torch.inf)
+            for _ in range(BACKWARD_ITERATIONS):
                 (back,) = torch.autograd.grad(again, leaf, total, retain_graph=True)
-                total, before = grad + back, total
-                if bool((total - before).abs().max() <= 1e-9 * total.abs().max()):
+                total, change = grad + back, (grad + back - total).abs().max()
+                if not bool(change.isfinite()):
+                    total = grad  # from such a point of rest updates lead away: only the last one counts
+                    break
+                if bool(change <= exact * total.abs().max()):
                     return total
             warnings.warn(
-                f"the implicit gradient of mean_field is off by {(total - before).abs().max().item():.2g} after "
-                f"{self._course.iterations} iterations",
+                f"the implicit gradient of mean_field is off by {change.item():.2g} after "
+                f"{BACKWARD_ITERATIONS} iterations at most",
                 stacklevel=2,
             )
             return total
@@ -216,6 +231,11 @@ class _Solver:
         scores = self._model.scores
         scores = torch.where(scores == NEG_INF, torch.zeros_like(scores), scores)
         energy = -(scores * point).sum(-1) - self._model.expected(point)
+        for step in self._schedule:
+            for variables, grouped in step:
+                if grouped:  # of a group that permits nothing no variable is 1
+                    none = (point[:, variables].sum(-1) == 0).any(-1)
+                    energy = energy.masked_fill(none, -NEG_INF)
         free = energy
         for step in self._schedule:
             for variables, grouped in step:
@@ -234,20 +254,22 @@ class _Solver:
                 point = point.index_copy(1, blocks.variables.reshape(-1), value.flatten(1))
         return point
 
-    def _sweep(self, state: _State, damping: float) -> _State:
+    def _sweep(self, state: _State, damped: bool) -> _State:
         """Update each block once; undamped, the messages before do not matter."""
-        course, (point, messages) = self._course, state
+        point, messages = state
         for step in self._schedule:
             moved = self._model.fields(point, [blocks.variables for blocks in step])
             for blocks, fields in zip(step, moved, strict=True):
                 flat = blocks.variables.reshape(-1)
                 message = self._model.scores[:, blocks.variables] + fields
-                if damping:
-                    message = (1 - damping) * message + damping * messages[:, blocks.variables]
+                if damped:
+                    old = self._damping[blocks.variables]
+                    message = (1 - old) * message + old * messages[:, blocks.variables]
                     messages = messages.index_copy(1, flat, message.flatten(1))
                 value = self._best(message, blocks)
-                if course.step_size < 1:
-                    value = course.step_size * value + (1 - course.step_size) * point[:, blocks.variables]
+                if self._steps:
+                    new = self._step_size[blocks.variables]
+                    value = new * value + (1 - new) * point[:, blocks.variables]
                 point = point.index_copy(1, flat, value.flatten(1))
         return _State(point, messages)
 

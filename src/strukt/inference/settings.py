@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
+from torch import Tensor
+
 
 def require_iterations(iterations: int) -> None:
     """Check that there is at least one iteration.
@@ -15,23 +18,25 @@ def require_iterations(iterations: int) -> None:
         raise ValueError(f"iterations is {iterations}; expected at least 1")
 
 
-def require_damping(damping: float, name: str = "damping") -> None:
+def require_damping(damping: float | Tensor, name: str = "damping") -> None:
     """Check that what is damped still moves.
 
     Raises:
         ValueError: If the damping is out of range.
     """
-    if not 0 <= damping < 1:
+    given = torch.as_tensor(damping)
+    if not bool(((given >= 0) & (given < 1)).all()):
         raise ValueError(f"{name} is {damping}; expected a number from 0 to below 1")
 
 
-def require_step(step_size: float, name: str = "step_size") -> None:
+def require_step(step_size: float | Tensor, name: str = "step_size") -> None:
     """Check that a step goes somewhere, and not too far.
 
     Raises:
         ValueError: If the step size is out of range.
     """
-    if not 0 < step_size <= 1:
+    given = torch.as_tensor(step_size)
+    if not bool(((given > 0) & (given <= 1)).all()):
         raise ValueError(f"{name} is {step_size}; expected a number above 0 and up to 1")
 
 

@@ -70,7 +70,8 @@ class ProbabilisticTransformer(nn.Module):
         causal: Whether heads stand to the left, and tell their dependents but are told nothing by them, so that
             nothing depends on words to the right.
         tells_heads: Whether words tell their heads, the second term of G.
-        root_labels: Labels of a root that may be the head of every word, too; 0 for none.
+        root_labels: Labels of a root that may be the head of every word, too; 0 for none. A causal model has no
+            root, of which words would hear what others to the right have told it.
         features: m, number of global features that words may choose; 0 for none.
         feature_choice: How: ``all-dep``, as heads beside the words; ``dep-split``, by a choice of its own in each
             channel; ``single-split``, by one choice, which is the counterpart of a feed-forward layer.
@@ -115,6 +116,14 @@ class ProbabilisticTransformer(nn.Module):
         require_one_of("feature_choice", feature_choice, ("all-dep", "dep-split", "single-split"))
         if distance is not None and distance < 0:
             raise ValueError(f"distance is {distance}; expected at least 0, or None")
+        if root_labels < 0 or features < 0:
+            name, size = ("root_labels", root_labels) if root_labels < 0 else ("features", features)
+            raise ValueError(f"{name} is {size}; expected at least 0")
+        if causal and root_labels:
+            raise ValueError(
+                f"root_labels is {root_labels} in a causal model, where words would tell each other by the root "
+                "what stands to their right; expected 0"
+            )
         self.labels, self.channels, self.iterations = labels, channels, iterations
         self.symmetric, self.causal = symmetric, causal
         self.tells_heads = tells_heads and not causal and not symmetric

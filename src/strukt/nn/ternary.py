@@ -153,7 +153,20 @@ class FullTernary(BucketedTernary):
         return 0.5 * (self.table + self.table.transpose(0, 3)) if self.symmetric else self.table
 
 
-class UV(BucketedTernary):
+class Factored(Ternary):
+    """Scores from two factors, of which the right one is the left one if the scores are symmetric."""
+
+    def _set_factors(self, symmetric: bool, *shape: int) -> None:
+        self.left = _factor(*shape)
+        # One parameter has one name, or it could not be saved.
+        self.right = None if symmetric else _factor(*shape)
+
+    @property
+    def _right(self) -> Tensor:
+        return self.left if self.right is None else self.right
+
+
+class UV(BucketedTernary, Factored):
     """``T_f^(c) = U_f^(c) V_f^(c)'`` of rank r.
 
     Args:
@@ -168,26 +181,25 @@ class UV(BucketedTernary):
         self, labels: int, channels: int, buckets: Buckets, rank: int, symmetric: bool = False
     ) -> None:
         super().__init__(labels, channels, buckets)
-        self.left = _factor(labels, buckets.places, channels, rank)
-        self.right = self.left if symmetric else _factor(labels, buckets.places, channels, rank)
+        self._set_factors(symmetric, labels, buckets.places, channels, rank)
 
     def factors(self) -> tuple[Tensor, Tensor]:
-        return _as_tables(self.left), _as_tables(self.right)
+        return _as_tables(self.left), _as_tables(self._right)
 
     def dependents(self, probabilities: Tensor) -> Tensor:
         return _projected(probabilities, self.left)
 
     def heads(self, probabilities: Tensor) -> Tensor:
-        return _projected(probabilities, self.right)
+        return _projected(probabilities, self._right)
 
     def of_dependents(self, rows: Tensor) -> Tensor:
         return _projected_back(rows, self.left)
 
     def of_heads(self, rows: Tensor) -> Tensor:
-        return _projected_back(rows, self.right)
+        return _projected_back(rows, self._right)
 
 
-class UVW(BucketedTernary):
+class UVW(BucketedTernary, Factored):
     """``T_f^(c) = U_f diag(W_f^(c)) V_f'``: channels share the factors of rank r, and weigh them.
 
     Args:
@@ -202,28 +214,27 @@ class UVW(BucketedTernary):
         self, labels: int, channels: int, buckets: Buckets, rank: int, symmetric: bool = False
     ) -> None:
         super().__init__(labels, channels, buckets)
-        self.left = _factor(labels, buckets.places, 1, rank)
-        self.right = self.left if symmetric else _factor(labels, buckets.places, 1, rank)
+        self._set_factors(symmetric, labels, buckets.places, 1, rank)
         self.weights = _factor(buckets.places, channels, rank)
 
     def factors(self) -> tuple[Tensor, Tensor]:
-        right = _as_tables(self.right).expand(-1, self.channels, -1, -1)
+        right = _as_tables(self._right).expand(-1, self.channels, -1, -1)
         return _as_tables(self.left) * self.weights.unsqueeze(2), right
 
     def dependents(self, probabilities: Tensor) -> Tensor:
         return _projected(probabilities, self.left) * self.weights
 
     def heads(self, probabilities: Tensor) -> Tensor:
-        return _projected(probabilities, self.right).expand(-1, -1, -1, self.channels, -1)
+        return _projected(probabilities, self._right).expand(-1, -1, -1, self.channels, -1)
 
     def of_dependents(self, rows: Tensor) -> Tensor:
         return _projected_back((rows * self.weights).sum(3, keepdim=True), self.left)
 
     def of_heads(self, rows: Tensor) -> Tensor:
-        return _projected_back(rows.sum(3, keepdim=True), self.right)
+        return _projected_back(rows.sum(3, keepdim=True), self._right)
 
 
-class WeightedUV(Ternary):
+class WeightedUV(Factored):
     """``T_f^(c) = U^(c) diag(w_f^(c)) V^(c)'``: buckets share the factors of rank r, and weigh them.
 
     Two projections in place of two for each bucket.
@@ -241,16 +252,15 @@ class WeightedUV(Ternary):
     ) -> None:
         buckets = Buckets(buckets.reach, shared=False)
         super().__init__(labels, channels, buckets)
-        self.left = _factor(labels, 1, channels, rank)
-        self.right = self.left if symmetric else _factor(labels, 1, channels, rank)
+        self._set_factors(symmetric, labels, 1, channels, rank)
         self.weights = nn.Parameter(1 + 0.1 * torch.randn(buckets.places, channels, rank))
 
     def factors(self) -> tuple[Tensor, Tensor]:
-        right = _as_tables(self.right).expand(self.buckets.places, -1, -1, -1)
+        right = _as_tables(self._right).expand(self.buckets.places, -1, -1, -1)
         return _as_tables(self.left) * self.weights.unsqueeze(2), right
 
     def rows(self, probabilities: Tensor) -> _WeighedRows:
-        left, right = (_projected(probabilities, factor).squeeze(2) for factor in (self.left, self.right))
+        left, right = (_projected(probabilities, factor).squeeze(2) for factor in (self.left, self._right))
         return _WeighedRows(weighted_buckets.weighed(left, self.weights, self.buckets), right)
 
     def forward(self, rows: _WeighedRows) -> Tensor:
@@ -262,7 +272,7 @@ class WeightedUV(Ternary):
 
     def to_heads(self, attention: Tensor, rows: _WeighedRows) -> Tensor:
         found = weighted_buckets.scattered(attention, rows.dependents, self.weights, self.buckets)
-        return _projected_back(found, self.right)
+        return _projected_back(found, self._right)
 
 
 class _WeighedRows(NamedTuple):
