@@ -110,7 +110,7 @@ def test_a_layer_is_that_of_pytorch(norm_first):
     for copy, weight in pairs.items():
         copy.data.copy_(weight)
     x, seen = torch.randn(2, 5, 16), mask_of(torch.tensor([5, 3]), 5)
-    torch.testing.assert_close(mine(x, seen)[1, :3], other(x, src_key_padding_mask=~seen)[1, :3])
+    torch.testing.assert_close(mine(x, seen.unsqueeze(1))[1, :3], other(x, src_key_padding_mask=~seen)[1, :3])
 
 
 def test_relative_positions_are_those_written_out():

@@ -18,9 +18,21 @@ from strukt.tasks.config import OptimizerConfig, TrainerConfig
 from strukt.tasks.language_model import LanguageModel
 from strukt.tasks.lm import GRAMMARS, Config
 
-READING_ON = ["lowrank-hmm", "hmm", "lstm", "mfa", "ngram"]
+WITH_STATES = ["lowrank-hmm", "hmm", "lstm", "mfa", "ngram"]
+"""Of long texts they remember all, or as much at any place."""
+
+READING_ON = [*WITH_STATES, "pt", "transformer"]
 KINDS = [*READING_ON, "pcfg", "lowrank-pcfg", "compound"]
-SIZES = {"states": 16, "nonterminals": 6, "preterminals": 8, "rank": 6, "size": 16, "order": 3, "context": 8}
+SIZES = {
+    "states": 16,
+    "nonterminals": 6,
+    "preterminals": 8,
+    "rank": 6,
+    "size": 16,
+    "order": 3,
+    "context": 8,
+    "heads": 2,
+}
 SENTENCES = tiny_corpora.trees(40)
 
 
@@ -102,7 +114,7 @@ def test_perplexity_of_a_grammar_is_that_of_whole_sentences(kind):
         assert len(LanguageModel.trainable(model.config, [*SENTENCES, alone])) == 40
 
 
-@pytest.mark.parametrize("kind", READING_ON)
+@pytest.mark.parametrize("kind", WITH_STATES)
 def test_a_stream_is_learned_and_measured_in_pieces(kind):
     options = config(kind, text="stream")
     pieces = LanguageModel.trainable(options, SENTENCES)
@@ -116,7 +128,7 @@ def test_a_stream_is_learned_and_measured_in_pieces(kind):
     assert model.evaluate(SENTENCES)["perplexity"] == pytest.approx(math.exp(-whole / len(words)), rel=1e-3)
 
 
-@pytest.mark.parametrize("kind", READING_ON)
+@pytest.mark.parametrize("kind", WITH_STATES)
 def test_several_streams_begin_several_times(kind):
     model = trained(kind, text="stream")
     model.config.trainer.tokens = 24
@@ -135,6 +147,26 @@ def test_sentences_are_made_up_of_its_words(model):
     assert all(len(words) <= 12 and END not in words for words in made)
     assert {word for words in made for word in words} <= set(model.words.symbols)
     assert sum(len(words) < 12 for words in made) > 10
+
+
+def test_pictures_of_a_word_show_how_mean_field_looked_back():
+    model, sentence = trained("mfa"), max(SENTENCES, key=len)
+    step, attention = 6, model.source.attention
+    pictures = model.step_pictures(sentence, step)
+    sweeps = torch.tensor(pictures["sweeps"].values)
+    assert pictures["sweeps"].columns == ["·", *sentence.forms[: step - 2]]
+    assert len(sweeps) == attention.iterations + 1
+    numbers = torch.tensor([model.words.indices(sentence.forms)])
+    state = model.source.beginning(1)
+    outputs, *_ = model.source.recurrent(torch.cat([state.word[:, None], numbers], 1), state)
+    inside = model.source._before(step, outputs[:, :step])
+    expected = attention.weights(outputs[:, :step], outputs[:, :step], inside)[0, step - 1, : step - 1]
+    torch.testing.assert_close(sweeps[-1], expected.detach())
+    assert pictures["tree"].forms == pictures["sweeps"].columns
+    for wrong in (1, len(sentence) + 2):
+        with pytest.raises(SettingError, match=f"the step is {wrong}; expected a word from 2 to"):
+            model.step_pictures(sentence, wrong)
+    assert trained("lstm").step_pictures(sentence, 2) == {}
 
 
 @pytest.mark.parametrize("kind", READING_ON)

@@ -4,12 +4,13 @@ import pytest
 import torch
 
 from strukt import HMM
-from strukt.nn import KneserNey, NeuralHMM, NeuralPCFG
+from strukt.nn import KneserNey, NeuralHMM, NeuralPCFG, Transformer
+from strukt.nn.causal import CausalLanguageModel
 from strukt.nn.recurrent import RecurrentLanguageModel
 from strukt.tasks.texts.counted import CountedText
 from strukt.tasks.texts.grammatical import GrammaticalText
 from strukt.tasks.texts.hidden_markov import HiddenMarkovText
-from strukt.tasks.texts.recurrent import RecurrentText
+from strukt.tasks.texts.left_to_right import LeftToRightText
 
 V = 5
 SYMBOLS = "abcde"
@@ -21,9 +22,17 @@ def counted():
     return CountedText(SYMBOLS, model)
 
 
+def causal():
+    encoder = Transformer(8, 8, 1, 2, causal=True)
+    return LeftToRightText(SYMBOLS, CausalLanguageModel(V, 8, encoder).eval())
+
+
 TEXTS = {
     "hmm": lambda: HiddenMarkovText(SYMBOLS, NeuralHMM(6, V, rank=3, size=8).eval()()),
-    "lstm": lambda: RecurrentText(SYMBOLS, RecurrentLanguageModel(V, 8).eval()),
+    "lstm": lambda: LeftToRightText(SYMBOLS, RecurrentLanguageModel(V, 8).eval()),
+    "transformer": lambda: LeftToRightText(
+        SYMBOLS, CausalLanguageModel(V, 8, Transformer(8, 8, 1, 2, causal=True)).eval()
+    ),
     "ngram": counted,
 }
 

@@ -104,4 +104,8 @@ _WORDING = (
         r"expected \1\2, got '\3'",
     ),
     (r"File does not exist: '(.*?)'", r"there is no file '\1'"),
+    (
+        r"--encoder: Unable to load config '(\w+)'.*",
+        r"--encoder is '\1', which is no file; did you mean --encoder.kind \1?",
+    ),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import torch
@@ -46,12 +45,6 @@ def mean_field(
         [Blocks(torch.from_numpy(index).to(device), grouped) for index, grouped in step] for step in steps
     ]
     found = inference.mean_field(model, schedule, course)
-    if course.tol is not None and not bool(found.status.all()):
-        warnings.warn(
-            f"mean_field stopped after {course.iterations} sweeps with probabilities that still change by "
-            f"{found.residual.max().item():.2g}",
-            stacklevel=3,
-        )
     shape = problem.batch_shape
     return MeanField(
         arrays.shaped(found.point.reshape(*shape, found.point.shape[1]).to(problem.type)),

@@ -139,12 +139,18 @@ class Solution(NamedTuple):
 
 
 def mean_field(model: Model, schedule: Schedule, course: Course) -> Solution:
-    """Sweeps over the steps of a schedule, from independent variables."""
+    """Sweeps over the steps of a schedule, from independent variables; warns where these do not come to rest."""
     solver = _Solver(model, schedule, course)
-    if course.gradients == "unrolled":
-        return solver.run()
-    with torch.no_grad():
+    with torch.set_grad_enabled(torch.is_grad_enabled() and course.gradients == "unrolled"):
         found = solver.run()
+    if course.tol is not None and not bool(found.status.all()):
+        warnings.warn(
+            f"mean_field stopped after {course.iterations} sweeps with probabilities that still change by "
+            f"{found.residual.max().item():.2g}",
+            stacklevel=4,
+        )
+    if course.gradients == "unrolled":
+        return found
     point = solver.implicit(found.point)
     energy, free = solver.energies(point)
     return found._replace(

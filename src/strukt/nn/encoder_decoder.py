@@ -9,6 +9,10 @@ from torch import Tensor, nn
 
 from strukt.nn.attention import Attention
 from strukt.nn.encoders import LSTM, BiLSTM
+from strukt.nn.mean_field_encoder import MeanFieldEncoder
+from strukt.nn.transformer import Transformer
+
+Encoder = LSTM | BiLSTM | Transformer | MeanFieldEncoder
 
 
 class State(NamedTuple):
@@ -83,7 +87,7 @@ class EncoderDecoder(nn.Module):
     """
 
     def __init__(
-        self, encoder: LSTM | BiLSTM, inputs: int, hidden: int, attention: Attention | None = None
+        self, encoder: Encoder, inputs: int, hidden: int, attention: Attention | None = None
     ) -> None:
         super().__init__()
         self.encoder, self.attention = encoder, attention

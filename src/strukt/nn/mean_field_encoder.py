@@ -20,6 +20,7 @@ class MeanFieldEncoder(nn.Module):
 
     Attributes:
         size: Size of the vectors that come out.
+        causal: Whether words see nothing to the right.
 
     Examples:
         >>> import torch
@@ -33,6 +34,7 @@ class MeanFieldEncoder(nn.Module):
         self.size = labels
         self.scores = nn.Linear(inputs, labels)
         self.mean_field = ProbabilisticTransformer(labels, **options)
+        self.causal = self.mean_field.causal
 
     def encode(self, x: Tensor, lengths: Tensor) -> Encoding:
         """All that mean field says of the words, from `(batch, n, inputs)` and `(batch,)`."""

@@ -33,6 +33,7 @@ class Transformer(nn.Module):
         positions: ``absolute``, sinusoids that are added to the words; or ``relative``, distances.
         reach: Longer relative distances count as this one.
         norm_first: Whether normalisation stands before each block, or behind it.
+        causal: Whether words attend to themselves and to the left alone.
 
     Raises:
         ValueError: A size does not fit.
@@ -56,12 +57,13 @@ class Transformer(nn.Module):
         positions: Positions = "absolute",
         reach: int = 8,
         norm_first: bool = True,
+        causal: bool = False,
     ) -> None:
         super().__init__()
         require_one_of("positions", positions, ("absolute", "relative"))
         if head_size is None and size % heads:
             raise ValueError(f"size: expected a multiple of heads={heads}, found {size}; or give head_size")
-        self.size, self.absolute = size, positions == "absolute"
+        self.size, self.absolute, self.causal = size, positions == "absolute", causal
         self.project = nn.Linear(inputs, size)
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList(
@@ -92,7 +94,9 @@ class Transformer(nn.Module):
             return x.new_zeros(batch, n, self.size)
         outside = ~mask_of(lengths, n)
         # A softmax over nothing is NaN, so that an empty sentence attends to its (zero) padding.
-        seen = ~(outside & (lengths > 0).unsqueeze(-1))
+        seen = ~(outside & (lengths > 0).unsqueeze(-1)).unsqueeze(1)
+        if self.causal:
+            seen = seen & torch.ones(n, n, dtype=torch.bool, device=x.device).tril()
         x = self.project(x.masked_fill(outside.unsqueeze(-1), 0))
         x = self.dropout(x + sinusoids(n, self.size, x) if self.absolute else x)
         for layer in self.layers:
@@ -138,11 +142,11 @@ class _SelfAttention(nn.Module):
             self.distances = nn.Parameter(torch.randn(2 * reach + 1, head_size) * head_size**-0.5)
 
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
-        """From `(batch, n, size)` and the words that are seen, `(batch, n)`."""
+        """From `(batch, n, size)`, and which words each one sees, `(batch, n, n)` or `(batch, 1, n)`."""
         batch, n, _ = x.shape
         parts = self.project(x).view(batch, n, 3, self.heads, self.head_size)
         queries, keys, values = parts.permute(2, 0, 3, 1, 4)
-        bias = seen[:, None, None, :] if self.reach is None else self._bias(queries, seen)
+        bias = seen.unsqueeze(1) if self.reach is None else self._bias(queries, seen)
         rate = self.rate if self.training else 0.0
         found = scaled_dot_product_attention(queries, keys, values, bias, rate)
         output: Tensor = self.output(found.transpose(1, 2).flatten(2))
@@ -156,7 +160,7 @@ class _SelfAttention(nn.Module):
         steps = (places - places.unsqueeze(-1)).clamp(-self.reach, self.reach) + self.reach
         by_distance = queries @ self.distances.T / math.sqrt(self.head_size)
         bias = by_distance.gather(-1, steps.expand(*queries.shape[:2], n, n))
-        return bias.masked_fill(~seen[:, None, None, :], -torch.inf)
+        return bias.masked_fill(~seen.unsqueeze(1), -torch.inf)
 
 
 def _feed_forward(size: int, hidden: int, dropout: float) -> nn.Sequential:

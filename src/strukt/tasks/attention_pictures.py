@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 from torch import Tensor
 
+from strukt.nn.mean_field_attention import MeanFieldAttention
 from strukt.viz.diagram import Diagram
 from strukt.viz.heat_map import HeatMap
+from strukt.viz.svg import Picture
 
 
 def attention_map(forms: Sequence[str], outputs: Sequence[str], weights: Tensor) -> HeatMap:
@@ -32,6 +34,33 @@ def answer_map(outputs: Sequence[str]) -> HeatMap:
     """
     steps = [str(step) for step in range(1, len(outputs) + 1)]
     return HeatMap("answer", ["output"], steps, [[float(output) for output in outputs]])
+
+
+def of_mean_field(
+    attention: MeanFieldAttention,
+    query: Tensor,
+    keys: Tensor,
+    forms: Sequence[str],
+    output: str,
+    lengths: Tensor | None = None,
+) -> Mapping[str, Picture]:
+    """Of one step of mean-field attention its interactions, their spanning tree, and the weights after each sweep.
+
+    Args:
+        attention: The layer.
+        query: ``(1, 1, queries)``.
+        keys: ``(1, n, keys)``.
+        forms: The n words.
+        output: What is written at the step.
+        lengths: ``(1,)``, of the keys; all n if None.
+    """
+    sweeps = attention.sweeps(query, keys, lengths)[:, 0, 0]
+    pairwise = attention.crf(query, keys, lengths).scores[1][0, 0]
+    return {
+        "interactions": interaction_map(forms, output, pairwise),
+        "tree": interaction_tree(forms, pairwise, sweeps[-1]),
+        "sweeps": sweep_map(forms, output, sweeps),
+    }
 
 
 def sweep_map(forms: Sequence[str], output: str, marginals: Tensor) -> HeatMap:

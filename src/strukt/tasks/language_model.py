@@ -10,7 +10,7 @@ from itertools import chain, islice
 from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
@@ -18,19 +18,26 @@ from strukt.data import brackets, conllu
 from strukt.data.batching import batches
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import END, UNKNOWN, Vocabulary
+from strukt.errors import SettingError
 from strukt.metrics.unlabelled import UnlabelledF1, uninformed
 from strukt.nn import CompoundPCFG, KneserNey, MeanFieldAttention, NeuralHMM, NeuralPCFG
+from strukt.nn.left_to_right import LeftToRightModel
 from strukt.nn.recurrent import RecurrentLanguageModel
+from strukt.tasks import attention_pictures
 from strukt.tasks.batch import Batch
 from strukt.tasks.lm import GRAMMARS, Config
 from strukt.tasks.model import Measurement, Model
 from strukt.tasks.texts.counted import CountedText
 from strukt.tasks.texts.grammatical import GrammaticalText
 from strukt.tasks.texts.hidden_markov import HiddenMarkovText
-from strukt.tasks.texts.recurrent import RecurrentText
+from strukt.tasks.texts.left_to_right import LeftToRightText
+from strukt.tasks.texts.source import source_of
 from strukt.tasks.texts.text import Text
 from strukt.viz.graph import Graph
 from strukt.viz.svg import Picture
+
+BEGINNING = "·"
+"""What pictures have in the place of the word before the first."""
 
 TOGETHER = 32
 """Sentences that are annotated at once."""
@@ -46,7 +53,7 @@ class LanguageModel(Model):
         super().__init__(config, vocabularies)
         self.words = vocabularies["words"]
         self.end = self.words.index(END)
-        self.source = _source(config, len(self.words))
+        self.source = source_of(config, len(self.words))
 
     @classmethod
     @override
@@ -94,7 +101,7 @@ class LanguageModel(Model):
         """The mean negative log-probability of a word."""
         device = self.device.type
         # Probabilities of hidden states and rules are computed in 32 bits; only networks gain by fewer.
-        fewer = torch.is_autocast_enabled(device) and isinstance(self.source, RecurrentLanguageModel)
+        fewer = torch.is_autocast_enabled(device) and isinstance(self.source, LeftToRightModel)
         with torch.autocast(device, torch.get_autocast_dtype(device), enabled=fewer):
             log_probs, _ = self.text().stream(batch.inputs["words"], batch.lengths)
         return -log_probs.sum() / batch.lengths.sum()
@@ -167,6 +174,24 @@ class LanguageModel(Model):
             text = self.text()
             return text.state_graph() if isinstance(text, HiddenMarkovText) else None
 
+    @override
+    def step_pictures(self, sentence: Sentence, step: int) -> Mapping[str, Picture]:
+        """Of mean-field attention, how it looks back from the place in front of a word; the first sees nothing."""
+        source = self.source
+        if not isinstance(source, RecurrentLanguageModel) or not isinstance(
+            source.attention, MeanFieldAttention
+        ):
+            return {}
+        forms = self._forms(sentence)
+        if not 2 <= step <= len(forms):
+            raise SettingError(f"the step is {step}; expected a word from 2 to {len(forms)}")
+        with self.predicting():
+            state, words = source.beginning(1), self._numbers(sentence).to(self.device)
+            outputs, *_ = source.recurrent(torch.cat([state.word, words[: step - 1]])[None], state)
+            keys, query = outputs[:, -1 - source.window : -1], outputs[:, -1:]
+            seen = [BEGINNING, *forms][: step - 1][-keys.shape[1] :]
+            return attention_pictures.of_mean_field(source.attention, query, keys, seen, forms[step - 1])
+
     def generate(self, count: int, longest: int) -> list[list[str]]:
         """Draws sentences.
 
@@ -209,8 +234,8 @@ class LanguageModel(Model):
             return GrammaticalText(symbols, source)
         if isinstance(source, KneserNey):
             return CountedText(symbols, source)
-        assert isinstance(source, RecurrentLanguageModel)
-        return RecurrentText(symbols, source)
+        assert isinstance(source, LeftToRightModel)
+        return LeftToRightText(symbols, source)
 
     def _forms(self, sentence: Sentence) -> list[str]:
         """The words of a sentence, and its end, if it is for itself, and not the end of a tree as well."""
@@ -249,28 +274,3 @@ class LanguageModel(Model):
         while group := list(islice(stream, TOGETHER)):
             batch = self.collate(group).to(self.device)
             yield group, batch.inputs["words"], batch.lengths
-
-
-def _source(config: Config, words: int) -> nn.Module:
-    """What the distribution over texts is made of."""
-    if config.model == "ngram":
-        return KneserNey(words, config.order)
-    if config.model in ("lstm", "mfa"):
-        attention = None
-        if config.model == "mfa":
-            attention = MeanFieldAttention(config.size, config.size, config.rank, config.iterations)
-        return RecurrentLanguageModel(
-            words, config.size, config.layers, config.dropout, attention, config.context
-        )
-    rank = config.rank if config.model.startswith("lowrank") else None
-    if config.model in GRAMMARS:
-        sizes = config.nonterminals, config.preterminals, words, rank, config.size
-        return CompoundPCFG(*sizes, config.latent) if config.latent else NeuralPCFG(*sizes)
-    return NeuralHMM(
-        config.states,
-        words,
-        rank,
-        config.size,
-        state_dropout=config.state_dropout,
-        feature_dropout=config.feature_dropout,
-    )

@@ -25,26 +25,32 @@ class Config(FittingConfig):
     Args:
         model: Hidden Markov models whose states and words are vectors, with transitions of low rank or any;
             grammars of vectors of symbols and words, with rules of low rank or any; a recurrent network, alone or
-            with mean-field attention to the words before; or counts of n-grams.
+            with mean-field attention to the words before; a Probabilistic Transformer whose heads stand to the
+            left, or a Transformer; or counts of n-grams.
         text: Sentences, each from its beginning to its end, or one stream, in which each stands behind the others.
         minimum_count: Rarer words are one unknown word.
-        context: Words of the pieces in which a stream is learned; how many words back attention reaches.
+        context: Words of the pieces in which a stream is learned; how many words back attention reaches, and how
+            many are read again with the next piece.
         states: Hidden states.
         nonterminals: Symbols of a grammar for spans of two and more words.
         preterminals: Symbols of a grammar for words.
         latent: Size of a Gaussian vector for each sentence on which the rules of a grammar depend. That makes it a
             compound one, whose perplexity is a bound; 0 for none.
-        rank: Of transitions or rules, or of how words that are attended to depend on each other.
-        iterations: Sweeps of mean-field attention.
+        rank: Of transitions or rules, of how words that are attended to depend on each other, or of the scores of
+            labels and heads.
+        iterations: Sweeps of mean field.
+        heads: Channels of a Probabilistic Transformer, or attention heads.
         size: Of the vectors of states and words; of a recurrent network also that of its state.
-        layers: Of a recurrent network.
+        layers: Of a recurrent network or a Transformer.
         order: The most words of an n-gram.
         state_dropout: Part of the states that are left out of a batch.
         feature_dropout: Part of the rank that is left out of a batch.
-        dropout: Dropout in a recurrent network.
+        dropout: Dropout in a network that reads from left to right.
     """
 
-    model: Literal["lowrank-hmm", "hmm", "lowrank-pcfg", "pcfg", "lstm", "mfa", "ngram"] = "lowrank-hmm"
+    model: Literal[
+        "lowrank-hmm", "hmm", "lowrank-pcfg", "pcfg", "lstm", "mfa", "pt", "transformer", "ngram"
+    ] = "lowrank-hmm"
     text: Literal["sentences", "stream"] = "sentences"
     minimum_count: int = 1
     context: int = 64
@@ -54,6 +60,7 @@ class Config(FittingConfig):
     latent: int = 0
     rank: int = 128
     iterations: int = 5
+    heads: int = 8
     size: int = 256
     layers: int = 1
     order: int = 5

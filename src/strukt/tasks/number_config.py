@@ -13,7 +13,8 @@ class NumberConfig(FittingConfig):
     """How numbers are encoded, and attended to in decoding.
 
     Args:
-        encoder: LSTMs that read both ways, or one way.
+        encoder: LSTMs that read both ways, or one way; or a Transformer of two layers.
+        heads: Attention heads of a Transformer.
         attention: How the decoder looks at the input: not at all; by a softmax over products, or over scores of a
             small network; or by mean field, where any number of positions is relevant, and depends on others.
         iterations: Sweeps of mean field.
@@ -24,7 +25,8 @@ class NumberConfig(FittingConfig):
         dropout: Dropout of the vectors of symbols and of what is predicted from.
     """
 
-    encoder: Literal["bilstm", "lstm"] = "bilstm"
+    encoder: Literal["bilstm", "lstm", "transformer"] = "bilstm"
+    heads: int = 4
     attention: Literal["none", "dot-product", "additive", "mean-field"] = "mean-field"
     iterations: int = 5
     damping: float = 0.5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -18,8 +18,16 @@ from strukt.data.sentence import Sentence
 from strukt.data.synthetic import numbers
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError, SettingError
-from strukt.nn import LSTM, AdditiveAttention, Attention, BiLSTM, DotProductAttention, MeanFieldAttention
-from strukt.nn.encoder_decoder import Decoded, EncoderDecoder, Memory
+from strukt.nn import (
+    LSTM,
+    AdditiveAttention,
+    Attention,
+    BiLSTM,
+    DotProductAttention,
+    MeanFieldAttention,
+    Transformer,
+)
+from strukt.nn.encoder_decoder import Decoded, Encoder, EncoderDecoder, Memory
 from strukt.nn.transduction import SymbolReader
 from strukt.tasks import attention_pictures
 from strukt.tasks.batch import Batch
@@ -188,15 +196,10 @@ class NumberModel(Model):
             memory, answer, decoded = self._decoded(sentence)
             if not 1 <= step <= len(answer.outputs):
                 raise SettingError(f"the step is {step}; expected one from 1 to {len(answer.outputs)}")
-            queries = decoded.hidden[:, step - 1 : step]
-            sweeps = attention.sweeps(queries, memory.keys, memory.lengths)[:, 0, 0]
-            pairwise = attention.crf(queries, memory.keys, memory.lengths).scores[1][0, 0]
-        forms, output = sentence.forms, answer.outputs[step - 1]
-        return {
-            "interactions": attention_pictures.interaction_map(forms, output, pairwise),
-            "tree": attention_pictures.interaction_tree(forms, pairwise, sweeps[-1]),
-            "sweeps": attention_pictures.sweep_map(forms, output, sweeps),
-        }
+            query, output = decoded.hidden[:, step - 1 : step], answer.outputs[step - 1]
+            return attention_pictures.of_mean_field(
+                attention, query, memory.keys, sentence.forms, output, memory.lengths
+            )
 
     def _decoded(self, sentence: Sentence) -> tuple[Memory, Answer, Decoded]:
         memory = self.read(self.collate([sentence]).to(self.device))
@@ -232,9 +235,15 @@ class _Means:
 
 def encoder_decoder(config: NumberConfig) -> EncoderDecoder:
     """The encoder and decoder that a configuration asks for."""
-    kind = BiLSTM if config.encoder == "bilstm" else LSTM
-    encoder = kind(config.size, config.size)
+    encoder = _ENCODERS[config.encoder](config)
     return EncoderDecoder(encoder, config.size, config.size, _attention(config, encoder.size))
+
+
+_ENCODERS: Mapping[str, Callable[[NumberConfig], Encoder]] = {
+    "bilstm": lambda config: BiLSTM(config.size, config.size),
+    "lstm": lambda config: LSTM(config.size, config.size),
+    "transformer": lambda config: Transformer(config.size, config.size, 2, config.heads, config.dropout),
+}
 
 
 def _attention(config: NumberConfig, keys: int) -> Attention | None:

@@ -1,4 +1,4 @@
-"""Texts of a recurrent network."""
+"""Texts of a network that reads from left to right."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
-from strukt.nn.recurrent import RecurrentLanguageModel
+from strukt.nn.left_to_right import LeftToRightModel
 from strukt.tasks.texts.text import State, Text
 
 
-class RecurrentText(Text):
-    """A recurrent network over words.
+class LeftToRightText(Text):
+    """A network over the words so far.
 
     Args:
         symbols: The words.
         network: The network.
     """
 
-    def __init__(self, symbols: Sequence[str], network: RecurrentLanguageModel) -> None:
+    def __init__(self, symbols: Sequence[str], network: LeftToRightModel) -> None:
         super().__init__(symbols)
         self.network = network
 
