@@ -3,10 +3,16 @@
 import shutil
 
 import pytest
+import torch
 from tests import tiny_corpora
 
+from strukt.errors import SettingError
+from strukt.tasks.config import FineTuningConfig
+from strukt.tasks.tagger import Tagger
 from strukt.train import bundle
 from strukt.train.fit import fit
+from strukt.train.module import Training
+from strukt.train.resume import flatten_optimizer, restore_optimizer
 
 pytest.importorskip("transformers")
 from tests import tiny_pretrained
@@ -36,7 +42,6 @@ def test_trained_saved_moved_and_loaded_without_its_source(task, folder, tmp_pat
 
 def test_the_pretrained_weights_are_where_training_begins(folder):
     from strukt.nn.pretrained import PretrainedEncoder
-    from strukt.tasks.tagger import Tagger
 
     config = tiny_corpora.tag_config()
     config.encoder.kind, config.encoder.pretrained = "pretrained", str(folder)
@@ -47,9 +52,61 @@ def test_the_pretrained_weights_are_where_training_begins(folder):
     assert all((found[name] == expected[name]).all() for name in expected)
 
 
+def tuned(folder, **options):
+    config = tiny_corpora.tag_config()
+    config.encoder.kind, config.encoder.pretrained, config.trainer.epochs = "pretrained", str(folder), 2
+    config.encoder.fine_tuning = FineTuningConfig(**options)
+    return config
+
+
+@pytest.mark.parametrize(
+    "options", [{"lora": 2, "frozen": 1}, {"rate": 0.0}, {"rate": 0.5, "decay": 0.1, "recompute": True}]
+)
+def test_only_what_is_to_learn_learns_and_all_is_saved(options, folder, tmp_path):
+    from strukt.nn.pretrained import PretrainedEncoder
+
+    before = PretrainedEncoder.load(folder).model.state_dict()
+    fit("tag", tuned(folder, **options), tmp_path / "m", train=SENTENCES, dev=SENTENCES)
+    model = bundle.load(tmp_path / "m")
+    after = {
+        name.replace("base_model.model.", "").replace("base_layer.", ""): value
+        for name, value in model.encoder.words.model.state_dict().items()
+    }
+    moved = {name for name, value in before.items() if not torch.equal(after[name], value)}
+    if options.get("rate"):
+        distance = {name: (after[name] - before[name]).abs().max() for name in before}
+        low, high = (f"encoder.layer.{layer}.output.dense.weight" for layer in (0, 1))
+        assert 0 < distance[low] < 0.3 * distance[high]
+    else:
+        assert not moved
+    adapters = [value for name, value in after.items() if "lora_B" in name]
+    assert bool(adapters) == ("lora" in options)
+    assert any(value.any() for value in adapters) or not adapters
+    assert len(list(model.predict(SENTENCES))) == len(SENTENCES)
+
+
+def test_layers_of_several_rates_are_groups_whose_state_is_found_again(folder):
+    model = Tagger.from_corpus(tuned(folder, decay=0.5), SENTENCES)
+    trainings = [Training(model, SENTENCES).configure_optimizers() for _ in range(2)]
+    assert sorted(group["share"] for group in trainings[0].param_groups) == [0.25, 0.5, 1.0]
+    parameters = [parameter for group in trainings[0].param_groups for parameter in group["params"]]
+    assert {id(p) for p in parameters} == {id(p) for p in model.parameters() if p.requires_grad}
+    model.loss(model.collate(SENTENCES)).backward()
+    trainings[0].step()
+    restore_optimizer(trainings[1], flatten_optimizer(trainings[0]))
+    for parameter, state in trainings[0].state.items():
+        assert torch.equal(trainings[1].state[parameter]["exp_avg"], state["exp_avg"])
+
+
+def test_more_layers_than_there_are_cannot_be_frozen(folder, tmp_path):
+    with pytest.raises(
+        SettingError, match="frozen is 3; expected at most 2, the layers of the pretrained model"
+    ):
+        fit("tag", tuned(folder, frozen=3), tmp_path / "m", train=SENTENCES, dev=SENTENCES)
+
+
 def test_a_damaged_tokenizer_is_named(folder, tmp_path):
     from strukt.errors import DataError
-    from strukt.tasks.tagger import Tagger
 
     config = tiny_corpora.tag_config()
     config.encoder.kind, config.encoder.pretrained = "pretrained", str(folder)

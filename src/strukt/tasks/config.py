@@ -86,6 +86,25 @@ class TransformerConfig:
 
 
 @dataclass
+class FineTuningConfig:
+    """How a pretrained model learns, for encoders of kind pretrained.
+
+    Args:
+        rate: The share of the learning rate that its last layer has; 0 leaves the whole model as it is.
+        decay: The share of the rate of each layer that the layer below it has.
+        frozen: How many of the lowest layers stay as they are, with the vectors of pieces; 0 for none of both.
+        lora: Rank of adapters beside all matrices that learn in place of these (LoRA); 0 for none.
+        recompute: Whether to compute what layers hold a second time for gradients, instead of keeping it.
+    """
+
+    rate: float = 1.0
+    decay: float = 1.0
+    frozen: int = 0
+    lora: int = 0
+    recompute: bool = False
+
+
+@dataclass
 class EncoderConfig:
     """How words become vectors.
 
@@ -105,6 +124,7 @@ class EncoderConfig:
         character_size: Size of that vector (for cnn a multiple of 3, for lstm even).
         affixes: Size of the vector of each prefix and suffix of one to three letters; 0 for none.
         pretrained: Folder or hub name of the model, for kind pretrained.
+        fine_tuning: How it learns.
         transformer: Which Transformer, for kind transformer.
         pt: Which Probabilistic Transformer, for kind pt.
     """
@@ -122,6 +142,7 @@ class EncoderConfig:
     character_size: int = 96
     affixes: int = 24
     pretrained: str = ""
+    fine_tuning: FineTuningConfig = field(default_factory=FineTuningConfig)
     transformer: TransformerConfig = field(default_factory=TransformerConfig)
     pt: MeanFieldConfig = field(default_factory=MeanFieldConfig)
 

@@ -57,6 +57,11 @@ class EncodedModel(Model):
         return self.encoder.penalty()
 
     @override
+    def rates(self) -> dict[str, float]:
+        """Those of the encoder."""
+        return {f"encoder.{name}": rate for name, rate in self.encoder.rates().items()}
+
+    @override
     def channels(self, sentence: Sentence) -> list[Diagram]:
         """Those of a Probabilistic Transformer."""
         forms = self.forms_of(self.config, sentence)

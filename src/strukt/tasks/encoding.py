@@ -23,6 +23,7 @@ from strukt.nn import (
     Transformer,
     Updates,
     WordEmbeddings,
+    fine_tuning,
 )
 from strukt.nn.pretrained import PretrainedEncoder
 from strukt.nn.probabilistic_transformer import Encoding
@@ -72,6 +73,10 @@ class Encoder(nn.Module, ABC):
     def penalty(self) -> Tensor | float:
         """What is added to the loss, whatever the sentences."""
         return 0.0
+
+    def rates(self) -> dict[str, float]:
+        """Of parameters, by name, the share of the learning rate that they have; of all others it is 1."""
+        return {}
 
     def save_assets(self, folder: Path) -> None:
         """Writes what is neither weight, nor vocabulary, nor configuration."""
@@ -241,6 +246,11 @@ class Pretrained(Encoder):
             if assets is None
             else PretrainedEncoder.from_assets(assets)
         )
+        self.fine_tuning = config.fine_tuning
+        options = config.fine_tuning
+        self.words.model = fine_tuning.prepared(
+            self.words.model, options.frozen if options.rate else None, options.lora, options.recompute
+        )
         self.size = self.sentence_size = self.words.size
 
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
@@ -251,6 +261,11 @@ class Pretrained(Encoder):
         """Vectors `(batch, n, size)` of the words in their sentences."""
         encoded: Tensor = self.words(inputs, lengths)
         return encoded
+
+    def rates(self) -> dict[str, float]:
+        """Those of the layers."""
+        found = fine_tuning.rates(self.words.model, self.fine_tuning.rate, self.fine_tuning.decay)
+        return {f"words.model.{name}": rate for name, rate in found.items()}
 
     def save_assets(self, folder: Path) -> None:
         """Writes tokenizer and configuration."""

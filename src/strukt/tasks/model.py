@@ -114,6 +114,10 @@ class Model(nn.Module, ABC):
         """What training adds to the loss, whatever the batch."""
         return 0.0
 
+    def rates(self) -> Mapping[str, float]:
+        """Of parameters, by name, the share of the learning rate that they have; of all others it is 1."""
+        return {}
+
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
         """Counts on the training corpus what is not learned by gradients; before each evaluation in training."""
 

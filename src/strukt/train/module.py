@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from lightning.pytorch import LightningModule
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim import AdamW, Optimizer
 
 from strukt.data.sentence import Sentence
@@ -72,10 +72,14 @@ class Training(LightningModule):
         )
 
     def configure_optimizers(self) -> Optimizer:
-        """AdamW over what is trainable."""
-        options = self.model.config.optimizer
+        """AdamW over what is trainable, in groups of the same share of the learning rate."""
+        options, shares = self.model.config.optimizer, self.model.rates()
+        groups: dict[float, list[nn.Parameter]] = {}
+        for name, parameter in self.model.named_parameters():
+            if parameter.requires_grad:
+                groups.setdefault(shares.get(name, 1.0), []).append(parameter)
         return AdamW(
-            [parameter for parameter in self.model.parameters() if parameter.requires_grad],
+            [{"params": parameters, "share": share} for share, parameters in groups.items()],
             lr=options.learning_rate,
             betas=(options.beta1, options.beta2),
             weight_decay=options.weight_decay,
@@ -114,7 +118,7 @@ class Training(LightningModule):
         done = (progress.epoch + progress.batch / self.batches_in_epoch) / self.model.config.trainer.epochs
         factor = rate(done, options.warmup)
         for group in self._optimizer().param_groups:
-            group["lr"] = options.learning_rate * factor
+            group["lr"] = options.learning_rate * factor * group["share"]
         optimizer: Any = self.optimizers()
         self.clip_gradients(optimizer, gradient_clip_val=options.clip, gradient_clip_algorithm="norm")
         optimizer.step()
