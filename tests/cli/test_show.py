@@ -1,6 +1,8 @@
 """Pictures from the command line."""
 
+import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,9 @@ from tests import tiny_corpora
 from tests.viz.test_html import Page
 
 from strukt.cli.main import main
-from strukt.data import conllu
+from strukt.data import conllu, conllu_classes
+from strukt.tasks import classify
+from strukt.tasks.classifier import Classifier
 from strukt.tasks.parser import Parser
 from strukt.tasks.prediction import diagram_of
 from strukt.train import bundle
@@ -99,10 +103,13 @@ def test_language_specific_tags_are_drawn_first():
 def test_the_few_trees_of_a_sentence_are_drawn(sparse, tmp_path, capsys):
     assert main(["show", sparse, "the old cat sees a dog", "--structures"]) == 0
     titles = [line for line in capsys.readouterr().out.splitlines() if line.startswith("weight ")]
-    weights = [float(title.removeprefix("weight ")) for title in titles]
+    *titles, last = [title.removeprefix("weight ") for title in titles]
+    last, more = last.split("; ")
+    weights = [float(weight) for weight in (*titles, last)]
     assert len(weights) > 1
     assert weights == sorted(weights, reverse=True)
-    assert 0.9 < sum(weights) < 1.1
+    assert re.fullmatch(r"\d more, weight \.0\d together", more)
+    assert 0.9 < sum(weights) + float(more.split()[-2]) < 1.1
     page, picture = tmp_path / "trees.html", tmp_path / "trees.svg"
     both = ["--html", str(page), "--svg", str(picture)]
     assert main(["show", sparse, "the old cat sees a dog", "--structures", *both]) == 0
@@ -120,10 +127,54 @@ def test_ambiguous_sentences_are_listed_with_their_lines(sparse, tmp_path, capsy
 
 
 def test_what_is_not_sparse_has_no_few_trees(parser, tagger, treebank, capsys):
+    trainings = {
+        parser: "one that is trained with --criterion sparsemap has",
+        tagger: "those of the tasks depend",
+    }
     for options in (["x", "--structures"], ["--ambiguous", treebank.dev]):
-        for model in (parser, tagger):
+        for model, training in trainings.items():
             assert main(["show", model, *options]) == 2
-            assert "the model has no few weighted structures" in capsys.readouterr().err
+            assert f"the model has no few weighted structures; {training}" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def classifiers(tmp_path_factory):
+    """Folders of classifiers by latent trees, with random weights, and of one by given trees."""
+    folder = tmp_path_factory.mktemp("classifiers")
+    for name, options in {
+        "argmax": {"estimator": "argmax"}, "marginals": {"estimator": "marginals", "reader": "gcn"},
+        "given": {"tree": "given"},
+    }.items():  # fmt: skip
+        config = tiny_corpora.small(classify.Config(model="latent-tree"))
+        config.latent = classify.LatentTreeConfig(**options)
+        content = "".join(
+            f"# label = {label}\n1\t{word}" + "\t_" * 4 + "\t0" + "\t_" * 3 + "\n\n"
+            for label, word in (("good", "fine"), ("bad", "dull"))
+        )
+        corpus = list(conllu_classes.read(io.BytesIO(content.encode())))
+        bundle.save(Classifier.from_corpus(config, corpus), folder / name)
+    return folder
+
+
+def test_what_prediction_reads_is_drawn_be_it_one_tree(classifiers, tmp_path, capsys):
+    assert main(["show", str(classifiers / "argmax"), "a fine film", "--structures"]) == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if "weight" in line] == ["weight 1.0"]
+    corpus = tmp_path / "corpus.tsv"
+    corpus.write_text("good\ta fine film\n")
+    assert main(["show", str(classifiers / "argmax"), "--ambiguous", str(corpus)]) == 2
+    assert "reads one structure of each sentence alone, so that none is ambiguous" in capsys.readouterr().err
+    assert main(["show", str(classifiers / "marginals"), "a fine film", "--structures"]) == 2
+    assert "--model latent-tree has, unless --latent.estimator is marginals" in capsys.readouterr().err
+
+
+def test_given_trees_are_not_in_running_text(classifiers, capsys):
+    for options in ([], ["--structures"]):
+        assert main(["show", str(classifiers / "given"), "a fine film", *options]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith("error: ")
+        assert "<stream>" not in error
+    assert main(["show", str(classifiers / "given"), "a fine film"]) == 2
+    assert "--latent.tree given reads the trees of CoNLL-U files" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

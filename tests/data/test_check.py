@@ -156,3 +156,16 @@ def test_unknown_task():
 def test_missing_file(tmp_path):
     with pytest.raises(DataError, match="there is no such file"):
         check("tag", tmp_path / "no.conllu")
+
+
+def test_heads_of_classified_sentences_are_a_tree_if_there_are_any():
+    bare = "# label = good\n" + row(1, "_", deprel="_") + row(2, "_", deprel="_") + "\n"
+    tree = "# label = bad\n" + row(1, 2, deprel="_") + row(2, 0, deprel="_") + "\n"
+    circle = "# label = good\n" + row(1, 0) + row(2, 3) + row(3, 2) + "\n"
+    half = "# label = good\n" + row(1, 0) + row(2, "_") + "\n"
+    for task in ("classify", "dictionary"):
+        report, problems = checked(task, bare + tree + circle + half)
+        assert problems == [("cycle", 11), ("head", 16)]
+        assert report.labels == {"class": {"good": 1, "bad": 1}}
+        assert "the heads run in a circle: 2 -> 3 -> 2; correct one of them" in str(report.problems[0])
+    assert checked("classify", row(1, 0) + row(2, 3) + row(3, 2) + "\n")[1] == [("label", 1), ("cycle", 2)]

@@ -1,5 +1,6 @@
 """Scores of latent trees, and trees that are always the same."""
 
+import pytest
 import torch
 
 from strukt.distributions import NonProjectiveTree
@@ -42,3 +43,20 @@ def test_budgets_by_rounds_of_factors_come_to_the_exact_solution():
     errors = [(with_budget(trees, 2, rounds).marginals - exact).abs().max() for rounds in (3, 200)]
     assert exact.sum(1).max() < 2 + 1e-6
     assert errors[1] < 1e-6 < 1e-3 < errors[0]
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 10])
+def test_budgets_that_are_stopped_early_give_no_weight_to_what_is_no_arc(rounds):
+    torch.manual_seed(0)
+    lengths = torch.tensor([9, 5, 2])
+    arcs = 3 * torch.randn(3, 9, 10, dtype=torch.float64)
+    arcs.requires_grad_()
+    found = with_budget(NonProjectiveTree(arcs, lengths), 2, rounds).marginals
+    word, head = torch.arange(1, 10).unsqueeze(1), torch.arange(10)
+    last = lengths.reshape(3, 1, 1)
+    possible = (word <= last) & (head <= last) & (word != head)
+    assert (found[~possible] == 0).all()
+    assert (found[possible] > 0).any()
+    (grad,) = torch.autograd.grad((found * torch.randn_like(found)).sum(), arcs)
+    assert (grad[~possible] == 0).all()
+    assert grad.isfinite().all()

@@ -12,6 +12,7 @@ from strukt.cli.main import main
 from strukt.data import conllu, pairs
 from strukt.data.batching import batches
 from strukt.errors import DataError, SettingError
+from strukt.nn.estimators import ESTIMATORS
 from strukt.nn.structured_attention import KINDS
 from strukt.tasks import classify, mlm, ranges
 from strukt.tasks.entailment_model import EntailmentModel
@@ -134,8 +135,11 @@ def test_saved_and_loaded_it_says_the_same(tmp_path):
     assert first == second
 
 
-def test_half_precision_learns_as_float32():
-    model = EntailmentModel.from_corpus(config("lp-matching"), PAIRS)
+@pytest.mark.parametrize("by", ["attention", "trees"])
+def test_half_precision_learns_as_float32(by):
+    torch.manual_seed(0)
+    options = config("lp-matching") if by == "attention" else tree_config()
+    model = EntailmentModel.from_corpus(options, PAIRS)
     batch = model.collate(PAIRS)
     single = model.loss(batch)
     with torch.autocast("cpu", torch.bfloat16):
@@ -181,6 +185,161 @@ def test_other_tasks_need_an_encoder_that_reads_sentences(task):
     options.encoder.kind = "none"
     with pytest.raises(SettingError, match=r"--encoder\.kind none shows each word itself alone"):
         ranges.require_valid(options)
+
+
+def tree_config(**latent):
+    found = config()
+    found.model, found.encoder.kind = "latent-tree", "bilstm"
+    found.latent.hidden, found.latent.arc_size = 16, 8
+    for name, value in latent.items():
+        setattr(found.latent, name, value)
+    return found
+
+
+@pytest.mark.parametrize("estimator", list(ESTIMATORS))
+def test_latent_trees_learn_a_tiny_corpus(estimator):
+    model, losses = learning.learned(
+        EntailmentModel, tree_config(estimator=estimator, reader="gcn"), PAIRS, 60, 2e-2
+    )
+    assert losses[-1] < 0.5 * losses[0]
+    scores = model.evaluate(PAIRS)
+    assert scores["accuracy"] == 100.0
+    assert ("trees" in scores) == (estimator not in ("marginals", "relaxed"))
+    assert "links" not in scores
+    if estimator in ("argmax", "spigot", "perceptron", "sample"):
+        assert scores["trees"] == 1.0
+
+
+@pytest.mark.parametrize("tree", ["flat", "left-to-right", "right-branching"])
+def test_trees_that_are_always_the_same(tree):
+    model, losses = learning.learned(EntailmentModel, tree_config(tree=tree), PAIRS, 40, 2e-2)
+    assert losses[-1] < 0.5 * losses[0]
+    assert model.evaluate(PAIRS) == {"accuracy": 100.0}
+    with pytest.raises(
+        SettingError, match="no few weighted structures; one that is trained with --model latent-tree"
+    ):
+        model.structures(PAIRS[0])
+
+
+def test_the_loss_is_that_of_the_sum_over_pairs_of_trees():
+    """The k best of a few words are all trees, so that it can be written out."""
+    torch.manual_seed(0)
+    short = list(
+        pairs.read(io.BytesIO(b"Dogs bark loudly\tDogs run\tneutral\nWe run\tWe run now\tentailment\n"))
+    )
+    model = EntailmentModel.from_corpus(tree_config(estimator="topk", count=9), short).eval()
+    expected = []
+    for pair in short:
+        sides = []
+        for part in model.parts(pair):
+            batch = model.collate([part], with_targets=False)
+            vectors, trees = model.encoder(batch.inputs, batch.lengths), model.distribution_of(batch)
+            sides.append(
+                [
+                    (
+                        trees.log_prob(event)[0],
+                        model.tree_reader.network(vectors, trees.to_parts(event), batch.lengths).root[0],
+                    )
+                    for event in trees.enumerate_support()
+                ]
+            )
+        assert sorted(map(len, sides)) == [2, 9]
+        label = model.vocabularies["labels"].indices([pair.label])[0]
+        of_pairs = []
+        for log_p, u in sides[0]:
+            for log_q, v in sides[1]:
+                features = torch.cat([u, v, (u - v).abs(), u * v])
+                of_pairs.append(log_p + log_q + model.compare_trees.network(features).log_softmax(-1)[label])
+        expected.append(torch.stack(of_pairs).logsumexp(0))
+    torch.testing.assert_close(model.loss(model.collate(short)), -torch.stack(expected).mean())
+
+
+def test_the_gradient_of_samples_is_that_of_the_bound_on_the_mean():
+    """The mean over many batches against the sum over all pairs of trees."""
+    torch.manual_seed(0)
+    short = list(pairs.read(io.BytesIO(b"Dogs bark\tDogs run\tneutral\nWe run\tWe walk\tentailment\n")))
+    model = EntailmentModel.from_corpus(tree_config(estimator="sample", count=2), short).train()
+    weight = model.tree_reader.scorer.score.weight
+    batch = model.collate(short)
+
+    def bound():
+        trees = model.distribution_of(batch)
+        vectors = model.encoder(batch.inputs, batch.lengths)
+        events = trees.enumerate_support()
+        log_p = trees.log_prob(events)
+        of_root = [
+            model.tree_reader.network(vectors, trees.to_parts(event), batch.lengths).root for event in events
+        ]
+        total = 0.0
+        for row in range(2):
+            label = batch.targets["label"][row, 0]
+            for p, u in zip(log_p, of_root, strict=True):
+                for q, v in zip(log_p, of_root, strict=True):
+                    a, b = u[row], v[row + 2]
+                    scores = model.compare_trees.network(torch.cat([a, b, (a - b).abs(), a * b]))
+                    total = total - (p[row] + q[row + 2]).exp() * scores.log_softmax(-1)[label] / 2
+        return total
+
+    (exact,) = torch.autograd.grad(bound(), weight)
+    found = torch.stack([torch.autograd.grad(model.loss(batch), weight)[0] for _ in range(250)])
+    error = found.std(0) / len(found) ** 0.5
+    assert ((found.mean(0) - exact).abs() <= 5 * error + 1e-6).all()
+    assert exact.abs().max() > error.max()
+
+
+@pytest.fixture(scope="module")
+def by_trees():
+    return learning.learned(EntailmentModel, tree_config(), PAIRS, 60, 2e-2)[0]
+
+
+def test_a_pair_alone_is_as_in_a_batch_by_trees(by_trees):
+    together = [str(found) for found in by_trees.predict(PAIRS, probabilities=True)]
+    assert together == [str(next(by_trees.predict([pair], True))) for pair in PAIRS]
+
+
+def test_pictures_by_trees(by_trees):
+    [picture] = by_trees.diagrams(PAIRS[:1])
+    assert picture.columns == ["contradiction", "entailment", "neutral"]
+    pictures = by_trees.structures(PAIRS[0])
+    forms = [picture.forms for picture in pictures]
+    assert forms == sorted(forms, key=[PAIRS[0].premise, PAIRS[0].hypothesis].index)
+    assert PAIRS[0].hypothesis in forms
+    assert all(picture.heads.count(0) == 1 for picture in pictures)
+    heaviest = {
+        pair: min(
+            by_trees.distribution([part]).sparsemap(20).weights.max().item() for part in by_trees.parts(pair)
+        )
+        for pair in PAIRS
+    }
+    found = [heaviest[pair] for pair in by_trees.ambiguous(PAIRS, 6)]
+    assert found == pytest.approx(sorted(heaviest.values()), abs=1e-5)
+
+
+def test_saved_and_loaded_trees_say_the_same(by_trees, tmp_path):
+    bundle.save(by_trees, tmp_path / "model")
+    again = bundle.load(str(tmp_path / "model"))
+    first, second = (list(map(str, found.predict(PAIRS, probabilities=True))) for found in (by_trees, again))
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"latent": classify.LatentTreeConfig(hidden=9)},
+            "--latent.hidden is 9, .* it needs --model latent-tree",
+        ),
+        ({"model": "latent-tree", "attention": "crf"}, "--attention is crf, .* it needs --model attention"),
+        ({"model": "latent-tree", "iterations": 9}, "--iterations is 9, and would not be read"),
+        (
+            {"model": "latent-tree", "latent": classify.LatentTreeConfig(tree="given")},
+            "--latent.tree given reads trees of CoNLL-U, which has no pairs",
+        ),
+    ],
+)
+def test_options_that_do_not_fit(options, message):
+    with pytest.raises(SettingError, match=message):
+        ranges.require_valid(Config(**options))
 
 
 def test_from_the_command_line(tmp_path, capsys):

@@ -60,6 +60,13 @@ def test_the_tree_of_the_brackets_tells_arities_and_names_do_not(by_brackets):
     assert by_brackets.evaluate(corpus(30, longest=40, depth=9, seed=5)) == {"accuracy": 100.0, "F1": 100.0}
 
 
+def test_every_symbol_below_the_one_before_it():
+    model = ListModel.from_corpus(config(structure="right-branching"), SENTENCES).eval()
+    [picture] = model.diagrams(SENTENCES[:1])
+    assert picture.heads == list(range(len(SENTENCES[0])))
+    assert "UAS" not in model.evaluate(SENTENCES)
+
+
 @pytest.mark.parametrize("structure", ["flat", "none"])
 def test_without_a_tree_all_operators_look_alike(structure):
     model = learned(40, structure=structure)[0]
@@ -172,8 +179,42 @@ def test_a_value_is_the_title_of_its_picture():
     model = ListModel.from_corpus(config(structure="none"), SENTENCES).eval()
     [picture] = model.diagrams(SENTENCES[:1])
     assert picture.heads == []
-    with pytest.raises(SettingError, match="train with --structure tree"):
+
+
+@pytest.mark.parametrize(
+    "options", [{"structure": "none"}, {"structure": "tree-budget"}, {"estimator": "relaxed"}]
+)
+def test_models_without_few_trees_say_which_have_them(options):
+    model = ListModel.from_corpus(config(**options), SENTENCES)
+    with pytest.raises(
+        SettingError, match="no few weighted structures; one that is trained with --structure tree"
+    ):
         model.structures(SENTENCES[0])
+
+
+def test_pictures_have_the_trees_that_a_search_of_few_steps_finds():
+    model = ListModel.from_corpus(config(iterations=3), SENTENCES).eval()
+    for sentence in SENTENCES[:6]:
+        pictures = model.structures(sentence)
+        assert 1 < len(pictures) == model.evaluate([sentence])["structures"] <= 3
+    [least] = model.ambiguous(SENTENCES[:6], 1)
+    assert all(
+        float(model.structures(least)[0].title.split()[1])
+        <= float(model.structures(other)[0].title.split()[1])
+        for other in SENTENCES[:6]
+    )
+
+
+def test_few_rounds_of_a_budget_give_no_weight_to_what_is_no_arc():
+    options = {"structure": "tree-budget", "budget": 2, "iterations": 2}
+    model = ListModel.from_corpus(config(**options), SENTENCES).eval()
+    assert model.evaluate(SENTENCES)["heads"] <= max(map(len, SENTENCES))
+    together = model._mixture(model.collate(SENTENCES)).parts
+    for row, sentence in enumerate(SENTENCES):
+        n = len(sentence)
+        assert (together[row, n:] == 0).all()
+        assert (together[row, :, n + 1 :] == 0).all()
+        assert (together[row, :, 1:].diagonal() == 0).all()
 
 
 def test_a_batch_says_what_its_items_say(latent):

@@ -23,6 +23,7 @@ from strukt.tasks import (
 )
 from strukt.tasks.config import (
     EncoderConfig,
+    FineTuningConfig,
     MeanFieldConfig,
     OptimizerConfig,
     TaskConfig,
@@ -34,6 +35,7 @@ CONFIGS = [tag, dependency, constituency, ner, classify, mlm, lm, sort, count, c
 PARTS = {
     "encoder": EncoderConfig,
     "latent": classify.LatentTreeConfig,
+    "encoder.fine_tuning": FineTuningConfig,
     "encoder.pt": MeanFieldConfig,
     "encoder.transformer": TransformerConfig,
     "optimizer": OptimizerConfig,
@@ -126,6 +128,75 @@ def test_zero_switches_some_things_off(name):
 def test_options_that_do_not_fit_together(config, message):
     with pytest.raises(SettingError, match=message):
         ranges.require_valid(config)
+
+
+def latent(**options):
+    return classify.Config(model="latent-tree", latent=classify.LatentTreeConfig(**options))
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (
+            classify.Config(latent=classify.LatentTreeConfig(hidden=9)),
+            "--latent.hidden is 9, .* --model latent",
+        ),
+        (
+            dictionary.Config(latent=classify.LatentTreeConfig(tree="flat")),
+            "--latent.tree is flat, and would not",
+        ),
+        (
+            latent(tree="flat", estimator="topk"),
+            "--latent.estimator is topk, .* it needs --latent.tree latent",
+        ),
+        (latent(tree="given", arc_size=9), "--latent.arc_size is 9, and would not be read"),
+        (latent(count=3), "--latent.count is 3, .* it needs --latent.estimator topk or sample"),
+        (
+            latent(count=1, estimator="sample"),
+            "--latent.count is 1; --latent.estimator sample needs 2 or more",
+        ),
+        (
+            listops.Config(structure="flat", estimator="topk"),
+            "--estimator is topk, .* it needs --structure tree",
+        ),
+        (
+            listops.Config(structure="tree-budget", estimator="topk"),
+            "--estimator is topk, and would not be read",
+        ),
+        (listops.Config(budget=3), "--budget is 3, .* it needs --structure tree-budget"),
+        (
+            listops.Config(structure="gold", iterations=9),
+            "--iterations is 9, .* it needs --structure tree-budget,",
+        ),
+        (listops.Config(estimator="argmax", iterations=9), "--iterations is 9, and would not be read"),
+        (listops.Config(target="value"), "--target value needs --reads words"),
+        (
+            nli.Config(attention="crf", iterations=9),
+            "--iterations is 9, .* it needs --attention lp-matching or lp",
+        ),
+    ],
+)
+def test_options_that_would_not_be_read(config, message):
+    with pytest.raises(SettingError, match=message):
+        ranges.require_valid(config)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        latent(hidden=9, arc_size=9, reader="gcn"),
+        latent(tree="flat", hidden=9),
+        latent(count=1, estimator="topk"),
+        latent(count=2, estimator="sample"),
+        listops.Config(estimator="sparsemap", iterations=9),
+        listops.Config(structure="tree-budget", iterations=9, budget=3),
+        listops.Config(structure="right-branching"),
+        listops.Config(target="value", reads="words"),
+        nli.Config(attention="lp-sequence", iterations=9),
+    ],
+)
+def test_options_that_are_read(config):
+    ranges.require_valid(config)
 
 
 def test_what_is_not_used_need_not_fit():

@@ -1,6 +1,7 @@
 """The reverse dictionary: words by their definitions."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from tests import tiny_corpora
@@ -46,3 +47,26 @@ def test_the_most_probable_words_are_drawn(model):
     assert len(picture.columns) == 12
     assert picture.columns[0] == "word5"
     assert picture.values[0] == sorted(picture.values[0], reverse=True)
+
+
+def test_few_words_are_in_the_order_of_their_probabilities(model):
+    [found] = model.predict_batch(model.collate(SENTENCES[5:6]))
+    few = dict(list(found.probabilities.items())[:7])
+    picture = replace(found, probabilities=few).diagram(SENTENCES[5])
+    assert picture.title == "probability of each word"
+    assert picture.columns == sorted(few, key=few.__getitem__, reverse=True)
+
+
+def test_ten_words_are_noted_with_their_probabilities(model):
+    [sentence] = model.predict(SENTENCES[5:6], probabilities=True)
+    [picture] = model.diagrams(SENTENCES[5:6])
+    word, definition, first, *others = str(sentence).rstrip().split("\t")
+    assert (word, definition) == ("word5", "the thing of number 5 here")
+    values = [f"{value:.4f}" for value in picture.values[0]]
+    assert first == f"p={values[0]}"
+    assert others == [
+        f"{rank}={name} {value}"
+        for rank, name, value in zip(range(2, 11), picture.columns[1:], values[1:], strict=False)
+    ]
+    [again] = labelled.read(io.BytesIO(str(sentence).encode()))
+    assert (again.label, again.forms) == ("word5", SENTENCES[5].forms)

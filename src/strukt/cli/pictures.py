@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from strukt.cli import console, corpora
 from strukt.data import brackets, pairs, text
 from strukt.data.sentence import Sentence
+from strukt.errors import DataError
 from strukt.viz import svg
 from strukt.viz.curves import Curves
 
@@ -27,13 +28,16 @@ def pictures(model: Model, options: Namespace) -> Sequence[svg.Picture]:
     """The pictures that were asked for.
 
     Raises:
-        UsageError: The model has no such pictures.
+        UsageError: The model has no such pictures, or the sentence is not what it reads.
     """
     kind = chosen(options)
-    if kind is not None:
-        make = INSTEAD.get(kind) or OF_SENTENCES[kind]
+    if kind is not None and kind in INSTEAD:
+        return INSTEAD[kind](model, options)
+    make = _prediction if kind is None else OF_SENTENCES[kind]
+    try:
         return make(model, options)
-    return list(model.diagrams([_sentence(model, options)], options.probabilities))
+    except DataError as error:  # which names a file and a line, where there are none
+        raise console.UsageError(error.message) from None
 
 
 def chosen(options: Namespace) -> str | None:
@@ -79,11 +83,15 @@ def _sentence(model: Model, options: Namespace) -> Sentence:
     return sentence
 
 
+def _prediction(model: Model, options: Namespace) -> Sequence[svg.Picture]:
+    return list(model.diagrams([_sentence(model, options)], options.probabilities))
+
+
 def _step(name: str, model: Model, options: Namespace) -> Sequence[svg.Picture]:
     found = model.step_pictures(_sentence(model, options), getattr(options, name))
     if name not in found:
         raise console.UsageError(
-            f"the model has no {name} to show; one of the tasks sort and count with mean-field attention has"
+            f"the model has no {name} to show; one with mean-field attention has, of the tasks sort, count and lm"
         )
     return [found[name]]
 
@@ -96,26 +104,26 @@ def _channels(model: Model, options: Namespace) -> Sequence[svg.Picture]:
 
 
 def _structures(model: Model, options: Namespace) -> Sequence[svg.Picture]:
-    return _sparse(model).structures(_sentence(model, options))
+    return _structured(model).structures(_sentence(model, options))
 
 
-def _sparse(model: Model) -> StructuredModel:
+def _structured(model: Model) -> StructuredModel:
     from strukt.tasks.structured_model import StructuredModel
 
-    if not isinstance(model, StructuredModel) or not model.is_sparse:
+    if not isinstance(model, StructuredModel):
         raise console.UsageError(
-            "the model has no few weighted structures; one that is trained with --criterion sparsemap has"
+            f"the model has no few weighted structures; {StructuredModel.few_are_had_by}"
         )
     return model
 
 
 def _ambiguous(model: Model, options: Namespace) -> Sequence[svg.Picture]:
     """The structures of the sentences of a file whose weights are most even."""
-    sparse, corpus = _sparse(model), corpora.read([options.ambiguous], None, model.readers())
+    structured, corpus = _structured(model), corpora.read([options.ambiguous], None, model.readers())
     return [
         replace(picture, title=f"line {sentence.line}, {picture.title}")
-        for sentence in sparse.ambiguous(corpus, options.number)
-        for picture in sparse.structures(sentence)
+        for sentence in structured.ambiguous(corpus, options.number)
+        for picture in structured.structures(sentence)
     ]
 
 

@@ -58,7 +58,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--structures",
         action="store_true",
-        help="the few structures that share the weight, of models that are trained with sparsemap",
+        help="the few structures that prediction reads, with weights, of models with sparsemap or latent trees",
     )
     parser.add_argument(
         "--ambiguous",

@@ -131,11 +131,12 @@ def _check_pairs(source: Source, report: Report) -> None:
 
 def _count_classes(sentences: Iterable[classes.Sentence], report: Report) -> None:
     for sentence in sentences:
-        if sentence.label is None:
-            report.add(classes.missing(sentence))
-            continue
-        report.count(sentence)
-        report.count_labels("class", [sentence.label])
+        problems = list(sentence.problems())
+        for problem in problems:
+            report.add(problem)
+        if not problems and sentence.label is not None:
+            report.count(sentence)
+            report.count_labels("class", [sentence.label])
 
 
 def _check_numbers(source: Source, report: Report, largest: int | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import ClassVar
 
 from strukt.data import sentence
@@ -24,6 +25,11 @@ class Sentence(sentence.Sentence):
     @abstractmethod
     def label(self) -> str | None:
         """The class, if the sentence has one."""
+
+    def problems(self) -> Iterator[Problem]:
+        """What is wrong with it: that it has no class."""
+        if self.label is None:
+            yield missing(self)
 
     @abstractmethod
     def annotated(self, *, label: str | None = None, **notes: Cell) -> Sentence:

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from strukt.data import classes, conllu
 from strukt.data.blocks import Block
 from strukt.data.conllu_rules import parse
 from strukt.data.files import Source
-from strukt.data.problems import stop
+from strukt.data.problems import Problem, stop
 from strukt.data.sentence import Cell, cells
 
 
@@ -46,6 +48,17 @@ class Sentence(classes.Sentence):
         """The class in the comment."""
         found = [match[1] for line in self.plain.comments if (match := _comment("label").fullmatch(line))]
         return found[0] if found else None
+
+    @override
+    def problems(self) -> Iterator[Problem]:
+        """That it has no class, and if any word has a head, that these are no tree."""
+        yield from super().problems()
+        if any(word.head is not None for word in self.plain.words):
+            yield from self.head_problems()
+
+    def head_problems(self) -> Iterator[Problem]:
+        """What keeps the heads from being a tree with one root; relations are not read."""
+        return (problem for problem in conllu.tree_problems(self.plain) if problem.rule != "deprel")
 
     def column(self, name: str) -> list[str]:
         """One column of the words as text, as `conllu.Sentence.column`.

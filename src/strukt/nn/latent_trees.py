@@ -13,6 +13,8 @@ from strukt.distributions import NonProjectiveTree
 from strukt.distributions.tree_budgets import BudgetedTrees, sparsemap_within_budget
 from strukt.factor_graph import FactorGraph, factors
 from strukt.factor_graph.linear_program import Relaxation
+from strukt.kernels.guards import within
+from strukt.kernels.semiring import NEG_INF
 from strukt.nn.biaffine import Biaffine
 from strukt.nn.encoders import mask_of
 
@@ -66,7 +68,10 @@ def with_budget(
         trees: The distribution over all trees, with one batch axis.
         budget: The most dependents of a head.
         iterations: None for the solution. Otherwise the factors of a graph are left as they are after so many
-            rounds, whether they agree or not, as in the published models after 10; that takes longer.
+            rounds, whether they agree or not, as in the published models after 10; that takes longer. What has
+            weight then depends a little on the rest of the batch.
+
+    Words beyond the lengths have no head and are none, and no word is its own.
 
     Examples:
         >>> arcs = torch.zeros(1, 3, 4)
@@ -78,7 +83,7 @@ def with_budget(
     """
     if iterations is None:
         return sparsemap_within_budget(trees, budget)
-    (arcs,) = trees.scores
+    arcs = _possible(trees.scores[0], trees.lengths)
     graph = FactorGraph()
     variables = graph.variables(*arcs.shape[1:])
     graph.add(
@@ -89,6 +94,13 @@ def with_budget(
     for of_head in variables.T:
         graph.add(factors.Budget(of_head, budget))
     return graph.lp_sparsemap(arcs, max_iterations=iterations)
+
+
+def _possible(arcs: Tensor, lengths: Tensor) -> Tensor:
+    """Scores of -inf for arcs that no tree has, so that budgets need not come to know it from the tree."""
+    heads = torch.arange(arcs.shape[2], device=arcs.device)
+    to_itself = heads[1:].unsqueeze(1) == heads
+    return arcs.masked_fill(~within(lengths, arcs.shape[1:], [0, 1]) | to_itself, NEG_INF)
 
 
 class FixedTrees(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -12,13 +12,29 @@ from typing_extensions import override
 from strukt.data import classes
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
-from strukt.errors import DataError
+from strukt.distributions import NonProjectiveTree
+from strukt.errors import DataError, SettingError
 from strukt.metrics.classes import ClassAccuracy
-from strukt.tasks.sentence_model import SentenceModel
+from strukt.nn.estimators import Estimator
+from strukt.tasks.batch import Batch
+from strukt.tasks.prediction import diagrams_of_heads
+from strukt.tasks.structured_model import StructuredModel, few_of
+from strukt.tasks.tree_reader import TreeReader
+from strukt.viz.diagram import Diagram
 
 
-class ClassModel(SentenceModel):
-    """A model that predicts the class of each sentence."""
+class ClassModel(StructuredModel):
+    """A model that predicts the class of each sentence, perhaps from trees of it.
+
+    Attributes:
+        tree_reader: What makes vectors of the trees, if the model reads any.
+    """
+
+    few_are_had_by: ClassVar[str] = (
+        "one that is trained with --model latent-tree has, unless --latent.estimator is marginals or relaxed, or "
+        "--latent.tree is not latent"
+    )
+    tree_reader: TreeReader | None
 
     @classmethod
     @override
@@ -45,6 +61,34 @@ class ClassModel(SentenceModel):
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
         """`label` `(1,)`."""
         return {"label": torch.tensor(self.vocabularies["labels"].indices([_label(sentence)]))}
+
+    def named(self, log_probs: Tensor) -> list[dict[str, float]]:
+        """The probabilities of the classes by their names, from ``(batch, classes)``."""
+        symbols = self.vocabularies["labels"].symbols
+        return [dict(zip(symbols, row, strict=True)) for row in log_probs.exp().tolist()]
+
+    @property
+    @override
+    def few(self) -> Estimator | None:
+        return None if self.tree_reader is None else few_of(self.tree_reader.estimator)
+
+    @override
+    def distribution_of(self, batch: Batch) -> NonProjectiveTree:
+        """That over the latent trees.
+
+        Raises:
+            SettingError: There are none.
+        """
+        if self.tree_reader is None or self.tree_reader.scorer is None:
+            raise SettingError("the model has no latent trees; train with --model latent-tree")
+        vectors = self.encoder(batch.inputs, batch.lengths)
+        found: NonProjectiveTree = self.tree_reader.trees(vectors, batch.lengths)
+        return found
+
+    @override
+    def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
+        """Words with arcs."""
+        return diagrams_of_heads(batch.sentences, events)
 
     @override
     def metric(self) -> ClassAccuracy:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -13,19 +14,17 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
-from strukt.data import conllu, conllu_classes
+from strukt.data import conllu_classes
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import END, Vocabulary
-from strukt.distributions import NonProjectiveTree
-from strukt.errors import DataError, SettingError
+from strukt.errors import DataError
 from strukt.nn import Mixture
 from strukt.tasks.batch import Batch
 from strukt.tasks.class_model import ClassModel
 from strukt.tasks.classify import Config
-from strukt.tasks.prediction import DIGITS, diagrams_of_heads
-from strukt.tasks.structured_model import StructuredModel
+from strukt.tasks.prediction import DIGITS
+from strukt.tasks.structured_model import counts_of
 from strukt.tasks.tree_reader import TreeReader
-from strukt.viz.diagram import Diagram
 from strukt.viz.heat_map import HeatMap
 
 DRAWN = 12
@@ -46,29 +45,44 @@ class ClassPrediction:
     with_note: bool
     shares: Mapping[str, tuple[float, float]]
 
-    @property
+    @cached_property
     def ranking(self) -> list[str]:
         """The classes, the most probable first."""
         return sorted(self.probabilities, key=self.probabilities.__getitem__, reverse=True)
 
     def annotate(self, sentence: Sentence) -> Sentence:
         """Puts the most probable class before the words."""
-        label = max(self.probabilities, key=self.probabilities.__getitem__)
-        notes = {"p": f"{self.probabilities[label]:.{DIGITS}f}"} if self.with_note else {}
-        return sentence.annotated(label=label, **notes)
+        notes = self.notes if self.with_note else {}
+        return sentence.annotated(label=self.ranking[0], **notes)
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What is noted behind the words."""
+        return {"p": self._written(self.ranking[0])}
 
     def diagram(self, sentence: Sentence) -> HeatMap:  # noqa: ARG002
         """How probable each class is; of many the most probable ones."""
         names = list(self.probabilities) if len(self.probabilities) <= DRAWN else self.ranking[:DRAWN]
+        return self._drawn("class", names)
+
+    def _written(self, label: str) -> str:
+        return f"{self.probabilities[label]:.{DIGITS}f}"
+
+    def _drawn(self, kind: str, names: Sequence[str]) -> HeatMap:
         row = [self.probabilities[name] for name in names]
-        return HeatMap("probability of each class", ["p"], names, [row])
+        return HeatMap(f"probability of each {kind}", ["p"], names, [row])
 
 
-class Classifier(ClassModel, StructuredModel):
-    """Predicts the class of each sentence, from what the encoder says of it, or from some trees of it."""
+class Classifier(ClassModel):
+    """Predicts the class of each sentence, from what the encoder says of it, or from some trees of it.
+
+    Attributes:
+        prediction: What it says of a sentence.
+    """
 
     task: ClassVar[str] = "classify"
     config: Config
+    prediction: ClassVar[type[ClassPrediction]] = ClassPrediction
 
     def __init__(
         self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
@@ -79,6 +93,15 @@ class Classifier(ClassModel, StructuredModel):
         self.tree_reader = TreeReader(self.encoder.size, config.latent) if by_tree else None
         size = self.encoder.sentence_size if self.tree_reader is None else self.tree_reader.size
         self.score = nn.Linear(size, len(vocabularies["labels"]))
+
+    @classmethod
+    @override
+    def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """All sentences; checks that they have trees, if those are to be read."""
+        if config.model == "latent-tree" and config.latent.tree == "given":
+            for sentence in sentences:
+                _require_heads(sentence)
+        return super().trainable(config, sentences)
 
     @classmethod
     @override
@@ -96,50 +119,34 @@ class Classifier(ClassModel, StructuredModel):
     @override
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[ClassPrediction]:
         mixture = self._read(batch)
-        rows = self._log_probs(mixture).exp().tolist()
-        symbols = self.vocabularies["labels"].symbols
-        counts = mixture.counts.tolist() if self.is_latent else []
+        rows = self.named(self._log_probs(mixture))
+        counts = [] if self.tree_reader is None else counts_of(mixture, self.tree_reader.estimator)
         shares = [{"trees": (float(count), 1.0)} for count in counts] or [{}] * len(rows)
-        return [
-            ClassPrediction(dict(zip(symbols, row, strict=True)), probabilities, share)
-            for row, share in zip(rows, shares, strict=True)
-        ]
+        return [self.prediction(row, probabilities, share) for row, share in zip(rows, shares, strict=True)]
+
+    @override
+    def require_usable(self, sentence: Sentence) -> None:
+        """Where given trees are read, there must be one."""
+        if self._reads_given_trees:
+            _require_heads(sentence)
+
+    @override
+    def require_annotated(self, sentence: Sentence) -> None:
+        """There must be a class, and a tree where given ones are read."""
+        super().require_annotated(sentence)
+        self.require_usable(sentence)
 
     @property
-    def is_latent(self) -> bool:
-        """Whether it classifies by latent trees."""
-        return self.tree_reader is not None and self.config.latent.tree == "latent"
-
-    @property
-    @override
-    def is_sparse(self) -> bool:
-        return self.is_latent and self.config.latent.estimator in ("sparsemap", "sparse-marginals")
-
-    @override
-    def distribution_of(self, batch: Batch) -> NonProjectiveTree:
-        """That over the latent trees.
-
-        Raises:
-            SettingError: There are none.
-        """
-        if self.tree_reader is None or not self.is_latent:
-            raise SettingError("the model has no latent trees; train with --model latent-tree")
-        vectors = self.encoder(batch.inputs, batch.lengths)
-        found: NonProjectiveTree = self.tree_reader.trees(vectors, batch.lengths)
-        return found
-
-    @override
-    def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
-        """Words with arcs."""
-        return diagrams_of_heads(batch.sentences, events)
+    def _reads_given_trees(self) -> bool:
+        return self.tree_reader is not None and self.config.latent.tree == "given"
 
     def _read(self, batch: Batch) -> Mixture:
         """Vectors of the sentences: one for each, or for each tree that is read."""
         if self.tree_reader is None:
             return Mixture.of_one(self.encoder.of_sentences(batch.inputs, batch.lengths))
         heads = None
-        if self.config.latent.tree == "given":
-            rows = [_heads(sentence) for sentence in batch.sentences]
+        if self._reads_given_trees:
+            rows = [torch.tensor(_require_heads(sentence)) for sentence in batch.sentences]
             heads = pad_sequence(rows, True, -1).to(batch.lengths.device)
         found: Mixture = self.tree_reader(self.encoder(batch.inputs, batch.lengths), batch.lengths, heads)
         return found
@@ -150,9 +157,19 @@ class Classifier(ClassModel, StructuredModel):
         return mixture.log_likelihood(scores.log_softmax(-1))
 
 
-def _heads(sentence: Sentence) -> Tensor:
+def _require_heads(sentence: Sentence) -> list[int]:
+    """The HEAD column.
+
+    Raises:
+        DataError: There is none, or it is no tree.
+    """
     if not isinstance(sentence, conllu_classes.Sentence):
         raise DataError(
-            "latent.tree given needs CoNLL-U with the comment # label = CLASS", sentence.path, sentence.line
+            "--latent.tree given reads the trees of CoNLL-U files, and running text has none; give a file such as "
+            "FILE.conllu (to annotate one: strukt predict MODEL FILE.conllu)",
+            sentence.path,
+            sentence.line,
         )
-    return torch.tensor(conllu.require_tree(sentence.plain).heads)
+    for problem in sentence.head_problems():
+        raise problem.error()
+    return sentence.plain.heads

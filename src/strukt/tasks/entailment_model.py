@@ -1,4 +1,4 @@
-"""The model of natural language inference: two sentences are compared word by word, along an alignment."""
+"""The model of natural language inference: two sentences are compared along an alignment, or by their trees."""
 
 from __future__ import annotations
 
@@ -17,12 +17,16 @@ from strukt.data.pairs import Pair
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError
+from strukt.nn import Mixture
 from strukt.nn.decomposable_attention import Comparison, DecomposableAttention
 from strukt.nn.structured_attention import StructuredAttention
 from strukt.tasks.batch import Batch
 from strukt.tasks.class_model import ClassModel
 from strukt.tasks.classifier import ClassPrediction
 from strukt.tasks.nli import Config
+from strukt.tasks.structured_model import counts_of
+from strukt.tasks.tree_comparison import TreeComparison
+from strukt.tasks.tree_reader import TreeReader
 from strukt.viz.diagram import Diagram
 from strukt.viz.heat_map import HeatMap
 
@@ -46,7 +50,11 @@ class EntailmentPrediction(ClassPrediction):
 
 
 class EntailmentModel(ClassModel):
-    """Predicts what a premise says of a hypothesis by `DecomposableAttention` over the vectors of their words."""
+    """Predicts what a premise says of a hypothesis, from the vectors of their words.
+
+    These are compared by `DecomposableAttention`, or trees of both sentences are read and compared by
+    `TreeComparison`.
+    """
 
     task: ClassVar[str] = "nli"
     config: Config
@@ -55,17 +63,23 @@ class EntailmentModel(ClassModel):
         self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
     ) -> None:
         super().__init__(config, vocabularies, assets)
-        self.compare = DecomposableAttention(
-            self.encoder.size,
-            config.size,
-            len(vocabularies["labels"]),
-            StructuredAttention(config.attention, config.iterations or None),
-            config.encoder.dropout,
-        )
+        size, classes, dropout = config.size, len(vocabularies["labels"]), config.encoder.dropout
+        if config.model == "latent-tree":
+            self.tree_reader = TreeReader(self.encoder.size, config.latent)
+            self.compare_trees = TreeComparison(self.tree_reader.size, size, classes, dropout)
+        else:
+            self.tree_reader = None
+            attention = StructuredAttention(config.attention, config.iterations or None)
+            self.compare = DecomposableAttention(self.encoder.size, size, classes, attention, dropout)
 
     @override
     def collate(self, sentences: list[Sentence], with_targets: bool = True) -> Batch:
-        """As of any model, but inputs and lengths are of all premises and then of all hypotheses."""
+        """As of any model, but inputs and lengths are of all premises and then of all hypotheses.
+
+        What is no pair is read as a sentence alone, for pictures of its trees.
+        """
+        if not any(isinstance(sentence, Pair) for sentence in sentences):
+            return super().collate(sentences, with_targets)
         pairs = [_pair(sentence) for sentence in sentences]
         forms = [pair.premise for pair in pairs] + [pair.hypothesis for pair in pairs]
         lengths = torch.tensor([len(words) for words in forms], dtype=torch.long)
@@ -76,20 +90,37 @@ class EntailmentModel(ClassModel):
 
     @override
     def loss(self, batch: Batch) -> Tensor:
-        """The mean negative log-likelihood of a pair's class."""
-        return functional.cross_entropy(self._compared(batch).scores, batch.targets["label"].squeeze(1))
+        """The mean negative log-likelihood of a pair's class; a bound of it, if trees are sampled."""
+        if self.tree_reader is None:
+            log_probs, _ = self._aligned(batch)
+        else:
+            log_probs = self.compare_trees(self._trees(self.tree_reader, batch))
+        return functional.nll_loss(log_probs, batch.targets["label"].squeeze(1))
 
     @override
-    def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[EntailmentPrediction]:
-        """The most probable classes; `links` of a prediction are the weights above 0, for each word."""
-        scores, (weights, *_) = self._compared(batch)
-        symbols, predictions = self.vocabularies["labels"].symbols, []
-        for row, (n, m) in enumerate(_sizes(batch).tolist()):
+    def predict_batch(self, batch: Batch, probabilities: bool = False) -> Sequence[ClassPrediction]:
+        """The most probable classes.
+
+        Beside them `links`, the weights of an alignment above 0, for each word; or `trees`, how many are read of
+        each sentence, where they are few.
+        """
+        if self.tree_reader is not None:
+            return self._predicted_by_trees(self.tree_reader, batch, probabilities)
+        log_probs, weights = self._aligned(batch)
+        predictions = []
+        for row, (likely, (n, m)) in enumerate(
+            zip(self.named(log_probs), _sizes(batch).tolist(), strict=True)
+        ):
             own = weights[row, :n, :m]
             shares = {"links": (float((own > 0).sum()), float(n + m))}
-            likely = dict(zip(symbols, scores[row].softmax(-1).tolist(), strict=True))
             predictions.append(EntailmentPrediction(likely, probabilities, shares, own.tolist()))
         return predictions
+
+    @override
+    def parts(self, sentence: Sentence) -> list[Sentence]:
+        """The premise and the hypothesis."""
+        pair = _pair(sentence)
+        return [conllu.from_forms(pair.premise), conllu.from_forms(pair.hypothesis)]
 
     @override
     def require_usable(self, sentence: Sentence) -> None:
@@ -99,16 +130,33 @@ class EntailmentModel(ClassModel):
     @override
     def channels(self, sentence: Sentence) -> list[Diagram]:
         """Those of the premise, then those of the hypothesis."""
-        pair = _pair(sentence)
-        premise, hypothesis = map(conllu.from_forms, (pair.premise, pair.hypothesis))
-        return super().channels(premise) + super().channels(hypothesis)
+        return [
+            diagram
+            for part in self.parts(sentence)
+            for diagram in super(EntailmentModel, self).channels(part)
+        ]
 
-    def _compared(self, batch: Batch) -> Comparison:
+    def _aligned(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Log-probabilities of the classes, and weights of pairs of words."""
         premises, hypotheses = self.encoder(batch.inputs, batch.lengths).chunk(2)
         sizes = _sizes(batch)
         n, m = sizes.amax(0).tolist()
         found: Comparison = self.compare(premises[:, :n], hypotheses[:, :m], sizes)
-        return found._replace(scores=found.scores.float())
+        return found.scores.float().log_softmax(-1), found.alignment.weights
+
+    def _trees(self, reader: TreeReader, batch: Batch) -> Mixture:
+        """Vectors of the trees of all premises and then of all hypotheses."""
+        found: Mixture = reader(self.encoder(batch.inputs, batch.lengths), batch.lengths, None)
+        return found
+
+    def _predicted_by_trees(
+        self, reader: TreeReader, batch: Batch, probabilities: bool
+    ) -> list[ClassPrediction]:
+        trees = self._trees(reader, batch)
+        rows, counts = self.named(self.compare_trees(trees)), counts_of(trees, reader.estimator)
+        both = zip(counts[: len(rows)], counts[len(rows) :], strict=True)
+        shares = [{"trees": (float(a + b), 2.0)} for a, b in both] or [{}] * len(rows)
+        return [ClassPrediction(row, probabilities, share) for row, share in zip(rows, shares, strict=True)]
 
 
 def _sizes(batch: Batch) -> Tensor:

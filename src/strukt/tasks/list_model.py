@@ -21,13 +21,13 @@ from strukt.distributions import NonProjectiveTree
 from strukt.errors import DataError, SettingError
 from strukt.metrics.macro_f1 import MacroF1
 from strukt.nn import LatentStructure, Mixture, TreeGCN
-from strukt.nn.estimators import ESTIMATORS, Estimator, Marginals, SparseMAP, SparseMarginals
+from strukt.nn.estimators import ESTIMATORS, Estimator, Marginals, SparseMAP
 from strukt.nn.latent_trees import FIXED, FixedTrees, TreeScorer, with_budget
 from strukt.tasks.batch import Batch
 from strukt.tasks.list_prediction import ListPrediction, expression_of
 from strukt.tasks.listops import Config
 from strukt.tasks.prediction import diagrams_of_heads
-from strukt.tasks.structured_model import StructuredModel
+from strukt.tasks.structured_model import StructuredModel, counts_of, few_of
 from strukt.viz.diagram import Diagram
 
 
@@ -41,6 +41,9 @@ class ListModel(StructuredModel):
 
     task: ClassVar[str] = "listops"
     config: Config
+    few_are_had_by: ClassVar[str] = (
+        "one that is trained with --structure tree has, unless --estimator is marginals or relaxed"
+    )
 
     def __init__(
         self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
@@ -93,8 +96,8 @@ class ListModel(StructuredModel):
 
     @property
     @override
-    def is_sparse(self) -> bool:
-        return self.config.structure == "tree" and self.config.estimator in ("sparsemap", "sparse-marginals")
+    def few(self) -> Estimator | None:
+        return few_of(self.latent.estimator)
 
     @override
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
@@ -220,7 +223,7 @@ class ListModel(StructuredModel):
         self, batch: Batch, mixture: Mixture, arcs: Tensor, heads: Tensor
     ) -> list[dict[str, tuple[float, float]]]:
         """What evaluation adds up, of each expression."""
-        links, counts = (arcs > 0).sum((-1, -2)).tolist(), self._counts(mixture)
+        links, counts = (arcs > 0).sum((-1, -2)).tolist(), counts_of(mixture, self.latent.estimator)
         shares = []
         for row, sentence in enumerate(batch.sentences):
             n, gold = len(sentence), expression_of(sentence).heads
@@ -228,14 +231,6 @@ class ListModel(StructuredModel):
             found: dict[str, tuple[float, float]] = {"UAS": (100 * right, n), "heads": (links[row], n)}
             shares.append(found | ({"structures": (counts[row], 1)} if counts else {}))
         return shares
-
-    def _counts(self, mixture: Mixture) -> list[int]:
-        """How many trees are read of each expression; empty where there is a soft one of all trees."""
-        estimator = self.latent.estimator.in_prediction
-        if isinstance(estimator, SparseMarginals):
-            found = mixture.structures.sparsemap(estimator.max_iterations, estimator.tol)
-            return list((found.weights > 0).sum(-1).tolist())
-        return [] if isinstance(estimator, Marginals) else list(mixture.counts.tolist())
 
 
 def _estimator(config: Config) -> Estimator:

@@ -31,8 +31,9 @@ class Config(TaskConfig):
 
     Args:
         target: What is predicted.
-        structure: The tree that is read: each symbol below the next one, or all below the root; that of the
-            brackets; a latent one, or latent ones in which no head has more dependents than the budget; or none.
+        structure: The tree that is read: each symbol below the next one, or below the one before it, or all below
+            the root; that of the brackets; a latent one, or latent ones in which no head has more dependents than
+            the budget; or none.
         estimator: Which latent trees of structure tree are read, and how gradients come back to their scores.
         budget: The most dependents of a head, for structure tree-budget.
         iterations: Steps after which the search for sparse marginals ends, whether it is at the end or not (of
@@ -48,7 +49,15 @@ class Config(TaskConfig):
     """
 
     target: Literal["arity", "value"] = "arity"
-    structure: Literal["left-to-right", "flat", "gold", "tree", "tree-budget", "none"] = "tree"
+    structure: Literal[
+        "left-to-right",
+        "right-branching",
+        "flat",
+        "gold",
+        "tree",
+        "tree-budget",
+        "none",
+    ] = "tree"
     estimator: Literal[
         "sparse-marginals",
         "sparsemap",

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from strukt.data import corpus
+from strukt.tasks.classify import LatentTreeConfig
 from strukt.tasks.config import EncoderConfig, TaskConfig
 
 if TYPE_CHECKING:
     from strukt.tasks.entailment_model import EntailmentModel
 
-SUMMARY = "what a premise says of a hypothesis, along an alignment of their words"
+SUMMARY = "what a premise says of a hypothesis, along an alignment of their words or by latent trees"
 READERS = corpus.PAIRS
 
 
@@ -25,16 +26,20 @@ class Config(TaskConfig):
 
     Args:
         encoder: How words become vectors; by default without their sentence and without their spelling.
+        model: Whether the sentences are compared word by word, or by vectors of trees of each.
         attention: How the words of both are aligned; see `strukt.nn.StructuredAttention`.
         iterations: Rounds after which the factors of lp-matching and lp-sequence are left as they are; 0 for as
             many as they need.
-        size: Size of the hidden layers.
+        size: Size of the hidden layers of the comparison.
+        latent: Which trees, for model latent-tree.
     """
 
     encoder: EncoderConfig = field(default_factory=_encoder)
+    model: Literal["attention", "latent-tree"] = "attention"
     attention: Literal["softmax", "matching", "lp-matching", "lp-sequence", "crf"] = "softmax"
     iterations: int = 0
     size: int = 100
+    latent: LatentTreeConfig = field(default_factory=LatentTreeConfig)
 
 
 def model_class() -> type[EntailmentModel]:

@@ -19,10 +19,12 @@ from strukt.data.trees import is_projective
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import NonProjectiveTree, ProjectiveTree
 from strukt.errors import DataError
+from strukt.inference.sparsemap import TOL
 from strukt.losses import fenchel_young_loss
 from strukt.metrics.trees import AttachmentScore
 from strukt.nn import Biaffine, SharedDropout
 from strukt.nn.encoders import mask_of
+from strukt.nn.estimators import SparseMAP
 from strukt.nn.perceptron import perceptron
 from strukt.tasks.batch import Batch
 from strukt.tasks.dependency import Config
@@ -46,6 +48,9 @@ LOSSES: Mapping[str, tuple[str | None, str | None]] = {
 SEARCHES = 20
 """Best trees that SparseMAP looks for in training, for each sentence; as many as Niculae et al. (2018) take."""
 
+SEARCHES_IN_PREDICTION = 100
+"""The same there, which is nearly always to the end; not of models that have hardly learned, whose trees all tie."""
+
 
 class Parser(StructuredModel):
     """Predicts the head of each word and the label of the arc to it.
@@ -55,6 +60,7 @@ class Parser(StructuredModel):
 
     task: ClassVar[str] = "dependency"
     config: Config
+    few_are_had_by: ClassVar[str] = "one that is trained with --criterion sparsemap has"
 
     def __init__(
         self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
@@ -122,8 +128,10 @@ class Parser(StructuredModel):
 
     @property
     @override
-    def is_sparse(self) -> bool:
-        return self.config.criterion in ("sparsemap", "sparsemap-margin")
+    def few(self) -> SparseMAP | None:
+        """The trees of SparseMAP, of models that learn by it."""
+        is_sparse = self.config.criterion in ("sparsemap", "sparsemap-margin")
+        return SparseMAP(SEARCHES_IN_PREDICTION, TOL) if is_sparse else None
 
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[WordPrediction]:
         """The best tree and the best label of each of its arcs.
@@ -134,7 +142,7 @@ class Parser(StructuredModel):
         """
         vectors = self._encoded(batch)
         trees = self._trees(self._arc_scores(vectors), batch.lengths)
-        few = trees.sparsemap() if self.is_sparse else None
+        few = trees.sparsemap(SEARCHES_IN_PREDICTION) if self.few else None
         marginals = (few or trees).marginals if probabilities else None
         predictions = self._predictions_of(vectors, trees.mode, batch.lengths, marginals)
         if few is None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from strukt.errors import SettingError
+from strukt.tasks import classify, listops, nli
 
 Range = tuple[str, Callable[[Any], bool]]
 
 _COUNT: Range = ("a number from 1 on", lambda value: value >= 1)
-_SEVERAL: Range = ("a number from 2 on", lambda value: value >= 2)
 _SIZE: Range = ("0 or more", lambda value: value >= 0)
 _POSITIVE: Range = ("a number above 0", lambda value: value > 0)
 _SHARE: Range = ("from 0 up to, but not including, 1", lambda value: 0 <= value < 1)
@@ -42,10 +43,11 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "rank": _COUNT,
         "size": _COUNT,
         "latent": _SIZE,
-        "latent.count": _SEVERAL,
+        "latent.count": _COUNT,
         "latent.arc_size": _COUNT,
         "latent.hidden": _COUNT,
         "layers": _COUNT,
+        "heads": _COUNT,
         "order": _COUNT,
         "iterations": _SIZE,
         "damping": _SHARE,
@@ -63,6 +65,10 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "encoder.word_dropout": _SHARE,
         "encoder.character_size": _COUNT,
         "encoder.affixes": _SIZE,
+        "encoder.fine_tuning.rate": _SIZE,
+        "encoder.fine_tuning.decay": _STEP,
+        "encoder.fine_tuning.frozen": _SIZE,
+        "encoder.fine_tuning.lora": _SIZE,
         "encoder.transformer.reach": _COUNT,
         "encoder.transformer.feed_forward": _SIZE,
         "encoder.transformer.head_size": _SIZE,
@@ -97,6 +103,56 @@ RANGES: Mapping[str, Range] = MappingProxyType(
 """For each option that is a number, its range in words and as a test."""
 
 
+@dataclass(frozen=True)
+class _Use:
+    """Options that are read only if others have certain values.
+
+    Attributes:
+        tasks: The configurations that have them.
+        name: That of the option, or how the names of several begin.
+        needs: When they are read, in words.
+        is_read: The same as a test of the configuration.
+    """
+
+    tasks: tuple[type, ...]
+    name: str
+    needs: str
+    is_read: Callable[[Any], bool]
+
+
+_CLASSES, _LISTS, _PAIRS = (classify.Config, nli.Config), (listops.Config,), (nli.Config,)
+
+_USES = (
+    _Use(_CLASSES, "latent.", "--model latent-tree", lambda it: it.model == "latent-tree"),
+    _Use(_CLASSES, "latent.estimator", "--latent.tree latent", lambda it: it.latent.tree == "latent"),
+    _Use(_CLASSES, "latent.arc_size", "--latent.tree latent", lambda it: it.latent.tree == "latent"),
+    _Use(
+        _CLASSES,
+        "latent.count",
+        "--latent.estimator topk or sample",
+        lambda it: it.latent.estimator in ("topk", "sample"),
+    ),
+    _Use(_LISTS, "estimator", "--structure tree", lambda it: it.structure == "tree"),
+    _Use(_LISTS, "budget", "--structure tree-budget", lambda it: it.structure == "tree-budget"),
+    _Use(
+        _LISTS,
+        "iterations",
+        "--structure tree-budget, or tree with --estimator sparsemap or sparse-marginals",
+        lambda it: (
+            it.structure == "tree-budget"
+            or (it.structure == "tree" and it.estimator in ("sparsemap", "sparse-marginals"))
+        ),
+    ),
+    _Use(_PAIRS, "attention", "--model attention", lambda it: it.model == "attention"),
+    _Use(
+        _PAIRS,
+        "iterations",
+        "--attention lp-matching or lp-sequence",
+        lambda it: it.model == "attention" and it.attention in ("lp-matching", "lp-sequence"),
+    ),
+)
+
+
 def require_valid(config: Any) -> None:
     """Check the options of a task, each for itself and those that depend on each other.
 
@@ -117,6 +173,7 @@ def require_valid(config: Any) -> None:
         if name in options and not accepts(options[name]):
             raise SettingError(f"--{name} is {options[name]}; expected {expected}")
     _require_fitting(options)
+    _require_read(config, options)
 
 
 def _require_fitting(options: Mapping[str, Any]) -> None:
@@ -135,8 +192,26 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
             "--target value reads what hangs on the root, where --structure none leaves nothing; choose flat, or "
             "the task classify"
         )
+    if options.get("target") == "value" and options["reads"] == "nothing":
+        raise SettingError("--target value needs --reads words; places in a tree do not tell the digits")
+    if options.get("latent.tree") == "given" and "attention" in options:
+        raise SettingError("--latent.tree given reads trees of CoNLL-U, which has no pairs of sentences")
+    if options.get("latent.estimator") == "sample" and options["latent.count"] < 2:
+        raise SettingError(
+            f"--latent.count is {options['latent.count']}; --latent.estimator sample needs 2 or more"
+        )
     if options.get("text") == "stream" and options["model"].endswith("pcfg"):
         raise SettingError("--text stream needs a model that reads on; a grammar gives trees to sentences")
+
+
+def _require_read(config: Any, options: Mapping[str, Any]) -> None:
+    """Options that would not be read must be as they are by default."""
+    usual = _flat(dataclasses.asdict(type(config)()))
+    unread = [use for use in _USES if isinstance(config, use.tasks) and not use.is_read(config)]
+    for use in unread:
+        for name, value in options.items():
+            if name.startswith(use.name) and value != usual[name]:
+                raise SettingError(f"--{name} is {value}, and would not be read; it needs {use.needs}")
 
 
 def _require_fitting_encoder(options: Mapping[str, Any]) -> None:

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from typing_extensions import override
 
 from strukt.data.sentence import Sentence
 from strukt.metrics.ranks import Ranks
-from strukt.tasks.classifier import Classifier, ClassPrediction
+from strukt.tasks.classifier import DRAWN, Classifier, ClassPrediction
 from strukt.tasks.dictionary import Config
 from strukt.tasks.prediction import Prediction
+from strukt.viz.heat_map import HeatMap
+
+NOTED = 10
+"""How many words are written, the most probable ones, where probabilities are."""
+
+
+@dataclass(frozen=True)
+class DefinedWords(ClassPrediction):
+    """The words that a definition may define."""
+
+    @property
+    @override
+    def notes(self) -> dict[str, str]:
+        """The probability of the most probable word, and those after it with theirs, by their ranks."""
+        others = enumerate(self.ranking[1:NOTED], 2)
+        return super().notes | {str(rank): f"{word} {self._written(word)}" for rank, word in others}
+
+    @override
+    def diagram(self, sentence: Sentence) -> HeatMap:
+        """The most probable words, in their order."""
+        return self._drawn("word", self.ranking[:DRAWN])
 
 
 class ReverseDictionary(Classifier):
@@ -22,6 +44,7 @@ class ReverseDictionary(Classifier):
 
     task: ClassVar[str] = "dictionary"
     config: Config
+    prediction: ClassVar[type[ClassPrediction]] = DefinedWords
 
     @property
     @override

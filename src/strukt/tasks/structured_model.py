@@ -6,12 +6,17 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from heapq import nsmallest
+from typing import ClassVar
 
+import torch
 from torch import Tensor
 
 from strukt.data.batching import batches
 from strukt.data.sentence import Sentence
 from strukt.distributions.distribution import StructuredDistribution
+from strukt.errors import SettingError
+from strukt.nn import Mixture
+from strukt.nn.estimators import Argmax, Estimator, Marginals, SparseMAP, SparseMarginals, TopK
 from strukt.tasks.batch import Batch
 from strukt.tasks.sentence_model import SentenceModel, windows
 from strukt.viz.diagram import Diagram
@@ -22,16 +27,22 @@ LEAST = 0.01
 
 
 class StructuredModel(SentenceModel):
-    """A model that predicts a structure for each sentence."""
+    """A model that predicts a structure for each sentence, or reads some.
+
+    Attributes:
+        few_are_had_by: Which trainings give models that have `few` structures, for messages.
+    """
+
+    few_are_had_by: ClassVar[str] = "those of the tasks dependency, classify, dictionary and listops may have"
 
     @abstractmethod
     def distribution_of(self, batch: Batch) -> StructuredDistribution:
         """The distribution over the structures of each sentence."""
 
     @property
-    def is_sparse(self) -> bool:
-        """Whether it learns by SparseMAP, which gives weight to few structures; then it can draw them, too."""
-        return False
+    def few(self) -> Estimator | None:
+        """What selects the few structures that prediction reads, and their weights; None if there are none."""
+        return None
 
     def drawn(self, batch: Batch, events: Tensor) -> Sequence[Diagram]:
         """What pictures of structures show.
@@ -40,7 +51,7 @@ class StructuredModel(SentenceModel):
             batch: The sentences.
             events: A structure of each.
         """
-        raise NotImplementedError(f"a {type(self).__name__} does not draw the structures of its SparseMAP")
+        raise NotImplementedError(f"a {type(self).__name__} does not draw the few structures that it reads")
 
     def distribution(self, sentences: Sequence[Sentence]) -> StructuredDistribution:
         """The distribution over the structures of each sentence, for probabilities and pictures.
@@ -52,27 +63,27 @@ class StructuredModel(SentenceModel):
             return self.distribution_of(self.collate(list(sentences), with_targets=False).to(self.device))
 
     def structures(self, sentence: Sentence) -> list[Diagram]:
-        """What pictures of the few structures in the SparseMAP of a sentence show, the heaviest first.
+        """What pictures of the few structures that prediction reads of a sentence show, the heaviest first.
 
         Args:
             sentence: What it is annotated with is not read.
 
         Returns:
-            The heaviest, and all of a weight of at least `LEAST`; the title of each tells it.
+            Of each of its `parts` the heaviest, and all of a weight of at least `LEAST`. The title of each tells
+            its weight, that of the last one also how many others there are.
+
+        Raises:
+            SettingError: Prediction does not read a few of them.
         """
-        with self.predicting():
-            found = self.distribution([sentence]).sparsemap()
-            weights, order = found.weights[0].sort(descending=True)
-            order = order[weights >= weights[:1].clamp(max=LEAST)]
-            copies = self.collate([sentence] * len(order), with_targets=False).to(self.device)
-            pictures = self.drawn(copies, found.events[0, order])
-        return [
-            replace(picture, title=f"weight {shorten(weight)}")
-            for picture, weight in zip(pictures, weights.tolist(), strict=False)
-        ]
+        few = self._require_few()
+        return [picture for part in self.parts(sentence) for picture in self._structures(few, part)]
+
+    def parts(self, sentence: Sentence) -> list[Sentence]:
+        """What has a structure of its own: as a rule the whole sentence."""
+        return [sentence]
 
     def ambiguous(self, sentences: Iterable[Sentence], count: int) -> list[Sentence]:
-        """The sentences between whose structures SparseMAP decides least.
+        """The sentences between whose structures the model decides least.
 
         Args:
             sentences: Any number; what they are annotated with is not read.
@@ -83,17 +94,75 @@ class StructuredModel(SentenceModel):
 
         Raises:
             DataError: A sentence of this format has no place for the structures.
+            SettingError: Prediction does not read a few of them, or only one.
         """
-        least = nsmallest(count, self._heaviest(sentences), key=lambda found: found[0])
+        few = self._require_few()
+        if isinstance(few, Argmax) or few == TopK(1):
+            raise SettingError(
+                "the model reads one structure of each sentence alone, so that none is ambiguous"
+            )
+        least = nsmallest(count, self._heaviest(few, sentences), key=lambda found: found[0])
         return [sentence for _, sentence in least]
 
-    def _heaviest(self, sentences: Iterable[Sentence]) -> Iterator[tuple[float, Sentence]]:
+    def _structures(self, few: Estimator, sentence: Sentence) -> list[Diagram]:
+        with self.predicting():
+            distribution = self.distribution([sentence])
+            found = few(distribution)
+            weights, order = found.weights.sort(descending=True, stable=True)
+            count = max(1, int((weights >= LEAST).sum()))
+            events = distribution.from_parts(found.parts[order[:count]].unsqueeze(1)).squeeze(1)
+            copies = self.collate([sentence] * count, with_targets=False).to(self.device)
+            pictures = self.drawn(copies, events)
+        titles = [f"weight {shorten(weight)}" for weight in weights[:count].tolist()]
+        if count < len(weights):
+            more = shorten(weights[count:].sum().item())
+            titles[-1] += f"; {len(weights) - count} more, weight {more} together"
+        return [replace(picture, title=title) for picture, title in zip(pictures, titles, strict=True)]
+
+    def _heaviest(self, few: Estimator, sentences: Iterable[Sentence]) -> Iterator[tuple[float, Sentence]]:
         """The weight of the heaviest structure of each sentence."""
         for window in windows(sentences):
             for indices in batches([len(sentence) for sentence in window], self.config.trainer.tokens):
                 chosen = [window[index] for index in indices]
                 for sentence in chosen:
                     self.require_usable(sentence)
+                parts = [part for sentence in chosen for part in self.parts(sentence)]
                 with self.predicting():
-                    weights = self.distribution(chosen).sparsemap().weights.amax(-1)
-                yield from zip(weights.tolist(), chosen, strict=True)
+                    found = few(self.distribution(parts))
+                    weights = found.weights.new_zeros(len(parts))
+                    weights = weights.scatter_reduce(0, found.items, found.weights, "amax")
+                yield from zip(weights.reshape(len(chosen), -1).amin(1).tolist(), chosen, strict=True)
+
+    def _require_few(self) -> Estimator:
+        if self.few is None:
+            raise SettingError(f"the model has no few weighted structures; {self.few_are_had_by}")
+        return self.few
+
+
+def few_of(estimator: Estimator) -> Estimator | None:
+    """What selects the few structures that an estimator reads in prediction; None where it reads all.
+
+    Examples:
+        >>> from strukt.nn.estimators import Relaxed, Sample
+        >>> few_of(SparseMarginals(10)), few_of(Sample()), few_of(Relaxed())
+        (SparseMAP(max_iterations=10, tol=1e-06), Argmax(gradient='straight-through', step=1.0), None)
+    """
+    found = estimator.in_prediction
+    if isinstance(found, SparseMarginals):
+        return SparseMAP(found.max_iterations, found.tol)
+    return None if isinstance(found, Marginals) else found
+
+
+def counts_of(mixture: Mixture, estimator: Estimator) -> list[int]:
+    """How many structures prediction has read of each item; nothing where it reads all.
+
+    Args:
+        mixture: What was made of them.
+        estimator: What has selected them.
+    """
+    few = few_of(estimator)
+    if few is None:
+        return []
+    if few is estimator.in_prediction:
+        return list(mixture.counts.tolist())
+    return torch.bincount(few(mixture.structures).items, minlength=mixture.batch).tolist()

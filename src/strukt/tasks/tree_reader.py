@@ -48,6 +48,11 @@ class TreeReader(nn.Module):
         self.scorer = TreeScorer(size, config.arc_size) if is_latent else None
         self.latent = LatentStructure(self._read, self.trees, estimator)
 
+    @property
+    def estimator(self) -> Estimator:
+        """What selects the trees that are read."""
+        return self.latent.estimator
+
     def forward(self, vectors: Tensor, lengths: Tensor, heads: Tensor | None) -> Mixture:
         """Vectors of sentences, one for each tree that is read.
 
