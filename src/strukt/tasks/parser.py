@@ -49,7 +49,7 @@ SEARCHES = 20
 """Best trees that SparseMAP looks for in training, for each sentence; as many as Niculae et al. (2018) take."""
 
 SEARCHES_IN_PREDICTION = 100
-"""The same there, which is nearly always to the end; not of models that have hardly learned, whose trees all tie."""
+"""The same there, nearly always to the end; not of models that have hardly learned, whose trees all tie."""
 
 
 class Parser(StructuredModel):
