@@ -182,6 +182,7 @@ def test_given_trees_are_not_in_running_text(classifiers, capsys):
     [
         (["x", "--ambiguous", "corpus.conllu"], "there is one kind of picture at a time"),
         (["x", "--structures", "--channels"], "there is one kind of picture at a time"),
+        (["x", "--lattice"], "the model has no lattice of tags; one of the task tag has"),
         (["--ambiguous", "corpus.conllu", "-n", "0"], "--number is 0; expected at least 1"),
         (["--ambiguous", "none.conllu"], "none.conllu: there is no such file"),
         (["--ambiguous", "empty.conllu"], "empty.conllu: the file holds no sentence"),

@@ -39,6 +39,18 @@ def test_probabilities_are_noted_for_each_word():
     assert notes == pytest.approx(marginals.amax(-1).tolist(), abs=1e-4)
 
 
+def test_the_lattice_has_the_marginals_of_tags_and_steps():
+    sentences = tiny_corpora.trees(12)
+    model, _ = learned(tiny_corpora.tag_config(), sentences, steps=10)
+    for sentence in (sentences[0], conllu.from_forms(["one"])):
+        lattice, chain = model.lattice(sentence), model.distribution([sentence])
+        assert lattice.forms == sentence.forms
+        assert lattice.tags == model.vocabularies["labels"].symbols
+        torch.testing.assert_close(torch.tensor(lattice.marginals), chain.marginals[0])
+        found = torch.tensor(lattice.transitions).reshape(chain.transition_marginals[0].shape)
+        torch.testing.assert_close(found, chain.transition_marginals[0])
+
+
 def test_upos_can_be_chosen():
     sentences = [sentence.annotated(xpos=["X"] * len(sentence)) for sentence in tiny_corpora.trees(6)]
     model, _ = learned(tiny_corpora.tag_config(column="upos"), sentences, steps=5)

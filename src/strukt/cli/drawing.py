@@ -12,6 +12,7 @@ from strukt.viz.curves import Curves
 from strukt.viz.diagram import Diagram
 from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
+from strukt.viz.lattice import Lattice
 
 
 def draw(picture: svg.Picture) -> None:
@@ -26,6 +27,14 @@ def draw(picture: svg.Picture) -> None:
     if isinstance(picture, HeatMap):
         rows = [[row, *numbers] for row, numbers in zip(picture.rows, picture.numbers(), strict=True)]
         print(f"{picture.title}\n\n{table([['', *picture.columns], *rows])}")
+        return
+    if isinstance(picture, Lattice):
+        rows = [
+            [form, *(f"{row[tag]:.2f}" for tag in picture.used())]
+            for form, row in zip(picture.forms, picture.marginals, strict=True)
+        ]
+        names = [picture.tags[tag] for tag in picture.used()]
+        print(table([["", *names], *rows]))
         return
     if isinstance(picture, Curves):
         rows = [[name, *(f"{value:.3g}" for value in values)] for name, values in picture.curves.items()]

@@ -51,8 +51,8 @@ def chosen(options: Namespace) -> str | None:
     alone = bool(asked) and asked[0] in INSTEAD
     if len(asked) > 1 or (has_words and alone):
         raise console.UsageError(
-            "there is one kind of picture at a time: of a sentence, of its --channels, of its --structures, of a "
-            "step of its output, of --ambiguous sentences, of --codes, of --states, or the --history of a score"
+            "there is one kind of picture at a time: of a sentence, of its --channels, --lattice or --structures, "
+            "of a step of its output, of --ambiguous sentences, of --codes, --states, or the --history of a score"
         )
     if not has_words and not alone:
         raise console.UsageError(
@@ -127,6 +127,13 @@ def _ambiguous(model: Model, options: Namespace) -> Sequence[svg.Picture]:
     ]
 
 
+def _lattice(model: Model, options: Namespace) -> Sequence[svg.Picture]:
+    lattice = model.lattice(_sentence(model, options))
+    if lattice is None:
+        raise console.UsageError("the model has no lattice of tags; one of the task tag has")
+    return [lattice]
+
+
 def _codes(model: Model, _: Namespace) -> Sequence[svg.Picture]:
     distances = model.code_distances()
     if distances is None:
@@ -170,6 +177,7 @@ OF_STEPS = {
 """What is shown of one step of the output, by the names of the options."""
 
 OF_SENTENCES: Mapping[str, Make] = {
-    "channels": _channels, "structures": _structures, **{name: partial(_step, name) for name in OF_STEPS},
+    "channels": _channels, "lattice": _lattice, "structures": _structures,
+    **{name: partial(_step, name) for name in OF_STEPS},
 }  # fmt: skip
 """What is shown of a sentence in place of the prediction, by the names of the options."""

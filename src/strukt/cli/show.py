@@ -56,6 +56,11 @@ def _parser() -> Parser:
         help="the head of each word in each channel, of encoders of kind pt",
     )
     parser.add_argument(
+        "--lattice",
+        action="store_true",
+        help="how probable each tag is at each word, and each step from tag to tag, of taggers",
+    )
+    parser.add_argument(
         "--structures",
         action="store_true",
         help="the few structures that prediction reads, with weights, of models with sparsemap or latent trees",

@@ -23,6 +23,7 @@ from strukt.tasks.batch import Batch
 from strukt.viz.diagram import Diagram
 from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
+from strukt.viz.lattice import Lattice
 from strukt.viz.svg import Picture
 
 if TYPE_CHECKING:
@@ -180,6 +181,10 @@ class Model(nn.Module, ABC):
     def channels(self, sentence: Sentence) -> list[Diagram]:  # noqa: ARG002
         """The most probable head of each word in each channel, if the model has some."""
         return []
+
+    def lattice(self, sentence: Sentence) -> Lattice | None:  # noqa: ARG002
+        """How probable each tag is at each word, and each step between tags, if the model is a chain."""
+        return None
 
     def code_distances(self) -> HeatMap | None:
         """How far the codes of labels are apart, if the model predicts codes."""

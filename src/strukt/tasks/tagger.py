@@ -9,6 +9,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from typing_extensions import override
 
 from strukt.data import conllu
 from strukt.data.sentence import Sentence
@@ -22,6 +23,7 @@ from strukt.tasks.batch import Batch
 from strukt.tasks.prediction import WordPrediction, probability_notes
 from strukt.tasks.structured_model import StructuredModel
 from strukt.tasks.tag import Config
+from strukt.viz.lattice import Lattice
 
 
 class Tagger(StructuredModel):
@@ -89,6 +91,14 @@ class Tagger(StructuredModel):
         """The distribution over tag sequences."""
         chain: LinearChain = self.crf(self._emissions(batch), batch.lengths)
         return chain
+
+    @override
+    def lattice(self, sentence: Sentence) -> Lattice:
+        with self.predicting():
+            chain = self.distribution([sentence])
+            assert isinstance(chain, LinearChain)
+            marginals, transitions = chain.marginals[0].tolist(), chain.transition_marginals[0].tolist()
+        return Lattice(sentence.forms, self.vocabularies["labels"].symbols, marginals, transitions)
 
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[WordPrediction]:
         """The best tags; with `probabilities` the note `p`, the marginal probability of each tag."""

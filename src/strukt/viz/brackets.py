@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from strukt.viz.notebook import Shown
+
 
 @dataclass(frozen=True)
 class Bracket:
@@ -41,7 +43,7 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BracketDiagram:
+class BracketDiagram(Shown):
     """A sentence with the brackets over it, which may nest but not cross.
 
     Args:

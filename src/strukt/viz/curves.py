@@ -6,12 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from strukt.viz.notebook import Shown
+
 WIDE = 100.0
 """Where the largest number is so many times the smallest, steps of the same height are the same factor."""
 
 
 @dataclass(frozen=True)
-class Curves:
+class Curves(Shown):
     """Numbers by name and place.
 
     Args:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from strukt.viz.notebook import Shown
+
 
 @dataclass(frozen=True)
 class Arc:
@@ -36,7 +38,7 @@ class Arc:
 
 
 @dataclass(frozen=True)
-class Diagram:
+class Diagram(Shown):
     """A sentence with what is to be drawn around it; every column is empty or has one entry per word.
 
     Args:

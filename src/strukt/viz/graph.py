@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from strukt.viz.notebook import Shown
+
 MOST = 3
 """Edges that leave a node in a picture, at most."""
 
@@ -23,7 +25,7 @@ class Edge(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Graph:
+class Graph(Shown):
     """A directed graph with weights.
 
     Args:

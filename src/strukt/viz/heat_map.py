@@ -6,9 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from strukt.viz.notebook import Shown
+
 
 @dataclass(frozen=True)
-class HeatMap:
+class HeatMap(Shown):
     """Numbers by row and column, such as the Hamming distances between the codes of labels, or attention.
 
     Args:

@@ -6,15 +6,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from strukt.viz import svg_arcs, svg_brackets, svg_curves, svg_graph, svg_heat_map
+from strukt.viz import svg_arcs, svg_brackets, svg_curves, svg_graph, svg_heat_map, svg_lattice
 from strukt.viz.brackets import BracketDiagram
 from strukt.viz.curves import Curves
 from strukt.viz.diagram import Diagram
 from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
+from strukt.viz.lattice import Lattice
 from strukt.viz.svg_elements import FORM, opening, text, text_width
 
-Picture = Diagram | BracketDiagram | HeatMap | Graph | Curves
+Picture = Diagram | BracketDiagram | HeatMap | Graph | Curves | Lattice
 """What can be drawn."""
 
 STYLE = Path(__file__).with_name("picture.css").read_text(encoding="utf-8")
@@ -26,6 +27,7 @@ _DRAWERS: Mapping[type, Callable[..., str]] = {
     HeatMap: svg_heat_map.draw,
     Graph: svg_graph.draw,
     Curves: svg_curves.draw,
+    Lattice: svg_lattice.draw,
 }
 
 

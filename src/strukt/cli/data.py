@@ -1,0 +1,144 @@
+"""`strukt data`: open corpora, fetched from where they are published."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from strukt.cli import console
+from strukt.cli.console import UsageError
+from strukt.cli.options import Parser
+from strukt.data.download import Progress, silent
+from strukt.data.obtain import RECORD, obtain
+from strukt.data.open_corpora import CORPORA
+from strukt.data.sources import Corpus
+from strukt.data.treebanks import EXAMPLE, RELEASE, treebank
+
+ACTIONS = ("list", "get")
+
+_STEP = 0.2  # seconds between two states of the progress line
+
+
+def run(arguments: list[str]) -> int:
+    """Lists the corpora, or fetches one."""
+    options = _parser().parse(arguments)
+    if console.choose(options.action, ACTIONS, "action") == "list":
+        if options.name is not None:
+            raise UsageError(f"list takes no name; to fetch the corpus: strukt data get {options.name}")
+        print(listing())
+        return 0
+    if options.name is None:
+        raise UsageError("get needs the name of a corpus; see: strukt data list")
+    corpus = find(options.name, options.version, options.language)
+    folder = Path(options.output or corpus.name)
+    try:
+        record = obtain(corpus, folder, wait=_wait, watch=_watch)
+    except KeyboardInterrupt:
+        console.message("what has arrived is kept; the same command goes on")
+        raise
+    print(summary(corpus, folder, record))
+    return 0
+
+
+def find(name: str, version: str | None, language: str | None) -> Corpus:
+    """The corpus of a name.
+
+    Raises:
+        UsageError: There is none, or it has one version alone.
+        SettingError: As `treebanks.treebank`.
+    """
+    if name.startswith("UD_"):
+        return treebank(name, version, language)
+    console.choose(name, [*CORPORA, EXAMPLE], "corpus")
+    for option, value in (("version", version), ("language", language)):
+        if value is not None:
+            raise UsageError(f"--{option} is for treebanks, such as {EXAMPLE}; there is one {name}")
+    return CORPORA[name]
+
+
+def listing() -> str:
+    """What `strukt data list` prints."""
+    rows = [
+        ("corpus", "MB", "tasks", "licence"),
+        *(
+            (name, _megabytes(corpus.size), ", ".join(corpus.tasks), str(corpus.licence))
+            for name, corpus in CORPORA.items()
+        ),
+        (
+            "UD_...",
+            "",
+            "dependency, tag",
+            f"its own; any treebank of Universal Dependencies, such as {EXAMPLE}",
+        ),
+    ]
+    name, size, tasks, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
+    return "\n".join(f"{row[0]:<{name}}  {row[1]:>{size}}  {row[2]:<{tasks}}  {row[3]}" for row in rows)
+
+
+def summary(corpus: Corpus, folder: Path, record: Mapping[str, Any]) -> str:
+    """What there is in a folder, under which licence, and what to do with it.
+
+    Args:
+        corpus: The corpus that was fetched.
+        folder: Where it is.
+        record: What its `SOURCE.json` says.
+    """
+    there = {name for kind in ("files", "made") for name, note in record[kind].items() if note is not None}
+    said = [
+        f"{folder}: {corpus.name}, {corpus.version}",
+        f"licence: {record['licence']}",
+        f"cite: {corpus.citation}",
+        f"recorded in {folder / RECORD}",
+    ]
+    for training in corpus.trainings:
+        if set(re.findall(r"\{\}/(\S+)", training)) <= there:
+            said.append(f"train: strukt train {training.replace('{}', shlex.quote(str(folder)))}")
+    return "\n".join(said)
+
+
+def _megabytes(size: int | None) -> str:
+    return "?" if size is None else f"{size / 1e6:,.1f}"
+
+
+def _wait(seconds: float, reason: str) -> None:
+    console.warning(f"{reason}; again in {seconds:.0f} s")
+    time.sleep(seconds)
+
+
+def _watch(name: str) -> Progress:
+    """A line on the terminal that says how far a file is; nothing where nobody looks on."""
+    if not sys.stderr.isatty():
+        return silent
+    shown = 0.0
+
+    def progress(size: int, total: int | None) -> None:
+        nonlocal shown
+        is_whole = size == total
+        if is_whole or time.monotonic() - shown > _STEP:
+            shown = time.monotonic()
+            of = "" if total is None else f" of {_megabytes(total)}"
+            end = "\n" if is_whole else "\r"  # so that whatever is said next begins at the left
+            print(f"{name}: {_megabytes(size)}{of} MB", end=end, file=sys.stderr, flush=True)
+
+    return progress
+
+
+def _parser() -> Parser:
+    parser = Parser("data", "Lists open corpora, or fetches one from where it is published, and checks it.")
+    parser.add_argument("action", metavar="ACTION", help="list, or get")
+    parser.add_argument(
+        "name", metavar="NAME", nargs="?", help=f"the corpus to get: one of the list, or {EXAMPLE}"
+    )
+    parser.add_argument("-o", "--output", metavar="FOLDER", help="where it goes (a folder of its name)")
+    parser.add_argument(
+        "--version", help=f"of a treebank, a release or commit ({RELEASE}, or one that is known)"
+    )
+    parser.add_argument(
+        "--language", metavar="CODE", help="of a treebank, what the names of its files begin with"
+    )
+    return parser

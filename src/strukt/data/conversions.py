@@ -1,0 +1,183 @@
+"""Open corpora in the forms that they are published in, as files that the tasks read.
+
+Each function takes the folder of a corpus, with what was fetched in `source/`, and yields the files to make of it:
+their names, and their lines.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import IO
+from zipfile import BadZipFile, ZipFile
+
+from strukt.data.files import lines
+from strukt.data.text import tokenize
+from strukt.errors import DataError
+
+Conversion = Callable[[Path], Iterator[tuple[str, Iterable[str]]]]
+
+SOURCE = "source"
+"""The folder for files that no task reads as they are."""
+
+LARGEST_MEMBER = 1 << 30
+"""Bytes of a file in an archive; a larger one belongs to no corpus here."""
+
+SPLITS = ("train", "dev", "test")
+
+_GUM_DEV = """
+    academic_exposure academic_librarians bio_byron bio_emperor court_loan court_negligence interview_cyclone
+    interview_gaming news_homeopathic news_iodine speech_impeachment speech_inauguration textbook_governments
+    textbook_labor vlog_portland vlog_radiology voyage_athens voyage_coron"""
+_GUM_TEST = """
+    academic_discrimination academic_eegimaa bio_dvorak bio_jespersen court_insanity court_mitigation
+    interview_hill interview_libertarian news_nasa news_sensitive speech_austria speech_newzealand
+    textbook_chemistry textbook_union vlog_london vlog_studying voyage_oakland voyage_vavau"""
+
+GUM_SPLITS = {**dict.fromkeys(_GUM_DEV.split(), "dev"), **dict.fromkeys(_GUM_TEST.split(), "test")}
+"""The documents of GUM that its authors keep for development and test; the others are for training."""
+
+_FAULTS = (
+    BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    ValueError,
+    RuntimeError,
+)
+
+INTENTS = (
+    "AddToPlaylist",
+    "BookRestaurant",
+    "GetWeather",
+    "PlayMusic",
+    "RateBook",
+    "SearchCreativeWork",
+    "SearchScreeningEvent",
+)
+"""The classes of SNIPS."""
+
+
+def gum(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
+    """Trees in brackets, and CoNLL-U with heads and entities, of which GUM has one file for each document."""
+    for kind, suffix in (("const", ".ptb"), ("dep", ".conllu")):
+        documents: dict[str, list[Path]] = {split: [] for split in SPLITS}
+        for path in sorted((folder / SOURCE / kind).glob(f"GUM_*{suffix}")):
+            documents[GUM_SPLITS.get(path.stem.removeprefix("GUM_"), "train")].append(path)
+        for split in SPLITS:
+            yield split + suffix, chain.from_iterable(map(lines, documents[split]))
+
+
+def litbank(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
+    """Layers of BIO labels; of the documents in the order of their names every ninth of ten is for development."""
+    documents: dict[str, list[Path]] = {split: [] for split in SPLITS}
+    for number, path in enumerate(sorted((folder / SOURCE).glob("*_brat.tsv")), 1):
+        documents[_tenth(number)].append(path)
+    for split in SPLITS:
+        yield f"{split}.tsv", chain.from_iterable(map(lines, documents[split]))
+
+
+def listops(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
+    """Expressions; of those in each of two files 8,000 are for training, 1,000 for development, 1,000 for test."""
+    for kind in ("d20s", "d8"):
+        found = list(lines(folder / SOURCE / f"test_{kind}.tsv"))
+        for split, part in zip(SPLITS, (found[:8000], found[8000:9000], found[9000:]), strict=True):
+            yield f"{kind}-{split}.tsv", part
+
+
+def polarity(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
+    """Classes and sentences; of each class every ninth of ten is for development, and every tenth for test."""
+    found: dict[str, list[str]] = {split: [] for split in SPLITS}
+    for label, suffix in (("negative", "neg"), ("positive", "pos")):
+        member = f"sentence_polarity/rt-polarity.{suffix}"
+        with _member(folder / SOURCE / "sentence_polarity.zip", member) as stream:
+            for number, line in enumerate(lines(stream), 1):
+                found[_tenth(number)].append(f"{label}\t{line.strip()}")
+    for split in SPLITS:
+        yield f"{split}.tsv", found[split]
+
+
+def snips(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
+    """The class of each sentence in `intents-*.tsv`, and its slots as BIO labels of words in `slots-*.tsv`."""
+    for split, pattern in (("train", "train_{}_full.json"), ("dev", "validate_{}.json")):
+        paths = [folder / SOURCE / intent / pattern.format(intent) for intent in INTENTS]
+        found = [
+            (intent, pieces)
+            for intent, path in zip(INTENTS, paths, strict=True)
+            for pieces in _queries(path, intent)
+        ]
+        words = [[word for text, _ in pieces for word in tokenize(text)] for _, pieces in found]
+        yield (
+            f"intents-{split}.tsv",
+            [f"{intent}\t{' '.join(row)}" for (intent, _), row in zip(found, words, strict=True)],
+        )
+        yield f"slots-{split}.tsv", chain.from_iterable(_slots(pieces) for _, pieces in found)
+
+
+def snli(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
+    """Premise, hypothesis and class, of the pairs that have a class."""
+    for split in SPLITS:
+        yield f"{split}.tsv", _pairs(folder / SOURCE / "snli_1.0.zip", f"snli_1.0/snli_1.0_{split}.jsonl")
+
+
+def _tenth(number: int) -> str:
+    return {9: "dev", 0: "test"}.get(number % 10, "train")
+
+
+def _pairs(archive: Path, member: str) -> Iterator[str]:
+    with _member(archive, member) as stream:
+        for number, line in enumerate(lines(stream), 1):
+            with _explained(archive, f"{member}, line {number}"):
+                pair = json.loads(line)
+                sentences = [" ".join(pair[key].split()) for key in ("sentence1", "sentence2")]
+                label = pair["gold_label"]
+            if label != "-" and all(sentences):
+                yield "\t".join([*sentences, label])
+
+
+def _queries(path: Path, intent: str) -> Iterator[list[tuple[str, str | None]]]:
+    """The pieces of each sentence: text, and the slot that it fills, if it does."""
+    with _explained(path, intent):
+        # One of the files has characters beyond the basic plane as two surrogates, which UTF-8 does not allow.
+        text = (
+            path.read_bytes()
+            .decode("utf-8", "surrogatepass")
+            .encode("utf-16", "surrogatepass")
+            .decode("utf-16")
+        )
+        for query in json.loads(text)[intent]:
+            yield [(piece["text"], piece.get("entity")) for piece in query["data"]]
+
+
+def _slots(pieces: list[tuple[str, str | None]]) -> Iterator[str]:
+    for text, slot in pieces:
+        for position, word in enumerate(tokenize(text)):
+            yield f"{word}\t{'O' if slot is None else ('I-' if position else 'B-') + slot}"
+    yield ""
+
+
+@contextlib.contextmanager
+def _member(archive: Path, member: str) -> Iterator[IO[bytes]]:
+    """A file in an archive, read in place: nothing is unpacked, so that no path in it can lead anywhere."""
+    with _explained(archive, member), ZipFile(archive) as opened:
+        if opened.getinfo(member).file_size > LARGEST_MEMBER:
+            raise DataError(f"{member} has more than {LARGEST_MEMBER:,} bytes", archive)
+        with opened.open(member) as stream:
+            yield stream
+
+
+@contextlib.contextmanager
+def _explained(path: Path, place: str) -> Iterator[None]:
+    try:
+        yield
+    except _FAULTS as error:
+        raise DataError(
+            f"is not as it was published ({place}: {error}); delete it to have it fetched", path
+        ) from error

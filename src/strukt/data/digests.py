@@ -1,0 +1,62 @@
+"""What tells one content of a file from every other: its SHA-256 sum and its size."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from strukt.errors import DataError
+
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Digest:
+    """The sum and the size of a content; the sum alone decides whether two are the same.
+
+    Attributes:
+        sha256: In hexadecimal digits.
+        size: In bytes, if that is known.
+    """
+
+    sha256: str
+    size: int | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        size = "" if self.size is None else f" ({self.size:,} bytes)"
+        return f"sha256 {self.sha256}{size}"
+
+
+def digest(path: str | os.PathLike[str]) -> Digest:
+    """The digest of a file, in constant memory.
+
+    Raises:
+        DataError: It cannot be read.
+
+    Examples:
+        >>> print(digest(os.devnull))
+        sha256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 (0 bytes)
+    """
+    state = hashlib.sha256()
+    size = 0
+    with explained(path, "read"), open(path, "rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            state.update(chunk)
+            size += len(chunk)
+    return Digest(state.hexdigest(), size)
+
+
+@contextlib.contextmanager
+def explained(path: str | os.PathLike[str], done: str) -> Iterator[None]:
+    """Says of an operating system's error which file cannot be what: read, written.
+
+    Raises:
+        DataError: In place of an OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"cannot be {done}: {error.strerror or error}", path) from error

@@ -1,0 +1,104 @@
+"""What there is to know of an open corpus: where it is published, under which licence, what its files must be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files as resources
+from types import MappingProxyType
+
+from strukt.data.conversions import Conversion
+from strukt.data.digests import Digest
+
+RAW = "https://raw.githubusercontent.com"
+"""Where GitHub has the files of every commit."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a corpus.
+
+    Attributes:
+        address: Where it is published.
+        path: Where it goes, in the folder of the corpus.
+        expected: What it must be; None where that is not known.
+        is_optional: Whether the corpus is in order without it.
+    """
+
+    address: str
+    path: str
+    expected: Digest | None = None
+    is_optional: bool = False
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """An open corpus, at one version.
+
+    Attributes:
+        name: What `strukt data get` calls it.
+        home: The page of its authors.
+        version: The release or commit that the addresses hold on to.
+        licence: Under which it is published; None if its README.md says that.
+        citation: What its authors ask to be cited.
+        files: What is fetched.
+        trainings: What follows `strukt train` to learn from it; `{}` is its folder.
+        conversion: Makes files that the tasks read, where the published ones are not such.
+    """
+
+    name: str
+    home: str
+    version: str
+    licence: str | None
+    citation: str
+    files: tuple[File, ...]
+    trainings: tuple[str, ...]
+    conversion: Conversion | None = field(default=None, repr=False)
+
+    @property
+    def size(self) -> int | None:
+        """The bytes to fetch, if they are known; of optional files and a few small others they never are."""
+        known = [file.expected.size for file in self.files if file.expected is not None]
+        return sum(size for size in known if size) or None
+
+    @property
+    def tasks(self) -> list[str]:
+        """The tasks that learn from it."""
+        return list(dict.fromkeys(training.split()[0] for training in self.trainings))
+
+
+@cache
+def checksums() -> Mapping[str, Digest]:
+    """What the files must be that strukt knows, by their addresses, or by corpus and name where they are made.
+
+    Examples:
+        >>> checksums()["sentence-polarity/dev.tsv"].size
+        132134
+    """
+    found = {}
+    folder = ""
+    for line in resources("strukt.data").joinpath("checksums.txt").read_text(encoding="utf-8").splitlines():
+        if line.endswith("/"):
+            folder = line
+        elif not line.startswith("#"):
+            sha256, size, name = line.split(" ")
+            found[folder + name] = Digest(sha256, None if size == "-" else int(size))
+    return MappingProxyType(found)
+
+
+def published(address: str, path: str, *, is_optional: bool = False) -> File:
+    """A file with the digest that is known of it, if any."""
+    return File(address, path, checksums().get(address), is_optional)
+
+
+def github(repository: str, commit: str, folder: str = "", to: str = "") -> Iterator[File]:
+    """The files below a folder of a repository whose digests are known."""
+    root = f"{RAW}/{repository}/{commit}/"
+    for address in checksums():
+        if address.startswith(root + folder):
+            yield published(address, to + address.removeprefix(root + folder))
+
+
+def licence(repository: str, commit: str, name: str = "LICENSE") -> File:
+    return published(f"{RAW}/{repository}/{commit}/{name}", name, is_optional=True)

@@ -1,0 +1,53 @@
+"""Pictures show themselves in notebooks, and curves and tables in matplotlib."""
+
+import pytest
+
+from strukt.viz import svg
+from strukt.viz.brackets import Bracket, BracketDiagram
+from strukt.viz.curves import Curves
+from strukt.viz.diagram import Diagram
+from strukt.viz.graph import Graph
+from strukt.viz.heat_map import HeatMap
+from strukt.viz.lattice import Lattice
+
+CURVES = Curves("error", ["1-5", "6-10"], {"with": [1.0, 2.0], "without": [2.0, 3.0]})
+TABLE = HeatMap("attention", ["a"], ["b", "c"], [[0.25, 0.75]])
+PICTURES = [
+    Diagram(["Dogs"], ["NOUN"]),
+    BracketDiagram(["Dogs"], [Bracket("NP", 0, 1)]),
+    TABLE,
+    Graph("weather", ["sun"], [[1.0]]),
+    CURVES,
+    Lattice(["a"], ["X"], [[1.0]], []),
+]
+
+
+@pytest.mark.parametrize("picture", PICTURES, ids=lambda picture: type(picture).__name__)
+def test_every_picture_is_drawn_where_it_is_the_value_of_a_cell(picture):
+    assert picture._repr_svg_() == svg.document(picture)
+
+
+@pytest.fixture
+def plots():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from strukt.viz import plots
+
+    yield plots
+    matplotlib.pyplot.close("all")
+
+
+def test_curves_in_matplotlib(plots):
+    axes = plots.plot_curves(CURVES)
+    assert [list(line.get_ydata()) for line in axes.get_lines()] == [[1.0, 2.0], [2.0, 3.0]]
+    assert [label.get_text() for label in axes.get_legend().get_texts()] == ["with", "without"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1-5", "6-10"]
+    assert axes.get_yscale() == "linear"
+    assert plots.plot_curves(Curves("x", ["1", "2"], {"y": [0.01, 100.0]}), axes) is axes
+    assert axes.get_yscale() == "log"
+
+
+def test_tables_in_matplotlib(plots):
+    axes = plots.plot_heat_map(TABLE)
+    assert [text.get_text() for text in axes.texts] == ["0.25", "0.75"]
+    assert axes.get_images()[0].get_array().tolist() == [[0.25, 0.75]]
