@@ -50,7 +50,7 @@ def test_the_picture_has_every_node_and_edge_inside_its_borders():
 
 
 def test_stronger_edges_are_darker():
-    found = [float(value) for value in re.findall(r'class="arc"[^>]*opacity: ([\d.]+)', svg.draw(WEATHER))]
+    found = [float(value) for value in re.findall(r'class="arc"[^>]*opacity="([\d.]+)', svg.draw(WEATHER))]
     assert found == [0.94, 0.41, 1.0]
 
 

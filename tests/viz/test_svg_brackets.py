@@ -70,8 +70,8 @@ def test_codes_stand_on_their_colour_and_can_be_read():
 
 
 def test_an_improbable_bracket_has_lighter_lines():
-    styles = [line.get("style") for line in elements(TREE, "path", "branch")]
-    assert styles == ["opacity: 1.00", "opacity: 0.51", None]
+    opacities = [line.get("opacity") for line in elements(TREE, "path", "branch")]
+    assert opacities == ["1.00", "0.51", None]
 
 
 def test_the_brackets_are_read_out():

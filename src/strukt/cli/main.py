@@ -20,9 +20,11 @@ COMMANDS = {
     "evaluate": "measure a model on an annotated corpus",
     "predict": "annotate text with a model",
     "make": "make a corpus of random numbers to sort or to count in",
+    "data": "fetch an open corpus, and check it",
     "generate": "write sentences that a language model makes up",
     "check": "say what is wrong with a corpus, and what is in it",
     "show": "draw what a model makes of a sentence",
+    "serve": "try models in a browser, and give programs their predictions",
     "benchmark": "measure strukt and its peers side by side",
     "doctor": "say what is installed, and check every kernel",
 }

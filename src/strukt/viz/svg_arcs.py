@@ -72,12 +72,14 @@ class _Picture:
         bend = math.copysign(min(abs(stop - start) / 2, 14.0 + 5.0 * arc.level), stop - start)
         rise = f"M{start:.1f} {foot:.1f} Q{start:.1f} {top:.1f} {start + bend:.1f} {top:.1f}"
         fall = f"L{stop - bend:.1f} {top:.1f} Q{stop:.1f} {top:.1f} {stop:.1f} {foot - 6:.1f}"
+        yield _group(arc.dependent + 1, arc.head + 1)
         yield f'<path class="arc" d="{rise} {fall}"{faint(arc.probability)}/>'
         yield _tip(stop, foot)
         if room := _label_width(arc):
             x = (start + stop - room) / 2 - 2
             yield f'<rect class="gap" x="{x:.1f}" y="{top - 7:.1f}" width="{room + 4:.1f}" height="14"/>'
             yield label((start + stop) / 2, top + 4, arc.label, arc.probability)
+        yield "</g>"
 
     def _ends(self, arc: Arc) -> tuple[float, float]:
         """Where an arc leaves its head and where it enters its dependent."""
@@ -86,10 +88,12 @@ class _Picture:
     def _root(self, word: int) -> Iterator[str]:
         probabilities = self.diagram.head_probabilities
         centre, foot = self.centres[word], self.baseline - 22
+        yield _group(word + 1, head=0)
         yield f'<path class="arc" d="M{centre:.1f} {_MARGIN + 10:.1f} L{centre:.1f} {foot - 6:.1f}"/>'
         yield _tip(centre, foot)
         name = self.diagram.relation(word) or "root"
         yield label(centre, _MARGIN + 6, name, probabilities[word] if probabilities else None)
+        yield "</g>"
 
     def _word(self, word: int) -> Iterator[str]:
         centre, line = self.centres[word], self.baseline
@@ -99,6 +103,11 @@ class _Picture:
             yield text(centre, line, "tag", self.diagram.tags[word])
         if self.diagram.tag_probabilities:
             yield text(centre, line + 15, "probability", shorten(self.diagram.tag_probabilities[word]))
+
+
+def _group(word: int, head: int) -> str:
+    """What begins an arc: it says which one it is, as CoNLL-U counts, so that a page can answer to it."""
+    return f'<g data-word="{word}" data-head="{head}">'
 
 
 def _offsets(arcs: list[Arc]) -> dict[Arc, float]:

@@ -55,4 +55,4 @@ def label(x: float, y: float, name: str, probability: float | None) -> str:
 
 def faint(probability: float | None) -> str:
     """An improbable line is drawn lighter, though never invisible."""
-    return "" if probability is None else f' style="opacity: {0.35 + 0.65 * probability:.2f}"'
+    return "" if probability is None else f' opacity="{0.35 + 0.65 * probability:.2f}"'

@@ -1,0 +1,119 @@
+"""How long `strukt serve` takes for a sentence of 25 words through HTTP, on one core, and where the time goes."""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median, quantiles
+
+from benchmarks.page import machine
+from benchmarks.prediction import seconds, single_stages, summarise
+from benchmarks.report import duration, table
+
+SENTENCE = (
+    "The committee that met on Tuesday told the owners of the mill near the river to repair its roof before "
+    "the first snow fell ."
+)
+"""Of 25 words."""
+
+REQUESTS = 500
+HEADER = ["model", "view", "HTTP, median", "HTTP, 99th percentile", "encoder and scores", "best structure"]
+
+
+@contextmanager
+def serving(folder: str) -> Iterator[http.client.HTTPConnection]:
+    """A connection to a service that has one core, when it is ready."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "strukt", "serve", folder, "--port", "0", "--threads", "1"]
+    with _one_core():
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    with process:
+        try:
+            assert process.stderr is not None
+            line = process.stderr.readline()
+            if " at http://" not in line:
+                sys.exit(line + process.stderr.read())
+            connection = http.client.HTTPConnection(line.rpartition("//")[2].strip())
+            while request(connection, "GET", "/ready") != 200:
+                time.sleep(0.1)
+            yield connection
+            connection.close()
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def _one_core() -> Iterator[None]:
+    """What is started meanwhile stays on one core, where the system can do that (Linux)."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
+def request(connection: http.client.HTTPConnection, method: str, path: str, body: object = None) -> int:
+    """The status of an answer, which is read to its end."""
+    connection.request(method, path, json.dumps(body) if body else None, {"Content-Type": "application/json"})
+    response = connection.getresponse()
+    response.read()
+    return response.status
+
+
+def latencies(connection: http.client.HTTPConnection, view: str, requests: int) -> list[float]:
+    """Seconds of requests one after the other."""
+    question = {"texts": [SENTENCE], "view": view}
+    for _ in range(20):
+        if request(connection, "POST", "/predict", question) != 200:
+            raise RuntimeError(f"the service does not answer for the view {view}")
+    return [seconds(lambda: request(connection, "POST", "/predict", question)) for _ in range(requests)]
+
+
+def percentile_99(values: list[float]) -> float:
+    """The value below which 99 % lie."""
+    return quantiles(values, n=100, method="inclusive")[-1]
+
+
+def rows(folder: str, requests: int) -> Iterator[list[str]]:
+    """For a model a row for each of two views; the stages beside them are those of this process."""
+    import torch
+
+    from strukt.serve.sentences import sentence_of
+    from strukt.train import bundle
+
+    torch.set_num_threads(1)
+    model = bundle.load(folder)
+    sentence = sentence_of(model, SENTENCE, 25)
+    stages = summarise([single_stages(model, sentence) for _ in range(requests)], median)
+    with serving(folder) as connection:
+        for view in ("mode", "marginals"):
+            taken = latencies(connection, view, requests)
+            shares = map(duration, (stages.encoder, stages.inference)) if view == "mode" else ("", "")
+            yield [Path(folder).name, view, duration(median(taken)), duration(percentile_99(taken)), *shares]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parses the command line, measures, prints."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.serving", description=__doc__)
+    parser.add_argument("model", metavar="MODEL", nargs="+", help="folders of saved taggers or parsers")
+    parser.add_argument("--requests", type=int, default=REQUESTS, help=f"how many of each ({REQUESTS})")
+    options = parser.parse_args(arguments)
+    heading = machine(1)
+    found = [row for folder in options.model for row in rows(folder, options.requests)]
+    print(f"{heading}\n\n{table(HEADER, found)}")
+
+
+if __name__ == "__main__":
+    main()

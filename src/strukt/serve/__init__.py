@@ -1,0 +1,1 @@
+"""Saved models as a service: one page to try them, and JSON for programs."""

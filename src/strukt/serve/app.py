@@ -1,0 +1,154 @@
+"""The application: its addresses, and what goes wrong as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from strukt.errors import StruktError
+from strukt.serve import metrics as counting
+from strukt.serve.guard import BodyLimit, Guard, problem
+from strukt.serve.limits import Limits
+from strukt.serve.messages import Answers, ModelCard, Problem, Question
+from strukt.serve.metrics import Metrics
+from strukt.serve.service import Service
+from strukt.serve.workers import LateError, OverloadError
+from strukt.tasks.model import Model
+from strukt.viz import svg
+
+ASSETS = {
+    "/": ("page.html", "text/html"),
+    "/page.css": ("page.css", "text/css"),
+    "/page.js": ("page.js", "text/javascript"),
+    "/drawing.js": ("drawing.js", "text/javascript"),
+    "/state.js": ("state.js", "text/javascript"),
+    "/icon.svg": ("icon.svg", "image/svg+xml"),
+}
+"""The files of the page and their types, by address."""
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    413: {"model": Problem, "description": "The request is too large"},
+    422: {"model": Problem, "description": "The request cannot be understood or answered"},
+    503: {"model": Problem, "description": "Too many requests wait, or the models are not ready"},
+    504: {"model": Problem, "description": "The answer took too long"},
+}
+"""What may go wrong, for the documentation."""
+
+RETRY = {"Retry-After": "1"}
+KEEP = {"Cache-Control": "max-age=300"}
+
+
+def create_app(
+    models: Mapping[str, Model],
+    limits: Limits | None = None,
+    when_ready: Callable[[], None] = lambda: None,
+) -> FastAPI:
+    """A service of models.
+
+    Args:
+        models: The models by name, ready to predict.
+        limits: How much it takes on; the defaults if None.
+        when_ready: What else is done after the models have answered for the first time.
+    """
+    limits = limits or Limits()
+    service, metrics = Service(models, limits), Metrics()
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        warming = asyncio.create_task(asyncio.to_thread(service.warm_up, when_ready))
+        yield
+        service.close()
+        await warming
+
+    app = FastAPI(
+        title="strukt",
+        summary="Structures of sentences: the best ones, marginals, samples, under conditions.",
+        version=version("strukt"),
+        lifespan=lifespan,
+        docs_url=None,  # these pages load scripts from elsewhere
+        redoc_url=None,
+    )
+    _add_api(app, service, metrics)
+    _add_page(app)
+    _add_problems(app)
+    app.add_middleware(BodyLimit, limits=limits)
+    app.add_middleware(Guard, metrics=metrics, paths={*ASSETS, *app.openapi()["paths"]})
+    return app
+
+
+def _add_api(app: FastAPI, service: Service, metrics: Metrics) -> None:
+    @app.post("/predict", responses=PROBLEMS, response_model_exclude_none=True)
+    async def predict(question: Question) -> Answers:
+        """Structures of sentences."""
+        if not service.ready:
+            raise HTTPException(503, "the models are not ready yet; try again soon", RETRY)
+        return await service.answer(question)
+
+    @app.get("/models")
+    async def models() -> list[ModelCard]:
+        """The models, and what each can show."""
+        return service.cards
+
+    @app.get("/health")
+    async def health() -> dict[str, str]:
+        """Whether the process is up."""
+        return {"status": "up"}
+
+    @app.get("/ready", responses={503: PROBLEMS[503]})
+    async def ready() -> dict[str, str]:
+        """Whether questions are answered."""
+        if not service.ready:
+            raise HTTPException(503, "the models are not ready yet", RETRY)
+        return {"status": "ready"}
+
+    @app.get("/metrics", response_class=Response)
+    async def measured() -> Response:
+        """What is counted, for Prometheus."""
+        return Response(metrics.text(service.cards), media_type=counting.CONTENT_TYPE)
+
+
+def _add_page(app: FastAPI) -> None:
+    for address, (name, kind) in ASSETS.items():
+        text = (files("strukt.serve") / name).read_text(encoding="utf-8")
+        if name == "page.css":
+            text += svg.STYLE
+        app.add_api_route(address, _giving(text, kind), include_in_schema=False)
+
+
+def _giving(text: str, kind: str) -> Any:
+    async def give() -> Response:
+        return Response(text, media_type=kind, headers=KEEP)
+
+    return give
+
+
+def _add_problems(app: FastAPI) -> None:
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        place = ".".join(str(step) for step in first["loc"] if step != "body")
+        return problem(422, f"{place}: {first['msg']}" if place else first["msg"])
+
+    @app.exception_handler(HTTPException)
+    async def refused(_: Request, error: HTTPException) -> JSONResponse:
+        # FastAPI's 400 is that of JSON which Python cannot read: too deep, numbers of too many digits.
+        status = 422 if error.status_code == 400 else error.status_code
+        return problem(status, error.detail, dict(error.headers or {}))
+
+    @app.exception_handler(StruktError)
+    async def unanswerable(_: Request, error: StruktError) -> JSONResponse:
+        message = getattr(
+            error, "message", str(error)
+        )  # of data errors, without the file, which there is not
+        if isinstance(error, OverloadError):
+            return problem(503, message, RETRY)
+        return problem(504 if isinstance(error, LateError) else 422, message)

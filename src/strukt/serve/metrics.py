@@ -1,0 +1,85 @@
+"""What a service counts of itself, in the text format of Prometheus."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import accumulate
+
+from strukt.serve.messages import ModelCard
+
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""Upper bounds of the buckets of the histogram."""
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Metrics:
+    r"""Requests by path and status, how long they took, and how many are under way; used by one thread.
+
+    Attributes:
+        in_flight: How many requests are under way.
+
+    Examples:
+        >>> metrics = Metrics()
+        >>> metrics.count("/predict", 200, 0.003)
+        >>> [line for line in metrics.text([]).split("\n") if line.startswith("strukt_requests_total")]
+        ['strukt_requests_total{path="/predict",status="200"} 1']
+    """
+
+    def __init__(self) -> None:
+        self.in_flight = 0
+        self._requests: Counter[tuple[str, int]] = Counter()
+        self._buckets: defaultdict[str, list[int]] = defaultdict(lambda: [0] * (len(SECONDS) + 1))
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        """Counts a request while it lasts."""
+        self.in_flight += 1
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+
+    def count(self, path: str, status: int, seconds: float) -> None:
+        """Counts a request that is answered.
+
+        Args:
+            path: One of few, whatever clients ask for.
+            status: The status of the answer.
+            seconds: How long it took.
+        """
+        self._requests[path, status] += 1
+        self._buckets[path][bisect_left(SECONDS, seconds)] += 1
+        self._seconds[path] += seconds
+
+    def text(self, models: Iterable[ModelCard]) -> str:
+        """All of it, and the models that are served."""
+        return "".join(f"{line}\n" for line in self._lines(models))
+
+    def _lines(self, models: Iterable[ModelCard]) -> Iterator[str]:
+        yield from _head("strukt_requests_total", "counter", "Requests that were answered.")
+        for (path, status), count in sorted(self._requests.items()):
+            yield f'strukt_requests_total{{path="{path}",status="{status}"}} {count}'
+        yield from _head("strukt_request_seconds", "histogram", "How long requests took.")
+        for path, counts in sorted(self._buckets.items()):
+            for bound, total in zip([*map(str, SECONDS), "+Inf"], accumulate(counts), strict=True):
+                yield f'strukt_request_seconds_bucket{{path="{path}",le="{bound}"}} {total}'
+            yield f'strukt_request_seconds_sum{{path="{path}"}} {self._seconds[path]}'
+            yield f'strukt_request_seconds_count{{path="{path}"}} {sum(counts)}'
+        yield from _head("strukt_requests_in_flight", "gauge", "Requests that are under way.")
+        yield f"strukt_requests_in_flight {self.in_flight}"
+        yield from _head("strukt_model_info", "gauge", "The models that are served.")
+        for card in models:
+            yield f'strukt_model_info{{name="{_escaped(card.name)}",task="{card.task}"}} 1'
+
+
+def _head(name: str, kind: str, help: str) -> tuple[str, str]:
+    return f"# HELP {name} {help}", f"# TYPE {name} {kind}"
+
+
+def _escaped(label: str) -> str:
+    return label.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

@@ -1,0 +1,151 @@
+// The page of the service: every change of what is set asks the service anew.
+
+import { draw, make, showConditions } from "./drawing.js";
+import { card, change, degrees, models, part, recall, remember, state, whenChanged } from "./state.js";
+
+const NAMES = { mode: "Mode", marginals: "Marginals", samples: "Samples", kbest: "k-best", sparsemap: "SparseMAP" };
+const PAUSE = 180;  // milliseconds without a key, after which a sentence is read
+
+const element = (id) => document.getElementById(id);
+let asked = null, timer = 0;
+
+// Asking.
+
+whenChanged((wait) => {
+  show();
+  clearTimeout(timer);
+  timer = setTimeout(ask, wait);
+});
+
+function question() {
+  const { part: kind, name: model } = card();
+  const given = (wanted) => [...state.conditions].filter(([, condition]) => condition === wanted)
+    .map(([text]) => part(kind, text));
+  return {
+    model, texts: [state.text], view: state.view, temperature: degrees(), k: Number(state.k), seed: Number(state.seed),
+    pictures: true, required: kind ? given("required") : [], forbidden: kind ? given("forbidden") : [],
+  };
+}
+
+async function ask() {
+  remember();
+  asked?.abort();
+  if (!state.text.trim()) {
+    complain("");
+    return draw({ words: [], structures: [], alternatives: [] });
+  }
+  const mine = asked = new AbortController(), start = performance.now();
+  try {
+    const response = await fetch("predict", {
+      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question()), signal: mine.signal,
+    });
+    const answer = await response.json();
+    if (mine.signal.aborted) return;
+    if (response.status === 503) {
+      timer = setTimeout(ask, 1000);
+      element("status").textContent = answer.error;
+    } else if (response.ok) {
+      complain("");
+      draw(answer.answers[0]);
+      element("status").textContent = `${Math.round(performance.now() - start)} ms`;
+    } else {
+      complain(answer.error);
+    }
+  } catch (error) {
+    if (error.name !== "AbortError") complain("The service does not answer; is it still running?");
+  }
+}
+
+function complain(message) {
+  element("problem").textContent = message;
+  element("problem").hidden = !message;
+  element("status").textContent = "";
+}
+
+// What is set.
+
+function show() {
+  const { views = [], part: kind } = card() ?? {};
+  if (!views.includes(state.view)) state.view = views[0] ?? "mode";
+  element("model").value = state.model;
+  if (element("text").value !== state.text) element("text").value = state.text;
+  grow();
+  const tabs = views.map(tab), shown = element("tabs").children;
+  if (tabs.length !== shown.length || tabs.some((each) => !each.isConnected)) element("tabs").replaceChildren(...tabs);
+  element("panel").setAttribute("aria-labelledby", `tab-${state.view}`);
+  element("temperature").value = state.temperature;
+  element("temperature").disabled = views.length < 2;
+  element("degrees").textContent = degrees().toFixed(2);
+  element("k").value = state.k;
+  element("count").hidden = !["samples", "kbest"].includes(state.view);
+  element("again").hidden = state.view !== "samples";
+  const what = { arc: "an arc", tag: "a tag", span: "a label" }[kind];
+  element("hint").textContent = what ? `Click ${what}, or press Enter on it, to require it; again to forbid it; again to let it be.` : "";
+  showConditions();
+}
+
+function tab(view) {
+  const chosen = view === state.view;
+  const button = element(`tab-${view}`) ?? make("button", { id: `tab-${view}`, type: "button", textContent: NAMES[view], onclick: () => change({ view }) });
+  button.tabIndex = chosen ? 0 : -1;
+  button.setAttribute("role", "tab");
+  button.setAttribute("aria-controls", "panel");
+  button.setAttribute("aria-selected", chosen);
+  return button;
+}
+
+function move(event) {
+  const { views } = card(), place = views.indexOf(state.view);
+  const target = {
+    ArrowRight: (place + 1) % views.length, ArrowLeft: (place + views.length - 1) % views.length, Home: 0, End: views.length - 1,
+  }[event.key];
+  if (target === undefined) return;
+  event.preventDefault();
+  change({ view: views[target] });
+  element(`tab-${views[target]}`).focus();
+}
+
+function grow() {
+  const text = element("text");
+  text.style.height = "auto";
+  text.style.height = `${text.scrollHeight + 2}px`;
+}
+
+async function copy() {
+  const button = element("link");
+  try {
+    await navigator.clipboard.writeText(location.href);
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "It is in the address bar";
+  }
+  setTimeout(() => { button.textContent = "Copy link"; }, 1500);
+}
+
+async function start() {
+  try {
+    models.push(...await (await fetch("models")).json());
+  } catch {
+    return complain("The service does not answer; is it still running?");
+  }
+  element("model").replaceChildren(...models.map((model) => new Option(`${model.name} (${model.task})`, model.name)));
+  const fresh = (values) => ({ ...values, conditions: new Map() });  // conditions are those of a sentence and a model
+  element("text").addEventListener("input", (event) => change(fresh({ text: event.target.value }), PAUSE));
+  element("text").addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    change({});
+  });
+  element("model").addEventListener("change", (event) => change(fresh({ model: event.target.value })));
+  element("temperature").addEventListener("input", (event) => change({ temperature: event.target.value }, PAUSE / 3));
+  element("k").addEventListener("input", (event) => event.target.validity.valid && event.target.value && change({ k: event.target.value }, PAUSE));
+  element("tabs").addEventListener("keydown", move);
+  element("again").addEventListener("click", () => change({ seed: String(Number(state.seed) + 1) }));
+  element("link").addEventListener("click", copy);
+  addEventListener("hashchange", () => { recall(); change({}); });
+  addEventListener("resize", grow);
+  recall();
+  change({});
+}
+
+start();

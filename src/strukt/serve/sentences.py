@@ -1,0 +1,53 @@
+"""From the text of a request to a sentence that a model reads."""
+
+from __future__ import annotations
+
+import io
+import unicodedata
+from typing import TYPE_CHECKING
+
+from strukt.data import brackets, pairs
+from strukt.data.text import tokenize
+from strukt.errors import StruktError
+
+if TYPE_CHECKING:
+    from strukt.data.sentence import Sentence
+    from strukt.tasks.model import Model
+
+
+class TextError(StruktError):
+    """A text cannot be read."""
+
+
+def sentence_of(model: Model, text: str, most: int) -> Sentence:
+    r"""Cuts a text into words and hands them to the model's own reader.
+
+    Args:
+        model: The model; one that compares two sentences wants them on two lines.
+        text: Running text.
+        most: The largest number of words.
+
+    Raises:
+        TextError: There are no words or too many, not two lines, or characters that are no text.
+        DataError: The reader of the model does not take it.
+    """
+    _require_text(text)
+    reader = model.readers()["text"]
+    lines = [tokenize(line) for line in (text.strip().splitlines() if reader is pairs.read else [text])]
+    if reader is pairs.read and len(lines) != 2:
+        raise TextError(f"the model compares two sentences; got {len(lines)} lines, expected one for each")
+    if not all(lines):
+        raise TextError("the text has no words; give a sentence")
+    if (words := sum(map(len, lines))) > most:
+        raise TextError(f"the text has {words} words; this service reads up to {most}")
+    line = "\t".join(map(" ".join, lines))
+    if reader is brackets.read_text and brackets.is_tree(line):
+        raise TextError("the text is a tree; give its words alone")
+    (sentence,) = reader(io.BytesIO(line.encode()))
+    return sentence
+
+
+def _require_text(text: str) -> None:
+    for place, character in enumerate(text, start=1):
+        if unicodedata.category(character) in ("Cc", "Cs") and not character.isspace():
+            raise TextError(f"character {place} is U+{ord(character):04X}, which is no text; leave it out")

@@ -1,0 +1,222 @@
+"""A model that is served: from the texts of a question to the answers."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, cast, get_args
+
+from torch import Tensor
+from typing_extensions import override
+
+from strukt.data.sentence import Sentence
+from strukt.distributions.distribution import StructuredDistribution
+from strukt.errors import InfeasibleError, StruktError
+from strukt.serve.messages import Answer, FoundPart, ModelCard, Question, Structure, View
+from strukt.serve.sentences import sentence_of
+from strukt.serve.structures import Arcs, Codes, Spans, Structures, Tags
+from strukt.serve.views import VIEWS, reshaped
+from strukt.tasks.code_spans import CodeSpans
+from strukt.tasks.encoded_model import EncodedModel
+from strukt.tasks.label_spans import LabelSpans
+from strukt.tasks.model import Model
+from strukt.tasks.parser import Parser
+from strukt.tasks.span_model import SpanModel
+from strukt.tasks.structured_model import LEAST
+from strukt.tasks.tagger import Tagger
+from strukt.viz import svg
+
+
+class QuestionError(StruktError):
+    """A question that the model cannot answer."""
+
+
+class Served(ABC):
+    """A model under a name.
+
+    Args:
+        name: By which it is asked for.
+        model: The model, ready to predict.
+        words: The most words of a text.
+
+    Attributes:
+        card: What clients are told of it.
+    """
+
+    card: ModelCard
+
+    def __init__(self, name: str, model: Model, words: int) -> None:
+        self.model = model
+        self.words = words
+        self.card = self.describe(name)
+
+    @abstractmethod
+    def describe(self, name: str) -> ModelCard:
+        """What clients are told of the model."""
+
+    @abstractmethod
+    def answer(self, sentence: Sentence, question: Question) -> Answer:
+        """What a question asks, of one sentence."""
+
+    def sentences(self, question: Question) -> list[Sentence]:
+        """The texts of a question as the model reads them.
+
+        Raises:
+            QuestionError: The model does not have the view or the conditions of the question.
+            TextError: A text cannot be read.
+            DataError: The reader of the model does not take it.
+        """
+        if question.view not in self.card.views:
+            raise QuestionError(
+                f"view {question.view}: the model {self.card.name} has {', '.join(self.card.views)}"
+            )
+        conditions = [*question.required, *question.forbidden]
+        if conditions and self.card.part is None:
+            raise QuestionError(f"the model {self.card.name} lets nothing be required or forbidden")
+        if conditions and len(question.texts) > 1:
+            raise QuestionError("required and forbidden parts are those of a single text; give one")
+        return [sentence_of(self.model, text, self.words) for text in question.texts]
+
+
+class ServedPrediction(Served):
+    """A model that shows its prediction, and nothing of a distribution."""
+
+    @override
+    def describe(self, name: str) -> ModelCard:
+        return ModelCard(name=name, task=self.model.task, views=["mode"], part=None)
+
+    @override
+    def answer(self, sentence: Sentence, question: Question) -> Answer:
+        (predicted,) = self.model.predict([sentence])
+        found = [
+            Structure(parts=[], picture=svg.draw(picture))
+            for picture in (self.model.diagrams([sentence]) if question.pictures else [])
+        ]
+        return Answer(words=sentence.forms, structures=found, output=str(predicted))
+
+
+class ServedDistribution(Served):
+    """A model with a distribution over structures.
+
+    Args:
+        name: By which it is asked for.
+        structures: The structures of the model.
+        words: The most words of a text.
+    """
+
+    def __init__(self, name: str, structures: Structures[Any, Any], words: int) -> None:
+        self.structures = structures
+        super().__init__(name, structures.model, words)
+
+    @override
+    def describe(self, name: str) -> ModelCard:
+        views = [view for view in get_args(View) if view != "marginals" or self.structures.has_marginals]
+        return ModelCard(name=name, task=self.model.task, views=views, part=self.structures.kind)
+
+    @override
+    def answer(self, sentence: Sentence, question: Question) -> Answer:
+        model = self.structures.model
+        model.require_usable(sentence)
+        with model.predicting():
+            batch = model.collate([sentence], with_targets=False).to(model.device)
+            distribution = self._asked(model.distribution_of(batch), question)
+            try:
+                seen = VIEWS[question.view](distribution, question)
+            except InfeasibleError:
+                raise QuestionError(
+                    "no structure has all required parts and none of the forbidden ones; take some back"
+                ) from None
+            probabilities = distribution.log_prob(seen.events.unsqueeze(1)).exp().flatten().tolist()
+            marginals = distribution.marginals[0].clamp(0, 1) if question.view == "marginals" else None
+            pictures = self.structures.pictures(batch, seen.events, marginals)
+        weights: Sequence[float | None] = seen.weights or [None] * len(pictures)
+        found = [
+            Structure(
+                parts=self._parts(event, self.structures.relations(picture), marginals),
+                probability=probability,
+                weight=weight,
+                picture=svg.draw(picture) if question.pictures else None,
+            )
+            for event, probability, weight, picture in zip(
+                seen.events, probabilities, weights, pictures, strict=True
+            )
+        ]
+        return Answer(words=sentence.forms, structures=found, alternatives=self._alternatives(marginals))
+
+    def _asked(self, distribution: StructuredDistribution, question: Question) -> StructuredDistribution:
+        shape = distribution.scores[0].shape[1:]
+        required, forbidden = (
+            self.structures.mask(parts, shape) for parts in (question.required, question.forbidden)
+        )
+        return reshaped(distribution, required, forbidden, question.temperature)
+
+    def _parts(self, event: Tensor, relations: Sequence[str], marginals: Tensor | None) -> list[FoundPart]:
+        used = self.structures.used(event)
+        names: Sequence[str | None] = relations or [None] * len(used)
+        return [
+            FoundPart(
+                part=part, relation=name, probability=None if marginals is None else marginals[index].item()
+            )
+            for index, name in zip(used, names, strict=True)
+            if (part := self.structures.part(index)) is not None
+        ]
+
+    def _alternatives(self, marginals: Tensor | None) -> list[FoundPart]:
+        if marginals is None:
+            return []
+        likely = marginals >= LEAST
+        found = (
+            (self.structures.part(tuple(index)), probability)
+            for index, probability in zip(likely.nonzero().tolist(), marginals[likely].tolist(), strict=True)
+        )
+        return [
+            FoundPart(part=part, probability=probability) for part, probability in found if part is not None
+        ]
+
+
+def serve(name: str, model: Model, words: int) -> Served:
+    """A model as it is best served.
+
+    Args:
+        name: By which it is asked for.
+        model: The model, ready to predict.
+        words: The most words of a text.
+    """
+    if isinstance(model, EncodedModel):
+        _read_once(model.encoder)
+    structures = _structures(model)
+    return (
+        ServedPrediction(name, model, words)
+        if structures is None
+        else ServedDistribution(name, structures, words)
+    )
+
+
+def _structures(model: Model) -> Structures[Any, Any] | None:
+    if isinstance(model, Tagger):
+        return Tags(model)
+    if isinstance(model, Parser):
+        return Arcs(model)
+    if isinstance(model, SpanModel) and isinstance(model.layer, LabelSpans):
+        return Spans(model)
+    if isinstance(model, SpanModel) and isinstance(model.layer, CodeSpans):
+        return Codes(model)
+    return None
+
+
+def _read_once(encoder: Any) -> None:
+    """Has an encoder give what it gave the time before if a thread asks for the same inputs again.
+
+    The distribution of a sentence and its pictures both ask for the vectors of the words, which take most of the
+    time.
+    """
+    encode, last = encoder.forward, threading.local()
+
+    def forward(inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
+        if getattr(last, "inputs", None) is not inputs:
+            last.vectors = encode(inputs, lengths)
+            last.inputs = inputs
+        return cast("Tensor", last.vectors)
+
+    encoder.forward = forward

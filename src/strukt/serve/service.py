@@ -1,0 +1,102 @@
+"""The models that are served, and the threads in which they compute."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from strukt.errors import StruktError
+from strukt.serve.limits import Limits
+from strukt.serve.messages import Answer, Answers, ModelCard, Question
+from strukt.serve.served import QuestionError, Served, serve
+from strukt.serve.workers import LateError, Workers
+from strukt.tasks.model import Model
+
+SPECIMEN = "The old man saw 3 of 4 birds .\nThey sang ."
+"""What every model reads once before it is ready."""
+
+
+class Service:
+    """Answers questions.
+
+    Args:
+        models: The models by name, ready to predict.
+        limits: How much is taken on.
+
+    Attributes:
+        models: The models.
+        ready: Whether everything that is compiled on first use is compiled.
+    """
+
+    def __init__(self, models: Mapping[str, Model], limits: Limits) -> None:
+        self.models = {name: serve(name, model, limits.words) for name, model in models.items()}
+        self.ready = False
+        self._closing = False
+        self._workers = Workers(limits)
+
+    @property
+    def cards(self) -> list[ModelCard]:
+        """What clients are told of the models."""
+        return [served.card for served in self.models.values()]
+
+    def warm_up(self, when_ready: Callable[[], None]) -> None:
+        """Answers a question to each view of each model, so that nobody waits for a compiler; then it is ready.
+
+        Args:
+            when_ready: What is done at the end.
+        """
+        for served in self.models.values():
+            for view in served.card.views:
+                if self._closing:
+                    return
+                try:
+                    _warm_up(served, Question(texts=[SPECIMEN], view=view, pictures=True))
+                except Exception:
+                    logging.getLogger(__name__).exception(
+                        "the view %s of the model %s failed", view, served.card.name
+                    )
+        when_ready()
+        self.ready = True
+
+    async def answer(self, question: Question) -> Answers:
+        """The answers to a question.
+
+        Raises:
+            StruktError: The question cannot be answered.
+            OverloadError: Too many others wait.
+            LateError: It took too long.
+        """
+        served = self._served(question.model)
+        sentences = served.sentences(question)
+
+        def compute(end: float) -> list[Answer]:
+            found = []
+            for sentence in sentences:
+                if time.monotonic() > end:
+                    raise LateError("nobody waits for the rest")
+                found.append(served.answer(sentence, question))
+            return found
+
+        return Answers(model=served.card.name, answers=await self._workers.run(compute))
+
+    def close(self) -> None:
+        """Ends the threads, and the warming up if it has not ended."""
+        self._closing = True
+        self._workers.close()
+
+    def _served(self, name: str | None) -> Served:
+        if name is None and len(self.models) > 1:
+            raise QuestionError(f"model: there are several; name one of {', '.join(self.models)}")
+        if name is None:
+            return next(iter(self.models.values()))
+        if name not in self.models:
+            raise QuestionError(f"model: there is no {name!r}; known are {', '.join(self.models)}")
+        return self.models[name]
+
+
+def _warm_up(served: Served, question: Question) -> None:
+    with suppress(StruktError):  # it reads other things than sentences, such as lists of numbers
+        for sentence in served.sentences(question):
+            served.answer(sentence, question)

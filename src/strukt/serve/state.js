@@ -1,0 +1,55 @@
+// What is set, which lives in the address after "#", and the models it is set for.
+
+const DEFAULTS = { text: "They told us to wait for the bus.", view: "mode", temperature: "0", k: "5", seed: "1" };
+const FIELDS = { arc: ["word", "head"], tag: ["word", "tag"], span: ["start", "end", "label"] };
+
+// Conditions are "required" or "forbidden", by the keys of parts.
+export const state = { ...DEFAULTS, model: "", conditions: new Map() };
+export const models = [];
+export const card = () => models.find((model) => model.name === state.model) ?? models[0];
+export const degrees = () => Math.min(Math.max(10 ** Number(state.temperature) || 1, 0.1), 10);
+
+let react = () => {};
+
+// What happens at every change; it is told for how many milliseconds to wait for others.
+export function whenChanged(given) {
+  react = given;
+}
+
+export function change(values, wait = 0) {
+  Object.assign(state, values);
+  react(wait);
+}
+
+// Parts have a key, in which the fields stand one after the other: in the address, and to find them again.
+
+export const key = (part) => Object.values(part).join(".");
+
+export function part(kind, text) {
+  const fields = FIELDS[kind], pieces = text.split(".");
+  const values = [...pieces.slice(0, fields.length - 1), pieces.slice(fields.length - 1).join(".")];
+  return Object.fromEntries(fields.map((field, place) =>
+    [field, field === "tag" || field === "label" ? values[place] : Number(values[place])]));
+}
+
+// The address.
+
+export function remember() {
+  const address = new URLSearchParams();
+  if (models.length > 1) address.set("model", state.model);
+  for (const [field, usual] of Object.entries(DEFAULTS)) {
+    if (state[field] !== usual || field === "text") address.set(field, state[field]);
+  }
+  for (const [text, condition] of state.conditions) address.append(condition, text);
+  history.replaceState(null, "", `#${address}`);
+}
+
+export function recall() {
+  const address = new URLSearchParams(location.hash.slice(1));
+  state.model = address.get("model") ?? "";
+  state.model = card()?.name ?? "";
+  for (const [field, usual] of Object.entries(DEFAULTS)) state[field] = address.get(field) ?? usual;
+  const kind = card()?.part, is = (text) => kind && key(part(kind, text)) === text;
+  state.conditions = new Map(["required", "forbidden"].flatMap((condition) =>
+    address.getAll(condition).filter(is).map((text) => [text, condition])));
+}

@@ -1,0 +1,260 @@
+"""What the structures of each task are made of, by name, and how they are drawn."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar, Generic, TypeVar, cast
+
+import torch
+from torch import Tensor
+from typing_extensions import override
+
+from strukt.data.binarisation import EMPTY
+from strukt.errors import StruktError
+from strukt.serve.messages import Arc, Kind, Part, Span, Tag
+from strukt.tasks.batch import Batch
+from strukt.tasks.code_spans import CodeSpans
+from strukt.tasks.parser import Parser
+from strukt.tasks.span_layer import Found, spans_of
+from strukt.tasks.span_model import SpanModel, bracket
+from strukt.tasks.structured_model import StructuredModel
+from strukt.tasks.tagger import Tagger
+from strukt.viz.brackets import Bracket, BracketDiagram
+from strukt.viz.diagram import Diagram
+from strukt.viz.svg import Picture
+
+ModelT = TypeVar("ModelT", bound=StructuredModel)
+PartT = TypeVar("PartT", Tag, Arc, Span)
+
+Index = tuple[int, ...]
+"""The place of a part in the main scores of one sentence."""
+
+
+class PartError(StruktError):
+    """A part does not exist."""
+
+
+class Structures(ABC, Generic[ModelT, PartT]):
+    """The structures of a task.
+
+    Args:
+        model: A model of the task.
+
+    Attributes:
+        kind: What can be required or forbidden, as `ModelCard.part` has it.
+        has_marginals: Whether the main scores are those of parts, so that their marginals are of interest.
+    """
+
+    kind: ClassVar[Kind | None]
+    part_type: ClassVar[type[Tag | Arc | Span]]
+    has_marginals: ClassVar[bool] = True
+
+    def __init__(self, model: ModelT) -> None:
+        self.model = model
+
+    @abstractmethod
+    def used(self, event: Tensor) -> Sequence[Index]:
+        """The places of the parts of a structure."""
+
+    @abstractmethod
+    def part(self, index: Index) -> PartT | None:
+        """The part at a place; None if it is of no interest."""
+
+    @abstractmethod
+    def index(self, part: PartT) -> Index:
+        """The place of a part, whether or not it is in the sentence.
+
+        Raises:
+            PartError: The model has no such label.
+        """
+
+    @abstractmethod
+    def pictures(self, batch: Batch, events: Tensor, marginals: Tensor | None) -> list[Picture]:
+        """What pictures of structures show.
+
+        Args:
+            batch: One sentence.
+            events: Its structures, the leading axis counts them.
+            marginals: Of all parts, in the shape of the main scores of the sentence; drawn if given.
+        """
+
+    def relations(self, picture: Picture) -> Sequence[str]:  # noqa: ARG002
+        """The labels of the parts in a picture, where they have some besides their own."""
+        return ()
+
+    def mask(self, parts: Sequence[Part], shape: torch.Size) -> Tensor:
+        """Where parts are in the main scores of one sentence.
+
+        Args:
+            parts: Any number.
+            shape: That of the main scores.
+
+        Raises:
+            PartError: They are of another kind, or not in the sentence.
+        """
+        found = torch.zeros(shape, dtype=torch.bool)
+        for part in parts:
+            if self.kind is None or not isinstance(part, self.part_type):
+                what = "no parts" if self.kind is None else f"parts {list(self.part_type.model_fields)}"
+                raise PartError(f"{_shown(part)}: this model lets {what} be required or forbidden")
+            index = self.index(cast("PartT", part))
+            if not all(0 <= place < size for place, size in zip(index, shape, strict=True)):
+                raise PartError(f"{_shown(part)}: the text has no such words")
+            found[index] = True
+        return found
+
+
+def _shown(part: Part) -> str:
+    return ", ".join(f"{name} {value}" for name, value in part.model_dump().items())
+
+
+def number_of(label: str, labels: Sequence[str]) -> int:
+    """The place of a label.
+
+    Raises:
+        PartError: It is not among them.
+    """
+    if label not in labels:
+        raise PartError(f"the model has no label {label!r}")
+    return labels.index(label)
+
+
+class Tags(Structures[Tagger, Tag]):
+    """Tags of words."""
+
+    kind = "tag"
+    part_type = Tag
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """All tags."""
+        return self.model.vocabularies["labels"].symbols
+
+    @override
+    def used(self, event: Tensor) -> list[Index]:
+        return list(enumerate(event.tolist()))
+
+    @override
+    def part(self, index: Index) -> Tag:
+        word, tag = index
+        return Tag(word=word + 1, tag=self.labels[tag])
+
+    @override
+    def index(self, part: Tag) -> Index:
+        return part.word - 1, number_of(part.tag, self.labels)
+
+    @override
+    def pictures(self, batch: Batch, events: Tensor, marginals: Tensor | None) -> list[Picture]:
+        forms = batch.sentences[0].forms
+        return [
+            Diagram(
+                forms,
+                tags=[self.labels[tag] for tag in event.tolist()],
+                tag_probabilities=_chosen(marginals, event),
+            )
+            for event in events
+        ]
+
+
+class Arcs(Structures[Parser, Arc]):
+    """Dependency trees."""
+
+    kind = "arc"
+    part_type = Arc
+
+    @override
+    def used(self, event: Tensor) -> list[Index]:
+        return list(enumerate(event.tolist()))
+
+    @override
+    def part(self, index: Index) -> Arc:
+        word, head = index
+        return Arc(word=word + 1, head=head)
+
+    @override
+    def index(self, part: Arc) -> Index:
+        return part.word - 1, part.head
+
+    @override
+    def relations(self, picture: Picture) -> Sequence[str]:
+        return cast("Diagram", picture).relations
+
+    @override
+    def pictures(self, batch: Batch, events: Tensor, marginals: Tensor | None) -> list[Picture]:
+        return [
+            replace(diagram, head_probabilities=_chosen(marginals, event))
+            for event in events
+            for diagram in self.model.drawn(batch, event.unsqueeze(0))
+        ]
+
+
+class Spans(Structures[SpanModel, Span]):
+    """Constituents, or entities that nest, with a score for each label of each span."""
+
+    kind: ClassVar[Kind | None] = "span"
+    part_type = Span
+
+    @override
+    def used(self, event: Tensor) -> list[Index]:
+        return list(spans_of(event))
+
+    @override
+    def part(self, index: Index) -> Span | None:
+        start, end, label = index
+        name = self.label(label)
+        return None if name == EMPTY else Span(start=start, end=end, label=name)
+
+    @override
+    def index(self, part: Span) -> Index:
+        return part.start, part.end, number_of(part.label, self.model.vocabularies["labels"].symbols)
+
+    @override
+    def pictures(self, batch: Batch, events: Tensor, marginals: Tensor | None) -> list[Picture]:
+        (prediction,) = self.model.predict_batch(batch)
+        best = cast("BracketDiagram", prediction.diagram(batch.sentences[0]))  # with the tags of the words
+        return [
+            replace(
+                best,
+                brackets=[shown for index in self.used(event) for shown in self._shown(index, marginals)],
+            )
+            for event in events
+        ]
+
+    def _shown(self, index: Index, marginals: Tensor | None) -> list[Bracket]:
+        """A bracket for each of the labels of a span."""
+        start, end, number = index
+        probability = None if marginals is None else marginals[index].item()
+        found = Found(start, end, self.label(number), probability, self.code(number))
+        return [bracket(found, label) for label in found.label.split()]
+
+    def label(self, number: int) -> str:
+        """The label of a span with this number in its event."""
+        return self.model.vocabularies["labels"].symbols[number]
+
+    def code(self, number: int) -> int | None:  # noqa: ARG002
+        """The code of a span with this number in its event, if there are codes."""
+        return None
+
+
+class Codes(Spans):
+    """The same with binary codes in place of labels: what is scored are their bits."""
+
+    kind = None
+    has_marginals = False
+
+    @override
+    def label(self, number: int) -> str:
+        return cast("CodeSpans", self.model.layer).label(number)
+
+    @override
+    def code(self, number: int) -> int:
+        return number
+
+
+def _chosen(marginals: Tensor | None, event: Tensor) -> list[float]:
+    """The marginals of the alternatives that an event chooses at each position."""
+    if marginals is None:
+        return []
+    return marginals.gather(-1, event.unsqueeze(-1)).squeeze(-1).tolist()

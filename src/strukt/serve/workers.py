@@ -1,0 +1,73 @@
+"""Threads that compute for the event loop, with a queue before them that has an end."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import torch
+
+from strukt.errors import StruktError
+from strukt.serve.limits import Limits
+
+Result = TypeVar("Result")
+
+
+class OverloadError(StruktError):
+    """The queue is full."""
+
+
+class LateError(StruktError):
+    """There was not enough time."""
+
+
+class Workers:
+    """A few threads, of which each computes with one core: kernels give the interpreter free.
+
+    Args:
+        limits: How many threads there are, how many calls may wait for them, and how long a call may take.
+
+    Attributes:
+        limits: The limits.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._threads = ThreadPoolExecutor(
+            limits.threads, "strukt-serve", initializer=torch.set_num_threads, initargs=(1,)
+        )
+        self._room = threading.Semaphore(limits.threads + limits.queue)
+
+    async def run(self, function: Callable[[float], Result]) -> Result:
+        """What a function returns, computed by one of the threads.
+
+        Args:
+            function: Gets the time, as of `time.monotonic`, from which on nobody waits for it any more.
+
+        Raises:
+            OverloadError: As many calls wait as may.
+            LateError: There is no result in time. A call that is under way cannot be stopped from outside; it
+                keeps its place until it ends.
+        """
+        if not self._room.acquire(blocking=False):
+            raise OverloadError("too many requests wait already; try again later")
+        try:
+            future = self._threads.submit(function, time.monotonic() + self.limits.seconds)
+        except BaseException:
+            self._room.release()
+            raise
+        future.add_done_callback(lambda _: self._room.release())
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(future), self.limits.seconds)
+        except (TimeoutError, asyncio.TimeoutError):  # two classes before Python 3.11
+            raise LateError(
+                f"there is no answer within {self.limits.seconds:g} seconds; give less text"
+            ) from None
+
+    def close(self) -> None:
+        """Takes no more calls and forgets those that wait."""
+        self._threads.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,26 @@
+"""The measurement of the service."""
+
+import pytest
+from tests.serve import models
+
+from benchmarks import serving
+from strukt.data.text import tokenize
+from strukt.train import bundle
+
+
+def test_the_sentence_has_the_length_that_is_promised():
+    assert len(tokenize(serving.SENTENCE)) == 25
+
+
+def test_it_measures_a_model(tmp_path, capsys):
+    bundle.save(models.tagger(), tmp_path / "tagger")
+    serving.main([str(tmp_path / "tagger"), "--requests", "3"])
+    *_, mode, marginals = capsys.readouterr().out.splitlines()
+    assert mode.split("|")[1:3] == [" tagger ", " mode      "]
+    assert mode.count(" ms ") == 4
+    assert marginals.count(" ms ") == 2
+
+
+def test_what_cannot_be_served_ends_it(tmp_path):
+    with pytest.raises(SystemExit, match="nowhere"), serving.serving(str(tmp_path / "nowhere")):
+        pass

@@ -1,0 +1,51 @@
+"""Small models that know a few sentences, one of each kind that is served."""
+
+from functools import cache
+
+from tests import tiny_corpora
+from tests.tasks.learning import learned
+
+from strukt.tasks.constituency_parser import ConstituencyParser
+from strukt.tasks.entity_model import EntityModel
+from strukt.tasks.parser import Parser
+from strukt.tasks.tagger import Tagger
+
+TEXT = "the old cat sees a dog"
+
+
+@cache
+def parser(**options):
+    config = tiny_corpora.dependency_config(**{"criterion": "tree", **options})
+    return learned(Parser, config, tiny_corpora.trees(12), 12)[0]
+
+
+@cache
+def tagger():
+    return learned(Tagger, tiny_corpora.tag_config(criterion="crf"), tiny_corpora.trees(12), 12)[0]
+
+
+@cache
+def constituency(criterion="likelihood"):
+    config = tiny_corpora.constituency_config(criterion=criterion)
+    return learned(ConstituencyParser, config, tiny_corpora.phrases(12), 20)[0]
+
+
+@cache
+def ner(criterion="likelihood"):
+    return learned(EntityModel, tiny_corpora.ner_config(criterion=criterion), tiny_corpora.nested(12), 20)[0]
+
+
+def several():
+    """By name, one of each task with a distribution."""
+    return {"parser": parser(), "tagger": tagger(), "constituency": constituency(), "ner": ner()}
+
+
+KINDS = {
+    "parser": parser,
+    "projective": lambda: parser(trees="projective"),
+    "tagger": tagger,
+    "constituency": constituency,
+    "codes": lambda: constituency("bits"),
+    "ner": ner,
+    "flat": lambda: ner("flat"),
+}

@@ -1,0 +1,53 @@
+"""A service on a port of its own, as `strukt serve` runs it, in a thread of the test."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import uvicorn
+
+from strukt.serve.app import create_app
+from strukt.serve.limits import Limits
+
+
+@contextmanager
+def running(models: Mapping, limits: Limits | None = None) -> Iterator[str]:
+    """Its address, as soon as it is ready."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(create_app(models, limits), log_level="warning"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+    try:
+        wait_until_ready(address)
+        yield address
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
+def wait_until_ready(address: str, seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            with urllib.request.urlopen(f"{address}/ready"):
+                return
+        except OSError:  # refused, or 503
+            time.sleep(0.05)
+    raise TimeoutError(f"{address} is not ready after {seconds} s")
+
+
+def ask(address: str, **question) -> dict:
+    """The answers to a question."""
+    request = urllib.request.Request(
+        f"{address}/predict", json.dumps(question).encode(), {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request) as response:
+        return json.load(response)

@@ -1,0 +1,107 @@
+"""`strukt serve` from the command line."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from contextlib import contextmanager
+
+import pytest
+from tests.serve import models
+from tests.serve.models import TEXT
+from tests.serve.server import ask, wait_until_ready
+
+from strukt.cli.main import main
+from strukt.cli.serve import _listening
+from strukt.train import bundle
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    root = tmp_path_factory.mktemp("models")
+    for name, model in (("tagger", models.tagger()), ("parser", models.parser())):
+        bundle.save(model, root / name)
+    return root
+
+
+@contextmanager
+def serving(*arguments):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "strukt", "serve", *arguments], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def address_of(process):
+    lines = []
+    for line in process.stderr:
+        lines.append(line)
+        if found := re.search(r"at (http://\S+)", line):
+            return found.group(1), "".join(lines)
+    pytest.fail("".join(lines))
+
+
+def test_models_are_served_until_control_c(folders):
+    with serving(str(folders / "tagger"), str(folders / "parser"), "--port", "0") as process:
+        address, said = address_of(process)
+        assert said == f"serving tagger, parser at {address}\n"
+        assert address.startswith("http://127.0.0.1:")
+        wait_until_ready(address)
+        answer = ask(address, texts=[TEXT], model="parser")
+        assert answer["answers"][0]["words"] == TEXT.split()
+        with urllib.request.urlopen(address) as page:
+            assert b"<title>strukt</title>" in page.read()
+            assert "server" not in {name.lower() for name in page.headers}
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) in (0, 130)
+        assert "Traceback" not in process.stderr.read()
+
+
+def test_a_host_that_others_reach_is_warned_of(folders):
+    with serving(str(folders / "tagger"), "--host", "0.0.0.0", "--port", "0") as process:
+        _, said = address_of(process)
+        assert re.search("warning: 0.0.0.0 is open to other machines, without encryption", said)
+
+
+def test_a_port_in_use_is_told(folders, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["serve", str(folders / "tagger"), "--port", port]) == 2
+    assert f"cannot listen at 127.0.0.1, port {port}" in capsys.readouterr().err
+
+
+def test_answers_do_not_wait_for_acknowledgements():
+    with _listening("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "nowhere: there is no such model folder"),
+        (["a/tagger", "b/tagger"], "a/tagger and b/tagger are both called tagger"),
+        (["tagger", "--threads", "0"], "--threads is 0; expected 1 or more"),
+        (["tagger", "--queue", "-1"], "--queue is -1; expected 0 or more"),
+        (["tagger", "--seconds", "nan"], "--seconds is nan; expected more than 0"),
+        (["tagger", "--port", "70000"], "--port is 70000; expected 0 to 65535"),
+        (["tagger", "--prot", "1"], "unknown option '--prot'; did you mean '--port'?"),
+    ],
+)
+def test_what_cannot_be_served_is_told(folders, arguments, message, capsys, monkeypatch):
+    monkeypatch.chdir(folders)
+    assert main(["serve", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_without_the_extra_the_way_to_it_is_told(folders, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert main(["serve", str(folders / "tagger")]) == 2
+    assert 'pip install "strukt[serve]"' in capsys.readouterr().err

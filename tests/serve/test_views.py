@@ -1,0 +1,251 @@
+"""What the service shows is what the distribution is."""
+
+import re
+from functools import cache
+
+import pytest
+import torch
+from tests.serve.models import KINDS, TEXT
+
+from strukt.serve.messages import Arc, Question, Span, Tag
+from strukt.serve.sentences import sentence_of
+from strukt.serve.served import QuestionError, serve
+from strukt.serve.structures import PartError
+from strukt.serve.views import SEARCHES
+from strukt.tasks.structured_model import LEAST
+
+NAMED = ["parser", "projective", "tagger", "constituency", "ner"]
+"""Models whose parts have names and marginals."""
+
+DISTRIBUTIONS = [*NAMED, "codes"]
+
+
+@cache
+def served(name):
+    return serve(name, KINDS[name](), 50)
+
+
+def answered(name, text=TEXT, **question):
+    model = served(name)
+    asked = Question(texts=[text], **question)
+    (sentence,) = model.sentences(asked)
+    return model.answer(sentence, asked)
+
+
+def distribution(name, text=TEXT):
+    model = KINDS[name]()
+    return model.distribution([sentence_of(model, text, 50)])
+
+
+def tempered(name, temperature):
+    found = distribution(name)
+    return found._with_scores(*(score / temperature for score in found.scores))
+
+
+def event_of(structure):
+    """The parts of a structure in an answer."""
+    return {tuple(each.part.model_dump().values()) for each in structure.parts}
+
+
+def parts_of(name, event):
+    """The parts of an event of the distribution, but for empty spans."""
+    structures = served(name).structures
+    found = (structures.part(index) for index in structures.used(event))
+    return {tuple(part.model_dump().values()) for part in found if part is not None}
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_the_mode_is_that_of_the_distribution(name):
+    (structure,) = answered(name).structures
+    found = distribution(name)
+    assert event_of(structure) == parts_of(name, found.mode[0])
+    assert structure.probability == pytest.approx(found.log_prob(found.mode).exp().item(), rel=1e-5)
+    assert structure.weight is None
+
+
+@pytest.mark.parametrize("name", ["parser", "tagger"])
+def test_the_mode_is_the_prediction(name):
+    model = KINDS[name]()
+    (predicted,) = model.predict([sentence_of(model, TEXT, 50)])
+    (structure,) = answered(name).structures
+    if name == "tagger":
+        assert [each.part.tag for each in structure.parts] == predicted.column("xpos")
+    else:
+        assert [(each.part.head, each.relation) for each in structure.parts] == predicted.arcs
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("name", NAMED)
+def test_marginals_are_those_at_the_temperature(name, temperature):
+    answer = answered(name, view="marginals", temperature=temperature)
+    structures, marginals = served(name).structures, tempered(name, temperature).marginals[0]
+    known = {structures.index(each.part): each.probability for each in answer.alternatives}
+    expected = {
+        tuple(index): marginals[tuple(index)].item()
+        for index in (marginals >= LEAST).nonzero().tolist()
+        if structures.part(tuple(index)) is not None
+    }
+    assert known == pytest.approx(expected, abs=1e-6)
+    (structure,) = answer.structures
+    for each in structure.parts:
+        assert each.probability == pytest.approx(marginals[structures.index(each.part)].item(), abs=1e-6)
+
+
+@pytest.mark.parametrize("temperature", [0.5, 2.0])
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_the_best_ones_are_those_of_the_distribution(name, temperature):
+    structures = answered(name, view="kbest", k=4, temperature=temperature).structures
+    found = tempered(name, temperature)
+    scores, events = found.topk(4)
+    assert [event_of(each) for each in structures] == [parts_of(name, event) for event in events[0]]
+    expected = (scores[0] - found.log_partition).exp().tolist()
+    assert [each.probability for each in structures] == pytest.approx(expected, rel=1e-4)
+    assert expected == sorted(expected, reverse=True)
+
+
+def test_fewer_structures_than_were_asked_for():
+    assert len(answered("parser", text="cat sees", view="kbest", k=50).structures) == 2
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_samples_are_those_of_the_distribution(name):
+    structures = answered(name, view="samples", k=12, seed=7, temperature=2.0).structures
+    torch.manual_seed(7)
+    drawn = [parts_of(name, event[0]) for event in tempered(name, 2.0).sample((12,))]
+    weights = [each.weight for each in structures]
+    assert weights == sorted(weights, reverse=True)
+    assert sum(weights) == pytest.approx(1)
+    for structure in structures:
+        assert event_of(structure) in drawn
+    if name in ("parser", "projective", "tagger"):  # whose parts are the whole structure
+        for structure in structures:
+            assert structure.weight == pytest.approx(drawn.count(event_of(structure)) / 12)
+
+
+def test_samples_depend_on_the_seed_alone():
+    first, again, other = (answered("parser", view="samples", k=9, seed=seed) for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_drawing_samples_leaves_the_random_state_as_it_is():
+    before = torch.get_rng_state()
+    answered("parser", view="samples", k=3)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_sparse_structures_are_those_of_sparsemap(name):
+    structures = answered(name, view="sparsemap", temperature=2.0).structures
+    found = tempered(name, 2.0).sparsemap(max_iterations=SEARCHES)
+    weights, order = found.weights[0].sort(descending=True)
+    expected = [weight for weight in weights.tolist() if weight >= LEAST]
+    assert [each.weight for each in structures] == pytest.approx(expected, abs=1e-5)
+    best = found.events[0, order[0]]
+    assert event_of(structures[0]) == parts_of(name, best)
+
+
+WRONG = {
+    "parser": (Arc(word=3, head=1), Arc(word=2, head=3)),
+    "projective": (Arc(word=3, head=1), Arc(word=2, head=3)),
+    "tagger": (Tag(word=2, tag="VBZ"), Tag(word=3, tag="NN")),
+    "constituency": (Span(start=1, end=3, label="VP"), Span(start=0, end=3, label="NP")),
+    "ner": (Span(start=0, end=2, label="PER"), Span(start=2, end=3, label="LOC")),
+}
+"""For each model a part that it would not choose, and one that is to be forbidden."""
+
+
+@pytest.mark.parametrize("view", ["mode", "marginals", "kbest"])
+@pytest.mark.parametrize("name", NAMED)
+def test_conditions_are_those_of_the_distribution(name, view):
+    required, forbidden = WRONG[name]
+    answer = answered(name, view=view, required=[required], forbidden=[forbidden])
+    structures, found = served(name).structures, distribution(name)
+    masks = [torch.zeros_like(found.scores[0], dtype=torch.bool) for _ in range(2)]
+    for mask, part in zip(masks, (required, forbidden), strict=True):
+        mask[(0, *structures.index(part))] = True
+    given = found.condition(*masks)
+    assert event_of(answer.structures[0]) == parts_of(name, given.mode[0])
+    for structure in answer.structures:
+        assert tuple(required.model_dump().values()) in event_of(structure)
+        assert tuple(forbidden.model_dump().values()) not in event_of(structure)
+    for each in answer.alternatives:
+        expected = given.marginals[(0, *structures.index(each.part))].item()
+        assert each.probability == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("view", ["mode", "marginals", "samples", "kbest", "sparsemap"])
+def test_conditions_that_contradict_each_other_are_told(view):
+    circle = [Arc(word=1, head=2), Arc(word=2, head=1)]
+    with pytest.raises(QuestionError, match="no structure has all required parts"):
+        answered("parser", view=view, required=circle)
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "message"),
+    [
+        ("parser", Arc(word=7, head=1), "word 7, head 1: the text has no such words"),
+        ("parser", Arc(word=1, head=7), "word 1, head 7: the text has no such words"),
+        ("parser", Tag(word=1, tag="NN"), r"this model lets parts \['word', 'head'\] be"),
+        ("tagger", Tag(word=1, tag="no"), "the model has no label 'no'"),
+        ("ner", Span(start=5, end=9, label="PER"), "the text has no such words"),
+    ],
+)
+def test_parts_that_are_not_there_are_told(name, part, message):
+    with pytest.raises(PartError, match=message):
+        answered(name, required=[part])
+
+
+@pytest.mark.parametrize("name", ["codes", "flat"])
+def test_models_without_names_of_their_parts_have_fewer_views_and_no_conditions(name):
+    card = served(name).card
+    assert card.part is None
+    assert "marginals" not in card.views
+    with pytest.raises(QuestionError, match="lets nothing be required"):
+        answered(name, required=[Arc(word=1, head=0)])
+    with pytest.raises(QuestionError, match=f"view marginals: the model {name} has mode"):
+        answered(name, view="marginals")
+
+
+def test_a_model_without_a_distribution_over_its_parts_gives_its_prediction():
+    model = KINDS["flat"]()
+    answer = answered("flat", pictures=True)
+    (predicted,) = model.predict([sentence_of(model, TEXT, 50)])
+    assert answer.output == str(predicted)
+    assert answer.structures[0].picture.startswith("<svg")
+
+
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("view", ["mode", "marginals", "samples"])
+def test_pictures_have_an_element_for_each_part_and_no_style(name, view):
+    kind = served(name).card.part
+    for structure in answered(name, view=view, pictures=True, k=3).structures:
+        assert "style=" not in structure.picture
+        if kind == "arc":
+            found = re.findall(r'data-word="(\d+)" data-head="(\d+)"', structure.picture)
+            assert {tuple(map(int, each)) for each in found} == event_of(structure)
+        if kind == "tag":
+            assert re.findall(r'class="tag"[^>]*>([^<]+)<', structure.picture) == [
+                each.part.tag for each in structure.parts
+            ]
+        if kind == "span":
+            labels = re.findall(r'class="label"[^>]*>([^<]+?) ?<', structure.picture)
+            assert labels == [label for each in structure.parts for label in each.part.label.split()]
+
+
+def test_there_is_no_picture_unless_it_is_asked_for():
+    assert answered("parser").structures[0].picture is None
+
+
+@pytest.mark.parametrize("name", ["parser", "constituency"])
+def test_the_encoder_reads_a_sentence_once(name):
+    model = served(name)
+    encoder, read = model.model.encoder, []
+    asked = Question(texts=[TEXT], view="kbest", k=3, pictures=True)
+    (sentence,) = model.sentences(asked)
+    inner = next(module for module in encoder.modules() if isinstance(module, torch.nn.LSTM))
+    hook = inner.register_forward_hook(lambda *_: read.append(1))
+    try:
+        model.answer(sentence, asked)
+    finally:
+        hook.remove()
+    assert len(read) == 1

@@ -1,0 +1,70 @@
+"""The threads behind the service: results, a queue with an end, time that runs out."""
+
+import asyncio
+import threading
+import time
+
+import pytest
+import torch
+
+from strukt.serve.limits import Limits
+from strukt.serve.workers import LateError, OverloadError, Workers
+
+
+@pytest.fixture
+def workers():
+    workers = Workers(Limits(threads=1, queue=1, seconds=5))
+    yield workers
+    workers.close()
+
+
+def test_results_and_errors_come_through(workers):
+    assert asyncio.run(workers.run(lambda _: 3)) == 3
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(workers.run(lambda _: 1 / 0))
+
+
+def test_each_thread_computes_with_one_core(workers):
+    assert asyncio.run(workers.run(lambda _: torch.get_num_threads())) == 1
+
+
+def test_the_function_gets_the_time_at_which_nobody_waits_any_more(workers):
+    end = asyncio.run(workers.run(lambda end: end))
+    assert 0 < end - time.monotonic() <= 5
+
+
+def test_one_computes_one_waits_and_the_third_is_refused(workers):
+    may_end = threading.Event()
+
+    async def three():
+        calls = [asyncio.create_task(workers.run(lambda _: may_end.wait(5))) for _ in range(3)]
+        await asyncio.sleep(0.01)
+        may_end.set()
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    *fine, refused = asyncio.run(three())
+    assert fine == [True, True]
+    assert isinstance(refused, OverloadError)
+    assert asyncio.run(workers.run(lambda _: 4)) == 4
+
+
+def test_a_late_call_keeps_its_place_until_it_ends_and_one_that_waited_gives_it_up_at_once():
+    workers = Workers(Limits(threads=1, queue=1, seconds=0.05))
+    may_end, ran = threading.Event(), []
+
+    async def late():
+        calls = [workers.run(lambda _: may_end.wait(5)), workers.run(lambda _: ran.append("the second"))]
+        found = await asyncio.gather(*calls, return_exceptions=True)
+        assert [type(error) for error in found] == [LateError, LateError]
+        with pytest.raises(LateError):  # there is room for one beside the one that computes
+            await workers.run(lambda _: ran.append("the third"))
+        may_end.set()
+        while not ran:
+            try:
+                await workers.run(lambda _: ran.append("the last"))
+            except LateError:
+                await asyncio.sleep(0.01)
+
+    asyncio.run(late())
+    assert ran == ["the last"]
+    workers.close()
