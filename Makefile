@@ -1,4 +1,5 @@
 # make demo   installs strukt and runs its three-minute demonstration
+# make serve  shows the parser of the demonstration in a browser, at http://127.0.0.1:8000
 # make test   installs the development extra and runs every check that CI runs
 # The environment is made in .venv; `make test VENV=/tmp/elsewhere` puts it somewhere else.
 
@@ -9,10 +10,13 @@ BIN = $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt
 SOURCES = src tests examples $(wildcard docs/*.py benchmarks)
 
-.PHONY: demo test lint types docs pytest clean
+.PHONY: demo serve test lint types docs pytest clean
 
 demo: $(VENV)/installed-train
 	$(BIN)/strukt demo
+
+serve: $(VENV)/installed-train $(VENV)/installed-serve
+	$(BIN)/strukt serve strukt-demo/parser
 
 test: lint types docs pytest
 

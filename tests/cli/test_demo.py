@@ -33,8 +33,8 @@ def test_the_demonstration(tmp_path, capsys, monkeypatch):
     assert "each word hangs on the one before" in out
     assert "▼" in out or "▶" in out
     steps = [line.split() for line in out.splitlines() if line.startswith("  strukt ")]
-    assert [step[1] for step in steps[-3:]] == ["show", "predict", "train"]
-    assert main(steps[-2][1:]) == 0, "the second of the commands to try next works"
+    assert [step[1] for step in steps[-4:]] == ["show", "predict", "serve", "train"]
+    assert main(steps[-3][1:]) == 0, "the second of the commands to try next works"
 
 
 @pytest.mark.slow

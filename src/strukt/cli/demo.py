@@ -118,6 +118,7 @@ def _next_steps(folder: Path) -> str:
 Try next:
   strukt show {folder}/parser "total = price * (1 + tax)" --probabilities
   strukt predict {folder}/parser {folder}/test.conllu --probabilities
+  strukt serve {folder}/parser
   strukt train tag --train {folder}/train.conllu --dev {folder}/dev.conllu -o {folder}/tagger"""
 
 

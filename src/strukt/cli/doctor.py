@@ -18,6 +18,9 @@ PACKAGES = (
     "lightning",
     "jsonargparse",
     "transformers",
+    "peft",
+    "fastapi",
+    "ray",
 )
 
 
