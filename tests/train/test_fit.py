@@ -142,7 +142,11 @@ def in_two_processes(folder):
     return config
 
 
-def test_two_processes_train_one_model(tmp_path):
+def test_two_processes_train_one_model(tmp_path, monkeypatch):
+    """In a job of SLURM, too, whose variables speak of one process."""
+    slurm = {"NTASKS": "1", "JOB_NAME": "train", "JOB_ID": "1", "PROCID": "0", "LOCALID": "0", "NODEID": "0"}
+    for name, value in (slurm | {"NODELIST": "localhost"}).items():
+        monkeypatch.setenv(f"SLURM_{name}", value)
     fit("dependency", in_two_processes(tmp_path), tmp_path / "m")
     metrics = json.loads((tmp_path / "m" / "metrics.json").read_text())
     assert metrics["dev"]["LAS"] > metrics["history"][0]["LAS"] + 40

@@ -85,6 +85,7 @@ def _run(model: Model, train: Sequence[Sentence], dev: Sequence[Sentence], folde
     try:
         from lightning.pytorch import Trainer
         from lightning.pytorch.loggers import TensorBoardLogger
+        from lightning.pytorch.plugins.environments import LightningEnvironment
     except ImportError as error:
         raise MissingExtraError("lightning", "train") from error
     from strukt.train.callbacks import Checkpoints, Evaluation, FinalModel, TimeLimit, save_best
@@ -101,6 +102,8 @@ def _run(model: Model, train: Sequence[Sentence], dev: Sequence[Sentence], folde
             accelerator=options.accelerator,
             devices=options.devices,
             strategy=_strategy(options),
+            # Processes are started here, whatever a scheduler's variables make Lightning expect.
+            plugins=[LightningEnvironment()],
             precision=_precision(options),
             max_epochs=-1,  # `Training` knows when it is finished
             callbacks=[

@@ -1,0 +1,140 @@
+"""Doing a shard: the same in this process and in one of many."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+
+from strukt.data.problems import DataWarning
+from strukt.errors import DataError
+from strukt.scale import parquet
+from strukt.scale.annotation import Annotation
+from strukt.scale.cuts import Piece, lines_before
+from strukt.scale.shards import PARQUET, Shard
+from strukt.scale.whole import whole
+
+if TYPE_CHECKING:
+    from strukt.tasks.model import Model
+
+
+@dataclass(frozen=True)
+class Job:
+    """What workers share; it can be sent to another process.
+
+    Attributes:
+        model: The folder of the model, from the root of the file system.
+        folder: Where the parts go, likewise.
+        annotation: What is asked of the model.
+        column: Of Parquet, the column of text.
+        device: Where the model computes.
+    """
+
+    model: str
+    folder: str
+    annotation: Annotation
+    column: str
+    device: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a shard.
+
+    Attributes:
+        part: The name of its part.
+        sentences: How many were written.
+        error: Why there is no part, or nothing.
+        warnings: What was said on the way.
+    """
+
+    part: str
+    sentences: int = 0
+    error: str = ""
+    warnings: tuple[str, ...] = ()
+
+    def to_json(self) -> str:
+        """As one line."""
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(line: str) -> Outcome:
+        """The reverse of `to_json`.
+
+        Examples:
+            >>> Outcome.from_json(Outcome("part-00000.txt", 7).to_json()).sentences
+            7
+        """
+        found = json.loads(line)
+        return Outcome(**found | {"warnings": tuple(found["warnings"])})
+
+
+class Worker:
+    """Annotates shards, one after the other, with one model.
+
+    Args:
+        job: What all workers share.
+        model: The model, loaded.
+    """
+
+    def __init__(self, job: Job, model: Model) -> None:
+        self._job = job
+        self._model = model.to(job.device)
+        self._readers = model.readers()
+
+    def do(self, shard: Shard) -> Outcome:
+        """Writes the part of a shard, whole or not at all; constant memory.
+
+        What is repaired in a corpus is told for its first shard.
+
+        Args:
+            shard: The shard.
+
+        Returns:
+            What became of it; a fault of the corpus is told, not raised.
+        """
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            try:
+                with whole(Path(self._job.folder, shard.part)) as path:
+                    outcome = Outcome(shard.part, self._write(shard, path))
+            except DataError as error:
+                outcome = Outcome(shard.part, error=str(_in_the_corpus(error, shard)))
+        said = [str(warning.message) for warning in caught if _is_told(warning, shard)]
+        return Outcome(outcome.part, outcome.sentences, outcome.error, tuple(said))
+
+    def _write(self, shard: Shard, path: Path) -> int:
+        if shard.format == PARQUET:
+            span = (shard.start, shard.stop)
+            return parquet.annotate(shard.path, self._job.column, *span, path, self._annotated_text)
+        count = 0
+        with (
+            cast(IO[bytes], Piece(shard.path, shard.name, shard.start, shard.stop)) as source,
+            open(path, "w", encoding="utf-8", newline="") as target,
+        ):
+            for text in self._texts(source, shard.format):
+                target.write(text)
+                count += 1
+        return count
+
+    def _annotated_text(self, source: IO[bytes]) -> Iterator[str]:
+        return self._texts(source, "text")
+
+    def _texts(self, source: IO[bytes], format: str) -> Iterator[str]:
+        return self._job.annotation.texts(self._model, self._readers[format](source))
+
+
+def _in_the_corpus(error: DataError, shard: Shard) -> DataError:
+    """The same fault, with the corpus as it was given, and the line in it and not in the shard."""
+    if shard.format == PARQUET and error.path == shard.path:
+        return DataError(error.message, shard.name, error.line)
+    if error.path != shard.name or error.line is None:
+        return error
+    return DataError(error.message, error.path, error.line + lines_before(shard.path, shard.start))
+
+
+def _is_told(warning: warnings.WarningMessage, shard: Shard) -> bool:
+    return shard.start == 0 or not issubclass(warning.category, DataWarning)
