@@ -25,6 +25,9 @@ COMMANDS = {
     "check": "say what is wrong with a corpus, and what is in it",
     "show": "draw what a model makes of a sentence",
     "serve": "try models in a browser, and give programs their predictions",
+    "card": "say what others need to know before they use a model",
+    "push": "put a model on the hub of Hugging Face",
+    "export": "write a model whose networks are graphs of ONNX",
     "benchmark": "measure strukt and its peers side by side",
     "doctor": "say what is installed, and check every kernel",
 }

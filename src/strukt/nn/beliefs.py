@@ -25,8 +25,8 @@ class Updates:
         head_step: The same of heads.
         label_damping: Share of the old message that a message to labels keeps, from 0 to below 1.
         head_damping: The same of messages to heads.
-        normaliser: What makes distributions of messages, the first ones of the scores too: the softmax, or positive
-            parts divided by their sum, which give nothing to a word that has no positive message.
+        normaliser: What makes distributions of messages, the first ones of the scores too: the softmax, or
+            positive parts divided by their sum, which give nothing to a word that has no positive message.
     """
 
     order: Literal["asynchronous", "synchronous"] = "asynchronous"

@@ -82,6 +82,18 @@ class CRF(nn.Module):
             emissions: `(*batch, n, c)` scores of each tag at each position.
             lengths: `(*batch,)`; all `n` if not given.
         """
+        return LinearChain(*self.scores(emissions, lengths), lengths)
+
+    def scores(self, emissions: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The scores of tags and of transitions that `forward` makes a distribution of.
+
+        Args:
+            emissions: `(*batch, n, c)`.
+            lengths: `(*batch,)`; all `n` if not given.
+
+        Returns:
+            `(*batch, n, c)` and `(c, c)`; what is not allowed scores -inf.
+        """
         n = emissions.shape[-2]
         position = torch.arange(n, device=emissions.device)
         last = position == (n if lengths is None else lengths.unsqueeze(-1)) - 1
@@ -89,7 +101,7 @@ class CRF(nn.Module):
         zero = unary.new_zeros(())
         unary = unary + torch.where((position == 0).unsqueeze(-1), self._masked("start"), zero)
         unary = unary + torch.where(last.unsqueeze(-1), self._masked("end"), zero)
-        return LinearChain(unary, self._masked("transition"), lengths)
+        return unary, self._masked("transition")
 
     def _masked(self, name: str) -> Tensor:
         scores: Tensor = getattr(self, name)

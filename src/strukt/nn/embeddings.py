@@ -78,7 +78,7 @@ class CharacterLSTM(nn.Module):
             return states.new_zeros(len(characters), self.size)
         forward, backward = states.chunk(2, -1)
         last = (lengths - 1).clamp(min=0)
-        return torch.cat([forward[torch.arange(len(last), device=last.device), last], backward[:, 0]], -1)
+        return torch.cat([forward[torch.arange(last.shape[0], device=last.device), last], backward[:, 0]], -1)
 
 
 class WordEmbeddings(nn.Module):

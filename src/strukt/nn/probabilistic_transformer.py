@@ -141,7 +141,8 @@ class ProbabilisticTransformer(nn.Module):
 
         Args:
             scores: S, ``(batch, n, d)``, the scores of the labels of each word, of which at least one is above
-                -inf; the padding is ignored. Scores of half types are computed in float32, also under autocast; weights are float32 or float64.
+                -inf; the padding is ignored. Scores of half types are computed in float32, also under autocast;
+                weights are float32 or float64.
             lengths: ``(batch,)``; all n if None.
         """
         if scores.dim() != 3 or scores.shape[-1] != self.labels:

@@ -52,11 +52,14 @@ class Model(nn.Module, ABC):
 
     Attributes:
         task: Name of the task.
+        networks: The methods, from tensors to tensors, in which prediction has all its weights, so that they can
+            be exported; empty if prediction needs more.
         config: The configuration.
         vocabularies: The vocabularies.
     """
 
     task: ClassVar[str]
+    networks: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, config: Any, vocabularies: dict[str, Vocabulary]) -> None:
         super().__init__()

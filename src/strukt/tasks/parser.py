@@ -59,6 +59,7 @@ class Parser(StructuredModel):
     """
 
     task: ClassVar[str] = "dependency"
+    networks: ClassVar[tuple[str, ...]] = ("scores", "label_scores")
     config: Config
     few_are_had_by: ClassVar[str] = "one that is trained with --criterion sparsemap has"
 
@@ -116,15 +117,26 @@ class Parser(StructuredModel):
 
     def loss(self, batch: Batch) -> Tensor:
         """The mean loss of the heads, by the criterion, and negative log-likelihood of the labels, per word."""
-        vectors = self._encoded(batch)
+        vectors = self._encoded(batch.inputs, batch.lengths)
         heads, labels = batch.targets["heads"], batch.targets["labels"]
-        label_scores = self._label_scores(vectors, heads)
+        label_scores = self.label_scores(vectors, heads)
         of_labels = functional.cross_entropy(label_scores.flatten(0, 1), labels.flatten(), ignore_index=-1)
         return of_labels + self._arc_loss(self._arc_scores(vectors), heads, batch.lengths)
 
     def distribution_of(self, batch: Batch) -> NonProjectiveTree | ProjectiveTree:
         """The distribution over trees with one root."""
-        return self._trees(self._arc_scores(self._encoded(batch)), batch.lengths)
+        return self._trees(self.scores(batch.inputs, batch.lengths)[0], batch.lengths)
+
+    def scores(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Of arcs `(batch, n, n + 1)`, and the vectors `(batch, n + 1, size)` that `label_scores` reads."""
+        vectors = self._encoded(inputs, lengths)
+        return self._arc_scores(vectors), vectors
+
+    def label_scores(self, vectors: Tensor, heads: Tensor) -> Tensor:
+        """`(batch, n, labels)`: of each word's arc to the given head; -1, which is padding, counts as the root."""
+        candidates: Tensor = self.label_head(vectors)
+        chosen = candidates.gather(1, _gatherable(heads).expand(-1, -1, candidates.shape[-1]))
+        return self.label_score.aligned(self.label_dependent(vectors[:, 1:]), chosen).float()
 
     @property
     @override
@@ -140,8 +152,8 @@ class Parser(StructuredModel):
         SparseMAP), and `p_label`, that of the label if the arc is right. Of a sparse model evaluation tells how
         many `trees` the SparseMAP of a sentence has on average, and in how many sentences it is `one tree`.
         """
-        vectors = self._encoded(batch)
-        trees = self._trees(self._arc_scores(vectors), batch.lengths)
+        arcs, vectors = self.scores(batch.inputs, batch.lengths)
+        trees = self._trees(arcs, batch.lengths)
         few = trees.sparsemap(SEARCHES_IN_PREDICTION) if self.few else None
         marginals = (few or trees).marginals if probabilities else None
         predictions = self._predictions_of(vectors, trees.mode, batch.lengths, marginals)
@@ -154,7 +166,8 @@ class Parser(StructuredModel):
 
     @override
     def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
-        predictions = self._predictions_of(self._encoded(batch), events, batch.lengths)
+        _, vectors = self.scores(batch.inputs, batch.lengths)
+        predictions = self._predictions_of(vectors, events, batch.lengths)
         return [
             prediction.diagram(sentence)
             for prediction, sentence in zip(predictions, batch.sentences, strict=True)
@@ -168,10 +181,10 @@ class Parser(StructuredModel):
         """The arcs of a sentence."""
         return _conllu(sentence).arcs
 
-    def _encoded(self, batch: Batch) -> Tensor:
+    def _encoded(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """`(batch, n + 1, size)`, the root first."""
-        words: Tensor = self.encoder(batch.inputs, batch.lengths)
-        root = self.root.to(words.dtype).expand(len(words), 1, -1)
+        words: Tensor = self.encoder(inputs, lengths)
+        root = self.root.to(words.dtype).expand(words.shape[0], 1, -1)
         vectors: Tensor = self.dropout(torch.cat([root, words], 1))
         return vectors
 
@@ -180,17 +193,11 @@ class Parser(StructuredModel):
         scores: Tensor = self.arc_score(self.arc_dependent(vectors[:, 1:]), self.arc_head(vectors))
         return scores.squeeze(-1).float()
 
-    def _label_scores(self, vectors: Tensor, heads: Tensor) -> Tensor:
-        """`(batch, n, labels)`: of each word's arc to the given head."""
-        candidates: Tensor = self.label_head(vectors)
-        chosen = candidates.gather(1, _gatherable(heads).expand(-1, -1, candidates.shape[-1]))
-        return self.label_score.aligned(self.label_dependent(vectors[:, 1:]), chosen).float()
-
     def _predictions_of(
         self, vectors: Tensor, heads: Tensor, lengths: Tensor, marginals: Tensor | None = None
     ) -> list[WordPrediction]:
         """Given heads, the best labels of their arcs, and with marginals of all arcs the notes."""
-        label_scores = self._label_scores(vectors, heads)
+        label_scores = self.label_scores(vectors, heads)
         certainty, labels = label_scores.softmax(-1).amax(-1), label_scores.argmax(-1)
         of_arcs = None if marginals is None else marginals.gather(-1, _gatherable(heads)).squeeze(-1)
         symbols = self.vocabularies["labels"].symbols

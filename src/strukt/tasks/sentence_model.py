@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -36,6 +36,20 @@ class Metric(Protocol):
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
         """Tables of the same by label, by depth ...: name of the table, row, column."""
+
+
+class Outcome(NamedTuple):
+    """What evaluation counts of one sentence.
+
+    Attributes:
+        gold: What the metric observes in it.
+        predicted: What it compares with that.
+        shares: See `Prediction`.
+    """
+
+    gold: Any
+    predicted: Any
+    shares: Mapping[str, tuple[float, float]]
 
 
 class SentenceModel(EncodedModel):
@@ -113,10 +127,19 @@ class SentenceModel(EncodedModel):
     @override
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
         """The field's metrics, in percent, and what the predictions tell of themselves."""
-        metric, sums, counts = self.metric(), defaultdict[str, float](float), defaultdict[str, float](float)
+        return self.measured(self.outcomes(sentences))
+
+    def outcomes(self, sentences: Iterable[Sentence]) -> Iterator[Outcome]:
+        """What happens in each of some annotated sentences, in their order."""
         for gold, prediction in self._predictions(sentences, probabilities=False):
-            metric.update(self.observed(gold), self.compared(gold, prediction))
-            for name, (part, count) in prediction.shares.items():
+            yield Outcome(self.observed(gold), self.compared(gold, prediction), prediction.shares)
+
+    def measured(self, outcomes: Iterable[Outcome]) -> Measurement:
+        """The metrics of sentences in which this happened, each as often as it stands there."""
+        metric, sums, counts = self.metric(), defaultdict[str, float](float), defaultdict[str, float](float)
+        for outcome in outcomes:
+            metric.update(outcome.gold, outcome.predicted)
+            for name, (part, count) in outcome.shares.items():
                 sums[name] += part
                 counts[name] += count
         shares = {name: sums[name] / count if count else 0.0 for name, count in counts.items()}

@@ -34,6 +34,7 @@ class Tagger(StructuredModel):
     """
 
     task: ClassVar[str] = "tag"
+    networks: ClassVar[tuple[str, ...]] = ("scores",)
     config: Config
 
     def __init__(
@@ -81,7 +82,7 @@ class Tagger(StructuredModel):
 
     def loss(self, batch: Batch) -> Tensor:
         """The mean negative log-likelihood per word."""
-        emissions, tags = self._emissions(batch), batch.targets["tags"]
+        emissions, tags = self._emissions(batch.inputs, batch.lengths), batch.targets["tags"]
         if self.config.criterion == "crf":
             chain: LinearChain = self.crf(emissions, batch.lengths)
             return -chain.log_prob(tags).sum() / batch.lengths.sum()
@@ -89,8 +90,11 @@ class Tagger(StructuredModel):
 
     def distribution_of(self, batch: Batch) -> LinearChain:
         """The distribution over tag sequences."""
-        chain: LinearChain = self.crf(self._emissions(batch), batch.lengths)
-        return chain
+        return LinearChain(*self.scores(batch.inputs, batch.lengths), batch.lengths)
+
+    def scores(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Of tags `(batch, n, labels)` and of transitions `(labels, labels)`."""
+        return self.crf.scores(self._emissions(inputs, lengths), lengths)
 
     @override
     def lattice(self, sentence: Sentence) -> Lattice:
@@ -124,8 +128,8 @@ class Tagger(StructuredModel):
         """The tags of a sentence."""
         return _tags(self.config, sentence)
 
-    def _emissions(self, batch: Batch) -> Tensor:
-        scores: Tensor = self.score(self.dropout(self.encoder(batch.inputs, batch.lengths)))
+    def _emissions(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
+        scores: Tensor = self.score(self.dropout(self.encoder(inputs, lengths)))
         return scores.float()
 
 

@@ -2,7 +2,7 @@
 
 config.json         the task and its configuration
 vocabularies.json   words, characters, labels ...
-weights.safetensors
+weights.safetensors (or onnx/, see `strukt.train.onnx_export`)
 metrics.json        what it reached on the development corpus, epoch by epoch
 environment.json    what it was trained with
 encoder/            tokenizer and configuration of a pretrained encoder, if there is one
@@ -11,8 +11,10 @@ format.json         version of this format; written last, so that a folder that 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,11 +26,17 @@ from strukt.errors import DataError
 from strukt.tasks import TASKS
 from strukt.tasks.config import from_dict
 from strukt.tasks.model import Model
-from strukt.train.environment import environment
+from strukt.train.environment import environment as this_environment
 from strukt.train.storage import read_json, read_tensors, write_json, write_tensors
 
 FORMAT = 1
 """From the first release on raised where older ones could not read what is written; old formats stay readable."""
+
+GRAPHS = "onnx"
+"""The folder that holds, in place of weights, the graphs of an exported model."""
+
+HUB = "hf://"
+"""With what the names of models begin that are on the hub of Hugging Face, and not in a folder."""
 
 
 def save(
@@ -36,6 +44,7 @@ def save(
     folder: str | os.PathLike[str],
     metrics: dict[str, Any] | None = None,
     weights: dict[str, Tensor] | None = None,
+    environment: dict[str, Any] | None = None,
 ) -> None:
     """Saves a model.
 
@@ -44,31 +53,80 @@ def save(
         folder: Made if it is not there; a model in it is replaced.
         metrics: What it reached.
         weights: To be saved in place of the model's own.
+        environment: What it was trained with; if None, that of this process.
     """
+    with writing(model, folder, metrics, environment) as path:
+        write_tensors(path / "weights.safetensors", model.state_dict() if weights is None else weights)
+
+
+@contextlib.contextmanager
+def writing(
+    model: Model,
+    folder: str | os.PathLike[str],
+    metrics: dict[str, Any] | None,
+    environment: dict[str, Any] | None,
+) -> Iterator[Path]:
+    """Writes all of a model but its weights, for which there is time as long as the context lasts.
+
+    Args:
+        model: The model.
+        folder: As for `save`.
+        metrics: As for `save`.
+        environment: As for `save`.
+
+    Yields:
+        The folder, which is not complete before the context is left.
+    """
+    here = this_environment()
     path = Path(folder)
     path.mkdir(parents=True, exist_ok=True)
     (path / "format.json").unlink(missing_ok=True)
     write_json(path / "config.json", {"task": model.task, "options": dataclasses.asdict(model.config)})
     symbols = {name: vocabulary.to_json() for name, vocabulary in model.vocabularies.items()}
     write_json(path / "vocabularies.json", symbols)
-    write_tensors(path / "weights.safetensors", model.state_dict() if weights is None else weights)
+    yield path
     write_json(path / "metrics.json", metrics or {})
-    write_json(path / "environment.json", environment())
+    write_json(path / "environment.json", environment or here)
     model.save_assets(path / "encoder")
-    write_json(path / "format.json", {"format": FORMAT, "strukt": environment()["strukt"]})
+    write_json(path / "format.json", {"format": FORMAT, "strukt": here["strukt"]})
 
 
 def load(folder: str | os.PathLike[str]) -> Model:
     """Loads a saved model, ready to predict, on the CPU.
 
     Args:
-        folder: Where it was saved or moved to.
+        folder: Where it was saved or moved to; or `hf://user/name`, on the hub of Hugging Face, from where it is
+            fetched, with `@revision` behind it for another than the last one.
 
     Raises:
-        DataError: The folder holds no model, an unfinished one, or a damaged file, which is named.
+        DataError: The folder holds no model, an unfinished one, or a damaged file, which is named; or the hub has
+            no such model, or cannot be reached.
+        MissingExtraError: What it takes to fetch the model, or to run its graphs, is not installed.
     """
+    if str(folder).startswith(HUB):
+        from strukt.train.hub import fetched
+
+        folder = fetched(str(folder))
     path = Path(folder)
     _check_format(path)
+    if (path / GRAPHS).is_dir() and not (path / "weights.safetensors").exists():
+        from strukt.train import onnx_export
+
+        return onnx_export.load(path)
+    model = described(path)
+    load_weights(model, path / "weights.safetensors")
+    return model.eval()
+
+
+def described(path: Path) -> Model:
+    """The model that a folder describes, before its weights are loaded.
+
+    Args:
+        path: Where it was saved or moved to.
+
+    Raises:
+        DataError: A file is missing or damaged.
+    """
     saved = read_json(path / "config.json")
     symbols = read_json(path / "vocabularies.json")
     try:
@@ -80,8 +138,7 @@ def load(folder: str | os.PathLike[str]) -> Model:
             f"config.json and vocabularies.json do not describe a model ({error})", path
         ) from error
     model: Model = task.model_class().from_saved(config, vocabularies, path / "encoder")
-    load_weights(model, path / "weights.safetensors")
-    return model.eval()
+    return model
 
 
 def load_weights(model: Model, path: Path) -> None:

@@ -85,7 +85,7 @@ def _run(model: Model, train: Sequence[Sentence], dev: Sequence[Sentence], folde
     try:
         from lightning.pytorch import Trainer
         from lightning.pytorch.loggers import TensorBoardLogger
-        from lightning.pytorch.plugins.environments import LightningEnvironment
+        from lightning.fabric.plugins.environments import LightningEnvironment
     except ImportError as error:
         raise MissingExtraError("lightning", "train") from error
     from strukt.train.callbacks import Checkpoints, Evaluation, FinalModel, TimeLimit, save_best

@@ -1,0 +1,37 @@
+"""`strukt export`: a saved model with graphs of ONNX in place of weights."""
+
+from __future__ import annotations
+
+from strukt.cli import console
+from strukt.cli.options import Parser
+
+
+def run(arguments: list[str]) -> int:
+    """Writes the folder of the exported model."""
+    options = _parser().parse(arguments)
+
+    from pathlib import Path
+
+    from strukt.train import bundle, onnx_export
+    from strukt.train.storage import read_json
+
+    model = bundle.load(options.model)
+    metrics, environment = (
+        read_json(Path(options.model) / name) for name in ("metrics.json", "environment.json")
+    )
+    onnx_export.export(model, options.output, metrics, environment)
+    console.message(f"exported to {options.output}; use it with: strukt predict {options.output} FILE")
+    return 0
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "export",
+        "Exports the networks of a model; all commands take the new folder in place of the old one.",
+    )
+    parser.add_argument("model", metavar="MODEL", help="folder of a saved tagger or dependency parser")
+    parser.add_argument(
+        "-o", "--output", metavar="FOLDER", required=True, help="where the exported model goes"
+    )
+    parser.add_argument("--format", choices=["onnx"], default="onnx", help="of the networks (onnx)")
+    return parser

@@ -1,0 +1,173 @@
+"""Saved models on the hub of Hugging Face: the same files as in a folder, and a card."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from typing_extensions import override
+
+from strukt.errors import DataError, MissingExtraError
+from strukt.tasks.model import Model
+from strukt.train import bundle
+from strukt.train.model_card import Facts, model_card
+from strukt.train.storage import read_json
+
+try:
+    from huggingface_hub import ModelCard, PyTorchModelHubMixin, snapshot_download
+    from huggingface_hub.errors import HTTPError  # type: ignore[attr-defined]
+except ImportError as error:
+    raise MissingExtraError("huggingface_hub", "hub") from error
+
+CARD = "README.md"
+
+FILES = (
+    CARD,
+    "config.json",
+    "vocabularies.json",
+    "weights.safetensors",
+    "metrics.json",
+    "environment.json",
+    "encoder/*",
+    "format.json",
+)
+"""What is fetched of a model; nothing in it is ever executed."""
+
+FAILURES = (OSError, ValueError, HTTPError)
+"""What goes wrong with names, networks and rights."""
+
+
+class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-prediction"]):
+    """A model with what is told of it, to be saved, pushed to the hub, and loaded from there.
+
+    What is saved is what `bundle.save` writes, and the card. The methods `save_pretrained`, `push_to_hub` and
+    `from_pretrained` are those of `huggingface_hub.PyTorchModelHubMixin`.
+
+    Args:
+        model: The model.
+        metrics: What it reached.
+        environment: What it was trained with; if None, that of this process.
+        card: The page; if None, one is made of what is known.
+
+    Attributes:
+        model: The model.
+        metrics: What it reached.
+        environment: What it was trained with.
+        card: The page.
+
+    Examples:
+        >>> from tempfile import TemporaryDirectory
+        >>> from strukt.data import conllu
+        >>> from strukt.tasks.tag import Config, model_class
+        >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(xpos=["NNS", "VBP"])
+        >>> model = HubModel(model_class().from_corpus(Config(), [sentence]))
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = model.save_pretrained(folder)
+        ...     HubModel.from_pretrained(folder).model.task
+        'tag'
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        metrics: dict[str, Any] | None = None,
+        environment: dict[str, Any] | None = None,
+        card: str | None = None,
+    ) -> None:
+        self.model = model
+        self.metrics = metrics or {}
+        self.environment = environment or {}
+        self.card = card
+
+    @classmethod
+    def of_folder(cls, folder: str | os.PathLike[str]) -> HubModel:
+        """A saved model.
+
+        Args:
+            folder: Where it was saved or moved to.
+
+        Raises:
+            DataError: The folder holds no model, an unfinished or exported one, or a damaged file, which is named.
+        """
+        path = Path(folder)
+        card, model = path / CARD, bundle.load(path)
+        if not (path / "weights.safetensors").exists():
+            raise DataError("has no weights; share the model that it was exported from", path)
+        return cls(
+            model,
+            read_json(path / "metrics.json"),
+            read_json(path / "environment.json"),
+            card.read_text(encoding="utf-8") if card.exists() else None,
+        )
+
+    def generate_model_card(self, name: str = "strukt model", facts: Facts | None = None) -> ModelCard:
+        """The card, as it was saved or as `model_card` makes it.
+
+        Args:
+            name: Of the model.
+            facts: What is to be told of it.
+        """
+        if self.card is not None and facts is None:
+            return ModelCard(self.card)
+        return model_card(self.model, self.metrics, self.environment, facts or Facts(), name)
+
+    @override
+    def _save_pretrained(self, save_directory: Path) -> None:
+        bundle.save(self.model, save_directory, self.metrics, environment=self.environment)
+
+    @classmethod
+    @override
+    def _from_pretrained(cls, *, model_id: str, **options: Any) -> HubModel:
+        folder = (
+            model_id
+            if os.path.isdir(model_id)
+            else snapshot_download(model_id, allow_patterns=list(FILES), **options)
+        )
+        return cls.of_folder(folder)
+
+
+def fetched(name: str) -> str:
+    """The folder in the cache of the hub in which a model lies, fetched if it is not there.
+
+    Args:
+        name: `hf://user/name`, or `hf://user/name@revision`.
+
+    Raises:
+        DataError: There is no such model, or it can be neither fetched nor found in the cache.
+    """
+    repository, _, revision = name.removeprefix(bundle.HUB).partition("@")
+    try:
+        return snapshot_download(repository, revision=revision or None, allow_patterns=list(FILES))
+    except FAILURES as error:
+        raise DataError(f"cannot be fetched from the hub ({_line(error)})", name) from error
+
+
+def pushed(folder: str | os.PathLike[str], repository: str, private: bool = False) -> str:
+    """Pushes a saved model and its card to the hub; the repository is made if it is not there.
+
+    Args:
+        folder: Where it was saved.
+        repository: `user/name`.
+        private: Whether a new repository is to be seen by its owner alone.
+
+    Returns:
+        The address of the commit.
+
+    Raises:
+        DataError: The folder holds no model that can be loaded, or the hub does not take it.
+    """
+    model = HubModel.of_folder(folder)
+    facts = {"name": repository.rpartition("/")[2]}
+    try:
+        return str(model.push_to_hub(repository, private=private or None, model_card_kwargs=facts))
+    except FAILURES as error:
+        raise DataError(
+            f"cannot be pushed to {repository} ({_line(error)}); "
+            "is there a network, and did you log in with: hf auth login?",
+            folder,
+        ) from error
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())

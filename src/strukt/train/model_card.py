@@ -1,0 +1,287 @@
+"""The card of a model: what it does, what it learned from, how good and how fast it is, and who may use it.
+
+It is the README.md of the model's folder, in the form of the hub of Hugging Face: metadata in YAML, then a page.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from strukt.data import corpus
+from strukt.data.obtain import RECORD
+from strukt.errors import MissingExtraError
+from strukt.metrics.bootstrap import RESAMPLES
+from strukt.tasks import TASKS
+from strukt.tasks.model import Model
+from strukt.train.storage import read_json
+from strukt.train.trial import Trial
+
+try:
+    from huggingface_hub import EvalResult, ModelCard, ModelCardData
+except ImportError as error:
+    raise MissingExtraError("huggingface_hub", "hub") from error
+
+PIPELINES: Mapping[str, str] = {
+    "tag": "token-classification",
+    "dependency": "token-classification",
+    "constituency": "token-classification",
+    "ner": "token-classification",
+    "classify": "text-classification",
+    "nli": "text-classification",
+    "lm": "text-generation",
+    "mlm": "fill-mask",
+}
+"""What the hub calls the tasks that it knows."""
+
+PROGRESS = ("epoch", "step", "loss")
+"""What a training notes beside the scores."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a card tells that the saved model does not.
+
+    Attributes:
+        licence: Of the model: an identifier of the hub, such as `cc-by-sa-4.0`.
+        data: Names of the training data; if there are none, what `strukt data get` has noted beside the corpus.
+        data_licence: Of the training data; if None, what is noted there.
+        language: Codes of the languages, such as `en`.
+        trial: What it reached on other data than it learned from.
+    """
+
+    licence: str | None = None
+    data: Sequence[str] = ()
+    data_licence: str | None = None
+    language: Sequence[str] = ()
+    trial: Trial | None = None
+
+
+def model_card(
+    model: Model, metrics: Mapping[str, Any], environment: Mapping[str, Any], facts: Facts, name: str
+) -> ModelCard:
+    """The card of a model.
+
+    Args:
+        model: The model.
+        metrics: What `bundle.save` wrote of it.
+        environment: The same of what it was trained with.
+        facts: What else there is to tell.
+        name: Of the model.
+    """
+    source = _source(model.config.train)
+    data = list(facts.data) or ([f"{source['name']} {source['version']}"] if source else [])
+    licence = facts.data_licence or (source["licence"] if source else None)
+    sections = [
+        f"# {name}",
+        _task(model),
+        _use(),
+        _training_data(model, data, licence),
+        _quality(metrics, facts.trial),
+        _speed(model, facts.trial),
+        _training(model, environment),
+        _licence(facts.licence, licence),
+    ]
+    metadata = _metadata(model, facts, data, name)
+    return ModelCard("\n\n".join([f"---\n{metadata.to_yaml()}\n---", *sections]) + "\n")
+
+
+def _metadata(model: Model, facts: Facts, data: Sequence[str], name: str) -> ModelCardData:
+    pipeline = PIPELINES.get(model.task)
+    results = [] if facts.trial is None else _results(facts.trial, pipeline or model.task)
+    return ModelCardData(
+        license=None if facts.licence is None else _identifier(facts.licence).lower(),
+        language=list(facts.language) or None,
+        library_name="strukt",
+        pipeline_tag=pipeline,
+        tags=["strukt", "structured-prediction", model.task],
+        datasets=[_identifier(each) for each in data] or None,
+        metrics=sorted({result.metric_type for result in results}) or None,
+        model_name=name if results else None,
+        eval_results=results or None,
+    )
+
+
+def _results(trial: Trial, task: str) -> list[EvalResult]:
+    return [
+        EvalResult(
+            task_type=task,
+            dataset_type=_identifier(trial.name),
+            dataset_name=trial.name,
+            metric_type=_identifier(score).lower(),
+            metric_name=score,
+            metric_value=round(value, 2),
+        )
+        for score, value in trial.scores.items()
+    ]
+
+
+def _task(model: Model) -> str:
+    summary = import_module(TASKS[model.task]).SUMMARY
+    encoder = getattr(model.config, "encoder", None)
+    reads = f", with an encoder of kind `{encoder.kind}`" if encoder else ""
+    return f"A model of the task `{model.task}` of strukt ({summary}){reads}."
+
+
+def _use() -> str:
+    return """\
+## How to use it
+
+`MODEL` is the folder of this model, or `hf://user/name` on the hub.
+
+```console
+$ pip install "strukt[hub]"
+$ strukt predict MODEL raw.txt
+$ strukt evaluate MODEL FILE
+```
+
+```python
+import strukt
+from strukt.data import corpus
+
+model = strukt.load("MODEL")
+for sentence in model.predict(corpus.read("raw.txt", readers=model.readers())):
+    print(sentence)
+```
+
+Plain text has one sentence a line, its words and punctuation separated by spaces."""
+
+
+def _training_data(model: Model, data: Sequence[str], licence: str | None) -> str:
+    rows = [("split", "file", "sentences", "words")]
+    for split in ("train", "dev"):
+        path = getattr(model.config, split)
+        rows.append((split, f"`{Path(path).name}`", *_counts(path, model.readers())))
+    names = f"{', '.join(data)}. " if data else ""
+    return f"## Training data\n\n{names}Licence of the data: {licence or 'not stated'}.\n\n{_table(rows)}"
+
+
+def _quality(metrics: Mapping[str, Any], trial: Trial | None) -> str:
+    parts = ["## How good it is"]
+    if trial is None:
+        parts.append("It was not measured on test data.")
+    else:
+        rows = [("metric", "score", "95 % interval")]
+        for name, value in trial.scores.items():
+            ends = trial.intervals.get(name)
+            rows.append((name, f"{value:.2f}", f"{ends[0]:.2f} to {ends[1]:.2f}" if ends else "not known"))
+        parts.append(f"On {trial.name}, {trial.sentences:,} sentences, {trial.words:,} words:")
+        parts.append(_table(rows))
+        if trial.intervals:
+            parts.append(
+                f"The intervals are percentiles of the bootstrap over sentences, {RESAMPLES} times: they tell of "
+                "the chance in the choice of the sentences, not of that in training."
+            )
+    reached = {name: value for name, value in metrics.get("dev", {}).items() if name not in PROGRESS}
+    if reached:
+        listed = ", ".join(f"{name} {value:.2f}" for name, value in reached.items())
+        parts.append(f"On the development data, which chose the best epoch: {listed}.")
+    return "\n\n".join(parts)
+
+
+def _speed(model: Model, trial: Trial | None) -> str:
+    weights = sum(weight.numel() for weight in model.state_dict().values())
+    size = sum(weight.numel() * weight.element_size() for weight in model.state_dict().values()) / 1e6
+    parts = ["## Speed and size"]
+    if trial is not None:
+        sentences, words = (_rounded(count / trial.seconds) for count in (trial.sentences, trial.words))
+        parts.append(
+            f"{sentences} sentences, {words} words a second on {trial.machine}, in batches of up to "
+            f"{model.config.trainer.tokens:,} words."
+        )
+    parts.append(f"{weights:,} weights, {size:.1f} MB.")
+    return "\n\n".join(parts)
+
+
+def _training(model: Model, environment: Mapping[str, Any]) -> str:
+    rows = [("", ""), *((name, str(value)) for name, value in environment.items())]
+    return f"""\
+## How it was trained
+
+Seed {model.config.trainer.seed}; with
+
+```console
+$ {command(model)}
+```
+
+{_table(rows)}"""
+
+
+def _licence(licence: str | None, of_data: str | None) -> str:
+    said = licence or "not stated; ask its authors before you use it"
+    also = f" That of the data it learned from: {of_data}." if of_data else ""
+    return f"## Licence\n\n{said}.{also}"
+
+
+def command(model: Model) -> str:
+    """The command that trains such a model: the options that are not the default ones.
+
+    Folders are left out, for they are nobody's business.
+
+    Args:
+        model: The model.
+
+    Examples:
+        >>> from types import SimpleNamespace
+        >>> from strukt.tasks.tag import Config
+        >>> config = Config(train="my corpora/en-train.conllu", criterion="crf")
+        >>> config.encoder.layers = 3
+        >>> command(SimpleNamespace(task="tag", config=config))
+        'strukt train tag --train en-train.conllu --encoder.layers 3 --criterion crf'
+    """
+    chosen, usual = (dict(_flat(dataclasses.asdict(each))) for each in (model.config, type(model.config)()))
+    changed = {name: value for name, value in chosen.items() if value != usual[name]}
+    words = ["strukt", "train", model.task]
+    for name, value in changed.items():
+        text = value if isinstance(value, str) else json.dumps(value)
+        words += [f"--{name}", Path(text).name if name in ("train", "dev") else text]
+    return shlex.join(words)
+
+
+def _flat(options: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    for name, value in options.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _source(path: str) -> dict[str, Any] | None:
+    """What `strukt data get` noted beside a corpus."""
+    record = Path(path).parent / RECORD
+    return read_json(record) if path and record.exists() else None
+
+
+def _counts(path: str, readers: corpus.Readers) -> tuple[str, str]:
+    """How many sentences and words a corpus has, if it is still where it was."""
+    if not path or not Path(path).exists():
+        return "not known", "not known"
+    lengths = [len(sentence) for sentence in corpus.read(path, readers=readers)]
+    return f"{len(lengths):,}", f"{sum(lengths):,}"
+
+
+def _identifier(name: str) -> str:
+    """A name as the hub has them.
+
+    Examples:
+        >>> _identifier("UD English EWT 2.17, train")
+        'UD-English-EWT-2.17-train'
+    """
+    return re.sub(r"[^\w.]+", "-", name).strip("-.")
+
+
+def _rounded(value: float) -> str:
+    """Three digits are more than such a measurement is good for."""
+    return f"{float(f'{value:.3g}'):,.0f}" if value >= 10 else f"{value:.1f}"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    head, *others = (f"| {' | '.join(row)} |" for row in rows)
+    return "\n".join([head, "|---" * len(rows[0]) + "|", *others])

@@ -1,0 +1,252 @@
+"""Models whose networks are graphs of ONNX: onnxruntime computes the scores, strukt's kernels find the structures.
+
+The folder is that of a saved model, with graphs in place of weights:
+
+onnx/NAME.onnx      one for each of the model's `networks`: from the tensors that it takes to those it returns
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import inspect
+import logging
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from strukt.data import conllu
+from strukt.data.sentence import Sentence
+from strukt.errors import DataError, MissingExtraError, SettingError
+from strukt.tasks.model import Model
+from strukt.tasks.sentence_model import SentenceModel
+from strukt.train import bundle
+from strukt.train.bundle import GRAPHS
+from strukt.train.onnx_operators import use_operators
+
+KINDS = ("bilstm", "lstm", "transformer", "none")
+"""The encoders that can be exported."""
+
+EXAMPLES = (((5, 2), 9), ((8, 2, 1), 13))
+"""Lengths of the sentences of two batches, and of their longest word. An axis in which they differ is free."""
+
+Networks = dict[str, tuple[Any, ...]]
+"""What prediction hands to each network of a model: tensors, and dictionaries of tensors."""
+
+
+def export(
+    model: Model,
+    folder: str | os.PathLike[str],
+    metrics: dict[str, Any] | None = None,
+    environment: dict[str, Any] | None = None,
+) -> None:
+    """Writes a model with graphs in place of weights.
+
+    Args:
+        model: A tagger or dependency parser with an encoder of one of the `KINDS`. It stays as it is.
+        folder: Made if it is not there.
+        metrics: As for `bundle.save`.
+        environment: As for `bundle.save`.
+
+    Raises:
+        SettingError: The model cannot be exported.
+        DataError: The folder holds a model already.
+        MissingExtraError: onnx or onnxscript is not installed.
+
+    Examples:
+        >>> from tempfile import TemporaryDirectory
+        >>> from strukt.tasks import tag
+        >>> from strukt.tasks.tagger import Tagger
+        >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(xpos=["NNS", "VBP"])
+        >>> tagger = Tagger.from_corpus(tag.Config(), [sentence])
+        >>> with TemporaryDirectory() as folder:  # takes some seconds  # doctest: +SKIP
+        ...     export(tagger, folder)
+        ...     list(load(folder).predict([sentence]))
+    """
+    exportable = _exportable(model)
+    if (Path(folder) / "format.json").exists():
+        raise DataError("holds a model already; choose another folder or remove it", folder)
+    _require("onnx", "onnxscript")
+    networks = copy.deepcopy(exportable).cpu().eval()
+    examples = [_calls(networks, lengths, longest) for lengths, longest in EXAMPLES]
+    use_operators(networks)
+    with bundle.writing(model, folder, metrics, environment) as path:
+        (path / GRAPHS).mkdir(exist_ok=True)
+        for name in model.networks:
+            _write(networks, name, [calls[name] for calls in examples], path / GRAPHS)
+
+
+def load(folder: str | os.PathLike[str]) -> Model:
+    """Loads an exported model, ready to predict; `bundle.load` does so, too.
+
+    Args:
+        folder: Where it was exported or moved to.
+
+    Returns:
+        The model of the task, without weights: it predicts, and is measured, but cannot be trained or saved.
+
+    Raises:
+        DataError: A file is missing or damaged.
+        MissingExtraError: onnxruntime is not installed.
+    """
+    path = Path(folder)
+    with torch.device("meta"):
+        model = bundle.described(path)
+    model.to_empty(device="cpu")  # takes no memory as long as nobody reads it
+    for name in model.networks:
+        setattr(model, name, Graph(path / GRAPHS / f"{name}.onnx", inspect.signature(getattr(model, name))))
+    model.register_state_dict_pre_hook(_refuse)  # type: ignore[no-untyped-call]
+    return model.eval()
+
+
+class Graph:
+    """A network that onnxruntime runs, called as the method that it was exported from.
+
+    Args:
+        path: The graph.
+        signature: Of the method.
+
+    Raises:
+        DataError: The file is missing or damaged.
+        MissingExtraError: onnxruntime is not installed.
+    """
+
+    def __init__(self, path: Path, signature: inspect.Signature) -> None:
+        _require("onnxruntime")
+        import onnxruntime
+
+        if not path.exists():
+            raise DataError("is missing", path)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = torch.get_num_threads()
+        try:
+            self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # those of onnxruntime have no base class of their own
+            raise DataError(f"is damaged ({error}); export the model again", path) from error
+        self._signature = signature
+
+    def __call__(self, *arguments: Any) -> Tensor | tuple[Tensor, ...]:
+        """Computes what the method did."""
+        given = {name: tensor.numpy() for name, tensor in _named(self._signature, arguments).items()}
+        found = tuple(map(torch.from_numpy, self._session.run(None, given)))
+        return found if len(found) > 1 else found[0]
+
+
+class _Network(nn.Module):
+    """A method of a model."""
+
+    def __init__(self, model: Model, name: str) -> None:
+        super().__init__()
+        self.model, self.name = model, name
+
+    def forward(self, *arguments: Any) -> Any:
+        return getattr(self.model, self.name)(*arguments)
+
+
+def _exportable(model: Model) -> SentenceModel:
+    if not (isinstance(model, SentenceModel) and model.networks):
+        raise SettingError(
+            f"a model of the task {model.task} cannot be exported; those of tag and dependency can"
+        )
+    encoder = model.config.encoder
+    if encoder.kind not in KINDS:
+        raise SettingError(
+            f"an encoder of kind {encoder.kind} cannot be exported; "
+            f"train a model with --encoder.kind {' or '.join(KINDS)}"
+        )
+    if encoder.kind == "transformer" and encoder.transformer.positions == "relative":
+        raise SettingError(
+            "a Transformer with relative positions cannot be exported; "
+            "train a model with --encoder.transformer.positions absolute"
+        )
+    return model
+
+
+@torch.no_grad()
+def _calls(model: SentenceModel, lengths: Sequence[int], longest: int) -> Networks:
+    """With what prediction calls the networks of a model, for sentences of these lengths."""
+    calls: Networks = {}
+    words = iter([str(number).zfill(longest) for number in range(sum(lengths))])
+    sentences: list[Sentence] = [conllu.from_forms([next(words) for _ in range(n)]) for n in lengths]
+
+    def recorded(name: str) -> Any:
+        network = getattr(model, name)
+
+        def call(*arguments: Any) -> Any:
+            calls[name] = arguments
+            return network(*arguments)
+
+        return call
+
+    for name in model.networks:
+        setattr(model, name, recorded(name))
+    try:
+        model.predict_batch(model.collate(sentences, with_targets=False))
+    finally:
+        for name in model.networks:
+            delattr(model, name)
+    return calls
+
+
+def _write(model: Model, name: str, examples: Sequence[tuple[Any, ...]], folder: Path) -> None:
+    signature = inspect.signature(getattr(model, name))
+    with _quiet():
+        torch.onnx.export(
+            _Network(model, name),
+            examples[0],
+            folder / f"{name}.onnx",
+            input_names=list(_named(signature, examples[0])),
+            dynamic_shapes=(tuple(map(_free_axes, *examples)),),
+            external_data=False,
+            dynamo=True,
+            verbose=False,
+        )
+
+
+def _free_axes(one: Any, other: Any) -> Any:
+    """The axes of an argument whose sizes differ between two examples."""
+    if isinstance(one, Mapping):
+        return {name: _free_axes(part, other[name]) for name, part in one.items()}
+    sizes = enumerate(zip(one.shape, other.shape, strict=True))
+    return {axis: torch.export.Dim.DYNAMIC for axis, (size, size_of_other) in sizes if size != size_of_other}
+
+
+def _named(signature: inspect.Signature, arguments: Sequence[Any]) -> dict[str, Tensor]:
+    """The tensors among arguments, and in dictionaries among these."""
+    named: dict[str, Tensor] = {}
+    for name, argument in signature.bind(*arguments).arguments.items():
+        named |= argument if isinstance(argument, Mapping) else {name: argument}
+    return named
+
+
+def _refuse(module: nn.Module, prefix: str, keep_vars: bool) -> None:  # noqa: ARG001
+    raise SettingError("an exported model has no weights; take the one that it was exported from")
+
+
+def _require(*packages: str) -> None:
+    for package in packages:
+        try:
+            __import__(package)
+        except ImportError as error:
+            raise MissingExtraError(package, "onnx") from error
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without notes on what PyTorch will change in itself, and on operators that nobody asked for."""
+    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

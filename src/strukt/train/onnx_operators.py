@@ -1,0 +1,76 @@
+"""LSTMs as operators of ONNX, for networks that are to be exported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from strukt.nn import LSTM, BiLSTM
+
+
+def use_operators(model: nn.Module) -> None:
+    """Puts operators of ONNX in the place of all LSTMs, of which PyTorch would trace the length of the example.
+
+    Args:
+        model: What is to be exported; it cannot compute any more.
+
+    Examples:
+        >>> model = nn.Sequential(BiLSTM(8, 16, layers=2))
+        >>> use_operators(model)
+        >>> [tuple(layer.states.shape) for layer in model[0].layers]  # directions, gates of units, units
+        [(2, 64, 16), (2, 64, 16)]
+    """
+    for name, module in list(model.named_modules()):
+        if isinstance(module, LSTM | BiLSTM):
+            model.set_submodule(name, _Operators(module))
+
+
+class _Operators(nn.Module):
+    """Layers of LSTMs as operators of ONNX, which know of lengths."""
+
+    def __init__(self, lstms: LSTM | BiLSTM) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(_Operator(list(layer.children())) for layer in lstms.layers)
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """From `(batch, n, inputs)` to `(batch, n, size)`."""
+        x = x.transpose(0, 1)
+        for layer in self.layers:
+            x = layer(x, lengths.int())
+        return x.transpose(0, 1)
+
+
+class _Operator(nn.Module):
+    """One layer: an LSTM that reads forwards, and perhaps one that reads backwards."""
+
+    inputs: Tensor
+    states: Tensor
+    biases: Tensor
+
+    def __init__(self, directions: Sequence[nn.Module]) -> None:
+        super().__init__()
+        weights = [[_reordered(weight.detach()) for weight in lstm.parameters()] for lstm in directions]
+        inputs, states, *biases = (torch.stack(both) for both in zip(*weights, strict=True))
+        for name, weight in (("inputs", inputs), ("states", states), ("biases", torch.cat(biases, 1))):
+            self.register_buffer(name, weight)
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """From `(n, batch, inputs)` to `(n, batch, directions * hidden)`."""
+        n, batch, _ = x.shape
+        directions, _, hidden = self.states.shape
+        found = torch.onnx.ops.symbolic(
+            "LSTM",
+            (x, self.inputs, self.states, self.biases, lengths),
+            {"hidden_size": hidden, "direction": ("forward", "bidirectional")[directions - 1]},
+            dtype=x.dtype,
+            shape=(n, directions, batch, hidden),
+        )
+        return found.transpose(1, 2).flatten(2)
+
+
+def _reordered(weight: Tensor) -> Tensor:
+    """The gates input, forget, cell, output of PyTorch in the order of ONNX: input, output, forget, cell."""
+    into, forget, cell, out = weight.chunk(4)
+    return torch.cat([into, out, forget, cell])

@@ -1,0 +1,34 @@
+"""Exporting from the command line."""
+
+import json
+
+import pytest
+
+from strukt.cli.main import main
+
+for package in ("onnx", "onnxruntime", "onnxscript"):
+    pytest.importorskip(package)
+
+
+def test_an_exported_tagger_is_used_as_any_model(tagger, treebank, tmp_path, capfd):
+    folder = str(tmp_path / "exported")
+    assert main(["export", tagger, "-o", folder, "--format", "onnx"]) == 0
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err == f"exported to {folder}; use it with: strukt predict {folder} FILE\n"
+    found = []
+    for model in (tagger, folder):
+        assert main(["evaluate", model, treebank.test, "--json"]) == 0
+        assert main(["predict", model, treebank.test]) == 0
+        found.append(capfd.readouterr().out)
+    assert found[0] == found[1]
+    assert json.loads(found[0].splitlines()[0])["accuracy"] > 0
+
+
+def test_it_says_what_cannot_be_exported(tagger, tmp_path, capsys):
+    assert main(["export", tagger, "-o", tagger]) == 2
+    assert "holds a model already" in capsys.readouterr().err
+    assert main(["export", tagger]) == 2
+    assert "-o" in capsys.readouterr().err
+    assert main(["export", str(tmp_path), "-o", str(tmp_path / "x")]) == 2
+    assert "is no saved model" in capsys.readouterr().err

@@ -1,0 +1,174 @@
+"""Exported models: the same scores, and the same structures, at every size."""
+
+import random
+from functools import cache
+
+import pytest
+import torch
+from tests import tiny_corpora
+from torch import nn
+
+for package in ("onnx", "onnxruntime", "onnxscript"):
+    pytest.importorskip(package)
+
+from strukt.data import conllu  # noqa: E402
+from strukt.errors import DataError, MissingExtraError, SettingError  # noqa: E402
+from strukt.nn.encoders import mask_of  # noqa: E402
+from strukt.tasks.config import TransformerConfig  # noqa: E402
+from strukt.tasks.constituency_parser import ConstituencyParser  # noqa: E402
+from strukt.tasks.parser import Parser  # noqa: E402
+from strukt.tasks.tagger import Tagger  # noqa: E402
+from strukt.train import bundle, onnx_export  # noqa: E402
+
+PHRASES = {"DT": "B-NP", "JJ": "I-NP", "NN": "I-NP", "VBZ": "O"}
+SENTENCES = [
+    sentence.annotated(upos=[PHRASES[tag] for tag in sentence.column("xpos")])
+    for sentence in tiny_corpora.trees(30)
+]
+WORDS = [
+    *tiny_corpora.NOUNS,
+    *tiny_corpora.VERBS,
+    *tiny_corpora.ADJECTIVES,
+    *"a I of unheard-of 1984 x".split(),
+]
+
+
+def tagger(**encoder):
+    config = tiny_corpora.tag_config(column="upos", criterion="crf", constraints="bio")
+    return made(Tagger, config, encoder)
+
+
+def parser(**encoder):
+    return made(Parser, tiny_corpora.dependency_config(), encoder)
+
+
+def made(kind, config, encoder):
+    torch.manual_seed(0)
+    for name, value in encoder.items():
+        setattr(config.encoder, name, value)
+    model = kind.from_corpus(config, SENTENCES).eval()
+    for parameter in model.parameters():  # scorers are zero before they have learned, and all structures tie
+        nn.init.normal_(parameter, std=0.3)
+    return model
+
+
+MODELS = {
+    "tagger": lambda: tagger(layers=2),
+    "parser": lambda: parser(layers=2),
+    "one way, characters by LSTMs": lambda: tagger(kind="lstm", characters="lstm"),
+    "transformer": lambda: tagger(kind="transformer", heads=4),
+    "words alone": lambda: tagger(kind="none", characters="none", affixes=0),
+}
+SLOW = [
+    pytest.param(name, marks=pytest.mark.slow) for name in list(MODELS)[2:]
+]  # PyTorch exports for 5 to 20 s
+
+
+@pytest.fixture(scope="module")
+def exports(tmp_path_factory):
+    """A model by its name in `MODELS`, and the folder to which it was exported."""
+
+    @cache
+    def made_once(name):
+        model, folder = MODELS[name](), tmp_path_factory.mktemp("exported") / "model"
+        onnx_export.export(model, folder, {"dev": {"LAS": 1.0}}, {"torch": "0.9"})
+        return model, folder
+
+    return made_once
+
+
+@pytest.fixture(scope="module", params=["tagger", "parser", *SLOW])
+def both(request, exports):
+    """A model, and what is loaded of it after export."""
+    model, folder = exports(request.param)
+    return model, bundle.load(folder)
+
+
+def sentences(batch, n, generator):
+    lengths = [n] + [generator.randint(1, n) for _ in range(batch - 1)]
+    return [conllu.from_forms(generator.choices(WORDS, k=length)) for length in lengths]
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 17, 30])
+def test_scores_and_structures_are_those_of_the_model(both, batch, n):
+    model, exported = both
+    chosen = sentences(batch, n, random.Random(f"{batch}/{n}"))
+    collated = model.collate(chosen, with_targets=False)
+    with torch.no_grad():
+        wanted = model.scores(collated.inputs, collated.lengths)
+        found = exported.scores(collated.inputs, collated.lengths)
+    inside = mask_of(collated.lengths, n)
+    torch.testing.assert_close(found[0][inside], wanted[0][inside], atol=1e-4, rtol=0)
+    assert list(map(str, exported.predict(chosen))) == list(map(str, model.predict(chosen)))
+
+
+def test_it_is_measured_and_drawn_as_any_model(both):
+    model, exported = both
+    assert exported.evaluate(SENTENCES) == model.evaluate(SENTENCES)
+    assert list(exported.diagrams(SENTENCES[:2])) == list(model.diagrams(SENTENCES[:2]))
+    wanted, found = (one.distribution(SENTENCES[:4]).marginals for one in (model, exported))
+    torch.testing.assert_close(found, wanted, atol=1e-4, rtol=0)
+
+
+def test_it_cannot_be_saved(both, tmp_path):
+    with pytest.raises(SettingError, match="has no weights; take the one that it was exported from"):
+        bundle.save(both[1], tmp_path)
+
+
+@pytest.fixture
+def exported(exports):
+    return exports("tagger")[1]
+
+
+def test_the_model_stays_as_it_is():
+    model = tagger()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    annotated = list(map(str, model.predict(SENTENCES)))
+    onnx_export._calls(model, (2, 1), 3)
+    assert list(map(str, model.predict(SENTENCES))) == annotated
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    assert "scores" not in vars(model)
+
+
+def test_the_folder_has_graphs_in_place_of_weights(exported):
+    files = {str(path.relative_to(exported)) for path in exported.rglob("*") if path.is_file()}
+    told = {f"{name}.json" for name in ("config", "vocabularies", "metrics", "environment", "format")}
+    assert files == told | {"onnx/scores.onnx"}
+    assert (exported / "environment.json").read_text() == '{\n  "torch": "0.9"\n}\n'
+
+
+def test_a_model_in_the_way_is_not_overwritten(exported):
+    with pytest.raises(DataError, match="holds a model already"):
+        onnx_export.export(tagger(), exported)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"not a graph"])
+def test_damaged_and_missing_graphs_are_named(tmp_path, content):
+    model = tagger()
+    with bundle.writing(model, tmp_path, None, None) as path:
+        (path / "onnx").mkdir()
+    if content is not None:
+        (tmp_path / "onnx" / "scores.onnx").write_bytes(content)
+    with pytest.raises(DataError, match=r"scores\.onnx: is (missing|damaged)"):
+        bundle.load(tmp_path)
+
+
+def test_what_cannot_be_exported_is_refused_before_anything_is_written(tmp_path):
+    spans = ConstituencyParser.from_corpus(tiny_corpora.constituency_config(), tiny_corpora.phrases(8))
+    with pytest.raises(
+        SettingError, match="task constituency cannot be exported; those of tag and dependency"
+    ):
+        onnx_export.export(spans, tmp_path / "model")
+    with pytest.raises(SettingError, match=r"an encoder of kind pt cannot be exported; train a model with"):
+        onnx_export.export(tagger(kind="pt"), tmp_path / "model")
+    relative = TransformerConfig(positions="relative")
+    with pytest.raises(SettingError, match="a Transformer with relative positions cannot be exported"):
+        onnx_export.export(tagger(kind="transformer", heads=4, transformer=relative), tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_missing_package_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "onnxscript", None)
+    with pytest.raises(MissingExtraError, match=r"'onnxscript' is not installed; .*strukt\[onnx\]"):
+        onnx_export.export(tagger(), tmp_path)

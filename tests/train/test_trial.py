@@ -1,0 +1,59 @@
+"""Models on corpora: scores with intervals, and speed."""
+
+import pytest
+import torch
+from tests import tiny_corpora
+from torch import nn
+
+from strukt.data import text
+from strukt.errors import DataError
+from strukt.tasks import lm
+from strukt.tasks.parser import Parser
+from strukt.train.trial import tried
+
+SENTENCES = tiny_corpora.trees(30)
+
+
+@pytest.fixture(scope="module")
+def parser():
+    torch.manual_seed(0)
+    model = Parser.from_corpus(tiny_corpora.dependency_config(), SENTENCES)
+    for parameter in model.parameters():  # so that some arcs are right, and some are not
+        nn.init.normal_(parameter, std=0.3)
+    return model
+
+
+def test_the_scores_are_those_of_evaluation(parser):
+    trial = tried(parser, iter(SENTENCES), "tiny")
+    assert trial.scores == parser.evaluate(SENTENCES)
+    assert (trial.name, trial.sentences, trial.words) == ("tiny", 30, sum(map(len, SENTENCES)))
+    assert trial.seconds > 0
+    assert "1 thread" in trial.machine or "threads" in trial.machine
+
+
+def test_each_score_has_an_interval_around_it(parser):
+    trial = tried(parser, SENTENCES, "tiny")
+    assert trial.intervals.keys() == trial.scores.keys()
+    for name, (low, high) in trial.intervals.items():
+        assert low <= trial.scores[name] <= high
+    assert trial.intervals["UAS"][0] < trial.intervals["UAS"][1]
+
+
+def test_more_sentences_make_it_surer(parser):
+    few, many = (tried(parser, SENTENCES * times, "tiny").intervals["UAS"] for times in (1, 9))
+    assert (many[1] - many[0]) == pytest.approx((few[1] - few[0]) / 3, rel=0.25)
+
+
+def test_scores_that_are_not_sums_over_sentences_have_none(tmp_path):
+    corpus = tmp_path / "text.txt"
+    corpus.write_text("a b c\n" * 20)
+    model = lm.model_class().from_corpus(lm.Config(model="kneser-ney"), list(text.read(str(corpus))))
+    model.calibrate(list(text.read(str(corpus))))
+    trial = tried(model, text.read(str(corpus)), "text")
+    assert trial.scores["perplexity"] > 0
+    assert trial.intervals == {}
+
+
+def test_an_empty_corpus_is_refused(parser):
+    with pytest.raises(DataError, match=r"empty\.conllu: holds no sentence"):
+        tried(parser, [], "empty.conllu")
