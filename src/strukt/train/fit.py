@@ -83,9 +83,9 @@ def fit(
 
 def _run(model: Model, train: Sequence[Sentence], dev: Sequence[Sentence], folder: RunFolder) -> None:
     try:
+        from lightning.fabric.plugins.environments.lightning import LightningEnvironment
         from lightning.pytorch import Trainer
         from lightning.pytorch.loggers import TensorBoardLogger
-        from lightning.fabric.plugins.environments import LightningEnvironment
     except ImportError as error:
         raise MissingExtraError("lightning", "train") from error
     from strukt.train.callbacks import Checkpoints, Evaluation, FinalModel, TimeLimit, save_best
