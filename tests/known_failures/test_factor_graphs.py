@@ -180,7 +180,7 @@ def test_what_cannot_be_satisfied_is_said():
     graph.add(factors.Or(x))
     graph.add(factors.Budget(x, 0))
     with pytest.warns(UserWarning, match="gap"):
-        found = graph.lp_sparsemap(torch.zeros(3), max_iterations=500)
+        found = graph.lp_sparsemap(torch.zeros(3))
     assert not found.status
 
 
@@ -195,11 +195,10 @@ def test_forbidden_and_undefined_scores():
         graph.lp_sparsemap(torch.tensor([0.2, math.nan, 0.1]))
 
 
-def test_too_few_rounds_are_said():
-    """The status was thrown away."""
+def test_too_few_rounds_are_told_by_the_status():
+    """It was thrown away."""
     graph = tree_with_budget(4, 1)
-    with pytest.warns(UserWarning, match="gap"):
-        found = graph.lp_sparsemap(normal(4, 5, seed=3), max_iterations=2)
+    found = graph.lp_sparsemap(normal(4, 5, seed=3), max_iterations=2)
     assert not found.status
     assert found.gap > 0
 
