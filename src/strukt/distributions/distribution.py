@@ -25,6 +25,9 @@ from strukt.inference.without_replacement import sample_without_replacement
 from strukt.kernels import arguments, guards
 from strukt.kernels.semiring import NEG_INF
 
+MOST_NEAREST = 100
+"""Structures that the search for the marginals nearest to a point looks at: few are near one that was moved."""
+
 SURROGATES = ("straight-through", "spigot", "perceptron")
 """What may stand in place of the gradient of a mode, see `StructuredDistribution.mode_parts`."""
 
@@ -289,7 +292,7 @@ class StructuredDistribution(ScoredStructures):
             allowed = point.masked_fill(main == NEG_INF, NEG_INF)
             return (
                 self._with_scores(allowed, *(_forbidden_only(score) for score in others))
-                .sparsemap()
+                .sparsemap(MOST_NEAREST)
                 .marginals
             )
 
