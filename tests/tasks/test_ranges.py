@@ -203,3 +203,16 @@ def test_what_is_not_used_need_not_fit():
     ranges.require_valid(TaskConfig(encoder=EncoderConfig(kind="bilstm", heads=7)))
     ranges.require_valid(TaskConfig(encoder=EncoderConfig(characters="none", character_size=97)))
     ranges.require_valid(tag.Config(constraints="bio", criterion="crf"))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [lm.Config(model="transformer", size=6, heads=4), sort.Config(encoder="transformer", size=6, heads=4)],
+)
+def test_the_heads_of_a_transformer_share_its_size(config):
+    with pytest.raises(
+        SettingError, match="--heads is 4; expected a divisor of --size, 6, for a Transformer"
+    ):
+        ranges.require_valid(config)
+    config.size = 8
+    ranges.require_valid(config)

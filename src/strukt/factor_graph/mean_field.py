@@ -119,10 +119,12 @@ def _require_even(blocks: Sequence[Block], course: Course) -> None:
         ValueError: If some have others.
     """
     for name in ("weight", "step_size", "damping"):
-        setting = torch.as_tensor(getattr(course, name))
+        setting = getattr(course, name)
+        if not isinstance(setting, Tensor):
+            continue
         for members, _ in blocks:
-            own = setting[torch.from_numpy(members).to(setting.device)] if setting.dim() else setting
-            if bool((own != own.reshape(-1)[0]).any()):
+            own = setting[torch.from_numpy(members).to(setting.device)]
+            if bool((own != own[0]).any()):
                 raise ValueError(
                     f"{name} is {own.tolist()} for a group of alternatives; expected one number for all of it"
                 )

@@ -202,6 +202,10 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
         )
     if options.get("text") == "stream" and options["model"].endswith("pcfg"):
         raise SettingError("--text stream needs a model that reads on; a grammar gives trees to sentences")
+    if "transformer" in (options.get("model"), options.get("encoder")) and options["size"] % options["heads"]:
+        raise SettingError(
+            f"--heads is {options['heads']}; expected a divisor of --size, {options['size']}, for a Transformer"
+        )
 
 
 def _require_read(config: Any, options: Mapping[str, Any]) -> None:
