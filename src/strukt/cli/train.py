@@ -25,8 +25,9 @@ def run(arguments: list[str]) -> int:
 
     with _interruptible():
         results = fit(task, order.config, order.output, resume=order.resume)
-    print(percentages(results["dev"]))
-    console.message(f"saved in {order.output}; measure it with: strukt evaluate {order.output} FILE")
+    if results:  # of the first process
+        print(percentages(results["dev"]))
+        console.message(f"saved in {order.output}; measure it with: strukt evaluate {order.output} FILE")
     return 0
 
 

@@ -189,7 +189,7 @@ class TrainerConfig:
         precision: Of the arithmetic; auto is bf16 where the hardware computes with it. Weights are always
             kept in 32 bits, and structures computed in them.
         accelerator: Where to compute.
-        devices: Number of devices, or of processes on CPUs.
+        devices: Number of devices, or of processes on CPUs; not for torchrun and srun, which begin the processes.
         threads: CPU threads; 0 leaves PyTorch's choice.
     """
 

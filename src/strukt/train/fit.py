@@ -28,6 +28,7 @@ from strukt.train import bundle
 from strukt.train import resume as checkpoints
 from strukt.train.folder import RunFolder
 from strukt.train.memory import keep_freed_memory
+from strukt.train.processes import Processes, training_processes
 from strukt.train.storage import read_json
 
 
@@ -50,7 +51,8 @@ def fit(
         dev: The development corpus, in place of the file `config.dev`.
 
     Returns:
-        The best scores on the development corpus (`dev`), the `minutes`, and all epochs' scores (`history`).
+        The best scores on the development corpus (`dev`), the `minutes`, and all epochs' scores (`history`);
+        nothing in processes of `torchrun` or `srun` other than the first.
 
     Raises:
         DataError: A corpus, or the last checkpoint to resume from, cannot be used.
@@ -60,6 +62,7 @@ def fit(
     require_valid(config)
     if config.trainer.accelerator == "gpu" and not torch.cuda.is_available():
         raise SettingError("--trainer.accelerator is gpu, and PyTorch finds none; leave it out, or give cpu")
+    processes = training_processes(config.trainer.devices)
     module = import_module(TASKS[task])
     model_class: type[Model] = module.model_class()
     train_sentences = _corpus("train", config.train, train, module.READERS)
@@ -67,23 +70,38 @@ def fit(
     usable, _ = split_long(model_class.trainable(config, train_sentences), config.trainer.tokens)
     if not usable:
         raise DataError("holds no sentence to train on", config.train or None)
-    with RunFolder(Path(output)) as folder, torch.random.fork_rng():
-        folder.claim({"task": task, "options": dataclasses.asdict(config), "sha256": _digest(usable)}, resume)
+    folder = RunFolder(Path(output))
+    order = {"task": task, "options": dataclasses.asdict(config), "processes": processes.count}
+    with _claimed(folder, order | {"sha256": _digest(usable)}, resume, processes), torch.random.fork_rng():
         _set_threads(config.trainer)
         keep_freed_memory()
         torch.manual_seed(config.trainer.seed)
         model = model_class.from_corpus(config, usable)
         for sentence in dev_sentences:  # now, and not after the first epoch
             model.require_annotated(sentence)
-        run = _run if any(True for _ in model.parameters()) else _count
-        run(model, usable, dev_sentences, folder)
-    metrics: dict[str, Any] = read_json(Path(output) / "metrics.json")
+        if any(True for _ in model.parameters()):
+            _run(model, usable, dev_sentences, folder, processes)
+        elif processes.rank == 0:
+            _count(model, usable, dev_sentences, folder)
+    metrics: dict[str, Any] = read_json(folder.path / "metrics.json") if processes.rank == 0 else {}
     return metrics
 
 
-def _run(model: Model, train: Sequence[Sentence], dev: Sequence[Sentence], folder: RunFolder) -> None:
+@contextlib.contextmanager
+def _claimed(folder: RunFolder, order: dict[str, Any], resume: bool, processes: Processes) -> Iterator[None]:
+    """The folder as that of this training; the first process holds it for all."""
+    if processes.rank > 0:
+        yield
+        return
+    with folder:
+        folder.claim(order, resume)
+        yield
+
+
+def _run(
+    model: Model, train: Sequence[Sentence], dev: Sequence[Sentence], folder: RunFolder, processes: Processes
+) -> None:
     try:
-        from lightning.fabric.plugins.environments.lightning import LightningEnvironment
         from lightning.pytorch import Trainer
         from lightning.pytorch.loggers import TensorBoardLogger
     except ImportError as error:
@@ -95,15 +113,13 @@ def _run(model: Model, train: Sequence[Sentence], dev: Sequence[Sentence], folde
     options: TrainerConfig = model.config.trainer
     training = Training(model, train, checkpoints.newest(folder.checkpoints))
     if training.is_finished:  # and was ended before it was saved
-        save_best(training, folder.path, folder.checkpoints)
+        if processes.rank == 0:
+            save_best(training, folder.path, folder.checkpoints)
         return
     with _quiet_lightning():
         trainer = Trainer(
             accelerator=options.accelerator,
-            devices=options.devices,
-            strategy=_strategy(options),
-            # Processes are started here, whatever a scheduler's variables make Lightning expect.
-            plugins=[LightningEnvironment()],
+            **processes.trainer_options(),
             precision=_precision(options),
             max_epochs=-1,  # `Training` knows when it is finished
             callbacks=[
@@ -144,15 +160,6 @@ def _cpu_has_bfloat16() -> bool:
     """Whether the processor multiplies in bfloat16 itself; elsewhere it is imitated, and slower than 32 bits."""
     asked = getattr(torch.cpu, "_is_avx512_bf16_supported", None)
     return asked is not None and bool(asked())
-
-
-def _strategy(options: TrainerConfig) -> Any:
-    if options.devices == 1:
-        return "auto"
-    from lightning.pytorch.strategies import DDPStrategy
-
-    # Spawned, because a fork copies the locks of threads that it does not copy.
-    return DDPStrategy(start_method="spawn")
 
 
 def _corpus(
