@@ -130,6 +130,10 @@ def test_options_that_do_not_fit_together(config, message):
         ranges.require_valid(config)
 
 
+def encoder(kind, **options):
+    return TaskConfig(encoder=EncoderConfig(kind=kind, **options))
+
+
 def latent(**options):
     return classify.Config(model="latent-tree", latent=classify.LatentTreeConfig(**options))
 
@@ -150,6 +154,13 @@ def latent(**options):
             "--latent.estimator is topk, .* it needs --latent.tree latent",
         ),
         (latent(tree="given", arc_size=9), "--latent.arc_size is 9, and would not be read"),
+        (encoder("bilstm", pt=MeanFieldConfig(rank=9)), "--encoder.pt.rank is 9.*it needs --encoder.kind pt"),
+        (encoder("pt", pretrained="m"), "--encoder.pretrained is m, and would not be read"),
+        (
+            encoder("pt", fine_tuning=FineTuningConfig(lora=9)),
+            "--encoder.fine_tuning.lora is 9, and would not",
+        ),
+        (encoder("lstm", transformer=TransformerConfig(reach=9)), "--encoder.transformer.reach is 9"),
         (latent(count=3), "--latent.count is 3, .* it needs --latent.estimator topk or sample"),
         (
             latent(count=1, estimator="sample"),
@@ -185,6 +196,8 @@ def test_options_that_would_not_be_read(config, message):
     "config",
     [
         latent(hidden=9, arc_size=9, reader="gcn"),
+        encoder("pt", pt=MeanFieldConfig(rank=9)),
+        encoder("pretrained", pretrained="m", fine_tuning=FineTuningConfig(lora=9)),
         latent(tree="flat", hidden=9),
         latent(count=1, estimator="topk"),
         latent(count=2, estimator="sample"),

@@ -10,6 +10,7 @@ from typing import Any
 
 from strukt.errors import SettingError
 from strukt.tasks import classify, listops, nli
+from strukt.tasks.config import TaskConfig
 
 Range = tuple[str, Callable[[Any], bool]]
 
@@ -120,9 +121,17 @@ class _Use:
     is_read: Callable[[Any], bool]
 
 
+def _of_encoder(name: str, kind: str) -> _Use:
+    return _Use((TaskConfig,), f"encoder.{name}", f"--encoder.kind {kind}", lambda it: it.encoder.kind == kind)
+
+
 _CLASSES, _LISTS, _PAIRS = (classify.Config, nli.Config), (listops.Config,), (nli.Config,)
 
 _USES = (
+    _of_encoder("transformer.", "transformer"),
+    _of_encoder("pt.", "pt"),
+    _of_encoder("pretrained", "pretrained"),
+    _of_encoder("fine_tuning.", "pretrained"),
     _Use(_CLASSES, "latent.", "--model latent-tree", lambda it: it.model == "latent-tree"),
     _Use(_CLASSES, "latent.estimator", "--latent.tree latent", lambda it: it.latent.tree == "latent"),
     _Use(_CLASSES, "latent.arc_size", "--latent.tree latent", lambda it: it.latent.tree == "latent"),
