@@ -9,7 +9,7 @@ from tests.kernels.test_backends import CHANGES, lengths, normal, single, sparse
 from torch import Tensor
 from torch.distributions import Distribution
 
-from strukt.distributions import BitSpanTree, SpanTree
+from strukt.distributions import BitSpanTree, NonProjectiveTree, SpanTree
 from strukt.kernels import dispatch
 from strukt.kernels.codes import cpu as codes_cpu
 from strukt.kernels.cpu_semiring import LOG, PROBABILITY
@@ -22,24 +22,50 @@ pytestmark = pytest.mark.skipif(
 
 @dataclass(frozen=True)
 class Kind:
-    """A structure: its distribution of scores and lengths, and for n words and some seed its scores."""
+    """A structure: its distribution of scores and lengths; for n words its scores, and those that are not read."""
 
     make: Callable[..., Distribution]
     draw: Callable[[int, int], tuple[Tensor, ...]]
+    beyond: Callable[[int, Tensor], Tensor]
+
+
+def spans_beyond(n, each):
+    """Spans that are empty, or end beyond the length."""
+    ends = torch.arange(n + 1)
+    return (ends[:, None] >= ends) | (ends > each[:, None, None])
+
+
+def arcs_beyond(n, each):
+    """Arcs from and to words beyond the length, and of a word to itself."""
+    words, heads = torch.arange(1, n + 1)[:, None], torch.arange(n + 1)
+    return (words == heads) | (torch.maximum(words, heads) > each[:, None, None])
 
 
 KINDS = {
     "spans": Kind(
         lambda spans, each: SpanTree(spans, each, labelled=False),
         lambda n, seed: (normal(5, n + 1, n + 1, seed=seed),),
+        spans_beyond,
     ),
     "labels": Kind(
         lambda spans, each: SpanTree(spans, each, labelled=True),
         lambda n, seed: (normal(5, n + 1, n + 1, 4, seed=seed),),
+        spans_beyond,
     ),
     "codes": Kind(
         lambda positive, negative, each: BitSpanTree(positive, each, negative=negative),
         lambda n, seed: (normal(5, n + 1, n + 1, 3, seed=seed), normal(5, n + 1, n + 1, 3, seed=seed + 1)),
+        spans_beyond,
+    ),
+    "trees": Kind(
+        lambda arcs, each: NonProjectiveTree(arcs, each, single_root=False),
+        lambda n, seed: (normal(5, n, n + 1, seed=seed),),
+        arcs_beyond,
+    ),
+    "single roots": Kind(
+        lambda arcs, each: NonProjectiveTree(arcs, each, single_root=True),
+        lambda n, seed: (normal(5, n, n + 1, seed=seed),),
+        arcs_beyond,
     ),
 }
 SIZES = [0, 1, 2, 3, 9]
@@ -93,11 +119,9 @@ def test_what_is_impossible_has_no_derivative(on, kind, change):
     on("cpu")
     scores, each = changed(kind, 9, change), lengths(9)
     found = products(kind, scores, each, KINDS[kind].draw(9, 2))
-    ends = torch.arange(10)
-    beyond = (ends[:, None] >= ends) | (ends > each[:, None, None])
     for score, grad in zip(scores, found, strict=False):
         assert (grad[score == -torch.inf] == 0).all()
-        assert (grad[beyond] == 0).all()
+        assert (grad[KINDS[kind].beyond(9, each)] == 0).all()
     hopeless = KINDS[kind].make(*scores, each).log_partition == -torch.inf
     assert (found[-1][hopeless] == 0).all()
     assert all((grad[hopeless] == 0).all() for grad in found)

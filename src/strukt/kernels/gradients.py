@@ -40,6 +40,31 @@ def differentiated(function: Callable[..., Scores], arguments: Sequence[Any]) ->
         return function(*map(_primal, arguments))
 
 
+def outside_derivative(
+    log_partition: Callable[..., Tensor],
+    scores: Scores,
+    rest: Sequence[Any],
+    weights: Tensor,
+    directions: Scores,
+) -> Scores:
+    """Gradients of <weighted marginals, directions> in the scores and in the weights.
+
+    Args:
+        log_partition: Its gradient in the scores are the marginals; differentiable twice.
+        scores: What it is a function of.
+        rest: Its other arguments.
+        weights: ``(batch,)``, of the items.
+        directions: Of the shapes of the scores.
+    """
+
+    def marginals(weights: Tensor, *leaves: Tensor) -> Scores:
+        grads: Scores = torch.func.vjp(lambda *leaves: log_partition(*leaves, *rest), *leaves)[1](weights)
+        return grads
+
+    weights_grad, *grads = torch.func.vjp(marginals, weights, *scores)[1](directions)
+    return (*grads, weights_grad)
+
+
 def owned(values: Scores) -> Scores:
     """Gradients as an operator must give them: without graph, without gaps, and none a view of another."""
     return tuple(value.detach().clone(memory_format=torch.contiguous_format) for value in values)

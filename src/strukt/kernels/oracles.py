@@ -29,7 +29,7 @@ from strukt.kernels.autograd import (
     inside_function,
     outside_function,
 )
-from strukt.kernels.gradients import differentiated, owned, pull_backs
+from strukt.kernels.gradients import differentiated, outside_derivative, owned, pull_backs
 from strukt.kernels.operator import operator
 from strukt.kernels.sparsemap.found import Found
 
@@ -212,14 +212,5 @@ class Oracles:
         *given, _ = arguments
         given, directions = given[: -self._count], tuple(given[-self._count :])
         *given, weights = given
-        scores, rest = given[: self._count], given[self._count :]
-
-        def log_partition(*leaves: Tensor) -> Tensor:
-            return self.reference.log_partition(*leaves, *rest)
-
-        def outside(weights: Tensor, *leaves: Tensor) -> Scores:
-            grads: Scores = torch.func.vjp(log_partition, *leaves)[1](weights)
-            return grads
-
-        weights_grad, *grads = torch.func.vjp(outside, weights, *scores)[1](directions)
-        return (*grads, weights_grad)
+        scores, rest = tuple(given[: self._count]), given[self._count :]
+        return outside_derivative(self.reference.log_partition, scores, rest, weights, directions)

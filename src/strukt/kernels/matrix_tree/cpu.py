@@ -22,8 +22,11 @@ import torch
 from torch import Tensor
 
 from strukt.kernels import arcs as on_arcs
+from strukt.kernels.gradients import differentiated, outside_derivative, owned
 from strukt.kernels.jit import exp, inner, kernel, leading, scratch
 from strukt.kernels.matrix_tree import cpu_log, cpu_sample, cpu_sparsemap
+from strukt.kernels.matrix_tree.cpu_derivative import eliminate_change, gradient_change
+from strukt.kernels.matrix_tree.reference import REFERENCE
 from strukt.kernels.memory import zeros
 from strukt.kernels.sparsemap.found import Found, Settings, Start
 
@@ -50,6 +53,32 @@ def inside(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Te
 def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, chart: Tensor) -> Tensor:
     """The probability of each arc times the weight of its item: the shape of ``arcs``; time O(n^3)."""
     return on_arcs.outside(_outside, arcs, lengths, single_root, weights, chart)
+
+
+def derivative(
+    arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, direction: Tensor, chart: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Gradients of <`outside`, direction> in the scores and in the weights; time O(n^3) an item.
+
+    Items that run in log space are left to the reference.
+    """
+    grads, weights_grad = zeros(arcs), zeros(weights)
+    given = (value.contiguous().numpy() for value in (weights, direction, chart))
+    on_arcs.run(_derivative, arcs, lengths, single_root, *given, grads.numpy(), weights_grad.numpy())
+    left = (lengths > 0) & (chart.flatten(1)[:, 1:2] == DECLINED).any(1)
+    if left.any():
+        tensors = [value[left] for value in (arcs, lengths, weights, direction)]
+        grads[left], weights_grad[left] = owned(
+            differentiated(_reference_derivative, (single_root, *tensors))
+        )
+    return grads, weights_grad
+
+
+def _reference_derivative(
+    single_root: bool, arcs: Tensor, lengths: Tensor, weights: Tensor, direction: Tensor
+) -> tuple[Tensor, ...]:
+    rest = (lengths, single_root)
+    return outside_derivative(REFERENCE.log_partition, (arcs,), rest, weights, (direction,))
 
 
 def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tuple[Tensor, Tensor]:
@@ -214,3 +243,34 @@ def _outside(
             marginals[b, m, 0] = weights[b] * max(slope[k, 0] * given[k, 0], 0.0)
             for j in range(n):
                 marginals[b, m, place[j] + 1] = weights[b] * max(slope[k, j + 1] * given[k, j + 1], 0.0)
+
+
+@kernel
+def _derivative(
+    arcs: Array, lengths: Array, single_root: bool, weights: Array, direction: Array, chart: Array,
+    grads: Array, weights_grad: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    longest = arcs.shape[1]
+    place, shared = np.empty(longest, np.int64), np.empty((2, longest + 1))
+    whole = np.empty((4, longest, longest + 1))
+    for b in range(start, arcs.shape[0], step):
+        n = lengths[b]
+        factors = leading(chart[b], (n, n + 1))
+        if n == 0 or factors[0, 1] == DECLINED:
+            continue
+        room = leading(whole, (4, n, n + 1))
+        given, change, slope, slope_change = room[0], room[1], room[2], room[3]
+        _load(arcs, b, single_root, place, given)
+        for k in range(n):
+            for j in range(n + 1):
+                h = place[j - 1] + 1 if j > 0 else 0
+                # Where a weight is 0 a direction may be anything.
+                change[k, j] = given[k, j] * direction[b, place[k], h] if given[k, j] > 0.0 else 0.0
+        own = change.copy()
+        weights_grad[b] = eliminate_change(factors, single_root, change)
+        gradient_change(factors, change, single_root, slope, slope_change, shared)
+        for k in range(n):
+            for j in range(n + 1):
+                h = place[j - 1] + 1 if j > 0 else 0
+                found = own[k, j] * slope[k, j] + given[k, j] * slope_change[k, j]
+                grads[b, place[k], h] = weights[b] * found

@@ -1,0 +1,81 @@
+"""The derivative of the marginals of non-projective trees: forward mode through the elimination and its gradient.
+
+Both are run again on how a direction of the scores changes their numbers. The numbers themselves are the factors
+that the elimination has left in the chart, which are found without subtraction, unlike the Laplacian's inverse.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+from strukt.kernels.jit import inner
+
+Array = npt.NDArray[Any]
+
+
+@inner
+def eliminate_change(factors: Array, single_root: bool, change: Array) -> float:
+    """The changes of weights become those of the factors, in place; gives the change of the log of the total."""
+    n = factors.shape[0]
+    total = 0.0
+    for k in range(n - 1, -1, -1):
+        pivot, rise = factors[k, k + 1], 0.0
+        for j in range(1, k + 1):
+            rise += change[k, j]
+        if k == 0 or not single_root:
+            rise += change[k, 0]
+        total += rise / pivot
+        for j in range(k + 1):
+            change[k, j] = (change[k, j] - factors[k, j] * rise) / pivot
+        change[k, k + 1] = rise
+        for i in range(k):
+            into, into_change, own = factors[i, k + 1], change[i, k + 1], change[i, i + 1]
+            for j in range(k + 1):
+                change[i, j] += into_change * factors[k, j] + into * change[k, j]
+            change[i, i + 1] = own
+    return total
+
+
+@inner
+def gradient_change(
+    factors: Array, change: Array, single_root: bool, slope: Array, slope_change: Array, room: Array
+) -> None:
+    """The derivative of the log-total in each weight, and its change.
+
+    Args:
+        factors: Those of an item of n words.
+        change: Their changes.
+        single_root: Whether one word hangs on the root.
+        slope: The derivatives; ``(n, n + 1)`` as all others.
+        slope_change: Their changes.
+        room: ``(2, n + 1)``.
+    """
+    n = factors.shape[0]
+    shared, shared_change = room[0], room[1]
+    slope[:, :] = 0.0
+    slope_change[:, :] = 0.0
+    for k in range(n):
+        pivot, rise = factors[k, k + 1], change[k, k + 1]
+        shared[:] = 0.0
+        shared_change[:] = 0.0
+        for i in range(k):
+            into, into_change = factors[i, k + 1], change[i, k + 1]
+            total = total_change = 0.0
+            for j in range(k + 1):
+                shared[j] += into * slope[i, j]
+                shared_change[j] += into * slope_change[i, j] + into_change * slope[i, j]
+                total += slope[i, j] * factors[k, j]
+                total_change += slope_change[i, j] * factors[k, j] + slope[i, j] * change[k, j]
+            slope[i, k + 1], slope_change[i, k + 1] = total, total_change
+        through = through_change = 0.0
+        for j in range(k + 1):
+            through += shared[j] * factors[k, j]
+            through_change += shared_change[j] * factors[k, j] + shared[j] * change[k, j]
+        for j in range(k + 1):
+            in_pivot = j > 0 or k == 0 or not single_root
+            slope[k, j] = (shared[j] + (1.0 - through if in_pivot else 0.0)) / pivot
+            direct = through_change if in_pivot else 0.0
+            slope_change[k, j] = (shared_change[j] - direct - slope[k, j] * rise) / pivot
+        slope[k, k + 1] = slope_change[k, k + 1] = 0.0
