@@ -28,7 +28,7 @@ def test_text(tagger, corpus, tmp_path):
     assert len(names) > 3
     assert names == [f"part-{number:05}.conllu" for number in range(len(names))]
     assert together(tmp_path / "out") == whole(tagger, corpus)
-    assert {*os.listdir(tmp_path / "out")} == {*names, "manifest.json"}
+    assert {*os.listdir(tmp_path / "out")} == {*names, "_manifest.json"}
 
 
 def test_conllu_with_comments(tagger, tmp_path):
@@ -161,7 +161,7 @@ def test_a_copy_of_the_model_is_the_same(tagger, corpus, tmp_path):
 
 def test_another_version_is_refused(tagger, corpus, tmp_path, capsys):
     predict(tagger, corpus, "-o", f"{tmp_path}/out/")
-    manifest = tmp_path / "out" / "manifest.json"
+    manifest = tmp_path / "out" / "_manifest.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"strukt": "0.0.1"}))
     assert predict(tagger, corpus, "-o", f"{tmp_path}/out/") == 2
     assert "was begun with strukt 0.0.1, and this is strukt " in capsys.readouterr().err
@@ -169,16 +169,16 @@ def test_another_version_is_refused(tagger, corpus, tmp_path, capsys):
 
 @pytest.mark.parametrize("content", ["[]", "{", '{"strukt": "1"}'])
 def test_a_manifest_of_something_else(tagger, corpus, tmp_path, capsys, content):
-    (tmp_path / "manifest.json").write_text(content)
+    (tmp_path / "_manifest.json").write_text(content)
     assert predict(tagger, corpus, "-o", tmp_path) == 2
-    assert "manifest.json" in capsys.readouterr().err
+    assert "_manifest.json" in capsys.readouterr().err
     assert parts(tmp_path) == []
 
 
 def test_parts_without_a_manifest_are_left_alone(tagger, corpus, tmp_path, capsys):
     (tmp_path / "part-00000.conllu").write_text("mine")
     assert predict(tagger, corpus, "-o", tmp_path) == 2
-    assert "holds parts, but no manifest.json" in capsys.readouterr().err
+    assert "holds parts, but no _manifest.json" in capsys.readouterr().err
     assert together(tmp_path) == b"mine"
 
 

@@ -83,7 +83,9 @@ def _parser() -> Parser:
     shards.add_argument(
         "--shard", metavar="I/N", help="do every N-th shard from the I-th on; I counts from 1"
     )
-    shards.add_argument("--column", metavar="NAME", help="of Parquet, the column of plain text (text)")
+    shards.add_argument(
+        "--column", metavar="NAME", help="of Parquet and JSON lines, where the plain text is (text)"
+    )
     shards.add_argument("--engine", choices=["ray"], help="do the shards on workers of Ray")
     shards.add_argument(
         "--workers", type=int, help="of Ray: how many, each with a model (all it has room for)"
@@ -170,7 +172,7 @@ def _predict_shards(options: Namespace) -> int:
     annotation = Annotation(options.probabilities, options.infill)
     annotation.texts(model, ())  # a model that fills in no words says so now, and not for each shard
     folder, column = Path(options.output), options.column or "text"
-    inputs = [shards.Input.of(path, options.format, readers) for path in options.file]
+    inputs = [shards.Input.of(path, options.format, readers, options.column) for path in options.file]
     size = options.shard_size or SHARD_SIZE
     cuts = manifest.places(folder, Path(options.model), annotation, inputs, readers, column, size)
     all_shards = shards.shards(inputs, cuts, readers, plain=options.infill is not None)

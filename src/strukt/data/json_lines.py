@@ -151,7 +151,7 @@ def read_text(source: Source) -> Iterator[Sentence]:
 
 def _sentence(block: Block) -> Sentence:
     (line,) = block.lines
-    content = _object(line)
+    content = json_object(line, 'write {"tokens": [...], "entities": [...]}')
     tokens = content.get("tokens")
     if not isinstance(tokens, list) or not tokens:
         raise Faulty("the object has no tokens", 'give "tokens": ["first", "second", ...]')
@@ -166,7 +166,16 @@ def _sentence(block: Block) -> Sentence:
     return Sentence(block, tokens, entities, around(line, "entities"))
 
 
-def _object(text: str) -> dict[str, Any]:
+def json_object(text: str, remedy: str) -> dict[str, Any]:
+    """The object on a line.
+
+    Args:
+        text: The line.
+        remedy: What to write in place of one that holds none.
+
+    Raises:
+        Faulty: It is no JSON object that every program would read the same way.
+    """
     try:
         content = _DECODER.decode(text)
         if _SURROGATE.search(text):
@@ -177,11 +186,9 @@ def _object(text: str) -> dict[str, Any]:
         raise Faulty("the line is nested too deeply", "is this a corpus?") from None
     except ValueError as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        raise Faulty(
-            f"the line is not JSON: {reason}", 'write {"tokens": [...], "entities": [...]}'
-        ) from None
+        raise Faulty(f"the line is not JSON: {reason}", remedy) from None
     if not isinstance(content, dict):
-        raise Faulty(f"the line is no object but {shortened(content)}", 'write {"tokens": [...], ...}')
+        raise Faulty(f"the line is no object but {shortened(content)}", remedy)
     if (key := repeated_key(text)) is not None:
         raise Faulty(f"the object has the key {shortened(key)} twice", "keep one of them")
     return content

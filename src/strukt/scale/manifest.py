@@ -16,7 +16,8 @@ from strukt.scale.annotation import Annotation
 from strukt.scale.shards import Input
 from strukt.train.storage import read_json, write_json
 
-FILE = "manifest.json"
+FILE = "_manifest.json"
+"""Programs that read the folder as one table pass over names with an underscore."""
 
 
 def places(
@@ -38,7 +39,7 @@ def places(
         annotation: What is asked of it.
         inputs: The corpora.
         readers: What they are read for.
-        column: Of Parquet, the column of text.
+        column: Of Parquet and JSON lines, that of the text.
         size: Of a shard, in bytes.
 
     Raises:
@@ -60,7 +61,8 @@ def places(
         write_json(path, begun | {"cuts": [corpus.cuts(readers, column, size) for corpus in inputs]})
     found = read_json(path)
     if difference := _difference(found, begun):
-        raise DataError(f"was begun with {difference}; give another folder, or delete this one", folder)
+        message = f"was begun with {difference}; go on with that, give another folder, or delete this one"
+        raise DataError(message, folder)
     cuts: list[list[int]] = found["cuts"]
     return cuts
 

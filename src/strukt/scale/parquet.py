@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from strukt.errors import DataError, MissingExtraError
-
-COLUMN = "strukt"
-"""The new column."""
-
-ROWS = 4096
-"""That are in memory at a time."""
-
-Annotate = Callable[[IO[bytes]], Iterator[str]]
-"""What is written for each sentence of a plain text."""
+from strukt.scale.rows import FIELD, ROWS, Annotate, annotated, sentences
 
 
 def is_parquet(path: str) -> bool:
@@ -75,17 +66,17 @@ def annotate(path: str, column: str, start: int, stop: int, target: Path, annota
     import pyarrow
     import pyarrow.parquet
 
-    sentences = 0
+    count = 0
     with _opened(path) as file:
-        schema = file.schema_arrow.append(pyarrow.field(COLUMN, pyarrow.string()))
+        schema = file.schema_arrow.append(pyarrow.field(FIELD, pyarrow.string()))
         with pyarrow.parquet.ParquetWriter(target, schema) as writer:
             for first, batch in _batches(file, start, stop):
-                lines = [_lines(text) for text in batch.column(column).to_pylist()]
-                found = _annotated(path, first, lines, annotate)
+                lines = [sentences(text) for text in batch.column(column).to_pylist()]
+                found = annotated(path, range(first + 1, first + 1 + len(lines)), lines, annotate)
                 arrays = [*batch.columns, pyarrow.array(found, pyarrow.string())]
                 writer.write_batch(pyarrow.record_batch(arrays, schema=schema))
-                sentences += sum(map(len, lines))
-    return sentences
+                count += sum(map(len, lines))
+    return count
 
 
 def _opened(path: str) -> Any:
@@ -112,8 +103,8 @@ def _check_columns(path: str, column: str, file: Any) -> None:
         raise DataError(
             f"has no text in the column {column!r} but {kind}; choose another with --column", path
         )
-    if COLUMN in schema.names:
-        raise DataError(f"has a column {COLUMN!r} already; rename it, since the new one is called so", path)
+    if FIELD in schema.names:
+        raise DataError(f"has a column {FIELD!r} already; rename it, since the new one is called so", path)
 
 
 def _batches(file: Any, start: int, stop: int) -> Iterator[tuple[int, Any]]:
@@ -127,20 +118,3 @@ def _batches(file: Any, start: int, stop: int) -> Iterator[tuple[int, Any]]:
         if low < high:
             yield row + low, batch.slice(low, high - low)
         row += len(batch)
-
-
-def _lines(text: str | None) -> list[str]:
-    return [line.removesuffix("\r") for line in (text or "").split("\n") if line.strip()]
-
-
-def _annotated(path: str, first: int, rows: Sequence[list[str]], annotate: Annotate) -> list[str | None]:
-    """What is written for the lines of each row; None where there are none."""
-    if not any(rows):
-        return [None] * len(rows)
-    stream = io.BytesIO("".join(f"{line}\n" for lines in rows for line in lines).encode())
-    found = annotate(stream)
-    try:
-        return ["".join([next(found) for _ in lines]) if lines else None for lines in rows]
-    except DataError as error:
-        owners = [row for row, lines in enumerate(rows, first + 1) for _ in lines]
-        raise DataError(error.message, path, owners[(error.line or 1) - 1]) from error

@@ -73,6 +73,8 @@ def _ray() -> Any:
     """The package, which does not report what is done with it."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    # It calls it an error that Ray Data keeps what workers are made of in its store, where it stays until the end.
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     try:
         import ray
         import ray.data

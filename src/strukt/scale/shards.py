@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 
 from strukt.data import corpus
 from strukt.data.corpus import SUFFIXES, Readers
@@ -15,8 +16,11 @@ from strukt.data.digests import explained
 from strukt.errors import DataError
 from strukt.scale import cuts, parquet
 
-PARQUET = "parquet"
-"""The format that is known here alone; what stands in its column is plain text."""
+PARQUET, JSON_ROWS = "parquet", "json rows"
+"""Formats that are known here alone; what stands in their column is plain text."""
+
+OWN_SUFFIX: Mapping[str, str] = MappingProxyType({PARQUET: ".parquet", JSON_ROWS: ".jsonl"})
+"""How the names of their parts end."""
 
 DIGITS = 5
 """At least, of the number of a part."""
@@ -39,13 +43,15 @@ class Input:
     changed: int
 
     @staticmethod
-    def of(path: str, format: str | None, readers: Readers) -> Input:
+    def of(path: str, format: str | None, readers: Readers, column: str | None = None) -> Input:
         """A corpus as it is now.
 
         Args:
             path: A file.
             format: Its format; if None, the name tells.
             readers: What it is to be read for.
+            column: Of the text in Parquet and JSON lines, if it was named. JSON lines have one, too, where no
+                annotation is read from them.
 
         Raises:
             DataError: It is no file that can be read in pieces, or not of a format that the readers know.
@@ -58,7 +64,9 @@ class Input:
             format = PARQUET
         else:
             format = format or corpus.format_of(path, readers)
-            if format not in readers:
+            if format == "jsonl" and (column or format not in readers):
+                format = JSON_ROWS
+            elif format not in readers:
                 raise DataError(f"is of the format {format}; expected one of {', '.join(readers)}", path)
         return Input(path, format, status.st_size, status.st_mtime_ns)
 
@@ -67,7 +75,7 @@ class Input:
 
         Args:
             readers: What it is read for.
-            column: Of Parquet, the column of text.
+            column: Of Parquet, that of the text.
             size: Of a piece, in bytes.
 
         Raises:
@@ -154,8 +162,8 @@ def unfinished(folder: Path, wanted: Sequence[Shard]) -> list[Shard]:
 
 def _suffix(format: str, readers: Readers, plain: bool) -> str:
     """How the name of a part ends, which tells its format."""
-    if format == PARQUET:
-        return ".parquet"
+    if format in OWN_SUFFIX:
+        return OWN_SUFFIX[format]
     if plain:
         return ".txt"
     if format == "text":

@@ -11,10 +11,10 @@ from typing import IO, TYPE_CHECKING, cast
 
 from strukt.data.problems import DataWarning
 from strukt.errors import DataError
-from strukt.scale import parquet
+from strukt.scale import json_rows, parquet
 from strukt.scale.annotation import Annotation
 from strukt.scale.cuts import Piece, lines_before
-from strukt.scale.shards import PARQUET, Shard
+from strukt.scale.shards import JSON_ROWS, PARQUET, Shard
 from strukt.scale.whole import whole
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Job:
         model: The folder of the model, from the root of the file system.
         folder: Where the parts go, likewise.
         annotation: What is asked of the model.
-        column: Of Parquet, the column of text.
+        column: Of Parquet and JSON lines, that of the text.
         device: Where the model computes.
     """
 
@@ -115,6 +115,8 @@ class Worker:
             cast(IO[bytes], Piece(shard.path, shard.name, shard.start, shard.stop)) as source,
             open(path, "w", encoding="utf-8", newline="") as target,
         ):
+            if shard.format == JSON_ROWS:
+                return json_rows.annotate(source, self._job.column, target, self._annotated_text)
             for text in self._texts(source, shard.format):
                 target.write(text)
                 count += 1
