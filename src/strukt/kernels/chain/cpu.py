@@ -23,6 +23,7 @@ from torch import Tensor
 from strukt.kernels.chain import (
     cpu_backward,
     cpu_best,
+    cpu_derivative,
     cpu_forward,
     cpu_log,
     cpu_probability,
@@ -82,6 +83,21 @@ def outside(
             pairs.dtype
         )
     return tags, pairs
+
+
+def derivative(
+    unary: Tensor, transition: Tensor, lengths: Tensor, weights: Tensor,
+    tag_direction: Tensor, pair_direction: Tensor, chart: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """Gradients of <`outside`, directions> in the scores and in the weights; time O(n c^2) an item."""
+    batch, groups = len(unary), len(transition)
+    tags, weights_grad = zeros(unary), zeros(weights)
+    each = np.zeros((batch, *transition.shape[1:]))
+    given = [value.contiguous().numpy() for value in (weights, tag_direction, pair_direction, chart)]
+    arrays = (*_arrays(unary, transition, lengths), *given, tags.numpy(), each, weights_grad.numpy())
+    _run(cpu_derivative.derivative, _threads(unary), *arrays)
+    shared = each.reshape(groups, -1, *transition.shape[1:]).sum(1) if groups < batch else each
+    return tags, torch.from_numpy(shared).to(transition.dtype), weights_grad
 
 
 def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
