@@ -102,10 +102,11 @@ def test_language_specific_tags_are_drawn_first():
 
 def test_the_few_trees_of_a_sentence_are_drawn(sparse, tmp_path, capsys):
     assert main(["show", sparse, "the old cat sees a dog", "--structures"]) == 0
-    titles = [line for line in capsys.readouterr().out.splitlines() if line.startswith("weight ")]
-    *titles, last = [title.removeprefix("weight ") for title in titles]
-    last, more = last.split("; ")
-    weights = [float(weight) for weight in (*titles, last)]
+    *lines, more = capsys.readouterr().out.splitlines()
+    titles = [line.split() for line in lines if line.startswith("weight ")]
+    weights = [float(weight) for _, weight, _ in titles]
+    bars = [len(bar) for *_, bar in titles]
+    assert bars == sorted(bars, reverse=True)
     assert len(weights) > 1
     assert weights == sorted(weights, reverse=True)
     assert re.fullmatch(r"\d more, weight \.0\d together", more)
@@ -113,7 +114,7 @@ def test_the_few_trees_of_a_sentence_are_drawn(sparse, tmp_path, capsys):
     page, picture = tmp_path / "trees.html", tmp_path / "trees.svg"
     both = ["--html", str(page), "--svg", str(picture)]
     assert main(["show", sparse, "the old cat sees a dog", "--structures", *both]) == 0
-    assert page.read_text().count("<figcaption>weight ") == len(weights)
+    assert page.read_text().count(">weight ") == len(weights)
     assert picture.read_text().count(">weight ") == len(weights)
 
 
@@ -158,7 +159,9 @@ def classifiers(tmp_path_factory):
 
 def test_what_prediction_reads_is_drawn_be_it_one_tree(classifiers, tmp_path, capsys):
     assert main(["show", str(classifiers / "argmax"), "a fine film", "--structures"]) == 0
-    assert [line for line in capsys.readouterr().out.splitlines() if "weight" in line] == ["weight 1.0"]
+    assert [line for line in capsys.readouterr().out.splitlines() if "weight" in line] == [
+        f"weight 1.0  {'█' * 30}"
+    ]
     corpus = tmp_path / "corpus.tsv"
     corpus.write_text("good\ta fine film\n")
     assert main(["show", str(classifiers / "argmax"), "--ambiguous", str(corpus)]) == 2

@@ -121,10 +121,10 @@ def test_the_loss_is_that_of_the_sum_over_trees():
 
 def test_the_few_trees_are_drawn_and_weigh_one():
     model = learned(config())
-    pictures = model.structures(SENTENCES[4])
-    assert pictures[0].title.startswith("weight")
-    assert list(pictures[0].forms) == SENTENCES[4].forms
-    assert len(pictures[0].heads) == 6
+    [few] = model.structures(SENTENCES[4])
+    assert sum(few.weights) + few.rest == pytest.approx(1.0, abs=1e-5)
+    assert list(few.pictures[0].forms) == SENTENCES[4].forms
+    assert len(few.pictures[0].heads) == 6
 
 
 FEW = {
@@ -145,13 +145,11 @@ def test_what_is_drawn_is_what_prediction_reads(estimator):
     for sentence in SENTENCES:
         with model.predicting():
             mixture = model._read(model.collate([sentence], with_targets=False))
-        heads = [torch.tensor(picture.heads) for picture in model.structures(sentence)]
-        weights = [
-            picture.title.removeprefix("weight ").split(";")[0] for picture in model.structures(sentence)
-        ]
+        [few] = model.structures(sentence)
+        heads = [torch.tensor(picture.heads) for picture in few.pictures]
         arcs = sum(
-            float(weight) * torch.nn.functional.one_hot(tree, len(sentence) + 1)
-            for weight, tree in zip(weights, heads, strict=True)
+            weight * torch.nn.functional.one_hot(tree, len(sentence) + 1)
+            for weight, tree in zip(few.weights, heads, strict=True)
         )
         read = mixture.expected(mixture.parts)[0]
         torch.testing.assert_close(arcs, read.to(arcs), atol=0.1, rtol=0)
@@ -167,9 +165,9 @@ def test_many_alike_trees_are_counted_and_drawn_as_far_as_prediction_looks():
     torch.nn.init.normal_(model.tree_reader.scorer.score.weight, std=0.1)
     long = next(labelled.read(io.BytesIO(b"good\t" + b"a fine film " * 6 + b"\n")))
     assert (model.distribution([long]).sparsemap().weights > 0).sum() > 20
-    pictures = model.structures(long)
-    assert 1 < len(pictures) <= 20
-    assert model.evaluate([long])["trees"] == len(pictures)
+    [few] = model.structures(long)
+    assert 1 < len(few.pictures) <= 20
+    assert model.evaluate([long])["trees"] == len(few.pictures) + few.others
     certain = next(labelled.read(io.BytesIO(b"good\ta\n")))
     assert model.ambiguous([certain, long], 1) == [long]
 
@@ -177,7 +175,7 @@ def test_many_alike_trees_are_counted_and_drawn_as_far_as_prediction_looks():
 @pytest.mark.parametrize("estimator", ["argmax", "topk"])
 def test_of_one_tree_alone_none_is_ambiguous(estimator):
     model = Classifier.from_corpus(config(estimator=estimator, count=1), SENTENCES)
-    assert len(model.structures(SENTENCES[0])) == 1
+    assert [few.weights for few in model.structures(SENTENCES[0])] == [[pytest.approx(1.0)]]
     with pytest.raises(SettingError, match="reads one structure of each sentence alone"):
         model.ambiguous(SENTENCES, 1)
 

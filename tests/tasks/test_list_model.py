@@ -166,9 +166,9 @@ def test_the_picture_has_the_tree_and_the_arities(by_brackets, latent):
     [picture] = latent.diagrams([sentence], probabilities=True)
     assert picture.heads.count(0) == 1
     assert all(0 < p <= 1 + 1e-6 for p in picture.head_probabilities)
-    few = latent.structures(sentence)
-    assert few[0].title.startswith("weight ")
-    assert all(picture.heads.count(0) == 1 for picture in few)
+    [few] = latent.structures(sentence)
+    assert sum(few.weights) + few.rest == pytest.approx(1.0, abs=1e-5)
+    assert all(picture.heads.count(0) == 1 for picture in few.pictures)
 
 
 def test_a_value_is_the_title_of_its_picture():
@@ -195,12 +195,11 @@ def test_models_without_few_trees_say_which_have_them(options):
 def test_pictures_have_the_trees_that_a_search_of_few_steps_finds():
     model = ListModel.from_corpus(config(iterations=3), SENTENCES).eval()
     for sentence in SENTENCES[:6]:
-        pictures = model.structures(sentence)
-        assert 1 < len(pictures) == model.evaluate([sentence])["structures"] <= 3
+        [few] = model.structures(sentence)
+        assert 1 < len(few.pictures) == model.evaluate([sentence])["structures"] <= 3
     [least] = model.ambiguous(SENTENCES[:6], 1)
     assert all(
-        float(model.structures(least)[0].title.split()[1])
-        <= float(model.structures(other)[0].title.split()[1])
+        model.structures(least)[0].weights[0] <= model.structures(other)[0].weights[0] + 1e-6
         for other in SENTENCES[:6]
     )
 

@@ -191,20 +191,21 @@ def test_the_trees_of_a_sentence_are_drawn_with_their_weights():
     drawn = [tree for tree in expected if tree[0] >= 0.01]
     others = [weight for weight, _ in expected[len(drawn) :] if weight > 0]
     assert others
-    titles = [f"weight {weight:.2f}" for weight, _ in drawn]
-    titles[-1] += f"; {len(others)} more, weight {sum(others):.2f} together"
-    pictures = model.structures(sentence)
-    assert len(pictures) > 2
-    assert [picture.title for picture in pictures] == [title.replace(" 0.", " .") for title in titles]
-    for picture, (_, heads) in zip(pictures, drawn, strict=True):
+    [few] = model.structures(sentence)
+    assert len(few.pictures) > 2
+    assert few.weights == pytest.approx([weight for weight, _ in drawn])
+    assert (few.others, few.rest) == (len(others), pytest.approx(sum(others), abs=1e-5))
+    for picture, (_, heads) in zip(few.pictures, drawn, strict=True):
         assert picture.heads == heads
         assert len(picture.relations) == len(sentence)
 
 
 def test_a_sentence_that_is_decided_has_one_tree():
     model, sentences, _ = by_heart("sparsemap")
-    (picture,) = model.structures(sentences[0])
-    assert picture.title == "weight 1.0"
+    [few] = model.structures(sentences[0])
+    [picture] = few.pictures
+    assert few.weights == [pytest.approx(1.0)]
+    assert few.others == 0
     assert picture.heads == sentences[0].heads
     assert list(picture.relations) == sentences[0].column("deprel")
 

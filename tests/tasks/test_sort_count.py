@@ -193,6 +193,10 @@ def test_pictures_of_a_step_show_what_mean_field_did(task):
     kept = model.config.damping
     torch.testing.assert_close(sweeps[-1], ((1 - kept) * new + kept * old).sigmoid())
     assert pictures["tree"].forms == given.forms
+    graph = pictures["graph"]
+    arcs = {tuple(sorted((word, head - 1))) for word, head in enumerate(pictures["tree"].heads) if head}
+    assert {edge[:2] for edge in graph.edges() if edge.in_tree} == arcs
+    assert len(arcs) == len(given) - 1
     with pytest.raises(SettingError, match=r"the step is 5; expected one from 1 to [14]"):
         model.step_pictures(given, 5)
     assert trained(task, "additive").step_pictures(given, 1) == {}

@@ -29,6 +29,22 @@ def test_a_head_must_be_another_word(heads):
         Diagram(["a", "b"], heads=heads)
 
 
+def test_what_is_read_out_has_tags_arcs_and_probabilities():
+    diagram = Diagram(
+        ["the", "dog", "saw", "the"], ["D", "N", "V", "D"], [2, 3, 0, -1], ["det", "", "", ""],
+        [0.5] * 4, [0.25, 0.75, 1.0, 0.0], "weight .5",
+    )  # fmt: skip
+    assert diagram.heading == "weight .5"
+    assert diagram.description() == (
+        "weight .5. the dog saw the. Tags: the (1) D 0.50, dog N 0.50, saw V 0.50, the (4) D 0.50. "
+        "Heads: the (1) det of dog 0.25, dog below saw 0.75, saw root 1.00."
+    )
+    assert Diagram(["Why", "?"]).description() == "Why ?"
+    assert [Diagram(["a"], *rest).heading for rest in ([], [["X"]], [["X"], [0]])] == [
+        "Words", "Words with tags", "Dependency tree",
+    ]  # fmt: skip
+
+
 def test_a_word_without_a_head_is_neither_dependent_nor_root():
     diagram = Diagram(["a", "b", "c"], heads=[2, 0, -1], head_probabilities=[0.5, 0.5, 0.5])
     assert [(arc.head, arc.dependent) for arc in diagram.arcs()] == [(1, 0)]

@@ -4,6 +4,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from tests.viz.told import told
 
 from strukt.viz import svg
 from strukt.viz.graph import Edge, Graph
@@ -36,7 +37,7 @@ def test_weights_that_do_not_fit(weights, message):
 
 def test_the_picture_has_every_node_and_edge_inside_its_borders():
     root = ElementTree.fromstring(svg.draw(WEATHER))
-    assert root.get("aria-label") == WEATHER.description()
+    assert told(root) == ("Weather", WEATHER.description())
     texts = [element.text for element in root.iter() if element.tag.endswith("text")]
     assert texts == ["Weather", "sun", "rain & wind"]
     kinds = [(element.tag.rsplit("}")[-1], element.get("class")) for element in root.iter()]

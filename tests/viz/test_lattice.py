@@ -4,6 +4,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
+from tests.viz.told import told
 
 from strukt.viz import svg
 from strukt.viz.lattice import Lattice
@@ -28,7 +29,7 @@ def test_improbable_tags_and_steps_are_left_out():
 
 def test_the_picture_is_sound_and_says_what_it_shows():
     root = ElementTree.fromstring(svg.document(TWO))
-    assert root.attrib["aria-label"] == "tags; a<b: X 0.75, Y 0.25; c: Y 0.80, X 0.20"
+    assert told(root) == ("tags", "tags; a<b: X 0.75, Y 0.25; c: Y 0.80, X 0.20")
     opacity = [float(found) for found in re.findall(r'fill-opacity="([\d.]+)"', svg.draw(TWO))]
     assert opacity == [0.75, 0.2, 0.25, 0.8]
 

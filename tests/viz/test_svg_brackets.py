@@ -7,6 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.viz.test_brackets import diagrams
+from tests.viz.told import told
 
 from strukt.viz.brackets import Bracket, BracketDiagram
 from strukt.viz.colour import ink_on
@@ -75,7 +76,11 @@ def test_an_improbable_bracket_has_lighter_lines():
 
 
 def test_the_brackets_are_read_out():
-    assert ElementTree.fromstring(draw(TREE)).get("aria-label") == "(S (NP The dog) (VP barks))"
+    assert told(ElementTree.fromstring(draw(TREE))) == (
+        "Words with brackets",
+        "(S (NP The dog) (VP barks)). Tags: The DT, dog NN, barks VBZ. "
+        "Brackets: S code 2a over The dog barks 1.00, NP code 01 over The dog 0.25, VP code 2a over barks.",
+    )
 
 
 def test_text_is_escaped():

@@ -121,7 +121,7 @@ def _ambiguous(model: Model, options: Namespace) -> Sequence[svg.Picture]:
     """The structures of the sentences of a file whose weights are most even."""
     structured, corpus = _structured(model), corpora.read([options.ambiguous], None, model.readers())
     return [
-        replace(picture, title=f"line {sentence.line}, {picture.title}")
+        replace(picture, title=f"line {sentence.line}")
         for sentence in structured.ambiguous(corpus, options.number)
         for picture in structured.structures(sentence)
     ]
@@ -172,6 +172,7 @@ INSTEAD: Mapping[str, Make] = {
 OF_STEPS = {
     "interactions": "of a model with mean-field attention, how words speak for and against each other",
     "tree": "the spanning tree of their largest interactions",
+    "graph": "both in one, the tree among the interactions",
     "sweeps": "the attention after each sweep of mean field",
 }
 """What is shown of one step of the output, by the names of the options."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from strukt.data.blocks import Block
+from strukt.shown import Shown
 
 Cell = str | int
 """What may be written to a column."""
@@ -14,8 +15,8 @@ Cell = str | int
 SentenceT = TypeVar("SentenceT", bound="Sentence")
 
 
-class Sentence(ABC):
-    """A sentence of a corpus; it never changes, annotating makes a copy.
+class Sentence(Shown, ABC):
+    """A sentence of a corpus; it never changes, annotating makes a copy. Notebooks draw what it is annotated with.
 
     `str(sentence)` is exactly the text that was read, up to and including the blank line that ends the
     sentence (apart from the repairs that a warning has told of), so that

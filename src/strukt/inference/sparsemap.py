@@ -24,6 +24,7 @@ from strukt.kernels.sparsemap.found import Found, Settings, Start, capacity, mak
 from strukt.kernels.sparsemap.products import response
 from strukt.kernels.sparsemap.state import CONVERGED, SIZE, make
 from strukt.kernels.undifferentiated import carries_derivative, numpy_of
+from strukt.shown import Shown
 
 MAX_ITERATIONS = 1000
 """Calls of the mode oracle for an item, where no other bound is given."""
@@ -36,8 +37,8 @@ Best = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 
 @dataclass(frozen=True)
-class SparseMAP:
-    """Sparse marginals and the structures that carry them.
+class SparseMAP(Shown):
+    """Sparse marginals and the structures that carry them. Notebooks draw these with their weights.
 
     Attributes:
         marginals: The shape of the main scores; differentiable.
@@ -48,6 +49,7 @@ class SparseMAP:
         status: ``batch``, whether the solution is as exact as was asked for, or as rounding allows.
         gap: ``batch``, the duality gap: at least half the squared error of the marginals.
         iterations: ``batch``, calls of the mode oracle.
+        family: The class of the distribution, which tells how its structures are drawn, if they are of one.
     """
 
     marginals: Tensor
@@ -56,6 +58,7 @@ class SparseMAP:
     status: Tensor
     gap: Tensor
     iterations: Tensor
+    family: type | None = None
 
 
 def active_set(

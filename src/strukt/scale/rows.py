@@ -29,12 +29,12 @@ def sentences(text: str | None) -> list[str]:
 
 
 def annotated(
-    path: str, numbers: Sequence[int], rows: Sequence[list[str]], annotate: Annotate
+    path: str | None, numbers: Sequence[int], rows: Sequence[list[str]], annotate: Annotate
 ) -> list[str | None]:
     """What is written for the sentences of each row; None where there are none.
 
     Args:
-        path: How messages call the file.
+        path: How messages call the file, if it has a name.
         numbers: Those of the rows in it, counted from 1.
         rows: Their sentences.
         annotate: Gives what is written for each sentence of a plain text.

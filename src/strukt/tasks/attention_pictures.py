@@ -11,6 +11,7 @@ from torch import Tensor
 from strukt.nn.mean_field_attention import MeanFieldAttention
 from strukt.viz.diagram import Diagram
 from strukt.viz.heat_map import HeatMap
+from strukt.viz.interactions import Interactions
 from strukt.viz.svg import Picture
 
 
@@ -44,7 +45,7 @@ def of_mean_field(
     output: str,
     lengths: Tensor | None = None,
 ) -> Mapping[str, Picture]:
-    """Of one step of mean-field attention its interactions, their spanning tree, and the weights after each sweep.
+    """Of one step of mean-field attention its interactions, their spanning tree, both in one, and each sweep.
 
     Args:
         attention: The layer.
@@ -56,9 +57,11 @@ def of_mean_field(
     """
     sweeps = attention.sweeps(query, keys, lengths)[:, 0, 0]
     pairwise = attention.crf(query, keys, lengths).scores[1][0, 0]
+    tree = interaction_tree(forms, pairwise, sweeps[-1])
     return {
         "interactions": interaction_map(forms, output, pairwise),
-        "tree": interaction_tree(forms, pairwise, sweeps[-1]),
+        "tree": tree,
+        "graph": interaction_graph(output, pairwise, tree),
         "sweeps": sweep_map(forms, output, sweeps),
     }
 
@@ -84,6 +87,18 @@ def interaction_map(forms: Sequence[str], output: str, pairwise: Tensor) -> Heat
         pairwise: ``(n, n)``, symmetric.
     """
     return HeatMap(f"interactions for {output}", forms, forms, pairwise.tolist())
+
+
+def interaction_graph(output: str, pairwise: Tensor, tree: Diagram) -> Interactions:
+    """The interactions as a graph, and their spanning tree among its edges.
+
+    Args:
+        output: What is written at the step.
+        pairwise: ``(n, n)``, symmetric.
+        tree: What `interaction_tree` gave of them.
+    """
+    edges = [(word, head - 1) for word, head in enumerate(tree.heads) if head > 0]
+    return Interactions(f"interactions for {output}", tree.forms, pairwise.tolist(), edges)
 
 
 def interaction_tree(forms: Sequence[str], pairwise: Tensor, weights: Tensor) -> Diagram:

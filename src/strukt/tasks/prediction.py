@@ -13,13 +13,11 @@ from strukt.data.entities import Entity
 from strukt.data.sentence import Sentence
 from strukt.viz.brackets import Bracket, BracketDiagram
 from strukt.viz.diagram import Diagram
+from strukt.viz.sentences import diagram_of
 from strukt.viz.svg import Picture
 
 DIGITS = 4
 """Of probabilities that are written to files."""
-
-NOTE = "p="
-"""How the probability of the main prediction is noted in the MISC column."""
 
 
 class Prediction(Protocol):
@@ -135,38 +133,3 @@ def diagrams_of_heads(sentences: Sequence[Sentence], heads: Tensor) -> list[Diag
         Diagram(sentence.forms, heads=row[: len(sentence)].tolist())
         for sentence, row in zip(sentences, heads, strict=True)
     ]
-
-
-def diagram_of(sentence: Sentence) -> Diagram:
-    r"""The tags, arcs and probabilities that a sentence carries.
-
-    Args:
-        sentence: A predicted sentence with the columns of CoNLL-U; XPOS tags are drawn before UPOS tags.
-
-    Examples:
-        >>> from strukt.data import conllu
-        >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(upos=["NOUN", "VERB"])
-        >>> diagram_of(sentence).tags
-        ['NOUN', 'VERB']
-    """
-    tags = _filled(sentence.column("xpos")) or _filled(sentence.column("upos"))
-    heads = [int(head) for head in _filled(sentence.column("head"))]
-    probabilities = _probabilities(sentence)
-    return Diagram(
-        forms=sentence.forms,
-        tags=tags,
-        heads=heads,
-        relations=_filled(sentence.column("deprel")) if heads else [],
-        tag_probabilities=[] if heads else probabilities,
-        head_probabilities=probabilities if heads else [],
-    )
-
-
-def _filled(column: list[str]) -> list[str]:
-    """A column, or nothing if no word has a value in it."""
-    return column if any(value != "_" for value in column) else []
-
-
-def _probabilities(sentence: Sentence) -> list[float]:
-    notes = [note for misc in sentence.column("misc") for note in misc.split("|") if note.startswith(NOTE)]
-    return [float(note.removeprefix(NOTE)) for note in notes]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from heapq import nsmallest
 from typing import ClassVar
 
@@ -20,10 +19,10 @@ from strukt.nn.estimators import Argmax, Estimator, Marginals, SparseMAP, Sparse
 from strukt.tasks.batch import Batch
 from strukt.tasks.sentence_model import SentenceModel, windows
 from strukt.viz.diagram import Diagram
-from strukt.viz.listing import shorten
+from strukt.viz.structures import LEAST
+from strukt.viz.weighted import WeightedStructures
 
-LEAST = 0.01
-"""Structures of less weight are not drawn."""
+__all__ = ["LEAST", "StructuredModel", "counts_of", "few_of"]
 
 
 class StructuredModel(SentenceModel):
@@ -62,21 +61,20 @@ class StructuredModel(SentenceModel):
         with self.predicting():
             return self.distribution_of(self.collate(list(sentences), with_targets=False).to(self.device))
 
-    def structures(self, sentence: Sentence) -> list[Diagram]:
-        """What pictures of the few structures that prediction reads of a sentence show, the heaviest first.
+    def structures(self, sentence: Sentence) -> list[WeightedStructures]:
+        """What pictures of the few structures that prediction reads of a sentence show, with their weights.
 
         Args:
             sentence: What it is annotated with is not read.
 
         Returns:
-            Of each of its `parts` the heaviest, and all of a weight of at least `LEAST`. The title of each tells
-            its weight, that of the last one also how many others there are.
+            Of each of its `parts` the heaviest, and all of a weight of at least `viz.structures.LEAST`.
 
         Raises:
             SettingError: Prediction does not read a few of them.
         """
         few = self._require_few()
-        return [picture for part in self.parts(sentence) for picture in self._structures(few, part)]
+        return [self._structures(few, part) for part in self.parts(sentence)]
 
     def parts(self, sentence: Sentence) -> list[Sentence]:
         """What has a structure of its own: as a rule the whole sentence."""
@@ -104,7 +102,7 @@ class StructuredModel(SentenceModel):
         least = nsmallest(count, self._heaviest(few, sentences), key=lambda found: found[0])
         return [sentence for _, sentence in least]
 
-    def _structures(self, few: Estimator, sentence: Sentence) -> list[Diagram]:
+    def _structures(self, few: Estimator, sentence: Sentence) -> WeightedStructures:
         with self.predicting():
             distribution = self.distribution([sentence])
             found = few(distribution)
@@ -113,11 +111,10 @@ class StructuredModel(SentenceModel):
             events = distribution.from_parts(found.parts[order[:count]].unsqueeze(1)).squeeze(1)
             copies = self.collate([sentence] * count, with_targets=False).to(self.device)
             pictures = self.drawn(copies, events)
-        titles = [f"weight {shorten(weight)}" for weight in weights[:count].tolist()]
-        if count < len(weights):
-            more = shorten(weights[count:].sum().item())
-            titles[-1] += f"; {len(weights) - count} more, weight {more} together"
-        return [replace(picture, title=title) for picture, title in zip(pictures, titles, strict=True)]
+        rest = weights[count:]
+        return WeightedStructures(
+            pictures, weights[:count].tolist(), others=len(rest), rest=rest.sum().item()
+        )
 
     def _heaviest(self, few: Estimator, sentences: Iterable[Sentence]) -> Iterator[tuple[float, Sentence]]:
         """The weight of the heaviest structure of each sentence."""

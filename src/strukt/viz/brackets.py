@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from strukt.viz.notebook import Shown
+from strukt.shown import Shown
+from strukt.viz.wording import sentences, told_apart, with_number
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ class BracketDiagram(Shown):
         [Part(start=0, end=2, bracket=1), Part(start=2, end=3, bracket=None)]
         >>> diagram.text()
         '(S (NP The dog) barks)'
+        >>> BracketDiagram(["The", "dog"], [Bracket("NP", 0, 2, probability=0.5)]).description()
+        '(NP The dog). Brackets: NP over The dog 0.50.'
     """
 
     forms: Sequence[str]
@@ -167,6 +170,27 @@ class BracketDiagram(Shown):
             opening[bracket.start] += f"({bracket.label} "
             closing[bracket.end - 1] += ")"
         return " ".join(map("".join, zip(opening, self.forms, closing, strict=True)))
+
+    @property
+    def heading(self) -> str:
+        """What kind of picture it is."""
+        return "Words with brackets"
+
+    def description(self) -> str:
+        """The brackets in words, for those who do not see them, with tags, codes and probabilities."""
+        names = told_apart(self.forms)
+        tags = ", ".join(f"{name} {tag}" for name, tag in zip(names, self.tags, strict=False))
+        more = ", ".join(
+            self._said(bracket)
+            for bracket in self.brackets
+            if bracket.code is not None or bracket.probability is not None
+        )
+        return sentences(self.text(), tags and f"Tags: {tags}", more and f"Brackets: {more}")
+
+    def _said(self, bracket: Bracket) -> str:
+        code = "" if bracket.code is None else f"code {self.hexadecimal(bracket.code)} "
+        words = " ".join(self.forms[bracket.start : bracket.end])
+        return with_number(f"{bracket.label} {code}over {words}".strip(), bracket.probability)
 
 
 def _name(bracket: Bracket) -> str:

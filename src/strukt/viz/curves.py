@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from strukt.viz.notebook import Shown
+from strukt.shown import Shown
 
 WIDE = 100.0
 """Where the largest number is so many times the smallest, steps of the same height are the same factor."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from strukt.viz.notebook import Shown
+from strukt.shown import Shown
+from strukt.viz.wording import sentences, told_apart, with_number
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ class Diagram(Shown):
         [Arc(head=1, dependent=0, label='nsubj', level=1, probability=None)]
         >>> diagram.roots()
         [1]
+        >>> diagram.description()
+        'Dogs bark. Heads: Dogs nsubj of bark, bark root.'
     """
 
     forms: Sequence[str]
@@ -105,3 +108,36 @@ class Diagram(Shown):
     def relation(self, word: int) -> str:
         """The label of the arc that enters a word (counted from 0); empty where none is known."""
         return self.relations[word] if self.relations else ""
+
+    @property
+    def heading(self) -> str:
+        """The title; what kind of picture it is, if it has none."""
+        return self.title or (
+            "Dependency tree" if self.heads else "Words with tags" if self.tags else "Words"
+        )
+
+    def description(self) -> str:
+        """The words, tags and arcs in words, for those who do not see them."""
+        names = told_apart(self.forms)
+        tags = ", ".join(f"{name} {tag}" for name, tag in zip(names, self._said_tags(), strict=False) if tag)
+        arcs = ", ".join(self._said_head(word, names) for word, head in enumerate(self.heads) if head >= 0)
+        return sentences(
+            self.title, " ".join(self.forms), tags and f"Tags: {tags}", arcs and f"Heads: {arcs}"
+        )
+
+    def _said_tags(self) -> list[str]:
+        """What is below each word; nothing if nothing is below any."""
+        if not self.tag_probabilities:
+            return list(self.tags)
+        tags = self.tags or [""] * len(self.forms)
+        return [
+            with_number(tag, probability).strip()
+            for tag, probability in zip(tags, self.tag_probabilities, strict=True)
+        ]
+
+    def _said_head(self, word: int, names: Sequence[str]) -> str:
+        relation, head = self.relation(word), self.heads[word]
+        if head:
+            relation = f"{relation} of {names[head - 1]}" if relation else f"below {names[head - 1]}"
+        probability = self.head_probabilities[word] if self.head_probabilities else None
+        return with_number(f"{names[word]} {relation or 'root'}", probability)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from strukt.viz.notebook import Shown
+from strukt.shown import Shown
 
 MOST = 3
 """Edges that leave a node in a picture, at most."""

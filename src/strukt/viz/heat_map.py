@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from strukt.viz.notebook import Shown
+from strukt.shown import Shown
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from strukt.viz.notebook import Shown
+from strukt.shown import Shown
 
 LEAST = 0.01
 """Tags and steps of less probability are not drawn."""
@@ -75,6 +75,11 @@ class Lattice(Shown):
             for after, probability in enumerate(row)
             if probability >= LEAST
         ]
+
+    @property
+    def heading(self) -> str:
+        """The title; what kind of picture it is, if it has none."""
+        return self.title or "Lattice of tags"
 
     def description(self) -> str:
         """The tags in words, for those who do not see them."""

@@ -64,7 +64,7 @@ def fold(diagram: Diagram, width: int, palette: Palette) -> str:
     rows = rows_below(diagram)
     columns = [max(display_width(texts[word]) for texts, _ in rows) for word in range(len(diagram.forms))]
     lines = []
-    for words in _lines(columns, width):
+    for words in folded(columns, width):
         for texts, role in rows:
             cells = [_cell(texts[word], columns[word], palette.get(role, "")) for word in words]
             lines.append("  ".join(cells).rstrip())
@@ -72,8 +72,13 @@ def fold(diagram: Diagram, width: int, palette: Palette) -> str:
     return "\n".join(lines[:-1])
 
 
-def _lines(columns: Sequence[int], width: int) -> list[list[int]]:
-    """The words of each line, as many as fit and at least one."""
+def folded(columns: Sequence[int], width: int) -> list[list[int]]:
+    """What stands in each line, with two columns between: as much as fits and at least one.
+
+    Examples:
+        >>> folded([3, 4, 5], 9)
+        [[0, 1], [2]]
+    """
     lines: list[list[int]] = []
     used = 0
     for word, needed in enumerate(columns):

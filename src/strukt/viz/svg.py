@@ -2,36 +2,51 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from strukt.viz import svg_arcs, svg_brackets, svg_curves, svg_graph, svg_heat_map, svg_lattice
+from strukt.viz import (
+    svg_arcs,
+    svg_brackets,
+    svg_curves,
+    svg_graph,
+    svg_heat_map,
+    svg_interactions,
+    svg_lattice,
+    svg_weighted,
+)
 from strukt.viz.brackets import BracketDiagram
 from strukt.viz.curves import Curves
 from strukt.viz.diagram import Diagram
 from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
+from strukt.viz.interactions import Interactions
 from strukt.viz.lattice import Lattice
-from strukt.viz.svg_elements import FORM, opening, text, text_width
+from strukt.viz.svg_elements import FORM, lowered, opening, size, text, text_width
+from strukt.viz.weighted import WeightedStructures
 
-Picture = Diagram | BracketDiagram | HeatMap | Graph | Curves | Lattice
+Picture = Diagram | BracketDiagram | HeatMap | Graph | Interactions | Curves | Lattice | WeightedStructures
 """What can be drawn."""
 
 STYLE = Path(__file__).with_name("picture.css").read_text(encoding="utf-8")
 """The style sheet that goes with every picture."""
+
+
+def _weighted(found: WeightedStructures) -> str:
+    return svg_weighted.draw(found, [draw(picture) for picture in found.pictures])
+
 
 _DRAWERS: Mapping[type, Callable[..., str]] = {
     Diagram: svg_arcs.draw,
     BracketDiagram: svg_brackets.draw,
     HeatMap: svg_heat_map.draw,
     Graph: svg_graph.draw,
+    Interactions: svg_interactions.draw,
     Curves: svg_curves.draw,
     Lattice: svg_lattice.draw,
+    WeightedStructures: _weighted,
 }
 
-
-_SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 _MARGIN, _TITLE = 14, 34
 
 
@@ -71,8 +86,9 @@ def document(*pictures: Picture) -> str:
         >>> document(Diagram(["Dogs"], ["NOUN"], title="a"), Diagram(["Dogs"], ["VERB"], title="b")).count("<svg")
         3
     """
-    element, rest = (draw(pictures[0]) if len(pictures) == 1 else _column(pictures)).split(">", 1)
-    return f"{element}>\n<style>\n{STYLE}</style>{rest}\n"
+    element = draw(pictures[0]) if len(pictures) == 1 else _column(pictures)
+    opened, rest = element.split("</desc>", 1)
+    return f"{opened}</desc>\n<style>\n{STYLE}</style>{rest}\n"
 
 
 def _column(pictures: Sequence[Picture]) -> str:
@@ -84,7 +100,8 @@ def _column(pictures: Sequence[Picture]) -> str:
             rows.append(text(middle, height + _MARGIN + 14, "title", picture.title))
             height += _TITLE
         element = draw(picture)
-        rows.append(element.replace("<svg ", f'<svg y="{height}" ', 1))
-        columns, lines = map(int, _SIZE.findall(element)[0])
+        rows.append(lowered(element, height))
+        columns, lines = size(element)
         width, height = max(width, columns), height + lines
-    return "\n".join([opening(f"{len(pictures)} pictures", width, height), *rows, "</svg>"])
+    description = " ".join(picture.description() for picture in pictures)
+    return "\n".join([opening(f"{len(pictures)} pictures", description, width, height), *rows, "</svg>"])

@@ -56,7 +56,7 @@ class _Picture:
         return max(form, 1.1 * tag, 2 * self.reach[word])
 
     def elements(self) -> Iterator[str]:
-        yield opening(" ".join(self.diagram.forms), self.width, self.height)
+        yield opening(self.diagram.heading, self.diagram.description(), self.width, self.height)
         for arc in sorted(self.arcs, key=lambda arc: -arc.level):
             yield from self._arc(arc)
         for word in self.diagram.roots():

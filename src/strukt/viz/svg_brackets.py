@@ -51,7 +51,9 @@ class _Picture:
 
     def elements(self) -> Iterator[str]:
         height = self.top + _WORDS + (_ROW if self.diagram.tags else 0.0) + 4
-        yield opening(self.diagram.text(), self.spans.width + 2 * _MARGIN, height)
+        yield opening(
+            self.diagram.heading, self.diagram.description(), self.spans.width + 2 * _MARGIN, height
+        )
         for place, bracket in enumerate(self.diagram.brackets):
             yield self._lines(place, bracket)
         colours = self.diagram.colours()

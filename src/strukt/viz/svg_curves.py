@@ -23,7 +23,7 @@ def _elements(curves: Curves) -> Iterator[str]:
     names = max([0.0, *(text_width(name, SMALL) for name in curves.curves)])
     width = max(right + names + 2 * _GAP + _MARGIN, text_width(curves.title, FORM) + 2 * _MARGIN)
     bottom = _MARGIN + _TITLE + _HEIGHT
-    yield opening(curves.description(), width, bottom + 2 * _LINE + _MARGIN)
+    yield opening(curves.title, curves.description(), width, bottom + 2 * _LINE + _MARGIN)
     yield text(width / 2, _MARGIN + 14, "title", curves.title)
     for height, tick in curves.ticks():
         y = bottom - _HEIGHT * height

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from strukt.viz.listing import shorten
@@ -10,6 +11,7 @@ from strukt.viz.width import clusters, printable
 FORM, SMALL = 17.0, 12.0
 """The font sizes of words and of what is written around them, in pixels."""
 
+_SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 _NARROW, _WIDE = set("iIjlftr.,:;'!|()[]- "), set("mwMW%@—")
 
 
@@ -33,13 +35,28 @@ def _advance(character: str, columns: int) -> float:
     return 0.72 if character.isupper() else 0.58
 
 
-def opening(description: str, width: float, height: float) -> str:
-    """The tag that begins a picture, and what is read out to those who do not see it."""
+def opening(title: str, description: str, width: float, height: float) -> str:
+    """What begins a picture: its size, its name, and what is read out to those who do not see it.
+
+    Browsers take the name and the description from `<title>` and `<desc>` without attributes that point to them:
+    there are no ids that could clash where several pictures stand on a page.
+    """
     return (
         f'<svg class="strukt" xmlns="http://www.w3.org/2000/svg" role="img" '
-        f'aria-label="{escape(printable(description))}" '
-        f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">'
+        f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">\n'
+        f"<title>{escape(printable(title))}</title>\n<desc>{escape(printable(description))}</desc>"
     )
+
+
+def size(element: str) -> tuple[int, int]:
+    """The width and the height of a picture."""
+    width, height = map(int, _SIZE.findall(element)[0])
+    return width, height
+
+
+def lowered(element: str, y: float) -> str:
+    """A picture inside another one, so far from its top."""
+    return element.replace("<svg ", f'<svg y="{y:.0f}" ', 1)
 
 
 def text(x: float, y: float, role: str, content: str) -> str:

@@ -25,7 +25,7 @@ def _elements(heat_map: HeatMap) -> Iterator[str]:
     left, top = _MARGIN + side, _MARGIN + _TITLE + _HEADER
     table = left + cell * len(heat_map.columns)
     width = _MARGIN + max(table, text_width(heat_map.title, FORM) + _MARGIN)
-    yield opening(heat_map.description(), width, top + _CELL * len(heat_map.rows) + _MARGIN)
+    yield opening(heat_map.title, heat_map.description(), width, top + _CELL * len(heat_map.rows) + _MARGIN)
     yield text(width / 2, _MARGIN + 14, "title", heat_map.title)
     for column, name in enumerate(heat_map.columns):
         yield text(left + cell * (column + 0.5), top - 8, "label", name)

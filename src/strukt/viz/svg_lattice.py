@@ -24,7 +24,7 @@ def _elements(lattice: Lattice) -> Iterator[str]:
     centres, right = _centres(lattice, side)
     width = max(right + _MARGIN, text_width(lattice.title, FORM) + 2 * _MARGIN)
     bottom = top + _ROW * max(len(used) - 1, 0) + _ROW / 2
-    yield opening(lattice.description(), width, bottom + _WORD + _MARGIN)
+    yield opening(lattice.heading, lattice.description(), width, bottom + _WORD + _MARGIN)
     if lattice.title:
         yield text(width / 2, _MARGIN + 14, "title", lattice.title)
     for step in lattice.steps():

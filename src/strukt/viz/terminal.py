@@ -1,31 +1,55 @@
-"""Sentences drawn with box characters: arcs above the words or brackets over them."""
+"""Everything that can be drawn, with box and block characters."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from strukt.viz import terminal_arcs, terminal_brackets
+from strukt.viz import (
+    terminal_arcs,
+    terminal_brackets,
+    terminal_curves,
+    terminal_graph,
+    terminal_heat_map,
+    terminal_lattice,
+    terminal_weighted,
+)
 from strukt.viz.brackets import BracketDiagram
 from strukt.viz.canvas import PLAIN, Palette
+from strukt.viz.curves import Curves
 from strukt.viz.diagram import Diagram
+from strukt.viz.graph import Graph
+from strukt.viz.heat_map import HeatMap
+from strukt.viz.interactions import Interactions
+from strukt.viz.lattice import Lattice
+from strukt.viz.svg import Picture
+from strukt.viz.weighted import WeightedStructures
 
-AnyDiagram = Diagram | BracketDiagram
-"""A sentence and what is to be drawn of it."""
+
+def _weighted(found: WeightedStructures, width: int, palette: Palette) -> str:
+    pictures = [draw(picture, width, palette) for picture in found.pictures]
+    return terminal_weighted.draw(found, pictures, width, palette)
+
 
 _DRAWERS: Mapping[type, Callable[..., str]] = {
     Diagram: terminal_arcs.draw,
     BracketDiagram: terminal_brackets.draw,
+    HeatMap: terminal_heat_map.draw,
+    Graph: terminal_graph.draw,
+    Interactions: terminal_graph.draw_interactions,
+    Curves: terminal_curves.draw,
+    Lattice: terminal_lattice.draw,
+    WeightedStructures: _weighted,
 }
 
 
-def draw(diagram: AnyDiagram, width: int = 80, palette: Palette = PLAIN) -> str:
-    """A picture of a sentence that fits a terminal.
+def draw(diagram: Picture, width: int = 80, palette: Palette = PLAIN) -> str:
+    """A picture that fits a terminal.
 
     Dependency trees that are wider than the terminal are drawn with one word a line, constituency trees with one
-    constituent a line; tagged words are folded.
+    constituent a line; tagged words and the columns of tables are folded. Of graphs the edges are listed.
 
     Args:
-        diagram: The sentence and what is known about it.
+        diagram: What is to be seen.
         width: The columns of the terminal.
         palette: Terminal codes per role, `canvas.PLAIN` or `canvas.COLOURED`.
 

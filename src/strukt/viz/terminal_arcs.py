@@ -5,13 +5,18 @@ from __future__ import annotations
 from strukt.viz import listing
 from strukt.viz.canvas import Canvas, Palette
 from strukt.viz.diagram import Arc, Diagram
-from strukt.viz.width import display_width
+from strukt.viz.width import display_width, printable
 
 _GAP = 2
 
 
 def draw(diagram: Diagram, width: int, palette: Palette) -> str:
     """The picture for `strukt.viz.terminal.draw`: too wide trees have one word a line, tagged words are folded."""
+    drawn = _sentence(diagram, width, palette)
+    return f"{printable(diagram.title)}\n{drawn}" if diagram.title else drawn
+
+
+def _sentence(diagram: Diagram, width: int, palette: Palette) -> str:
     if not diagram.heads:
         return listing.fold(diagram, width, palette)
     picture = _Picture(diagram)

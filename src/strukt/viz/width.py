@@ -56,3 +56,31 @@ def pad(text: str, columns: int) -> str:
         '国  |'
     """
     return printable(text) + " " * (columns - display_width(text))
+
+
+def pad_left(text: str, columns: int) -> str:
+    """The text, made printable, after spaces up to a number of columns.
+
+    Examples:
+        >>> pad_left("国", 4)
+        '  国'
+    """
+    return " " * (columns - display_width(text)) + printable(text)
+
+
+def clip(text: str, columns: int) -> str:
+    """As much of a text as fits, with `…` at its end where something is left out.
+
+    Examples:
+        >>> clip("Donaudampfschiff", 6), clip("Dogs", 6)
+        ('Donau…', 'Dogs')
+    """
+    if display_width(text) <= columns:
+        return text
+    kept, room = "", columns - 1
+    for cluster, taken in clusters(text):
+        room -= taken
+        if room < 0:
+            break
+        kept += cluster
+    return f"{kept}…"

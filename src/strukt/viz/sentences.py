@@ -1,0 +1,139 @@
+"""Pictures of annotated sentences, as they are read from files and as models give them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import singledispatch
+
+from strukt.data import (
+    brackets,
+    classes,
+    cogs,
+    columns,
+    conllu,
+    conllu_classes,
+    conllu_constituency,
+    entities,
+    listops,
+)
+from strukt.data.constituents import Tree, unescape
+from strukt.data.problems import Problem
+from strukt.data.sentence import Sentence
+from strukt.viz.brackets import Bracket, BracketDiagram
+from strukt.viz.diagram import Diagram
+
+NOTE = "p="
+"""How the probability of the main prediction is noted in the MISC column."""
+
+EMPTY = "_"
+"""What stands in a column where nothing is known."""
+
+
+@singledispatch
+def picture(sentence: Sentence) -> Diagram | BracketDiagram:
+    r"""What a sentence is annotated with: tags, arcs, brackets, or its class as the title.
+
+    Args:
+        sentence: Of any format; of one without annotation the words are drawn.
+
+    Raises:
+        ValueError: The annotation cannot be drawn, such as entities that cross.
+
+    Examples:
+        >>> import io
+        >>> [tree] = brackets.read(io.BytesIO(b"(S (NP (NNS Dogs)) (VP (VBP bark)))\n"))
+        >>> picture(tree).text()
+        '(S (NP Dogs) (VP bark))'
+    """
+    return Diagram(sentence.forms)
+
+
+def diagram_of(sentence: Sentence) -> Diagram:
+    r"""The tags, arcs and probabilities that a sentence carries.
+
+    Args:
+        sentence: A predicted sentence with the columns of CoNLL-U; XPOS tags are drawn before UPOS tags.
+
+    Examples:
+        >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(upos=["NOUN", "VERB"])
+        >>> diagram_of(sentence).tags
+        ['NOUN', 'VERB']
+    """
+    tags = _filled(sentence.column("xpos")) or _filled(sentence.column("upos"))
+    heads = [-1 if head == EMPTY else int(head) for head in _filled(sentence.column("head"))]
+    probabilities = _probabilities(sentence)
+    return Diagram(
+        forms=sentence.forms,
+        tags=tags,
+        heads=heads,
+        relations=_filled(sentence.column("deprel")) if heads else [],
+        tag_probabilities=[] if heads else probabilities,
+        head_probabilities=probabilities if heads else [],
+    )
+
+
+@picture.register
+def _(sentence: conllu.Sentence) -> Diagram | BracketDiagram:
+    diagram = diagram_of(sentence)
+    tree = None if diagram.heads else conllu_constituency.parse(sentence.block, sentence.words, _ignore)
+    return _tree(tree) if tree else diagram
+
+
+@picture.register
+def _(sentence: conllu_classes.Sentence) -> Diagram:
+    return replace(diagram_of(sentence.plain), title=sentence.label or "")
+
+
+@picture.register
+def _(sentence: classes.Sentence) -> Diagram:
+    return Diagram(sentence.forms, title=sentence.label or "")
+
+
+@picture.register
+def _(sentence: brackets.Sentence) -> BracketDiagram:
+    return _tree(sentence.tree)
+
+
+@picture.register
+def _(sentence: entities.Sentence) -> BracketDiagram:
+    return BracketDiagram(sentence.forms, [Bracket(each.label, *each[:2]) for each in sentence.entities])
+
+
+@picture.register
+def _(sentence: columns.Sentence) -> Diagram:
+    tagged = all(len(row) > 1 for row in sentence.rows)
+    return Diagram(sentence.forms, sentence.column("tag") if tagged else [])
+
+
+@picture.register
+def _(sentence: cogs.Sentence) -> Diagram:
+    return Diagram(sentence.forms, title=sentence.logical_form)
+
+
+@picture.register
+def _(sentence: listops.Sentence) -> Diagram:
+    arities = sentence.column("arity")
+    title = "" if sentence.label is None else f"value {sentence.label}"
+    tags = ["" if arity == listops.NONE else arity for arity in arities]
+    return Diagram(sentence.forms, tags, sentence.heads, title=title)
+
+
+def _tree(tree: Tree) -> BracketDiagram:
+    tree = tree.without_traces()
+    constituents = [Bracket(each.label, each.start, each.end) for each in tree.constituents if each.label]
+    return BracketDiagram([unescape(word) for word in tree.words], constituents, tree.tags)
+
+
+def _ignore(_: Problem) -> None:
+    """What is wrong with a tree is not drawn."""
+
+
+def _filled(column: Sequence[str]) -> list[str]:
+    """A column, or nothing if no word has a value in it."""
+    return list(column) if any(value != EMPTY for value in column) else []
+
+
+def _probabilities(sentence: Sentence) -> list[float]:
+    notes = [note for misc in sentence.column("misc") for note in misc.split("|") if note.startswith(NOTE)]
+    return [float(note.removeprefix(NOTE)) for note in notes]

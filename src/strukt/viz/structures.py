@@ -1,0 +1,145 @@
+"""Pictures of structures with weights: of SparseMAP, of the best few, of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from strukt.distributions.binary_tree import BinaryTree
+from strukt.distributions.dependency import NonProjectiveTree, ProjectiveTree
+from strukt.distributions.segmentation import SemiMarkov
+from strukt.inference.sparsemap import SparseMAP
+from strukt.viz.brackets import Bracket, BracketDiagram
+from strukt.viz.diagram import Diagram
+from strukt.viz.heat_map import HeatMap
+from strukt.viz.weighted import WeightedStructures
+
+LEAST = 0.01
+"""Structures of less weight are not drawn."""
+
+MOST = 10
+"""Structures of a set that are drawn, at most, and sets of a batch."""
+
+_TREES = (NonProjectiveTree, ProjectiveTree)
+
+
+def of_sparsemap(
+    result: SparseMAP, forms: Sequence[str] = (), labels: Sequence[str] = ()
+) -> list[WeightedStructures]:
+    """The structures of a SparseMAP, a set for each item of the batch.
+
+    Args:
+        result: What `StructuredDistribution.sparsemap` gave.
+        forms: The words; without them their positions are drawn.
+        labels: The names of tags or labels; without them their numbers are drawn.
+
+    Raises:
+        ValueError: The structures are not those of a distribution.
+
+    Examples:
+        >>> import torch
+        >>> scores = torch.tensor([[0.0, -9.0, 0.4], [0.3, 0.0, -9.0]])
+        >>> [found] = of_sparsemap(ProjectiveTree(scores).sparsemap(), ["Dogs", "bark"])
+        >>> [f"{weight:.2f} {tree.heads}" for weight, tree in zip(found.weights, found.pictures)]
+        ['0.68 [2, 0]', '0.32 [0, 1]']
+    """
+    if result.family is None:
+        raise ValueError("result: got one of no distribution, expected that of a distribution's sparsemap()")
+    axis = result.status.dim()
+    weights, events = (
+        value.detach().reshape(-1, *value.shape[axis:])[:MOST] for value in (result.weights, result.events)
+    )
+    titles = [f"item {item}" if axis else "" for item in range(len(weights))]
+    return [
+        weighted(result.family, of_item, weights_of_item, forms, labels, title)
+        for of_item, weights_of_item, title in zip(events, weights, titles, strict=True)
+    ]
+
+
+def weighted(
+    family: type, events: Tensor, weights: Tensor, forms: Sequence[str] = (), labels: Sequence[str] = (),
+    title: str = "",
+) -> WeightedStructures:  # fmt: skip
+    """Structures with weights, such as the best few or different samples, the heaviest first.
+
+    Args:
+        family: The class of their distribution, which tells how they are drawn.
+        events: The structures ``(k, *event_shape)``.
+        weights: Their probabilities ``(k,)``. At most `MOST` are drawn, none but the first lighter than `LEAST`.
+        forms: The words; without them their positions are drawn.
+        labels: The names of tags or labels; without them their numbers are drawn.
+        title: What they are of.
+
+    Examples:
+        >>> import torch
+        >>> from strukt import LinearChain
+        >>> chain = LinearChain(torch.tensor([[0.0, 1.0], [2.0, 0.0]]), torch.zeros(2, 2))
+        >>> _, best = chain.topk(2)
+        >>> found = weighted(LinearChain, best, chain.log_prob(best).exp(), ["a", "b"], ["X", "Y"])
+        >>> [tags.tags for tags in found.pictures]
+        [['Y', 'X'], ['X', 'X']]
+    """
+    order = weights.argsort(descending=True, stable=True)
+    values = [weight for weight in weights[order].tolist() if weight > 0]
+    drawn = max(1, sum(weight >= LEAST for weight in values[:MOST]))
+    pictures = [picture(family, event, forms, labels) for event in events[order[: len(values)][:drawn]]]
+    return WeightedStructures(
+        pictures, values[:drawn], title, len(values[drawn:]), min(sum(values[drawn:]), 1.0)
+    )
+
+
+def picture(
+    family: type, event: Tensor, forms: Sequence[str] = (), labels: Sequence[str] = ()
+) -> Diagram | BracketDiagram | HeatMap:
+    """One structure: trees as arcs or brackets, segments as brackets, others as what stands at each position.
+
+    Args:
+        family: The class of its distribution.
+        event: The structure.
+        forms: The words; without them their positions are drawn.
+        labels: The names of tags or labels; without them their numbers are drawn.
+
+    Raises:
+        ValueError: There are fewer or more words than positions.
+    """
+    if issubclass(family, BinaryTree):
+        return _brackets(_spans(event), forms, labels)
+    if issubclass(family, SemiMarkov):
+        return _brackets(_segments(event), forms, labels)
+    if event.dim() > 1:
+        rows, columns = ([str(place) for place in range(1, size + 1)] for size in event.shape)
+        return HeatMap("", forms or rows, labels or columns, event.tolist())
+    values = event.tolist()
+    while values and values[-1] < 0:  # beyond the length
+        values.pop()
+    words = forms or [str(place) for place in range(1, len(values) + 1)]
+    if issubclass(family, _TREES):
+        return Diagram(words, heads=values)
+    return Diagram(words, [_name(value, labels) if value >= 0 else "" for value in values])
+
+
+def _spans(event: Tensor) -> list[tuple[int, int, int]]:
+    """Start, end and label of the spans of a tree, outer ones first, then from left to right."""
+    places = (event >= 0).nonzero().tolist()
+    found = [(start, end, int(event[start, end])) for start, end in places]
+    return sorted(found, key=lambda span: (span[0], -span[1]))
+
+
+def _segments(event: Tensor) -> list[tuple[int, int, int]]:
+    """Start, end and label of segments; the last one ends where the event does."""
+    starts = (event >= 0).nonzero().flatten().tolist()
+    ends = [*starts[1:], len(event)]
+    return [(start, end, int(event[start])) for start, end in zip(starts, ends, strict=True)]
+
+
+def _brackets(
+    spans: Sequence[tuple[int, int, int]], forms: Sequence[str], labels: Sequence[str]
+) -> BracketDiagram:
+    length = max((end for _, end, _ in spans), default=0)
+    words = forms or [str(place) for place in range(1, length + 1)]
+    return BracketDiagram(words, [Bracket(_name(label, labels), start, end) for start, end, label in spans])
+
+
+def _name(value: int, labels: Sequence[str]) -> str:
+    return labels[value] if labels else str(value)
