@@ -1,19 +1,23 @@
-"""The pictures and numbers of the page "One idea"; `python docs/pictures.py` writes those of all pages anew."""
+"""The pictures and numbers of the page "One idea"; `python docs/pictures.py` writes those of all pages anew.
+
+All but the pictures of trained models, beside which their pages have the command that draws them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import gallery
+import guide_pictures
 import torch
 from shapes import dot, line, number, svg, text
 from torch import Tensor
 
 from strukt import BinaryCRF
 
-FOLDER = Path(__file__).parent / "concepts" / "images"
+DOCS = Path(__file__).parent
 
 SCORES = torch.tensor([1.2, 0.8], dtype=torch.float64)
 TOGETHER = torch.tensor([[0.0, -4.0], [-4.0, 0.0]], dtype=torch.float64)
@@ -125,6 +129,17 @@ def _net() -> Iterator[str]:
         yield line("net", _place(0.0, share, 0.0), _place(1.0, share, share))
 
 
+def every() -> dict[Path, Callable[[], str]]:
+    """What draws each file."""
+    folders = {"concepts": PICTURES | gallery.PICTURES, "guides": guide_pictures.PICTURES}
+    return {
+        DOCS / folder / "images" / name: draw
+        for folder, drawn in folders.items()
+        for name, draw in drawn.items()
+    }
+
+
 if __name__ == "__main__":
-    for name, draw in (PICTURES | gallery.PICTURES).items():
-        (FOLDER / name).write_text(draw(), encoding="utf-8")
+    for path, draw in every().items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(draw(), encoding="utf-8")

@@ -35,11 +35,29 @@ gallery, shapes = pictures.gallery, sys.modules["shapes"]
 ALL = pictures.PICTURES | gallery.PICTURES
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_committed_pictures_are_what_the_script_writes(name):
-    assert (pictures.FOLDER / name).read_text(encoding="utf-8") == ALL[name](), (
-        "write them anew: python docs/pictures.py"
-    )
+EVERY = pictures.every()
+SHOWN = [
+    (page, name)
+    for page in sorted(DOCS.rglob("*.md"))
+    for name in re.findall(r"\]\((\S+\.(?:svg|png))\)", page.read_text(encoding="utf-8"))
+]
+
+
+@pytest.mark.parametrize("path", EVERY, ids=lambda path: path.name)
+def test_committed_pictures_are_what_the_script_writes(path):
+    assert path.read_text(encoding="utf-8") == EVERY[path](), "write them anew: python docs/pictures.py"
+
+
+@pytest.mark.parametrize(("page", "name"), SHOWN, ids=[f"{page.stem}: {name}" for page, name in SHOWN])
+def test_every_picture_is_made_by_a_command(page, name):
+    path = page.parent / name
+    assert path.exists()
+    text = page.read_text(encoding="utf-8")
+    assert path in EVERY or re.search(rf"^\$? ?strukt .*(?:\\\n.*)*--svg {path.name}$", text, re.MULTILINE)
+
+
+def test_every_picture_is_shown():
+    assert set(DOCS.rglob("*.svg")) == {page.parent / name for page, name in SHOWN}
 
 
 def test_the_page_shows_every_picture_and_its_numbers():
@@ -48,7 +66,6 @@ def test_the_page_shows_every_picture_and_its_numbers():
     assert set(re.findall(r"images/(\S+\.svg)", GALLERY)) == set(gallery.PICTURES)
     assert gallery.supports() in GALLERY
     assert gallery.structures() in GALLERY
-    assert {path.name for path in pictures.FOLDER.iterdir()} == set(ALL)
 
 
 def test_the_gallery_draws_the_scores_that_its_page_shows():

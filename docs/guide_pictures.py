@@ -1,0 +1,46 @@
+"""The pictures of the guides, of the scores that stand in their pages."""
+
+from __future__ import annotations
+
+import torch
+from gallery import ARCS, FOLLOWS, MEAL, TAG_SCORES, TAGS, WORDS
+
+from strukt import HMM, LinearChain, ProjectiveTree
+from strukt.viz import svg
+from strukt.viz.diagram import Diagram
+from strukt.viz.heat_map import HeatMap
+from strukt.viz.lattice import Lattice
+
+ROLLS = (3, 1, 5, 2, 4, 6, 6, 2, 6, 6, 3, 6, 6, 1, 4, 2, 5, 3)
+
+
+def tree() -> str:
+    """The tour: the best tree, and how probable its arcs are."""
+    trees = ProjectiveTree(3 * ARCS)
+    heads = trees.mode
+    probabilities = trees.marginals.gather(-1, heads.unsqueeze(-1)).squeeze(-1)
+    return svg.document(Diagram(MEAL, heads=heads.tolist(), head_probabilities=probabilities.tolist()))
+
+
+def lattice() -> str:
+    """The guide to taggers: all tags of a sentence, and the steps between them."""
+    chain = LinearChain(TAG_SCORES, FOLLOWS)
+    return svg.document(Lattice(WORDS, TAGS, chain.marginals.tolist(), chain.transition_marginals.tolist()))
+
+
+def casino() -> str:
+    """The guide to hidden Markov models: which die it was, given the rolls so far and given all."""
+    die = torch.full((6,), 1 / 6, dtype=torch.float64)
+    loaded = torch.tensor([0.1] * 5 + [0.5], dtype=torch.float64)
+    steps = torch.tensor([[0.95, 0.05], [0.10, 0.90]], dtype=torch.float64)
+    hmm = HMM(steps.new_full((2,), 0.5).log(), steps.log(), torch.stack([die, loaded]).log())
+    rolls = torch.tensor(ROLLS) - 1
+    answers = torch.stack([hmm.filter(rolls)[:, 1], hmm.smooth(rolls)[:, 1]])
+    return svg.document(
+        HeatMap(
+            "How probable the loaded die is", ("filter", "smooth"), tuple(map(str, ROLLS)), answers.tolist()
+        )
+    )
+
+
+PICTURES = {"tree.svg": tree, "lattice.svg": lattice, "casino.svg": casino}

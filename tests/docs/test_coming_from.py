@@ -1,0 +1,89 @@
+"""The pages for those who come from other libraries name all that is there, and nothing of strukt that is not."""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+import re
+from inspect import signature
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from strukt import HMM, FactorGraph, LinearChain, nn
+from strukt.distributions import StructuredDistribution
+from strukt.factor_graph import factors
+from strukt.inference.lp_sparsemap import Solution
+from strukt.losses.vectors import Options
+
+PAGES = Path(__file__).parents[2] / "docs" / "coming-from"
+PEERS = json.loads((Path(__file__).parent / "exported_names.json").read_text())
+"""What each library exports, and the members of its classes of structures: names only."""
+
+SPAN = re.compile(r"`([^`]+)`")
+NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
+CALL = re.compile(rf"({NAME.pattern})(?=\()")
+
+HOMES = {"crf": nn.CRF(2), "graph": FactorGraph, "structure": StructuredDistribution, "hmm": HMM}
+"""Objects by the names that the tables have for them; their members may stand there alone, too."""
+
+MEMBERS = (*HOMES.values(), LinearChain, factors.Factor)
+ARGUMENTS = {*signature(FactorGraph.lp_sparsemap).parameters, *Options.__annotations__}
+RESULTS = {*Solution.__dataclass_fields__}
+PYTORCH = {"kl_divergence", "lengths.sum", "mask.sum", "mean", "sum"}
+
+
+def rows(page: str) -> list[list[str]]:
+    """The cells of the rows of tables, those of their heads left out."""
+    lines = (PAGES / f"{page}.md").read_text(encoding="utf-8").splitlines()
+    found = [
+        line for line, after in zip(lines, [*lines[1:], ""], strict=True) if not after.startswith("|---")
+    ]
+    return [line.strip("|").split(" | ") for line in found if re.match(r"\| (?!---)", line)]
+
+
+@pytest.mark.parametrize("peer", PEERS)
+def test_every_exported_name_is_on_the_page(peer):
+    text = (PAGES / f"{peer}.md").read_text(encoding="utf-8")
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    said = set(chain.from_iterable(re.findall(r"\w+", span) for span in SPAN.findall(prose)))
+    assert [name for name in PEERS[peer]["names"] if name not in said] == []
+    assert PEERS[peer]["version"] in text
+
+
+def test_every_page_has_a_list():
+    assert {path.stem for path in PAGES.glob("*.md")} == set(PEERS)
+
+
+def names_of(cell: str) -> list[str]:
+    """What a cell of strukt's names refers to: functions that are called, and names that stand alone."""
+    found = []
+    for span in SPAN.findall(cell):
+        if span.startswith(("strukt train ", "--", '"')):
+            continue
+        found += CALL.findall(span) or ([span] if NAME.fullmatch(span) else [])
+    return found
+
+
+def exists(name: str) -> bool:
+    """Whether strukt has it: in a module, in a structure, graph or layer, or as an argument or a result."""
+    first, _, rest = name.partition(".")
+    if name in ARGUMENTS | RESULTS | PYTORCH or any(hasattr(home, first) for home in MEMBERS):
+        return True
+    if first in HOMES:
+        return not rest or hasattr(HOMES[first], rest)
+    for path in (name, f"strukt.{name}"):
+        try:
+            pkgutil.resolve_name(path)
+        except (ImportError, AttributeError):
+            continue
+        return True
+    return False
+
+
+@pytest.mark.parametrize("peer", PEERS)
+def test_every_name_of_strukt_exists(peer):
+    named = [name for cells in rows(peer) for name in names_of(cells[1])]
+    assert named
+    assert [name for name in named if not exists(name)] == []
