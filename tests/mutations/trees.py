@@ -71,7 +71,8 @@ TREES = [
                 "kernels/matrix_tree/cpu_sample": [
                     ("out[h] = exp(scores[h] - top)", "out[h] = 1.0"),
                     ("in_tree[first + 1] = True", "in_tree[first] = True"),
-                    ("top[h] = joined", "top[h] = head"),
+                    ("weights[1, i, k + 1] + weights[1, k, j]", "weights[1, i, k + 1]"),
+                    ("through[k] = k + _draw_log(_ways(weights, k, heads[k]), state)", "through[k] = k"),
                 ],
                 "kernels/matrix_tree/edmonds": [
                     ("scores[h] = nodes.scores[node, h] - lost if", "scores[h] = nodes.scores[node, h] if"),

@@ -1,6 +1,5 @@
-"""What the service answers over HTTP: predictions, and refusals in one line."""
+"""What the service answers over HTTP, and what it tells of itself."""
 
-import json
 import logging
 import re
 import threading
@@ -9,23 +8,13 @@ import time
 import pytest
 from fastapi.testclient import TestClient
 from tests.serve import models
+from tests.serve.asking import ask, refused
 from tests.serve.conftest import wait_until_ready
 from tests.serve.models import TEXT
 
 from strukt.serve.app import ASSETS, create_app
 from strukt.serve.guard import HEADERS
 from strukt.serve.limits import Limits
-
-
-def ask(client, **question):
-    return client.post("/predict", json={"texts": [TEXT], "model": "parser", **question})
-
-
-def refused(response, status, message):
-    assert response.status_code == status
-    assert response.json().keys() == {"error"}
-    assert re.search(message, response.json()["error"])
-    return True
 
 
 def test_a_batch_of_texts(client):
@@ -62,91 +51,6 @@ def test_the_only_model_needs_no_name():
     with TestClient(create_app({"tagger": models.tagger()})) as client:
         wait_until_ready(client)
         assert client.post("/predict", json={"texts": [TEXT]}).json()["model"] == "tagger"
-
-
-@pytest.mark.parametrize(
-    ("question", "message"),
-    [
-        ({"model": "other"}, "model: there is no 'other'; known are parser, tagger, constituency, ner"),
-        ({"model": None}, "model: there are several; name one of parser"),
-        ({"texts": []}, "texts: List should have at least 1 item"),
-        ({"texts": ["a"] * 65}, "texts: List should have at most 64 items"),
-        ({"texts": "a"}, "texts: Input should be a valid list"),
-        ({"texts": [""]}, "the text has no words"),
-        ({"texts": [" \n\t\u2028"]}, "the text has no words"),
-        ({"texts": ["a \x00 b"]}, r"character 3 is U\+0000, which is no text"),
-        ({"texts": ["a \x1b[31m"]}, r"character 3 is U\+001B"),
-        ({"texts": ["a " * 151]}, "the text has 151 words; this service reads up to 150"),
-        ({"temperature": 0}, "temperature: Input should be greater than or equal to 0.01"),
-        ({"temperature": "1"}, "temperature: Input should be a valid number"),
-        ({"temperature": True}, "temperature: Input should be a valid number"),
-        ({"k": 0}, "k: Input should be greater than or equal to 1"),
-        ({"k": 1.5}, "k: Input should be a valid integer"),
-        ({"k": 51}, "k: Input should be less than or equal to 50"),
-        ({"seed": -1}, "seed: Input should be greater than or equal to 0"),
-        ({"view": "best"}, "view: Input should be 'mode', 'marginals', 'samples', 'kbest' or 'sparsemap'"),
-        ({"more": 1}, "more: Extra inputs are not permitted"),
-        ({"required": [{"word": 1}]}, r"required\.0: a part has word and tag, word and head, or start, end"),
-        ({"required": [{"head": 1}]}, r"required\.0\.arc\.word: Field required"),
-        ({"required": [3]}, r"required\.0: a part has"),
-        ({"required": [{"word": 0, "head": 1}]}, "greater than or equal to 1"),
-        ({"required": [{"word": 1, "head": 10**30}]}, "the text has no such words"),
-        ({"required": [{"word": 1, "head": 2}], "texts": ["a b", "c d"]}, "those of a single text"),
-        ({"required": [{"word": 1, "head": 2}, {"word": 1, "head": 3}]}, "no structure has all required"),
-        ({"required": [{"word": 1, "tag": "NN"}]}, "this model lets parts"),
-    ],
-)
-def test_questions_without_an_answer_are_told_why(client, question, message):
-    assert refused(ask(client, **question), 422, message)
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"{",
-        b"null",
-        b"[]",
-        b"\xff\xfe",
-        b"[" * 60_000,
-        b"9" * 60_000,
-        b'{"texts": ["\\ud800"], "model": "parser"}',
-        b'{"\\ud800": 1}',
-        b'{"texts": ["a"], "model": "\\udfff"}',
-        b'{"texts": ["a"], "model": "parser", "temperature": NaN}',
-        b'{"texts": ["a"], "model": "parser", "temperature": 1e999}',
-        b'{"texts": ["a"], "model": "parser", "k": -Infinity}',
-        b'{"texts": [NaN], "model": "parser"}',
-    ],
-)
-def test_odd_json_is_refused_in_one_line(client, body):
-    response = client.post("/predict", content=body, headers={"Content-Type": "application/json"})
-    assert refused(response, 422, ".")
-    assert len(response.content) < 600
-
-
-def test_a_body_that_is_not_declared_as_json_is_refused(client):
-    body = json.dumps({"texts": [TEXT], "model": "parser"})
-    assert refused(client.post("/predict", content=body, headers={"Content-Type": "text/plain"}), 422, ".")
-
-
-def test_the_length_of_a_body_has_a_limit(client):
-    room = Limits().body
-    at_limit = json.dumps({"texts": [TEXT], "model": "parser"}).encode().ljust(room)
-    json_type = {"Content-Type": "application/json"}
-    assert client.post("/predict", content=at_limit, headers=json_type).status_code == 200
-    assert refused(
-        client.post("/predict", content=at_limit + b" ", headers=json_type), 413, "larger than 65536"
-    )
-
-
-def test_so_has_one_that_does_not_tell_its_length(client):
-    pieces = (b" " * 1000 for _ in range(70))
-    assert refused(client.post("/predict", content=pieces), 413, "larger than 65536")
-
-
-def test_bodies_of_other_requests_are_limited_too(client):
-    assert client.request("GET", "/health", content=b" " * 70_000).status_code == 413
 
 
 @pytest.mark.parametrize(
@@ -202,7 +106,9 @@ def test_texts_are_escaped_in_pictures(client):
         for name in ("parser", "tagger", "constituency", "ner"):
             answer = ask(client, texts=[text], model=name, view=view, pictures=True).json()
             for structure in answer["answers"][0]["structures"]:
-                assert not re.search(r"<(?!/?(svg|g|path|rect|text|tspan)\b)", structure["picture"])
+                assert not re.search(
+                    r"<(?!/?(svg|g|path|rect|text|tspan|title|desc)\b)", structure["picture"]
+                )
 
 
 def test_the_documentation_tells_of_every_refusal(client):
@@ -300,9 +206,13 @@ def test_a_request_that_takes_too_long_is_given_up(monkeypatch):
         wait_until_ready(client)
         slow.may_go_on.clear()
         assert refused(client.post("/predict", json={"texts": [TEXT]}), 504, "no answer within 0.2 seconds")
+        _wait_for_line(client, "strukt_late_threads 1")
+        assert refused(client.get("/ready"), 503, "all threads compute for requests that nobody waits for")
         assert refused(client.post("/predict", json={"texts": [TEXT]}), 504, "no answer")  # while it waited
         slow.may_go_on.set()
         _wait_until(lambda: client.post("/predict", json={"texts": [TEXT]}).status_code == 200)
+        _wait_for_line(client, "strukt_late_threads 0")
+        assert client.get("/ready").status_code == 200
 
 
 def _wait_until(holds):
@@ -336,6 +246,24 @@ def test_a_fault_inside_is_logged_and_not_told(monkeypatch, caplog):
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert "ZeroDivisionError" in caplog.text
     assert TEXT not in caplog.text
+
+
+def test_requests_are_noted_without_what_clients_write(client, caplog):
+    with caplog.at_level(logging.INFO, "strukt.serve.requests"):
+        ask(client)
+        ask(client, model="secret")
+        client.post("/predict?secret", content=b"secret")
+        client.get("/secret")
+        client.get("/health")
+    lines = [record.getMessage() for record in caplog.records if record.name == "strukt.serve.requests"]
+    expected = [
+        "POST /predict 200 parser",
+        *["POST /predict 422 -"] * 2,
+        "GET other 404 -",
+        "GET /health 200 -",
+    ]
+    assert [re.sub(r"[\d.]+ ms ", "", line) for line in lines] == expected
+    assert all(re.search(r" \d+\.\d ms ", line) for line in lines)
 
 
 def test_a_view_that_fails_at_the_start_is_logged(monkeypatch, caplog):

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from contextlib import contextmanager
 
@@ -55,12 +56,17 @@ def test_models_are_served_until_control_c(folders):
         wait_until_ready(address)
         answer = ask(address, texts=[TEXT], model="parser")
         assert answer["answers"][0]["words"] == TEXT.split()
+        with pytest.raises(urllib.error.HTTPError, match="421"):
+            urllib.request.urlopen(urllib.request.Request(address, headers={"Host": "rebound.example"}))
         with urllib.request.urlopen(address) as page:
             assert b"<title>strukt</title>" in page.read()
             assert "server" not in {name.lower() for name in page.headers}
         process.send_signal(signal.SIGINT)
         assert process.wait(30) in (0, 130)
-        assert "Traceback" not in process.stderr.read()
+        log = process.stderr.read()
+        assert re.search(r"^\d{4}-\d\d-\d\d \S+ POST /predict 200 \d+\.\d ms parser$", log, re.MULTILINE)
+        assert "Traceback" not in log
+        assert TEXT not in log
 
 
 def test_a_host_that_others_reach_is_warned_of(folders):

@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 NAMES = st.sampled_from(["parser", "tagger", "constituency", "ner"])
@@ -65,7 +65,9 @@ def _refuse(constant):
 
 
 FUZZ = settings(
-    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 
@@ -88,6 +90,15 @@ def test_every_good_question_has_an_answer(client, words, name, view, temperatur
         "texts": [" ".join(words)], "model": name, "view": view, "temperature": temperature, "k": k,
         "pictures": pictures,
     }  # fmt: skip
+    assert check(post(client, json.dumps(question)))
+
+
+@settings(FUZZ, max_examples=6)
+@given(NAMES, VIEWS, st.sampled_from([0.01, 0.1]))
+@example("parser", "samples", 0.01)
+def test_the_longest_questions_have_answers(client, name, view, temperature):
+    text = "the old shy cat sees a wet red dog and " * 15
+    question = {"texts": [text], "model": name, "view": view, "temperature": temperature, "k": 50}
     assert check(post(client, json.dumps(question)))
 
 

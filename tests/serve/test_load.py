@@ -17,6 +17,8 @@ QUESTIONS = [
     for view in ("mode", "marginals", "samples", "kbest", "sparsemap")
     for text, temperature in (("the old cat sees a dog", 1.0), ("every wet bird likes a red fish " * 3, 2.0))
 ]
+LONGEST = {"model": "parser", "view": "samples", "texts": ["the old cat " * 50], "temperature": 0.01, "k": 50}
+"""All that may be asked for, of words that pull at each other."""
 
 
 def hammer(address, seconds, each_second=lambda: None):
@@ -53,6 +55,19 @@ def test_eight_clients_for_some_seconds():
         count, wrong = hammer(address, 3)
     assert wrong == []
     assert count >= CLIENTS
+
+
+def test_the_longest_questions_leave_time_for_others():
+    with running(models.several(), Limits(threads=2)) as address:
+        expected, answers = ask(address, **LONGEST), []
+        clients = [threading.Thread(target=lambda: answers.append(ask(address, **LONGEST))) for _ in range(4)]
+        for client in clients:
+            client.start()
+        for question in QUESTIONS[:4]:
+            ask(address, **question)
+        for client in clients:
+            client.join()
+    assert answers == [expected] * 4
 
 
 @pytest.mark.slow

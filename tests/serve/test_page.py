@@ -1,72 +1,15 @@
-"""The page in a real browser: typed, clicked, steered by keys, shared, on a phone and in the dark."""
+"""The page in a real browser: typed, clicked, steered by keys, shared."""
 
 import re
-import shutil
-from urllib.parse import quote
 
 import pytest
 from tests.serve import models
+from tests.serve.asking import at
 from tests.serve.models import TEXT
 from tests.serve.server import running
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
 expect = sync_api.expect
-
-EXPECTED = ("503", "422")
-"""Refusals that the browser notes as failed loads, though the page tells them."""
-
-
-@pytest.fixture(scope="module")
-def address():
-    with running(models.several()) as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def opened(browser, address):
-    """Opens the page at a fragment; complaints of the browser, and what it asks elsewhere, fail the test."""
-    complaints, contexts = [], []
-
-    def open_page(fragment="", **options):
-        context = browser.new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(15_000)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on(
-            "console",
-            lambda message: (
-                complaints.append(message.text)
-                if message.type in ("error", "warning")
-                and not any(status in message.text for status in EXPECTED)
-                else None
-            ),
-        )
-        page.on(
-            "request",
-            lambda request: None if request.url.startswith(address) else complaints.append(request.url),
-        )
-        page.goto(f"{address}/#{fragment}")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
-def at(text=TEXT, **fields):
-    return "&".join(f"{name}={quote(value)}" for name, value in {"text": text, **fields}.items())
 
 
 def arc(page, word):
@@ -292,38 +235,6 @@ def test_faint_arcs_are_faint_under_the_content_policy(opened):
         "#panel .arc", "arcs => arcs.map(arc => Number(getComputedStyle(arc).opacity))"
     )
     assert min(opacities) < 0.9
-
-
-@pytest.mark.parametrize("view", ["mode", "marginals", "kbest"])
-def test_nothing_is_wider_than_a_phone(opened, view, tmp_path):
-    page = opened(
-        at("the old shy cat sees a wet red dog " * 4, view=view), viewport={"width": 360, "height": 740}
-    )
-    expect(page.locator("figure").first).to_be_visible()
-    wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-    assert wide[0] <= wide[1]
-    inside = page.evaluate(
-        "(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)(document.querySelector('.scroll'))"
-    )
-    assert inside
-    page.screenshot(path=str(tmp_path / f"phone-{view}.png"), full_page=True)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_light_and_dark(opened, scheme, tmp_path):
-    page = opened(at(model="parser", view="marginals"), color_scheme=scheme)
-    expect(page.locator("figure")).to_have_count(1)
-    background, ink = page.evaluate(
-        "[getComputedStyle(document.body).backgroundColor, "
-        "getComputedStyle(document.querySelector('#panel .form')).fill]"
-    )
-    assert (_brightness(background) < _brightness(ink)) == (scheme == "dark")
-    assert abs(_brightness(background) - _brightness(ink)) > 150
-    page.screenshot(path=str(tmp_path / f"{scheme}.png"), full_page=True)
-
-
-def _brightness(colour):
-    return sum(map(int, re.findall(r"\d+", colour)[:3])) / 3
 
 
 def test_the_page_tells_when_the_service_is_gone(browser, tmp_path):

@@ -11,7 +11,8 @@ from strukt.serve.messages import Arc, Question, Span, Tag
 from strukt.serve.sentences import sentence_of
 from strukt.serve.served import QuestionError, serve
 from strukt.serve.structures import PartError
-from strukt.serve.views import SEARCHES
+from strukt.serve.views import AT_A_TIME, SEARCHES
+from strukt.serve.workers import Deadline, LateError
 from strukt.tasks.structured_model import LEAST
 
 NAMED = ["parser", "projective", "tagger", "constituency", "ner"]
@@ -29,7 +30,7 @@ def answered(name, text=TEXT, **question):
     model = served(name)
     asked = Question(texts=[text], **question)
     (sentence,) = model.sentences(asked)
-    return model.answer(sentence, asked)
+    return model.answer(sentence, asked, Deadline())
 
 
 def distribution(name, text=TEXT):
@@ -127,10 +128,46 @@ def test_samples_depend_on_the_seed_alone():
     assert first == again != other
 
 
-def test_drawing_samples_leaves_the_random_state_as_it_is():
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_drawing_samples_neither_changes_the_random_state_of_all_threads_nor_looks_at_it(name):
+    torch.manual_seed(1)
     before = torch.get_rng_state()
-    answered("parser", view="samples", k=3)
+    first = answered(name, view="samples", k=AT_A_TIME + 3, temperature=4.0)
     assert torch.equal(before, torch.get_rng_state())
+    torch.manual_seed(2)
+    assert answered(name, view="samples", k=AT_A_TIME + 3, temperature=4.0) == first
+
+
+def test_samples_that_are_drawn_in_parts_differ_from_part_to_part():
+    structures = answered("parser", view="samples", k=2 * AT_A_TIME, temperature=100.0).structures
+    assert len(structures) > AT_A_TIME
+
+
+class Limited(Deadline):
+    """Has time for a number of steps."""
+
+    def __init__(self, steps):
+        object.__setattr__(self, "left", [None] * steps)
+
+    def check(self):
+        if not self.left:
+            raise LateError
+        self.left.pop()
+
+
+@pytest.mark.parametrize(("view", "steps"), [("samples", 1), ("samples", 2), ("kbest", 2)])
+def test_what_nobody_waits_for_ends_between_samples_and_between_structures(view, steps):
+    model = served("parser")
+    asked = Question(texts=[TEXT], view=view, k=2 * AT_A_TIME, temperature=4.0)
+    (sentence,) = model.sentences(asked)
+    with pytest.raises(LateError):
+        model.answer(sentence, asked, Limited(steps))
+
+
+def test_structures_that_are_next_to_impossible_have_a_probability_still():
+    """Below what float32 can hold."""
+    structures = answered("parser", view="kbest", k=20, temperature=0.01).structures
+    assert 0 < structures[-1].probability < 1e-46
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
@@ -183,9 +220,12 @@ def test_conditions_that_contradict_each_other_are_told(view):
 @pytest.mark.parametrize(
     ("name", "part", "message"),
     [
-        ("parser", Arc(word=7, head=1), "word 7, head 1: the text has no such words"),
-        ("parser", Arc(word=1, head=7), "word 1, head 7: the text has no such words"),
-        ("parser", Tag(word=1, tag="NN"), r"this model lets parts \['word', 'head'\] be"),
+        ("parser", Arc(word=7, head=1), '{"word": 7, "head": 1}: the text has no such words'),
+        ("parser", Arc(word=1, head=7), '{"word": 1, "head": 7}: the text has no such words'),
+        ("parser", Arc(word=2, head=2), '{"word": 2, "head": 2}: a word is not its own head; give another'),
+        ("parser", Tag(word=1, tag="NN"), "the parts of this model have word and head; give these"),
+        ("tagger", Span(start=0, end=1, label="NP"), "the parts of this model have word and tag; give"),
+        ("ner", Arc(word=1, head=0), "the parts of this model have start, end and label; give these"),
         ("tagger", Tag(word=1, tag="no"), "the model has no label 'no'"),
         ("ner", Span(start=5, end=9, label="PER"), "the text has no such words"),
     ],
@@ -245,7 +285,7 @@ def test_the_encoder_reads_a_sentence_once(name):
     inner = next(module for module in encoder.modules() if isinstance(module, torch.nn.LSTM))
     hook = inner.register_forward_hook(lambda *_: read.append(1))
     try:
-        model.answer(sentence, asked)
+        model.answer(sentence, asked, Deadline())
     finally:
         hook.remove()
     assert len(read) == 1

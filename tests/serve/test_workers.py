@@ -29,8 +29,29 @@ def test_each_thread_computes_with_one_core(workers):
 
 
 def test_the_function_gets_the_time_at_which_nobody_waits_any_more(workers):
-    end = asyncio.run(workers.run(lambda end: end))
-    assert 0 < end - time.monotonic() <= 5
+    deadline = asyncio.run(workers.run(lambda deadline: deadline))
+    assert 0 < deadline.time - time.monotonic() <= 5
+
+
+def test_threads_that_nobody_waits_for_are_counted_until_they_end():
+    workers = Workers(Limits(threads=2, queue=2, seconds=0.05))
+    may_end = threading.Event()
+
+    def give_up():
+        with pytest.raises(LateError):
+            asyncio.run(workers.run(lambda _: may_end.wait(5)))
+
+    counts = []
+    for _ in range(3):  # the third only waits
+        give_up()
+        counts.append((workers.late, workers.lost))
+    assert counts == [(1, False), (2, True), (2, True)]
+    may_end.set()
+    while workers.late:
+        time.sleep(0.01)
+    assert not workers.lost
+    assert asyncio.run(workers.run(lambda _: 3)) == 3
+    workers.close()
 
 
 def test_one_computes_one_waits_and_the_third_is_refused(workers):

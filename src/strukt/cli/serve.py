@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import ipaddress
+import logging
 import socket
 from pathlib import Path
 
@@ -27,6 +28,7 @@ def run(arguments: list[str]) -> int:
     try:
         import uvicorn
 
+        from strukt.serve import guard
         from strukt.serve.app import create_app
     except ModuleNotFoundError as error:
         raise MissingExtraError(str(error.name), "serve") from None
@@ -42,18 +44,28 @@ def run(arguments: list[str]) -> int:
         words=options.words, threads=options.threads, queue=options.queue, seconds=options.seconds
     )
     with _listening(options.host, options.port) as address:
-        host, port = address.getsockname()[:2]
-        if not _is_loopback(options.host):
+        name, port = address.getsockname()[:2]
+        host = f"[{name}]" if ":" in name else name
+        hosts = {*guard.LOOPBACK, host} if _is_loopback(options.host) else None
+        if hosts is None:
             console.warning(
                 f"{options.host} is open to other machines, without encryption or passwords; put a proxy that has "
                 "them before it, or leave --host out"
             )
-        console.message(f"serving {', '.join(names)} at http://{f'[{host}]' if ':' in host else host}:{port}")
-        config = uvicorn.Config(
-            create_app(models, limits, _settle), log_level="warning", access_log=False, server_header=False
-        )
+        console.message(f"serving {', '.join(names)} at http://{host}:{port}")
+        _note(guard.requests)
+        app = create_app(models, limits, _settle, hosts)
+        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
         uvicorn.Server(config).run(sockets=[address])
     return 0
+
+
+def _note(requests: logging.Logger) -> None:
+    """Writes a line for each request to standard error."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    requests.addHandler(handler)
+    requests.setLevel(logging.INFO)
 
 
 def _settle() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from importlib.resources import files
@@ -16,10 +16,11 @@ from starlette.exceptions import HTTPException
 
 from strukt.errors import StruktError
 from strukt.serve import metrics as counting
-from strukt.serve.guard import BodyLimit, Guard, problem
+from strukt.serve.guard import BodyLimit, Guard, Hosts
 from strukt.serve.limits import Limits
 from strukt.serve.messages import Answers, ModelCard, Problem, Question
 from strukt.serve.metrics import Metrics
+from strukt.serve.refusals import TOO_DEEP, problem, told
 from strukt.serve.service import Service
 from strukt.serve.workers import LateError, OverloadError
 from strukt.tasks.model import Model
@@ -51,6 +52,7 @@ def create_app(
     models: Mapping[str, Model],
     limits: Limits | None = None,
     when_ready: Callable[[], None] = lambda: None,
+    hosts: Collection[str] | None = None,
 ) -> FastAPI:
     """A service of models.
 
@@ -58,6 +60,8 @@ def create_app(
         models: The models by name, ready to predict.
         limits: How much it takes on; the defaults if None.
         when_ready: What else is done after the models have answered for the first time.
+        hosts: The names, without ports, that requests may ask for; `guard.LOOPBACK` for a service that only its
+            own machine reaches, or None for all.
     """
     limits = limits or Limits()
     service, metrics = Service(models, limits), Metrics()
@@ -81,17 +85,21 @@ def create_app(
     _add_page(app)
     _add_problems(app)
     app.add_middleware(BodyLimit, limits=limits)
+    if hosts is not None:
+        app.add_middleware(Hosts, names=hosts)
     app.add_middleware(Guard, metrics=metrics, paths={*ASSETS, *app.openapi()["paths"]})
     return app
 
 
 def _add_api(app: FastAPI, service: Service, metrics: Metrics) -> None:
     @app.post("/predict", responses=PROBLEMS, response_model_exclude_none=True)
-    async def predict(question: Question) -> Answers:
+    async def predict(question: Question, request: Request) -> Answers:
         """Structures of sentences."""
-        if not service.ready:
+        if not service.warm:
             raise HTTPException(503, "the models are not ready yet; try again soon", RETRY)
-        return await service.answer(question)
+        served = service.served(question.model)
+        request.state.model = served.card.name
+        return await service.answer(served, question)
 
     @app.get("/models")
     async def models() -> list[ModelCard]:
@@ -106,14 +114,16 @@ def _add_api(app: FastAPI, service: Service, metrics: Metrics) -> None:
     @app.get("/ready", responses={503: PROBLEMS[503]})
     async def ready() -> dict[str, str]:
         """Whether questions are answered."""
-        if not service.ready:
+        if not service.warm:
             raise HTTPException(503, "the models are not ready yet", RETRY)
+        if service.workers.lost:
+            raise HTTPException(503, "all threads compute for requests that nobody waits for any more", RETRY)
         return {"status": "ready"}
 
     @app.get("/metrics", response_class=Response)
     async def measured() -> Response:
         """What is counted, for Prometheus."""
-        return Response(metrics.text(service.cards), media_type=counting.CONTENT_TYPE)
+        return Response(metrics.text(service.cards, service.workers.late), media_type=counting.CONTENT_TYPE)
 
 
 def _add_page(app: FastAPI) -> None:
@@ -134,21 +144,17 @@ def _giving(text: str, kind: str) -> Any:
 def _add_problems(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
-        first = error.errors()[0]
-        place = ".".join(str(step) for step in first["loc"] if step != "body")
-        return problem(422, f"{place}: {first['msg']}" if place else first["msg"])
+        return problem(422, told(error.errors()[0]))
 
     @app.exception_handler(HTTPException)
     async def refused(_: Request, error: HTTPException) -> JSONResponse:
-        # FastAPI's 400 is that of JSON which Python cannot read: too deep, numbers of too many digits.
-        status = 422 if error.status_code == 400 else error.status_code
-        return problem(status, error.detail, dict(error.headers or {}))
+        if error.status_code == 400:  # FastAPI's, for JSON which Python cannot read
+            return problem(422, TOO_DEEP)
+        return problem(error.status_code, error.detail, error.headers)
 
     @app.exception_handler(StruktError)
     async def unanswerable(_: Request, error: StruktError) -> JSONResponse:
-        message = getattr(
-            error, "message", str(error)
-        )  # of data errors, without the file, which there is not
+        message = getattr(error, "message", str(error))  # of data errors, without the file: there is none
         if isinstance(error, OverloadError):
             return problem(503, message, RETRY)
         return problem(504 if isinstance(error, LateError) else 422, message)

@@ -55,7 +55,10 @@ function caption(structure, place) {
   return make("figcaption", {}, bar, ...texts.map((text) => make("span", { textContent: text })));
 }
 
-const short = (value) => (value >= 0.0995 ? value.toFixed(2) : value >= 1e-4 ? value.toPrecision(2) : value.toExponential(0));
+export function short(value) {
+  if (value < 1e-300) return "< 1e-300";
+  return value >= 0.0995 ? value.toFixed(2) : value >= 1e-4 ? value.toPrecision(2) : value.toExponential(0);
+}
 
 // The elements of a picture that stand for parts become buttons.
 

@@ -1,19 +1,19 @@
-"""What stands between the network and the application: size, time, headers, and no exception that gets out."""
+"""What stands between the network and the application: names, size, time, headers, and no exception gets out."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Collection
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from strukt.serve.limits import Limits
 from strukt.serve.metrics import Metrics
-from strukt.viz.width import printable
+from strukt.serve.refusals import problem
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -25,26 +25,17 @@ HEADERS = {
 }
 """Of every answer, unless it brings its own."""
 
-LONGEST = 400
-"""Characters of a message."""
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
+"""The names by which a machine calls itself."""
 
-
-def problem(status: int, message: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    """An answer that says in one line why there is no other.
-
-    Args:
-        status: The status.
-        message: What is wrong; whatever characters a client has put into it, it can be sent.
-        headers: Of this answer.
-    """
-    text = printable(" ".join(message.split()))
-    return JSONResponse(
-        {"error": text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."}, status, headers=headers
-    )
+requests = logging.getLogger("strukt.serve.requests")
+"""Where every request is noted, at the level INFO."""
 
 
 class Guard:
-    """Counts requests, adds the headers, and turns what goes wrong inside into a short answer.
+    """Counts and notes requests, adds the headers, and turns what goes wrong inside into a short answer.
+
+    Only what is known beforehand is noted, such as one of `paths` and the name of a model: no text of a client.
 
     Args:
         app: What is guarded.
@@ -65,6 +56,7 @@ class Guard:
         path = scope["path"] if scope["path"] in self.paths else "other"
         status: int | None = None
         start = time.perf_counter()
+        state = scope.setdefault("state", {})
 
         async def send_on(message: Message) -> None:
             nonlocal status
@@ -85,7 +77,37 @@ class Guard:
                 await problem(500, "the service has failed at this; its log says why")(
                     scope, receive, send_on
                 )
-        self.metrics.count(path, status or 500, time.perf_counter() - start)
+        seconds = time.perf_counter() - start
+        self.metrics.count(path, status or 500, seconds)
+        model = state.get("model", "-")
+        requests.info("%s %s %d %.1f ms %s", scope["method"], path, status or 500, 1000 * seconds, model)
+
+
+class Hosts:
+    """Refuses requests for other names than those of the service.
+
+    Another site can have its own name lead to this machine, whose browsers then take the service for a part of
+    that site (DNS rebinding); but they still ask for that name.
+
+    Args:
+        app: What gets the requests for these names.
+        names: The names, without ports.
+    """
+
+    def __init__(self, app: ASGIApp, names: Collection[str]) -> None:
+        self.app = app
+        self.names = names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a request."""
+        host = Headers(scope=scope).get("host", "") if scope["type"] == "http" else None
+        if host is None or re.sub(r":\d*$", "", host).lower() in self.names:
+            await self.app(scope, receive, send)
+            return
+        message = (
+            f"this service does not answer for the host {host!r}; ask for {', '.join(sorted(self.names))}"
+        )
+        await problem(421, message)(scope, receive, send)
 
 
 class BodyLimit:

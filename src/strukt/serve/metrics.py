@@ -25,7 +25,7 @@ class Metrics:
     Examples:
         >>> metrics = Metrics()
         >>> metrics.count("/predict", 200, 0.003)
-        >>> [line for line in metrics.text([]).split("\n") if line.startswith("strukt_requests_total")]
+        >>> [line for line in metrics.text([], 0).split("\n") if line.startswith("strukt_requests_total")]
         ['strukt_requests_total{path="/predict",status="200"} 1']
     """
 
@@ -56,11 +56,16 @@ class Metrics:
         self._buckets[path][bisect_left(SECONDS, seconds)] += 1
         self._seconds[path] += seconds
 
-    def text(self, models: Iterable[ModelCard]) -> str:
-        """All of it, and the models that are served."""
-        return "".join(f"{line}\n" for line in self._lines(models))
+    def text(self, models: Iterable[ModelCard], late: int) -> str:
+        """All of it.
 
-    def _lines(self, models: Iterable[ModelCard]) -> Iterator[str]:
+        Args:
+            models: Those that are served.
+            late: How many threads compute what nobody waits for any more.
+        """
+        return "".join(f"{line}\n" for line in self._lines(models, late))
+
+    def _lines(self, models: Iterable[ModelCard], late: int) -> Iterator[str]:
         yield from _head("strukt_requests_total", "counter", "Requests that were answered.")
         for (path, status), count in sorted(self._requests.items()):
             yield f'strukt_requests_total{{path="{path}",status="{status}"}} {count}'
@@ -72,6 +77,10 @@ class Metrics:
             yield f'strukt_request_seconds_count{{path="{path}"}} {sum(counts)}'
         yield from _head("strukt_requests_in_flight", "gauge", "Requests that are under way.")
         yield f"strukt_requests_in_flight {self.in_flight}"
+        yield from _head(
+            "strukt_late_threads", "gauge", "Threads that compute for requests beyond their end."
+        )
+        yield f"strukt_late_threads {late}"
         yield from _head("strukt_model_info", "gauge", "The models that are served.")
         for card in models:
             yield f'strukt_model_info{{name="{_escaped(card.name)}",task="{card.task}"}} 1'

@@ -4,10 +4,11 @@ import { draw, make, showConditions } from "./drawing.js";
 import { card, change, degrees, models, part, recall, remember, state, whenChanged } from "./state.js";
 
 const NAMES = { mode: "Mode", marginals: "Marginals", samples: "Samples", kbest: "k-best", sparsemap: "SparseMAP" };
+const NOTHING = { words: [], structures: [], alternatives: [] };
 const PAUSE = 180;  // milliseconds without a key, after which a sentence is read
 
 const element = (id) => document.getElementById(id);
-let asked = null, timer = 0;
+let asked = null, timer = 0, drawn = "";
 
 // Asking.
 
@@ -32,7 +33,7 @@ async function ask() {
   asked?.abort();
   if (!state.text.trim()) {
     complain("");
-    return draw({ words: [], structures: [], alternatives: [] });
+    return draw(NOTHING);
   }
   const mine = asked = new AbortController(), start = performance.now();
   try {
@@ -47,6 +48,7 @@ async function ask() {
     } else if (response.ok) {
       complain("");
       draw(answer.answers[0]);
+      drawn = subject();
       element("status").textContent = `${Math.round(performance.now() - start)} ms`;
     } else {
       complain(answer.error);
@@ -56,7 +58,13 @@ async function ask() {
   }
 }
 
+// What is shown answers an earlier question: of the same sentence it is grey, of another one it goes.
+
+const subject = () => `${state.model} ${state.text}`;
+
 function complain(message) {
+  if (message && drawn !== subject()) draw(NOTHING);
+  element("answer").classList.toggle("stale", Boolean(message));
   element("problem").textContent = message;
   element("problem").hidden = !message;
   element("status").textContent = "";

@@ -17,6 +17,7 @@ from strukt.serve.messages import Answer, FoundPart, ModelCard, Question, Struct
 from strukt.serve.sentences import sentence_of
 from strukt.serve.structures import Arcs, Codes, Spans, Structures, Tags
 from strukt.serve.views import VIEWS, reshaped
+from strukt.serve.workers import Deadline
 from strukt.tasks.code_spans import CodeSpans
 from strukt.tasks.encoded_model import EncodedModel
 from strukt.tasks.label_spans import LabelSpans
@@ -56,8 +57,13 @@ class Served(ABC):
         """What clients are told of the model."""
 
     @abstractmethod
-    def answer(self, sentence: Sentence, question: Question) -> Answer:
-        """What a question asks, of one sentence."""
+    def answer(self, sentence: Sentence, question: Question, deadline: Deadline) -> Answer:
+        """What a question asks, of one sentence.
+
+        Raises:
+            StruktError: There is no such answer.
+            LateError: The time has come before there is one.
+        """
 
     def sentences(self, question: Question) -> list[Sentence]:
         """The texts of a question as the model reads them.
@@ -87,8 +93,9 @@ class ServedPrediction(Served):
         return ModelCard(name=name, task=self.model.task, views=["mode"], part=None)
 
     @override
-    def answer(self, sentence: Sentence, question: Question) -> Answer:
+    def answer(self, sentence: Sentence, question: Question, deadline: Deadline) -> Answer:
         (predicted,) = self.model.predict([sentence])
+        deadline.check()
         found = [
             Structure(parts=[], picture=svg.draw(picture))
             for picture in (self.model.diagrams([sentence]) if question.pictures else [])
@@ -115,33 +122,33 @@ class ServedDistribution(Served):
         return ModelCard(name=name, task=self.model.task, views=views, part=self.structures.kind)
 
     @override
-    def answer(self, sentence: Sentence, question: Question) -> Answer:
+    def answer(self, sentence: Sentence, question: Question, deadline: Deadline) -> Answer:
         model = self.structures.model
         model.require_usable(sentence)
         with model.predicting():
             batch = model.collate([sentence], with_targets=False).to(model.device)
             distribution = self._asked(model.distribution_of(batch), question)
             try:
-                seen = VIEWS[question.view](distribution, question)
+                seen = VIEWS[question.view](distribution, question, deadline)
             except InfeasibleError:
                 raise QuestionError(
                     "no structure has all required parts and none of the forbidden ones; take some back"
                 ) from None
-            probabilities = distribution.log_prob(seen.events.unsqueeze(1)).exp().flatten().tolist()
+            deadline.check()
+            log_probs = distribution.log_prob(seen.events.unsqueeze(1)).flatten()
             marginals = distribution.marginals[0].clamp(0, 1) if question.view == "marginals" else None
+            found = []
             pictures = self.structures.pictures(batch, seen.events, marginals)
-        weights: Sequence[float | None] = seen.weights or [None] * len(pictures)
-        found = [
-            Structure(
-                parts=self._parts(event, self.structures.relations(picture), marginals),
-                probability=probability,
-                weight=weight,
-                picture=svg.draw(picture) if question.pictures else None,
-            )
-            for event, probability, weight, picture in zip(
-                seen.events, probabilities, weights, pictures, strict=True
-            )
-        ]
+            for number, (event, picture) in enumerate(zip(seen.events, pictures, strict=True)):
+                deadline.check()
+                found.append(
+                    Structure(
+                        parts=self._parts(event, self.structures.relations(picture), marginals),
+                        probability=log_probs[number].double().exp().item(),
+                        weight=seen.weights[number] if seen.weights else None,
+                        picture=svg.draw(picture) if question.pictures else None,
+                    )
+                )
         return Answer(words=sentence.forms, structures=found, alternatives=self._alternatives(marginals))
 
     def _asked(self, distribution: StructuredDistribution, question: Question) -> StructuredDistribution:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
@@ -11,7 +10,7 @@ from strukt.errors import StruktError
 from strukt.serve.limits import Limits
 from strukt.serve.messages import Answer, Answers, ModelCard, Question
 from strukt.serve.served import QuestionError, Served, serve
-from strukt.serve.workers import LateError, Workers
+from strukt.serve.workers import Deadline, Workers
 from strukt.tasks.model import Model
 
 SPECIMEN = "The old man saw 3 of 4 birds .\nThey sang ."
@@ -27,14 +26,15 @@ class Service:
 
     Attributes:
         models: The models.
-        ready: Whether everything that is compiled on first use is compiled.
+        warm: Whether everything that is compiled on first use is compiled.
+        workers: The threads.
     """
 
     def __init__(self, models: Mapping[str, Model], limits: Limits) -> None:
         self.models = {name: serve(name, model, limits.words) for name, model in models.items()}
-        self.ready = False
+        self.warm = False
         self._closing = False
-        self._workers = Workers(limits)
+        self.workers = Workers(limits)
 
     @property
     def cards(self) -> list[ModelCard]:
@@ -42,7 +42,7 @@ class Service:
         return [served.card for served in self.models.values()]
 
     def warm_up(self, when_ready: Callable[[], None]) -> None:
-        """Answers a question to each view of each model, so that nobody waits for a compiler; then it is ready.
+        """Answers a question to each view of each model, so that nobody waits for a compiler.
 
         Args:
             when_ready: What is done at the end.
@@ -58,35 +58,38 @@ class Service:
                         "the view %s of the model %s failed", view, served.card.name
                     )
         when_ready()
-        self.ready = True
+        self.warm = True
 
-    async def answer(self, question: Question) -> Answers:
-        """The answers to a question.
+    async def answer(self, served: Served, question: Question) -> Answers:
+        """The answers of a model to a question.
 
         Raises:
             StruktError: The question cannot be answered.
             OverloadError: Too many others wait.
             LateError: It took too long.
         """
-        served = self._served(question.model)
         sentences = served.sentences(question)
 
-        def compute(end: float) -> list[Answer]:
+        def compute(deadline: Deadline) -> list[Answer]:
             found = []
             for sentence in sentences:
-                if time.monotonic() > end:
-                    raise LateError("nobody waits for the rest")
-                found.append(served.answer(sentence, question))
+                deadline.check()
+                found.append(served.answer(sentence, question, deadline))
             return found
 
-        return Answers(model=served.card.name, answers=await self._workers.run(compute))
+        return Answers(model=served.card.name, answers=await self.workers.run(compute))
 
     def close(self) -> None:
         """Ends the threads, and the warming up if it has not ended."""
         self._closing = True
-        self._workers.close()
+        self.workers.close()
 
-    def _served(self, name: str | None) -> Served:
+    def served(self, name: str | None) -> Served:
+        """The model of this name; the only one if None.
+
+        Raises:
+            QuestionError: There is none, or there are several.
+        """
         if name is None and len(self.models) > 1:
             raise QuestionError(f"model: there are several; name one of {', '.join(self.models)}")
         if name is None:
@@ -99,4 +102,4 @@ class Service:
 def _warm_up(served: Served, question: Question) -> None:
     with suppress(StruktError):  # it reads other things than sentences, such as lists of numbers
         for sentence in served.sentences(question):
-            served.answer(sentence, question)
+            served.answer(sentence, question, Deadline())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar, Generic, TypeVar, cast
 
@@ -67,12 +68,12 @@ class Structures(ABC, Generic[ModelT, PartT]):
         """The place of a part, whether or not it is in the sentence.
 
         Raises:
-            PartError: The model has no such label.
+            PartError: The model has no such label, or nothing can be such a part.
         """
 
     @abstractmethod
-    def pictures(self, batch: Batch, events: Tensor, marginals: Tensor | None) -> list[Picture]:
-        """What pictures of structures show.
+    def pictures(self, batch: Batch, events: Tensor, marginals: Tensor | None) -> Iterator[Picture]:
+        """What pictures of structures show, one after the other.
 
         Args:
             batch: One sentence.
@@ -96,18 +97,22 @@ class Structures(ABC, Generic[ModelT, PartT]):
         """
         found = torch.zeros(shape, dtype=torch.bool)
         for part in parts:
-            if self.kind is None or not isinstance(part, self.part_type):
-                what = "no parts" if self.kind is None else f"parts {list(self.part_type.model_fields)}"
-                raise PartError(f"{_shown(part)}: this model lets {what} be required or forbidden")
+            if not isinstance(part, self.part_type):
+                *fields, last = self.part_type.model_fields
+                raise PartError(
+                    f"{_shown(part)}: the parts of this model have {', '.join(fields)} and {last}; give these"
+                )
             index = self.index(cast("PartT", part))
             if not all(0 <= place < size for place, size in zip(index, shape, strict=True)):
-                raise PartError(f"{_shown(part)}: the text has no such words")
+                raise PartError(
+                    f"{_shown(part)}: the text has no such words; see the words of an answer to it"
+                )
             found[index] = True
         return found
 
 
 def _shown(part: Part) -> str:
-    return ", ".join(f"{name} {value}" for name, value in part.model_dump().items())
+    return json.dumps(part.model_dump(), ensure_ascii=False)
 
 
 def number_of(label: str, labels: Sequence[str]) -> int:
@@ -117,7 +122,7 @@ def number_of(label: str, labels: Sequence[str]) -> int:
         PartError: It is not among them.
     """
     if label not in labels:
-        raise PartError(f"the model has no label {label!r}")
+        raise PartError(f"the model has no label {label!r}; give one that its answers have")
     return labels.index(label)
 
 
@@ -146,16 +151,11 @@ class Tags(Structures[Tagger, Tag]):
         return part.word - 1, number_of(part.tag, self.labels)
 
     @override
-    def pictures(self, batch: Batch, events: Tensor, marginals: Tensor | None) -> list[Picture]:
+    def pictures(self, batch: Batch, events: Tensor, marginals: Tensor | None) -> Iterator[Picture]:
         forms = batch.sentences[0].forms
-        return [
-            Diagram(
-                forms,
-                tags=[self.labels[tag] for tag in event.tolist()],
-                tag_probabilities=_chosen(marginals, event),
-            )
-            for event in events
-        ]
+        for event in events:
+            tags = [self.labels[tag] for tag in event.tolist()]
+            yield Diagram(forms, tags=tags, tag_probabilities=_chosen(marginals, event))
 
 
 class Arcs(Structures[Parser, Arc]):
@@ -175,6 +175,10 @@ class Arcs(Structures[Parser, Arc]):
 
     @override
     def index(self, part: Arc) -> Index:
+        if part.head == part.word:
+            raise PartError(
+                f"{_shown(part)}: a word is not its own head; give another word, or 0 for the root"
+            )
         return part.word - 1, part.head
 
     @override
@@ -182,12 +186,10 @@ class Arcs(Structures[Parser, Arc]):
         return cast("Diagram", picture).relations
 
     @override
-    def pictures(self, batch: Batch, events: Tensor, marginals: Tensor | None) -> list[Picture]:
-        return [
-            replace(diagram, head_probabilities=_chosen(marginals, event))
-            for event in events
-            for diagram in self.model.drawn(batch, event.unsqueeze(0))
-        ]
+    def pictures(self, batch: Batch, events: Tensor, marginals: Tensor | None) -> Iterator[Picture]:
+        for event in events:
+            for diagram in self.model.drawn(batch, event.unsqueeze(0)):
+                yield replace(diagram, head_probabilities=_chosen(marginals, event))
 
 
 class Spans(Structures[SpanModel, Span]):
@@ -211,16 +213,12 @@ class Spans(Structures[SpanModel, Span]):
         return part.start, part.end, number_of(part.label, self.model.vocabularies["labels"].symbols)
 
     @override
-    def pictures(self, batch: Batch, events: Tensor, marginals: Tensor | None) -> list[Picture]:
+    def pictures(self, batch: Batch, events: Tensor, marginals: Tensor | None) -> Iterator[Picture]:
         (prediction,) = self.model.predict_batch(batch)
         best = cast("BracketDiagram", prediction.diagram(batch.sentences[0]))  # with the tags of the words
-        return [
-            replace(
-                best,
-                brackets=[shown for index in self.used(event) for shown in self._shown(index, marginals)],
-            )
-            for event in events
-        ]
+        for event in events:
+            shown = [each for index in self.used(event) for each in self._shown(index, marginals)]
+            yield replace(best, brackets=shown)
 
     def _shown(self, index: Index, marginals: Tensor | None) -> list[Bracket]:
         """A bracket for each of the labels of a span."""

@@ -14,12 +14,17 @@ from strukt.distributions.distribution import StructuredDistribution
 from strukt.errors import InfeasibleError
 from strukt.kernels.semiring import NEG_INF
 from strukt.serve.messages import Question, View
+from strukt.serve.workers import Deadline
 from strukt.tasks.structured_model import LEAST
 
 SEARCHES = 200
 """Best structures that SparseMAP looks for."""
 
-_random_state = threading.Lock()
+AT_A_TIME = 25
+"""Samples that are drawn before others get their turn, and the time is looked at again."""
+
+_turn = threading.Lock()
+"""Of the one thread that draws: kernels take random numbers from a state that all threads share."""
 
 
 class Seen(NamedTuple):
@@ -49,12 +54,12 @@ def reshaped(
     return given._with_scores(*(score / temperature for score in given.scores))
 
 
-def best(distribution: StructuredDistribution, question: Question) -> Seen:  # noqa: ARG001
+def best(distribution: StructuredDistribution, question: Question, deadline: Deadline) -> Seen:  # noqa: ARG001
     """The structure of the highest score."""
     return Seen(distribution.mode)
 
 
-def kbest(distribution: StructuredDistribution, question: Question) -> Seen:
+def kbest(distribution: StructuredDistribution, question: Question, deadline: Deadline) -> Seen:  # noqa: ARG001
     """The `k` best structures, fewer where there are not so many.
 
     Raises:
@@ -67,18 +72,27 @@ def kbest(distribution: StructuredDistribution, question: Question) -> Seen:
     return Seen(events[0, found])
 
 
-def samples(distribution: StructuredDistribution, question: Question) -> Seen:
-    """The different ones among `k` samples, the most frequent first, with their share."""
-    with _random_state, torch.random.fork_rng(devices=[]):  # the state is that of all threads
-        torch.manual_seed(question.seed)
-        drawn = distribution.sample((question.k,)).squeeze(1)
+def samples(distribution: StructuredDistribution, question: Question, deadline: Deadline) -> Seen:
+    """The different ones among `k` samples, the most frequent first, with their share.
+
+    Raises:
+        LateError: The time has come before all are drawn.
+    """
+    some, state = [], torch.Generator().manual_seed(question.seed).get_state()
+    for first in range(0, question.k, AT_A_TIME):
+        deadline.check()
+        with _turn, torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(state)
+            some.append(distribution.sample((min(AT_A_TIME, question.k - first),)).squeeze(1))
+            state = torch.get_rng_state()
+    drawn = torch.cat(some)
     counts = Counter(tuple(event.flatten().tolist()) for event in drawn)
     ranked = counts.most_common()
     events = torch.tensor([event for event, _ in ranked]).reshape(-1, *drawn.shape[1:])
     return Seen(events, [count / question.k for _, count in ranked])
 
 
-def few(distribution: StructuredDistribution, question: Question) -> Seen:  # noqa: ARG001
+def few(distribution: StructuredDistribution, question: Question, deadline: Deadline) -> Seen:  # noqa: ARG001
     """The structures of SparseMAP, with their weights: the heaviest, and all of a weight of at least `LEAST`."""
     found = distribution.sparsemap(max_iterations=SEARCHES)
     weights, order = found.weights[0].sort(descending=True, stable=True)
@@ -86,7 +100,7 @@ def few(distribution: StructuredDistribution, question: Question) -> Seen:  # no
     return Seen(found.events[0, order[:count]], weights[:count].tolist())
 
 
-VIEWS: Mapping[View, Callable[[StructuredDistribution, Question], Seen]] = {
+VIEWS: Mapping[View, Callable[[StructuredDistribution, Question, Deadline], Seen]] = {
     "mode": best,
     "marginals": best,
     "samples": samples,

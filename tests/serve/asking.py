@@ -1,0 +1,22 @@
+"""Questions to the service and to its page, and what refusals look like."""
+
+import re
+from urllib.parse import quote
+
+from tests.serve.models import TEXT
+
+
+def ask(client, **question):
+    return client.post("/predict", json={"texts": [TEXT], "model": "parser", **question})
+
+
+def refused(response, status, message):
+    assert response.status_code == status
+    assert response.json().keys() == {"error"}
+    assert re.search(message, response.json()["error"])
+    return True
+
+
+def at(text=TEXT, **fields):
+    """What stands behind # in the address of the page."""
+    return "&".join(f"{name}={quote(value)}" for name, value in {"text": text, **fields}.items())
