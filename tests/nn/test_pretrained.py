@@ -3,14 +3,16 @@
 import pytest
 import torch
 
-from strukt.errors import DataError
+from strukt.errors import DataError, SettingError
 from strukt.nn.pretrained import PretrainedEncoder, windows
 
 pytest.importorskip("transformers")
+import tokenizers
+import transformers
 from tests import tiny_pretrained
 
 
-@pytest.fixture(scope="module", params=["bert", "roberta"])
+@pytest.fixture(scope="module", params=["bert", "roberta", "albert", "electra", "gpt2", "xlm", "t5", "bart"])
 def saved(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     tiny_pretrained.save(request.param, folder)
@@ -97,12 +99,71 @@ def test_it_can_be_trained(encoder):
     )
 
 
-def test_slow_tokenizers_are_refused():
-    class Slow:
-        is_fast = False
+def test_of_an_encoder_and_a_decoder_the_first_reads(tmp_path):
+    tiny_pretrained.save("t5", tmp_path)
+    encoder = PretrainedEncoder.load(tmp_path).eval()
+    whole = transformers.T5EncoderModel.from_pretrained(tmp_path).eval()
+    pieces = torch.tensor([[2, 4, 5, 3]])
+    with torch.no_grad():
+        states = whole(input_ids=pieces).last_hidden_state[0]
+    torch.testing.assert_close(encode(encoder, [["a", "b"]])[0], states[1:3])
+    assert not any("decoder" in name for name, _ in encoder.named_parameters())
 
-    with pytest.raises(ValueError, match="tokenizer: expected a fast tokenizer"):
-        PretrainedEncoder(Slow(), torch.nn.Identity())
+
+@pytest.mark.parametrize("kind", ["roberta", "gpt2"])
+def test_words_are_cut_as_in_running_text(kind, tmp_path):
+    tiny_pretrained.save(kind, tmp_path)
+    bytes_of = tokenizers.ByteLevelBPETokenizer()
+    texts = ["abc def the dog abc def"] * 20
+    bytes_of.train_from_iterator(texts, 330, special_tokens=["<s>", "<pad>", "</s>", "<unk>"])
+    (tmp_path / "tokenizer").mkdir()
+    bytes_of.save_model(str(tmp_path / "tokenizer"))
+    made = {"roberta": transformers.RobertaTokenizerFast, "gpt2": transformers.GPT2TokenizerFast}[kind]
+    tokenizer = made.from_pretrained(tmp_path / "tokenizer")
+    encoder = PretrainedEncoder(tokenizer, transformers.AutoModel.from_pretrained(tmp_path))
+    whole = tokenizer(" abc def the", add_special_tokens=False)["input_ids"]
+    assert tokenizer.convert_ids_to_tokens(whole) == ["Ġabc", "Ġdef", "Ġthe"]
+    inputs = encoder.inputs([["abc", "def", "the"]])
+    assert inputs["pieces"].flatten()[inputs["source"]].tolist() == whole
+
+
+def test_slow_tokenizers_will_do(encoder):
+    class Slow:
+        model_max_length, unk_token_id, is_fast = 16, 1, False
+
+        def __call__(self, text, add_special_tokens=True, **options):
+            if isinstance(text, list):
+                return {"input_ids": [self(one, add_special_tokens)["input_ids"] for one in text]}
+            found = encoder.tokenizer(text, add_special_tokens=add_special_tokens)["input_ids"]
+            return {"input_ids": found}
+
+    slow = PretrainedEncoder(Slow(), encoder.model).eval()
+    sentences = [["abc", "d"], ["ef"]]
+    torch.testing.assert_close(encode(slow, sentences), encode(encoder, sentences))
+
+
+def test_what_cannot_read_is_told_in_one_line(tmp_path):
+    tiny_pretrained.save("reformer", tmp_path)
+    with pytest.raises(
+        SettingError, match=r"\(reformer\) cannot read a sentence: it has no vector of size 8"
+    ):
+        PretrainedEncoder.load(tmp_path).require_reads()
+    shape = {"num_attention_heads": 2, "num_key_value_heads": 32}  # heads that do not fit
+    config = transformers.AutoConfig.for_model("qwen2", **{**tiny_pretrained.PLAIN, **shape})
+    broken = PretrainedEncoder(
+        PretrainedEncoder.load(tmp_path).tokenizer, transformers.AutoModel.from_config(config)
+    )
+    with pytest.raises(SettingError, match=r"\(qwen2\) cannot read a sentence: The size of tensor") as caught:
+        broken.require_reads()
+    assert "\n" not in str(caught.value)
+
+
+def test_trying_to_read_leaves_no_trace(encoder):
+    state = torch.get_rng_state()
+    encoder.require_reads()
+    assert torch.equal(torch.get_rng_state(), state)
+    assert not encoder.model.training
+    assert all(parameter.grad is None for parameter in encoder.parameters())
 
 
 def test_a_folder_without_a_model_is_named(tmp_path):

@@ -174,12 +174,9 @@ def test_pictures_show_codes():
 
 def test_unseen_codes_are_reported():
     model = untrained(ConstituencyParser, config(criterion="bits"), SENTENCES)
-    spans = [
-        span
-        for sentence in SENTENCES
-        for found in model.layer.found(model.words(model.collate([sentence])), torch.tensor([len(sentence)]))
-        for span in found
-    ]
+    batch = model.collate(SENTENCES)
+    words = model.words(batch.inputs, batch.lengths)
+    spans = [span for found in model.layer.found(words, batch.lengths) for span in found]
     codes = {span.code for span in spans}
     one = min(codes)
     model.layer.vocabulary = type(model.layer.vocabulary)({one: {"S": 1}})

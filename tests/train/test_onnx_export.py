@@ -15,7 +15,6 @@ from strukt.data import conllu  # noqa: E402
 from strukt.errors import DataError, MissingExtraError, SettingError  # noqa: E402
 from strukt.nn.encoders import mask_of  # noqa: E402
 from strukt.tasks.config import TransformerConfig  # noqa: E402
-from strukt.tasks.constituency_parser import ConstituencyParser  # noqa: E402
 from strukt.tasks.parser import Parser  # noqa: E402
 from strukt.tasks.tagger import Tagger  # noqa: E402
 from strukt.train import bundle, onnx_export  # noqa: E402
@@ -155,11 +154,6 @@ def test_damaged_and_missing_graphs_are_named(tmp_path, content):
 
 
 def test_what_cannot_be_exported_is_refused_before_anything_is_written(tmp_path):
-    spans = ConstituencyParser.from_corpus(tiny_corpora.constituency_config(), tiny_corpora.phrases(8))
-    with pytest.raises(
-        SettingError, match="task constituency cannot be exported; those of tag and dependency"
-    ):
-        onnx_export.export(spans, tmp_path / "model")
     with pytest.raises(SettingError, match=r"an encoder of kind pt cannot be exported; train a model with"):
         onnx_export.export(tagger(kind="pt"), tmp_path / "model")
     relative = TransformerConfig(positions="relative")

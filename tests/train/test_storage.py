@@ -19,6 +19,26 @@ def test_tensors_come_back(tmp_path):
         assert found[name].dtype == tensor.dtype
 
 
+def test_tied_tensors_are_written_once_and_come_back_tied(tmp_path):
+    model = torch.nn.ModuleDict({"first": torch.nn.Linear(30, 20), "second": torch.nn.Linear(30, 20)})
+    model["second"].weight = model["first"].weight
+    tensors = model.state_dict()
+    write_tensors(tmp_path / "t.safetensors", tensors)
+    assert (tmp_path / "t.safetensors").stat().st_size < 1.5 * 30 * 20 * 4
+    found = read_tensors(tmp_path / "t.safetensors")
+    assert found.keys() == tensors.keys()
+    assert found["second.weight"] is found["first.weight"]
+    assert all(torch.equal(found[name], tensors[name]) for name in tensors)
+
+
+def test_parts_of_one_memory_come_back(tmp_path):
+    whole = torch.arange(12.0).reshape(3, 4)
+    parts = {"whole": whole, "row": whole[1], "other": whole[2], "turned": whole.T, "flat": whole.flatten()}
+    write_tensors(tmp_path / "t.safetensors", parts)
+    found = read_tensors(tmp_path / "t.safetensors")
+    assert all(torch.equal(found[name], part) for name, part in parts.items())
+
+
 def test_json_comes_back(tmp_path):
     write_json(tmp_path / "v.json", {"ä": [1, 2.5, None]})
     assert read_json(tmp_path / "v.json") == {"ä": [1, 2.5, None]}

@@ -29,7 +29,7 @@ def _parser() -> Parser:
         "export",
         "Exports the networks of a model; all commands take the new folder in place of the old one.",
     )
-    parser.add_argument("model", metavar="MODEL", help="folder of a saved tagger or dependency parser")
+    parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument(
         "-o", "--output", metavar="FOLDER", required=True, help="where the exported model goes"
     )

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from strukt.errors import DataError, MissingExtraError
+from strukt.errors import DataError, MissingExtraError, SettingError
 
 
 def windows(pieces: int, width: int) -> list[tuple[int, int, int, int]]:
@@ -48,20 +48,22 @@ class PretrainedEncoder(nn.Module):
     Sentences longer than the model's window are read in overlapping windows.
 
     Args:
-        tokenizer: A fast tokenizer.
-        model: A model whose output has `last_hidden_state`.
+        tokenizer: Of Hugging Face.
+        model: A model whose output has `last_hidden_state`; of an encoder and a decoder the first is taken.
 
     Attributes:
+        config: The configuration of the model.
+        model: What reads.
         size: Size of the vectors that come out.
     """
 
-    def __init__(self, tokenizer: Any, model: nn.Module) -> None:
+    def __init__(self, tokenizer: Any, model: Any) -> None:
         super().__init__()
-        if not tokenizer.is_fast:
-            raise ValueError("tokenizer: expected a fast tokenizer, which knows the word of each piece")
         self.tokenizer = tokenizer
-        self.model = model
-        self.size = int(_config(model).hidden_size)
+        self.config = model.config
+        self.model = model.get_encoder() if self.config.is_encoder_decoder else model
+        self.size = int(self.config.hidden_size)
+        self._space = _space(tokenizer)
         self._prefix, self._suffix = _special_pieces(tokenizer)
         self._width = _window(tokenizer, model) - len(self._prefix) - len(self._suffix)
 
@@ -105,7 +107,28 @@ class PretrainedEncoder(nn.Module):
             folder: Made if it is not there.
         """
         self.tokenizer.save_pretrained(folder)
-        _config(self.model).save_pretrained(folder)
+        self.config.save_pretrained(folder)
+
+    def require_reads(self) -> None:
+        """Reads a short sentence, so that a model that cannot is found before its training begins.
+
+        Raises:
+            SettingError: It cannot, for whatever reason.
+        """
+        mode = self.model.training
+        try:
+            inputs = self.inputs([["a", "b"]])
+            with torch.random.fork_rng(devices=[]):
+                self.model.train()
+                states = self._states(inputs)
+            if states.shape != (*inputs["pieces"].shape, self.size):
+                raise ValueError(f"it has no vector of size {self.size} for each piece")
+        except Exception as error:  # of somebody else's code
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise SettingError(
+                f"the pretrained model ({self.config.model_type}) cannot read a sentence: {reason}"
+            ) from error
+        self.model.train(mode)
 
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
         """Word pieces of the sentences, cut into windows.
@@ -115,7 +138,8 @@ class PretrainedEncoder(nn.Module):
 
         Returns:
             `pieces` and `attention` `(windows, width)`; `source`, the flat places of the pieces whose vectors
-            are used, and `target`, the flat places of their words in the padded batch.
+            are used, and `target`, the flat places of their words in the padded batch; `counts` `(batch, n)`,
+            the number of pieces of each word.
         """
         n = max((len(forms) for forms in sentences), default=0)
         rows: list[Tensor] = []
@@ -132,15 +156,17 @@ class PretrainedEncoder(nn.Module):
         padded = pad_sequence(rows, batch_first=True) if rows else torch.zeros(0, 0, dtype=torch.long)
         lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
         row, column, target = torch.tensor(places, dtype=torch.long).reshape(-1, 3).unbind(-1)
+        words = len(sentences) * n
         attention = (torch.arange(padded.shape[1]) < lengths.unsqueeze(-1)).long()
         return {
             "pieces": padded,
             "attention": attention,
             "source": row * padded.shape[1] + column,
             "target": target,
+            "counts": torch.bincount(target, minlength=words).reshape(len(sentences), n),
         }
 
-    def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
+    def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:  # noqa: ARG002
         """Reads the sentences.
 
         Args:
@@ -150,31 +176,34 @@ class PretrainedEncoder(nn.Module):
         Returns:
             `(batch, n, size)`, zero in the padding.
         """
-        n = int(lengths.max()) if len(lengths) else 0
-        sums = torch.zeros(len(lengths) * n, self.size, device=lengths.device)
-        if n == 0:
-            return sums.reshape(len(lengths), n, self.size)
-        states = self.model(input_ids=inputs["pieces"], attention_mask=inputs["attention"]).last_hidden_state
-        vectors = states.reshape(-1, self.size)[inputs["source"]].to(sums.dtype)
-        sums = sums.index_add(0, inputs["target"], vectors)
-        counts = torch.bincount(inputs["target"], minlength=len(sums)).clamp(min=1).unsqueeze(-1)
-        return (sums / counts).reshape(len(lengths), n, self.size)
+        counts = inputs["counts"]
+        sums = torch.zeros(counts.numel(), self.size, device=counts.device)
+        if counts.numel() > 0:
+            vectors = self._states(inputs).flatten(0, 1)[inputs["source"]]
+            sums = sums.index_add(0, inputs["target"], vectors.to(sums.dtype))
+        return sums.reshape(*counts.shape, self.size) / counts.clamp(min=1).unsqueeze(-1)
+
+    def _states(self, inputs: dict[str, Tensor]) -> Tensor:
+        """The vectors of the pieces, `(windows, width, size)`."""
+        read = self.model(input_ids=inputs["pieces"], attention_mask=inputs["attention"])
+        states: Tensor = read.last_hidden_state
+        return states
 
     def _pieces(self, forms: list[str]) -> tuple[list[int], list[int]]:
         """Pieces, and the word of each; a word without any (a control character) gets the unknown one."""
         if not forms:
             return [], []
-        encoded = self.tokenizer(forms, is_split_into_words=True, add_special_tokens=False, verbose=False)
-        pieces_of: list[list[int]] = [[] for _ in forms]
-        for piece, word in zip(encoded["input_ids"], encoded.word_ids(), strict=True):
-            pieces_of[word].append(piece)
+        spaced = [self._space + form for form in forms]
+        encoded = self.tokenizer(spaced, add_special_tokens=False, verbose=False)["input_ids"]
         unknown = self.tokenizer.unk_token_id or 0
-        pairs = [(piece, word) for word, pieces in enumerate(pieces_of) for piece in pieces or [unknown]]
+        pairs = [(piece, word) for word, pieces in enumerate(encoded) for piece in pieces or [unknown]]
         return [piece for piece, _ in pairs], [word for _, word in pairs]
 
 
-def _config(model: nn.Module) -> Any:
-    return model.config
+def _space(tokenizer: Any) -> str:
+    """What stands before a word for it to be cut as it is within a text: of RoBERTa and GPT-2 a space."""
+    alone, within = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", "a a"))
+    return "" if within == alone + alone else " "
 
 
 def _special_pieces(tokenizer: Any) -> tuple[list[int], list[int]]:
@@ -185,9 +214,10 @@ def _special_pieces(tokenizer: Any) -> tuple[list[int], list[int]]:
     return whole[:start], whole[start + len(probe) :]
 
 
-def _window(tokenizer: Any, model: nn.Module) -> int:
-    """Most pieces that the model reads at once, special ones included."""
-    positions = int(getattr(_config(model), "max_position_embeddings", None) or 512)
+def _window(tokenizer: Any, model: Any) -> int:
+    """Most pieces that the model reads at once, special ones included; 512 if it does not say."""
+    positions = int(getattr(model.config, "max_position_embeddings", None) or 512)
+    positions = positions if positions > 0 else 512  # XLNet says -1
     tables = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
     if tables and isinstance(tables[0], nn.Embedding) and tables[0].padding_idx is not None:
         positions -= tables[0].padding_idx + 1  # RoBERTa counts positions from behind the padding index

@@ -81,6 +81,7 @@ class Classifier(ClassModel):
     """
 
     task: ClassVar[str] = "classify"
+    networks: ClassVar[tuple[str, ...]] = ("sentences", "class_scores")
     config: Config
     prediction: ClassVar[type[ClassPrediction]] = ClassPrediction
 
@@ -140,10 +141,19 @@ class Classifier(ClassModel):
     def _reads_given_trees(self) -> bool:
         return self.tree_reader is not None and self.config.latent.tree == "given"
 
+    def sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
+        """Vectors of sentences `(batch, size)`, if no trees are read."""
+        return self.encoder.of_sentences(inputs, lengths)
+
+    def class_scores(self, vectors: Tensor) -> Tensor:
+        """`(batch, classes)`, from what is read of sentences."""
+        scores: Tensor = self.score(self.dropout(vectors))
+        return scores.float()
+
     def _read(self, batch: Batch) -> Mixture:
         """Vectors of the sentences: one for each, or for each tree that is read."""
         if self.tree_reader is None:
-            return Mixture.of_one(self.encoder.of_sentences(batch.inputs, batch.lengths))
+            return Mixture.of_one(self.sentences(batch.inputs, batch.lengths))
         heads = None
         if self._reads_given_trees:
             rows = [torch.tensor(_require_heads(sentence)) for sentence in batch.sentences]
@@ -153,8 +163,7 @@ class Classifier(ClassModel):
 
     def _log_probs(self, mixture: Mixture) -> Tensor:
         """`(batch, classes)`."""
-        scores: Tensor = self.score(self.dropout(mixture.outputs)).float()
-        return mixture.log_likelihood(scores.log_softmax(-1))
+        return mixture.log_likelihood(self.class_scores(mixture.outputs).log_softmax(-1))
 
 
 def _require_heads(sentence: Sentence) -> list[int]:

@@ -58,9 +58,13 @@ class CodeSpans(SpanLayer):
         given = config.code_words == "fixed" and config.tree_weight > 0
         self.register_buffer("code_words", _distant_words(len(labels), config.bits) if given else None)
 
-    def distribution(self, words: Tensor, lengths: Tensor) -> BitSpanTree:
+    def scores(self, words: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
+        """Of the bits of spans, ``(batch, n + 1, n + 1, bits)``."""
         scores: Tensor = self.hash(self.perceptron(fenceposts(words)))
-        return BitSpanTree(scores.float(), lengths, validate_args=False)
+        return scores.float()
+
+    def distribution(self, words: Tensor, lengths: Tensor) -> BitSpanTree:
+        return BitSpanTree(self.scores(words, lengths), lengths, validate_args=False)
 
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
         """The contrastive loss of the spans of a tree, averaged over them, and the likelihood of the tree.

@@ -33,6 +33,7 @@ class ConstituencyParser(SpanModel):
     """
 
     task: ClassVar[str] = "constituency"
+    networks: ClassVar[tuple[str, ...]] = (*SpanModel.networks, "tag_scores")
     config: Config
 
     def __init__(
@@ -76,19 +77,24 @@ class ConstituencyParser(SpanModel):
         """The loss of the tree, and in part that of the tags."""
         views, gold = self.views(batch), GoldSpans.of(batch.targets)
         tags = functional.cross_entropy(
-            self.tag_score(views[0]).flatten(0, 1), batch.targets["tags"].flatten(), ignore_index=-1
+            self.tag_scores(views[0]).flatten(0, 1), batch.targets["tags"].flatten(), ignore_index=-1
         )
         return self.layer.loss(views, gold, batch.lengths) + self.config.tag_weight * tags
 
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[TreePrediction]:
         """The best trees, with the best tags of the words."""
-        words = self.words(batch)
-        tags = self.tag_score(words).argmax(-1).tolist()
+        words = self.words(batch.inputs, batch.lengths)
+        tags = self.tag_scores(words).argmax(-1).tolist()
         found = self.layer.found(words, batch.lengths, probabilities)
         return [
             self._prediction(sentence.forms, [self.vocabularies["tags"].symbols[tag] for tag in row], spans)
             for sentence, row, spans in zip(batch.sentences, tags, found, strict=True)
         ]
+
+    def tag_scores(self, words: Tensor) -> Tensor:
+        """`(batch, n, tags)`, from vectors of words."""
+        scores: Tensor = self.tag_score(words)
+        return scores
 
     def metric(self) -> Parseval:
         """Labelled brackets, by the rules of EVALB."""

@@ -66,8 +66,8 @@ class Encoder(nn.Module, ABC):
     def of_sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """A vector `(batch, sentence_size)` for each sentence: that of its last word."""
         vectors = self(inputs, lengths)
-        last = (lengths - 1).clamp(min=0)
-        found: Tensor = vectors[torch.arange(len(last), device=last.device), last]
+        last = (lengths - 1).clamp(min=0).reshape(-1, 1, 1).expand(-1, -1, vectors.shape[-1])
+        found: Tensor = vectors.gather(1, last).squeeze(1)
         return found
 
     def penalty(self) -> Tensor | float:
@@ -246,11 +246,14 @@ class Pretrained(Encoder):
             if assets is None
             else PretrainedEncoder.from_assets(assets)
         )
-        self.fine_tuning = config.fine_tuning
         options = config.fine_tuning
         self.words.model = fine_tuning.prepared(
             self.words.model, options.frozen if options.rate else None, options.lora, options.recompute
         )
+        found = fine_tuning.rates(self.words.model, options.rate, options.decay)
+        self._rates = {f"words.model.{name}": rate for name, rate in found.items()}
+        if assets is None:
+            self.words.require_reads()
         self.size = self.sentence_size = self.words.size
 
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
@@ -264,8 +267,7 @@ class Pretrained(Encoder):
 
     def rates(self) -> dict[str, float]:
         """Those of the layers."""
-        found = fine_tuning.rates(self.words.model, self.fine_tuning.rate, self.fine_tuning.decay)
-        return {f"words.model.{name}": rate for name, rate in found.items()}
+        return self._rates
 
     def save_assets(self, folder: Path) -> None:
         """Writes tokenizer and configuration."""

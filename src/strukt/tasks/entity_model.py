@@ -60,7 +60,8 @@ class EntityModel(SpanModel):
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[EntityPrediction]:
         """The spans of the best trees that are entities."""
         predictions = []
-        for spans in self.layer.found(self.words(batch), batch.lengths, probabilities):
+        words = self.words(batch.inputs, batch.lengths)
+        for spans in self.layer.found(words, batch.lengths, probabilities):
             brackets = [
                 bracket(span, label)
                 for span in spans

@@ -36,9 +36,13 @@ class LabelSpans(SpanLayer):
             size, len(labels), config.span_size, config.label_size, config.encoder.dropout
         )
 
-    def distribution(self, words: Tensor, lengths: Tensor) -> SpanTree:
+    def scores(self, words: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
+        """Of labelled spans, ``(batch, n + 1, n + 1, labels)``."""
         scores: Tensor = self.scorer(fenceposts(words))
-        return SpanTree(scores.float(), lengths, labelled=True, validate_args=False)
+        return scores.float()
+
+    def distribution(self, words: Tensor, lengths: Tensor) -> SpanTree:
+        return SpanTree(self.scores(words, lengths), lengths, labelled=True, validate_args=False)
 
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
         """The mean loss per word."""

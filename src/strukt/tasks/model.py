@@ -52,8 +52,8 @@ class Model(nn.Module, ABC):
 
     Attributes:
         task: Name of the task.
-        networks: The methods, from tensors to tensors, in which prediction has all its weights, so that they can
-            be exported; empty if prediction needs more.
+        networks: The methods, its own and those of its modules, from tensors to tensors, in which prediction has
+            all its weights, so that they can be exported; empty if prediction needs more.
         config: The configuration.
         vocabularies: The vocabularies.
     """

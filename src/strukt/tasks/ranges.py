@@ -122,7 +122,9 @@ class _Use:
 
 
 def _of_encoder(name: str, kind: str) -> _Use:
-    return _Use((TaskConfig,), f"encoder.{name}", f"--encoder.kind {kind}", lambda it: it.encoder.kind == kind)
+    return _Use(
+        (TaskConfig,), f"encoder.{name}", f"--encoder.kind {kind}", lambda it: it.encoder.kind == kind
+    )
 
 
 _CLASSES, _LISTS, _PAIRS = (classify.Config, nli.Config), (listops.Config,), (nli.Config,)

@@ -114,6 +114,10 @@ class SpanLayer(nn.Module, ABC):
         self.bits = 0
 
     @abstractmethod
+    def scores(self, words: Tensor, lengths: Tensor) -> Tensor | tuple[Tensor, ...]:
+        """The scores of the distribution, from vectors ``(batch, n, size)``; all weights are here."""
+
+    @abstractmethod
     def distribution(self, words: Tensor, lengths: Tensor) -> StructuredDistribution:
         """The distribution over structures of spans, from vectors ``(batch, n, size)``."""
 

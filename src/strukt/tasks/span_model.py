@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -31,6 +32,7 @@ class SpanModel(StructuredModel):
         layer: From vectors of words to spans.
     """
 
+    networks: ClassVar[tuple[str, ...]] = ("words", "layer.scores")
     config: SpanTaskConfig
 
     def __init__(
@@ -67,16 +69,16 @@ class SpanModel(StructuredModel):
 
     def views(self, batch: Batch) -> list[Tensor]:
         """The vectors of the words, as often as the layer wants them."""
-        return [self.words(batch) for _ in range(self.layer.views)]
+        return [self.words(batch.inputs, batch.lengths) for _ in range(self.layer.views)]
 
-    def words(self, batch: Batch) -> Tensor:
+    def words(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """Vectors ``(batch, n, size)``, with dropout in training."""
-        vectors: Tensor = self.dropout(self.encoder(batch.inputs, batch.lengths))
+        vectors: Tensor = self.dropout(self.encoder(inputs, lengths))
         return vectors
 
     def distribution_of(self, batch: Batch) -> StructuredDistribution:
         """The distribution over structures of spans."""
-        return self.layer.distribution(self.words(batch), batch.lengths)
+        return self.layer.distribution(self.words(batch.inputs, batch.lengths), batch.lengths)
 
     def code_distances(self) -> HeatMap | None:
         return self.layer.distances()
@@ -89,7 +91,7 @@ class SpanModel(StructuredModel):
     def _known(self, sentences: Sequence[Sentence]) -> Iterator[tuple[Tensor, GoldSpans, Tensor]]:
         for indices in batches([len(sentence) for sentence in sentences], self.config.trainer.tokens):
             batch = self.collate([sentences[index] for index in indices]).to(self.device)
-            yield self.words(batch), GoldSpans.of(batch.targets), batch.lengths
+            yield self.words(batch.inputs, batch.lengths), GoldSpans.of(batch.targets), batch.lengths
 
 
 def bracket(span: Found, label: str) -> Bracket:

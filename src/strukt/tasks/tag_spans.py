@@ -30,10 +30,13 @@ class TagSpans(SpanLayer):
         self.score = nn.Linear(size, len(self.tags))
         self.crf = CRF(len(self.tags), bio_constraints(self.tags))
 
-    def distribution(self, words: Tensor, lengths: Tensor) -> LinearChain:
+    def scores(self, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Of tags ``(batch, n, tags)`` and of transitions ``(tags, tags)``."""
         scores: Tensor = self.score(words)
-        chain: LinearChain = self.crf(scores.float(), lengths)
-        return chain
+        return self.crf.scores(scores.float(), lengths)
+
+    def distribution(self, words: Tensor, lengths: Tensor) -> LinearChain:
+        return LinearChain(*self.scores(words, lengths), lengths)
 
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
         """The mean negative log-likelihood per word."""

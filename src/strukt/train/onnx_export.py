@@ -14,6 +14,7 @@ import logging
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,14 @@ from strukt.train import bundle
 from strukt.train.bundle import GRAPHS
 from strukt.train.onnx_operators import use_operators
 
-KINDS = ("bilstm", "lstm", "transformer", "none")
+KINDS = ("bilstm", "lstm", "transformer", "none", "pretrained")
 """The encoders that can be exported."""
+
+TASKS = ("tag", "dependency", "constituency", "ner", "classify", "dictionary")
+"""The tasks whose models can be exported."""
+
+REFUSED = (("criterion", "bits"), ("model", "latent-tree"))
+"""Options of models that cannot: the meaning of codes is counted, and latent trees are found between networks."""
 
 EXAMPLES = (((5, 2), 9), ((8, 2, 1), 13))
 """Lengths of the sentences of two batches, and of their longest word. An axis in which they differ is free."""
@@ -48,7 +55,7 @@ def export(
     """Writes a model with graphs in place of weights.
 
     Args:
-        model: A tagger or dependency parser with an encoder of one of the `KINDS`. It stays as it is.
+        model: One of the `TASKS` with an encoder of one of the `KINDS`. It stays as it is.
         folder: Made if it is not there.
         metrics: As for `bundle.save`.
         environment: As for `bundle.save`.
@@ -99,7 +106,9 @@ def load(folder: str | os.PathLike[str]) -> Model:
         model = bundle.described(path)
     model.to_empty(device="cpu")  # takes no memory as long as nobody reads it
     for name in model.networks:
-        setattr(model, name, Graph(path / GRAPHS / f"{name}.onnx", inspect.signature(getattr(model, name))))
+        owner, method = _place(model, name)
+        signature = inspect.signature(getattr(owner, method))
+        setattr(owner, method, Graph(path / GRAPHS / f"{name}.onnx", signature))
     model.register_state_dict_pre_hook(_refuse)  # type: ignore[no-untyped-call]
     return model.eval()
 
@@ -145,14 +154,23 @@ class _Network(nn.Module):
         self.model, self.name = model, name
 
     def forward(self, *arguments: Any) -> Any:
-        return getattr(self.model, self.name)(*arguments)
+        return attrgetter(self.name)(self.model)(*arguments)
+
+
+def _place(model: nn.Module, name: str) -> tuple[nn.Module, str]:
+    """What has a network, and its name there."""
+    path, _, method = name.rpartition(".")
+    return model.get_submodule(path), method
 
 
 def _exportable(model: Model) -> SentenceModel:
     if not (isinstance(model, SentenceModel) and model.networks):
         raise SettingError(
-            f"a model of the task {model.task} cannot be exported; those of tag and dependency can"
+            f"a model of the task {model.task} cannot be exported; those of {', '.join(TASKS)} can"
         )
+    for option, value in REFUSED:
+        if getattr(model.config, option, None) == value:
+            raise SettingError(f"a model that was trained with --{option} {value} cannot be exported")
     encoder = model.config.encoder
     if encoder.kind not in KINDS:
         raise SettingError(
@@ -175,7 +193,7 @@ def _calls(model: SentenceModel, lengths: Sequence[int], longest: int) -> Networ
     sentences: list[Sentence] = [conllu.from_forms([next(words) for _ in range(n)]) for n in lengths]
 
     def recorded(name: str) -> Any:
-        network = getattr(model, name)
+        network = attrgetter(name)(model)
 
         def call(*arguments: Any) -> Any:
             calls[name] = arguments
@@ -184,28 +202,33 @@ def _calls(model: SentenceModel, lengths: Sequence[int], longest: int) -> Networ
         return call
 
     for name in model.networks:
-        setattr(model, name, recorded(name))
+        owner, method = _place(model, name)
+        setattr(owner, method, recorded(name))
     try:
         model.predict_batch(model.collate(sentences, with_targets=False))
     finally:
         for name in model.networks:
-            delattr(model, name)
+            delattr(*_place(model, name))
     return calls
 
 
 def _write(model: Model, name: str, examples: Sequence[tuple[Any, ...]], folder: Path) -> None:
-    signature = inspect.signature(getattr(model, name))
-    with _quiet():
-        torch.onnx.export(
-            _Network(model, name),
-            examples[0],
-            folder / f"{name}.onnx",
-            input_names=list(_named(signature, examples[0])),
-            dynamic_shapes=(tuple(map(_free_axes, *examples)),),
-            external_data=False,
-            dynamo=True,
-            verbose=False,
-        )
+    signature = inspect.signature(attrgetter(name)(model))
+    try:
+        with _quiet():
+            torch.onnx.export(
+                _Network(model, name),
+                examples[0],
+                folder / f"{name}.onnx",
+                input_names=list(_named(signature, examples[0])),
+                dynamic_shapes=(tuple(map(_free_axes, *examples)),),
+                external_data=False,
+                dynamo=True,
+                verbose=False,
+            )
+    except torch.onnx.errors.OnnxExporterError as error:  # of pretrained models of some kinds
+        reason = str(error.__cause__ or error).strip().partition("\n")[0]
+        raise SettingError(f"PyTorch cannot export the network {name} of this model: {reason}") from error
 
 
 def _free_axes(one: Any, other: Any) -> Any:

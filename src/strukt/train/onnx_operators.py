@@ -1,4 +1,4 @@
-"""LSTMs as operators of ONNX, for networks that are to be exported."""
+"""What PyTorch cannot export as it is, for networks that are to be exported: LSTMs, and fused attention."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from strukt.nn import LSTM, BiLSTM
+from strukt.nn.pretrained import PretrainedEncoder
 
 
 def use_operators(model: nn.Module) -> None:
     """Puts operators of ONNX in the place of all LSTMs, of which PyTorch would trace the length of the example.
+
+    Pretrained models compute attention by matrix products: of the fused one not all that they do can be written.
 
     Args:
         model: What is to be exported; it cannot compute any more.
@@ -25,6 +28,8 @@ def use_operators(model: nn.Module) -> None:
     for name, module in list(model.named_modules()):
         if isinstance(module, LSTM | BiLSTM):
             model.set_submodule(name, _Operators(module))
+        if isinstance(module, PretrainedEncoder):
+            module.model.set_attn_implementation("eager")
 
 
 class _Operators(nn.Module):

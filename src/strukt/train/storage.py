@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
 from strukt.data.files import atomic_write
@@ -44,17 +45,20 @@ def read_json(path: Path) -> Any:
         raise DataError(f"is damaged ({error}); restore it from a copy", path) from error
 
 
-def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """Writes tensors beside their place, then renames.
+
+    Tensors that are one and the same, such as tied parameters, are written once; the metadata of the file tell the
+    other names.
 
     Args:
         path: The file.
         tensors: Tensors by name, on any device.
     """
-    own = {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
+    own, same = _told_apart(tensors)
     part = path.with_name(f".{path.name}.part")
     try:
-        save_file(own, part)
+        save_file(own, part, same)
         _flush_to_disk(part)
         os.replace(part, path)
     except (OSError, SafetensorError) as error:
@@ -72,12 +76,33 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         DataError: The file is missing or damaged.
     """
     try:
-        tensors: dict[str, Tensor] = load_file(path)
+        with safe_open(path, "pt") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
+            same = file.metadata() or {}
+        return tensors | {name: tensors[first] for name, first in same.items() if first in tensors}
     except FileNotFoundError as error:
         raise DataError("is missing", path) from error
     except (OSError, SafetensorError) as error:
         raise DataError(f"is damaged ({error}); restore it from a copy", path) from error
-    return tensors
+
+
+def _told_apart(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors that share no memory, on the CPU; and for other names of the same tensors the first of each."""
+    own: dict[str, Tensor] = {}
+    same: dict[str, str] = {}
+    first: dict[tuple[object, ...], str] = {}
+    memories: set[tuple[object, ...]] = set()
+    for name, tensor in tensors.items():
+        memory = (tensor.device, tensor.untyped_storage().data_ptr())
+        place = (*memory, tensor.dtype, tensor.storage_offset(), tensor.shape, tensor.stride())
+        if place in first:
+            same[name] = first[place]
+            continue
+        first[place] = name
+        kept = tensor.detach().contiguous().cpu()
+        own[name] = kept.clone() if memory in memories else kept
+        memories.add(memory)
+    return own, same
 
 
 def _flush_to_disk(path: Path) -> None:
