@@ -58,7 +58,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     own, same = _told_apart(tensors)
     part = path.with_name(f".{path.name}.part")
     try:
-        save_file(own, part, same)
+        save_file(own, part, same or None)  # without metadata and tensors, the library writes no JSON
         _flush_to_disk(part)
         os.replace(part, path)
     except (OSError, SafetensorError) as error:
