@@ -62,6 +62,7 @@ def spawned(tmp_path_factory):
     return folder / "m"
 
 
+@pytest.mark.slow  # two launchers, and a process of each, which import everything
 def test_torchrun_on_two_machines_trains_the_model_of_two_processes(tmp_path, spawned):
     (tmp_path / "config.json").write_text(json.dumps(dataclasses.asdict(config(tmp_path))))
     port = free_port()
