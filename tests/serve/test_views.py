@@ -13,7 +13,7 @@ from strukt.serve.served import QuestionError, serve
 from strukt.serve.structures import PartError
 from strukt.serve.views import AT_A_TIME, SEARCHES
 from strukt.serve.workers import Deadline, LateError
-from strukt.tasks.structured_model import LEAST
+from strukt.viz.structures import LEAST
 
 NAMED = ["parser", "projective", "tagger", "constituency", "ner"]
 """Models whose parts have names and marginals."""

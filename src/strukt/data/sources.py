@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files as resources
 from types import MappingProxyType
+from typing import NamedTuple
 
 from strukt.data.conversions import Conversion
 from strukt.data.digests import Digest
@@ -92,13 +93,28 @@ def published(address: str, path: str, *, is_optional: bool = False) -> File:
     return File(address, path, checksums().get(address), is_optional)
 
 
-def github(repository: str, commit: str, folder: str = "", to: str = "") -> Iterator[File]:
-    """The files below a folder of a repository whose digests are known."""
-    root = f"{RAW}/{repository}/{commit}/"
-    for address in checksums():
-        if address.startswith(root + folder):
-            yield published(address, to + address.removeprefix(root + folder))
+class Snapshot(NamedTuple):
+    """A repository on GitHub as it is at one commit.
 
+    Examples:
+        >>> Snapshot("najoungkim/COGS", "165a7b6").licence().address
+        'https://raw.githubusercontent.com/najoungkim/COGS/165a7b6/LICENSE'
+    """
 
-def licence(repository: str, commit: str, name: str = "LICENSE") -> File:
-    return published(f"{RAW}/{repository}/{commit}/{name}", name, is_optional=True)
+    repository: str
+    commit: str
+
+    @property
+    def root(self) -> str:
+        """Where its files are."""
+        return f"{RAW}/{self.repository}/{self.commit}/"
+
+    def licence(self, name: str = "LICENSE") -> File:
+        """The file that has its licence, without which a corpus is in order."""
+        return published(self.root + name, name, is_optional=True)
+
+    def below(self, folder: str = "", to: str = "") -> tuple[File, ...]:
+        """The files below a folder whose digests are known, in another folder."""
+        root = self.root + folder
+        known = (address for address in checksums() if address.startswith(root))
+        return tuple(published(address, to + address.removeprefix(root)) for address in known)

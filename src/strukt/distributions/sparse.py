@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -66,11 +66,12 @@ def sparsemap(
 
 def _in_batch(distribution: StructuredDistribution, flat: SparseMAP) -> SparseMAP:
     """With the batch axes and the class of the distribution."""
-    found: dict[str, Any] = {field.name: getattr(flat, field.name) for field in fields(flat)}
     tensors = {
-        name: distribution._to_batch(value) for name, value in found.items() if isinstance(value, Tensor)
+        field.name: distribution._to_batch(getattr(flat, field.name))
+        for field in fields(flat)
+        if field.name != "family"
     }
-    return SparseMAP(**{**found, **tensors, "family": type(distribution)})
+    return SparseMAP(**tensors, family=type(distribution))
 
 
 def _flat(value: Tensor, axis: int) -> Tensor:

@@ -24,9 +24,9 @@ from strukt.tasks.label_spans import LabelSpans
 from strukt.tasks.model import Model
 from strukt.tasks.parser import Parser
 from strukt.tasks.span_model import SpanModel
-from strukt.tasks.structured_model import LEAST
 from strukt.tasks.tagger import Tagger
 from strukt.viz import svg
+from strukt.viz.structures import LEAST
 
 
 class QuestionError(StruktError):

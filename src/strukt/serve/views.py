@@ -15,7 +15,7 @@ from strukt.errors import InfeasibleError
 from strukt.kernels.semiring import NEG_INF
 from strukt.serve.messages import Question, View
 from strukt.serve.workers import Deadline
-from strukt.tasks.structured_model import LEAST
+from strukt.viz.structures import LEAST
 
 SEARCHES = 200
 """Best structures that SparseMAP looks for."""

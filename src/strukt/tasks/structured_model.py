@@ -22,8 +22,6 @@ from strukt.viz.diagram import Diagram
 from strukt.viz.structures import LEAST
 from strukt.viz.weighted import WeightedStructures
 
-__all__ = ["LEAST", "StructuredModel", "counts_of", "few_of"]
-
 
 class StructuredModel(SentenceModel):
     """A model that predicts a structure for each sentence, or reads some.

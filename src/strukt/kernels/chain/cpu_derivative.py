@@ -22,25 +22,25 @@ def derivative(
     """Gradients of <outside, directions>, those of transitions apart for each item; they are zeros before."""
     batch, n, c = unary.shape
     groups, steps = transition.shape[:2]
-    growth, mean = scratch(n, c), scratch(1, c)[0]
-    matrix, before = np.empty((c, c)), np.empty((c, c))
+    growth, mean = scratch(n, c), scratch(n, c)
+    matrices, before = np.empty((steps, c, c)), np.empty((c, c))
     mass, change = scratch(2, c), scratch(2, c)
     for b in range(start, batch, step):
         length, group = lengths[b], b * groups // batch
         if length == 0 or chart[b, 0, c] == 0.0:  # no sequence
             continue
         in_log = chart[b, 0, c] < 0.0
-        if steps == 1:
-            weigh(transition[group, 0], matrix)
+        for s in range(0 if in_log else min(length - 1, steps)):
+            weigh(transition[group, s], matrices[s])
+        mean[0] = 0.0
         for t in range(length):
-            mean[:] = 0.0
             if t > 0:
                 s = min(t, steps) - 1
-                _tags_before(chart[b, t - 1, :c], transition[group, s], in_log, steps > 1, matrix, before)
-                _mean_growth(before, growth[t - 1], pair_direction[group, s], mean)
+                _tags_before(chart[b, t - 1, :c], transition[group, s], matrices[s], in_log, before)
+                _mean_growth(before, growth[t - 1], pair_direction[group, s], mean[t])
             for j in range(c):
                 possible = chart[b, t, j] > (-np.inf if in_log else 0.0)
-                growth[t, j] = mean[j] + tag_direction[b, t, j] if possible else 0.0
+                growth[t, j] = mean[t, j] + tag_direction[b, t, j] if possible else 0.0
         now = 0
         weights_grad[b] = _end(chart[b, length - 1, :c], in_log, growth[length - 1], mass[now], change[now])
         for t in range(length - 1, -1, -1):
@@ -48,52 +48,54 @@ def derivative(
                 tag_grads[b, t, j] = weights[b] * change[now, j]
             if t > 0:
                 s = min(t, steps) - 1
-                _tags_before(chart[b, t - 1, :c], transition[group, s], in_log, steps > 1, matrix, before)
-                _mean_growth(before, growth[t - 1], pair_direction[group, s], mean)
+                _tags_before(chart[b, t - 1, :c], transition[group, s], matrices[s], in_log, before)
                 _step_back(
-                    before, growth[t - 1], pair_direction[group, s], mean, mass[now], change[now], weights[b],
+                    before, growth[t - 1], pair_direction[group, s], mean[t], mass[now], change[now], weights[b],
                     pair_grads[b, s], mass[1 - now], change[1 - now],
                 )  # fmt: skip
                 now = 1 - now
 
 
 @inner
-def _tags_before(
-    alpha: Array, scores: Array, in_log: bool, own_matrix: bool, matrix: Array, out: Array
-) -> None:
+def _tags_before(alpha: Array, scores: Array, matrix: Array, in_log: bool, out: Array) -> None:
     """``[i, j]``: how likely tag i is before tag j, given what is before; 0 where nothing leads to j.
 
     Args:
         alpha: The forward probabilities of tag i, or their logs.
         scores: Of the step.
+        matrix: The weights of the step, where they are not logs.
         in_log: Whether they are logs.
-        own_matrix: Whether the step has a matrix of its own, which is not yet in ``matrix``.
-        matrix: The weights of the step, or room for them.
         out: The result.
     """
     c = alpha.shape[0]
-    total = scratch(1, c)[0]
-    total[:] = 0.0
     if in_log:
-        top = np.empty(c)
-        enter_max(alpha, scores, top)
-        for i in range(c):
-            for j in range(c):
-                shift = top[j] if top[j] > -np.inf else 0.0
-                out[i, j] = exp(alpha[i] + scores[i, j] - shift)
-                total[j] += out[i, j]
+        _ways_in_log(alpha, scores, out)
     else:
-        if own_matrix:
-            weigh(scores, matrix)
         for i in range(c):
             for j in range(c):
                 out[i, j] = alpha[i] * matrix[i, j]
-                total[j] += out[i, j]
+    total = scratch(1, c)[0]
+    total[:] = 0.0
+    for i in range(c):
+        for j in range(c):
+            total[j] += out[i, j]
     for j in range(c):
         total[j] = 1.0 / total[j] if total[j] > 0.0 else 0.0
     for i in range(c):
         for j in range(c):
             out[i, j] *= total[j]
+
+
+@inner
+def _ways_in_log(alpha: Array, scores: Array, out: Array) -> None:
+    """Weights of the ways into each tag, the largest of which is 1."""
+    c = alpha.shape[0]
+    top = np.empty(c)
+    enter_max(alpha, scores, top)
+    for i in range(c):
+        for j in range(c):
+            shift = top[j] if top[j] > -np.inf else 0.0
+            out[i, j] = exp(alpha[i] + scores[i, j] - shift)
 
 
 @inner
