@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from strukt.shown import Shown
@@ -69,22 +70,31 @@ class Interactions(Shown):
             raise ValueError(f"tree: got the edges {list(self.tree)}, expected those of a tree of {n} nodes")
 
     def edges(self) -> list[Interaction]:
-        """The edges of the tree and the strongest ones of each node, the strongest first."""
+        """The edges of the tree and the strongest ones of each node, the strongest first; O(n^2 log n)."""
         tree = {(min(edge), max(edge)) for edge in self.tree}
-        strengths = self._strengths()
-        strongest = max(map(abs, strengths.values()), default=0.0)
         chosen = set(tree)
-        for node in range(len(self.names)):
-            mine = sorted(
-                (edge for edge in strengths if node in edge), key=lambda edge: -abs(strengths[edge])
-            )
-            chosen |= {edge for edge in mine[:MOST] if abs(strengths[edge]) > LEAST * strongest}
-        found = [Interaction(*edge, strengths[edge], edge in tree) for edge in chosen]
+        for node, row in enumerate(self.weights):
+            others = sorted(self._others(node), key=lambda other: -abs(row[other]))
+            chosen |= {
+                (min(node, other), max(node, other))
+                for other in others[:MOST]
+                if abs(row[other]) > LEAST * self.strongest
+            }
+        found = [Interaction(*edge, self.weights[edge[0]][edge[1]], edge in tree) for edge in chosen]
         return sorted(found, key=lambda edge: (-abs(edge.weight), edge.first, edge.second))
 
     def share(self, edge: Interaction) -> float:
         """How strong an edge is, as a share of the strongest one."""
-        return abs(edge.weight) / (max(map(abs, self._strengths().values()), default=0.0) or 1.0)
+        return abs(edge.weight) / (self.strongest or 1.0)
+
+    @cached_property
+    def strongest(self) -> float:
+        """The largest size of a weight."""
+        sizes = (abs(row[other]) for node, row in enumerate(self.weights) for other in self._others(node))
+        return max(sizes, default=0.0)
+
+    def _others(self, node: int) -> Iterator[int]:
+        return (other for other in range(len(self.names)) if other != node)
 
     def description(self) -> str:
         """The edges in words, for those who do not see them."""
@@ -103,13 +113,6 @@ class Interactions(Shown):
             tree and f"Spanning tree: {tree}",
             others and f"{'Other edges' if tree else 'Edges'}: {others}",
         )
-
-    def _strengths(self) -> dict[tuple[int, int], float]:
-        return {
-            (first, second): self.weights[first][second]
-            for second in range(len(self.names))
-            for first in range(second)
-        }
 
 
 def _spans(tree: Sequence[tuple[int, int]], n: int) -> bool:
