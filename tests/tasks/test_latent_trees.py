@@ -1,6 +1,7 @@
 """Classification by trees that nobody has annotated."""
 
 import io
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -209,3 +210,18 @@ def test_bfloat16_gives_about_the_same(reader, estimator):
     grads = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
     assert len(grads) > 8
     assert all(torch.isfinite(grad).all() for grad in grads)
+
+
+def test_the_scores_of_trees_learn_and_leave_the_vectors_of_words_to_what_is_read():
+    torch.manual_seed(0)
+    model = Classifier.from_corpus(config(estimator="topk", count=9), SENTENCES).eval()
+    batch = model.collate(SENTENCES)
+    of_words, of_trees = (list(part.parameters()) for part in (model.encoder, model.tree_reader.scorer))
+    whole = torch.autograd.grad(model.loss(batch), [*of_words, *of_trees])
+    vectors = model.encoder(batch.inputs, batch.lengths)
+    mixture = model.tree_reader(vectors, batch.lengths, None)
+    fixed = replace(mixture, weights=mixture.weights.detach())
+    log_probs = fixed.log_likelihood(model.class_scores(fixed.outputs).log_softmax(-1))
+    loss = -log_probs[range(len(SENTENCES)), batch.targets["label"][:, 0]].mean()
+    torch.testing.assert_close(whole[: len(of_words)], torch.autograd.grad(loss, of_words))
+    assert all(grad.abs().max() > 0 for grad in whole[len(of_words) :])

@@ -65,9 +65,13 @@ class TreeReader(nn.Module):
         return found
 
     def trees(self, vectors: Tensor, lengths: Tensor, heads: Tensor | None = None) -> Any:
-        """The distribution over latent trees, or the trees that there are."""
+        """The distribution over latent trees, or the trees that there are.
+
+        The scores of latent trees have no gradient in the vectors. At first hardly anything is known of what a
+        tree is good for, and through an encoder that both share the noise of it drowns what the words tell.
+        """
         if self.scorer is not None:
-            return self.scorer(vectors, lengths)
+            return self.scorer(vectors.detach(), lengths)
         found = FIXED[self.tree](lengths, vectors.shape[1]) if heads is None else heads
         return FixedTrees.of_heads(found, vectors.dtype)
 
