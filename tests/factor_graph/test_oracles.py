@@ -11,6 +11,7 @@ from strukt.distributions import LinearChain
 from strukt.factor_graph import factors
 from strukt.factor_graph.compile import compile_graph
 from strukt.inference.consensus import BAND, OR_OUT, ORACLE, PAIR
+from strukt.inference.consensus_oracles import MOST_CALLS
 
 INF = np.inf
 
@@ -182,7 +183,7 @@ def test_a_score_of_minus_infinity_forbids_a_1(oracle):
     total = torch.where(assignments.unsqueeze(1) > 0, scores, 0.0).sum(-1) + own
     best = asked.best(scores)
     assert torch.equal(best, assignments[total.argmax(0)])
-    face = asked.project(scores, torch.ones(BATCH, dtype=torch.float64), None)
+    face = asked.project(scores, torch.ones(BATCH, dtype=torch.float64), None, MOST_CALLS)
     assert (face.point[scores == -INF] == 0).all()
 
 
@@ -196,7 +197,7 @@ def test_own_scores_are_those_of_the_enumeration(oracle):
 @pytest.mark.parametrize("scale", [(1.0, 1.0, 1.0), (0.25, 1.0, 7.0)])
 def test_projection_is_the_nearest_mean_of_assignments(oracle, scale):
     asked, scores, assignments, own = oracle
-    face = asked.project(scores, torch.tensor(scale, dtype=torch.float64), None)
+    face = asked.project(scores, torch.tensor(scale, dtype=torch.float64), None, MOST_CALLS)
     assert face.weights.shape == face.scores.shape == face.vertices.shape[:2]
     assert torch.allclose(face.weights.sum(-1), torch.ones(BATCH, dtype=torch.float64))
     assert torch.allclose(torch.einsum("bk,bks->bs", face.weights, face.vertices), face.point)
@@ -234,13 +235,13 @@ def test_a_projection_starts_where_the_last_one_ended(oracle):
     calls = []
     best = asked.best
     asked.best = lambda main: calls.append(main) or best(main)
-    cold = asked.project(scores, scale, None)
+    cold = asked.project(scores, scale, None, MOST_CALLS)
     needed = len(calls)
-    warm = asked.project(scores, scale, cold)
+    warm = asked.project(scores, scale, cold, MOST_CALLS)
     assert torch.allclose(warm.point, cold.point, atol=1e-9)
     assert len(calls) - needed < max(needed, 1)  # a structure asks its kernel
-    moved = asked.project(scores + 0.5 * draw(*scores.shape, seed=13), scale, cold)
-    again = asked.project(scores + 0.5 * draw(*scores.shape, seed=13), scale, None)
+    moved = asked.project(scores + 0.5 * draw(*scores.shape, seed=13), scale, cold, MOST_CALLS)
+    again = asked.project(scores + 0.5 * draw(*scores.shape, seed=13), scale, None, MOST_CALLS)
     assert torch.allclose(moved.point, again.point, atol=1e-9)
 
 
@@ -249,7 +250,7 @@ def test_a_projection_without_a_permitted_assignment():
     graph.add(factors.Dense(graph.variables(2), torch.full((2, 2), -INF)))
     problem = compile_graph(graph.arrays, graph.factors, graph.layout, torch.zeros(1, 2, dtype=torch.float64))
     with pytest.raises(strukt.InfeasibleError, match="batch item 0"):
-        problem.oracles[0].project(problem.scores, torch.ones(1, dtype=torch.float64), None)
+        problem.oracles[0].project(problem.scores, torch.ones(1, dtype=torch.float64), None, MOST_CALLS)
 
 
 def test_stopped_early_no_trial_is_given_that_was_no_better():

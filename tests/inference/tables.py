@@ -105,7 +105,7 @@ class Table:
         self.scores = scores
         self.calls = 0
 
-    def project(self, scores, scale, start):
+    def project(self, scores, scale, start, calls):
         self.calls += 1
         items = [
             nearest(self.assignments.numpy(), row.numpy(), own.detach().numpy() / float(by))

@@ -196,6 +196,17 @@ def test_a_warm_start_leads_to_the_same_point_in_fewer_calls(kind):
     assert warm.iterations.sum() < again.iterations.sum()
 
 
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "subset"])
+def test_searches_of_few_calls_go_on_from_each_other_to_the_solution(kind):
+    structure = random_structures()[kind]
+    found = structure.sparsemap(max_iterations=2)
+    assert not found.status.all()
+    for _ in range(200):
+        found = structure.sparsemap(max_iterations=2, start=found)
+    assert found.status.all()
+    torch.testing.assert_close(found.marginals, structure.sparsemap().marginals, atol=1e-8, rtol=0)
+
+
 def test_a_warm_start_from_structures_that_are_forbidden_now():
     torch.manual_seed(6)
     arcs = torch.randn(4, 5, dtype=torch.float64)

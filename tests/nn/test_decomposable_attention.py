@@ -25,7 +25,8 @@ def test_its_equations(kind):
     found = model(premises, hypotheses, LENGTHS)
     for item, (n, m) in enumerate(LENGTHS.tolist()):
         a, b = premises[item, :n] @ model.project.weight.T, hypotheses[item, :m] @ model.project.weight.T
-        scores = torch.stack([torch.stack([model.attend(x) @ model.attend(y) for y in b]) for x in a])
+        products = [torch.stack([model.attend(x) @ model.attend(y) for y in b]) for x in a]
+        scores = torch.stack(products) / 6**0.5
         alignment = model.attention(scores.unsqueeze(0))
         torch.testing.assert_close(found.alignment.weights[item, :n, :m], alignment.weights[0])
         first, second = torch.zeros(2, 6, dtype=torch.float64)

@@ -38,7 +38,7 @@ def config(attention="softmax", kind="none", iterations=0):
 
 
 def learned(kind):
-    return learning.learned(EntailmentModel, config(kind), PAIRS, 25, rate=1e-2)
+    return learning.learned(EntailmentModel, config(kind), PAIRS, 40, rate=1e-2)
 
 
 @pytest.fixture(scope="module")

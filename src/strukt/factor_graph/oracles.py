@@ -16,9 +16,6 @@ from strukt.kernels.sparsemap.found import Settings, Start, listed, no_start
 from strukt.kernels.sparsemap.state import INFEASIBLE
 from strukt.kernels.undifferentiated import numpy_of, plain
 
-MOST_STEPS = 2000
-"""Bound on the calls of a factor's oracle for one projection."""
-
 TOLERANCE = 1e-12
 """The error of a projection at which to stop."""
 
@@ -34,13 +31,14 @@ class Oracle(abc.ABC):
     def own(self, vertices: Tensor) -> Tensor:
         """Own scores ``(k, batch)`` of assignments ``(k, batch, size)``; differentiable."""
 
-    def project(self, scores: Tensor, scale: Tensor, start: Face | None) -> Face:
+    def project(self, scores: Tensor, scale: Tensor, start: Face | None, calls: int) -> Face:
         """SparseMAP for main scores ``(batch, size)``, with own scores divided by ``scale`` ``(batch,)``.
 
         Args:
             scores: Main scores.
             scale: What to divide own scores by; those of the result are undivided.
             start: The last result, to start from, or None.
+            calls: Bound on the calls of `best`.
         """
 
         def extra(assignments: Tensor) -> Tensor:
@@ -55,7 +53,7 @@ class Oracle(abc.ABC):
             begin = no_start(*scores.shape)
             if start is not None:
                 begin = _start(start, self.own(start.vertices.movedim(1, 0)).T, scale)
-            settings = Settings(MOST_STEPS, TOLERANCE)
+            settings = Settings(calls, TOLERANCE)
             found, answers = active_set(
                 scores, scores.shape[1], begin, settings, best, lambda seen: seen, extra
             )

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from strukt.distributions.distribution import StructuredDistribution
 from strukt.distributions.sparse import ACTIVE_SET, find
-from strukt.factor_graph.oracles import MOST_STEPS, TOLERANCE, Oracle
+from strukt.factor_graph.oracles import TOLERANCE, Oracle
 from strukt.inference.consensus import Face
 from strukt.kernels.semiring import NEG_INF
 from strukt.kernels.sparsemap.found import Settings
@@ -56,7 +56,7 @@ class StructureOracle(Oracle):
             return vertices.new_zeros(vertices.shape[:2])
         return self._template._score(self._events(vertices)).to(vertices.dtype)
 
-    def project(self, scores: Tensor, scale: Tensor, start: Face | None) -> Face:
+    def project(self, scores: Tensor, scale: Tensor, start: Face | None, calls: int) -> Face:
         def divided(value: Tensor) -> Tensor:
             return value / scale.to(value).reshape(-1, *(1,) * (value.dim() - 1))
 
@@ -64,7 +64,7 @@ class StructureOracle(Oracle):
         structures = self._with(scores, others, main)
         with torch.no_grad():
             begin = None if start is None else (self._events_of(start), start.weights)
-            found, events = find(structures, Settings(MOST_STEPS, TOLERANCE), ACTIVE_SET, begin)
+            found, events = find(structures, Settings(calls, TOLERANCE), ACTIVE_SET, begin)
             used = torch.arange(events.shape[1]) < torch.from_numpy(found.sizes).unsqueeze(-1)
             vertices = self._flat(structures.to_parts(events.movedim(1, 0)).movedim(0, 1))
             used, weights = used.to(scores.device), torch.from_numpy(found.weights).to(scores)

@@ -135,13 +135,14 @@ class Face:
 class OracleFactor(Protocol):
     """A factor that solves its own SparseMAP; one object for the whole batch."""
 
-    def project(self, scores: Tensor, scale: Tensor, start: Face | None) -> Face:
+    def project(self, scores: Tensor, scale: Tensor, start: Face | None, calls: int) -> Face:
         """SparseMAP for main scores ``(batch, size)`` and own scores divided by ``scale (batch,)``.
 
         Args:
             scores: Main scores.
             scale: What to divide own scores by; those of the result are undivided.
             start: The face of the last call, to start from, or None.
+            calls: Bound on the assignments that are looked for; if they do not suffice, the best so far is given.
         """
 
     def own(self, vertices: Tensor) -> Tensor:

@@ -20,6 +20,9 @@ from strukt.kernels.undifferentiated import numpy_of
 
 Array = npt.NDArray[Any]
 
+MOST_CALLS, CALLS_A_ROUND = 2000, 5
+"""Bounds on the calls of a factor in a round: what is left after few rounds need not be exact inside."""
+
 
 def run_with_oracles(
     graph: Graph, state: State, oracles: Sequence[OracleFactor], faces: list[Face | None], most: int,
@@ -27,10 +30,11 @@ def run_with_oracles(
 ) -> None:  # fmt: skip
     """Iterations in which every oracle is called once for the whole batch; changes state and faces."""
     threads = thread_count(len(state.mode), 2 * state.points.size)
+    calls = min(MOST_CALLS, CALLS_A_ROUND * most)
     for _ in range(most):
         if (state.mode == DONE).all():
             return
-        _call(graph, state, oracles, faces, device)
+        _call(graph, state, oracles, faces, calls, device)
         over_batch(advance, threads, graph, state, most)
         if (state.iterations[state.mode != DONE] >= most).any():
             break
@@ -45,6 +49,7 @@ def _call(
     state: State,
     oracles: Sequence[OracleFactor],
     faces: list[Face | None],
+    calls: int,
     device: torch.device,
 ) -> None:
     """Points of all oracles; items that are done keep what they have."""
@@ -57,7 +62,7 @@ def _call(
         target = state.marginals[:, graph.copies[part]] + state.multipliers[:, part] / state.step[:, None]
         target = np.where(signs > 0, target, 1.0 - target)
         with torch.no_grad():
-            face = oracles[k].project(torch.from_numpy(target).to(device), scale, faces[k])
+            face = oracles[k].project(torch.from_numpy(target).to(device), scale, faces[k], calls)
         faces[k] = _merge(done, faces[k], face)
         point = numpy_of(face.point)
         state.points[running, part] = np.where(signs > 0, point, 1.0 - point)[running]

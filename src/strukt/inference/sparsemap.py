@@ -80,8 +80,8 @@ def active_set(
         What was found, and the oracle's answers.
     """
     batch, d = len(main), main[0].numel()
-    most = capacity(d, settings.max_calls)
-    sets = make(batch, d, p, min(rounds.FIRST_ROOM, most))
+    most = capacity(d, start, settings)
+    sets = make(batch, d, p, min(rounds.FIRST_ROOM + start.weights.shape[1], most))
     rounds.begin(main.reshape(batch, d).cpu().numpy(), start, sets)
     answers = []
     while rounds.any_open(sets):

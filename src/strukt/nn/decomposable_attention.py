@@ -26,12 +26,13 @@ class Comparison(NamedTuple):
 class DecomposableAttention(nn.Module):
     """Attend, compare, aggregate: a classifier of pairs of sentences, which reads no order but by the alignment.
 
-        e_ij = F(a_i)'F(b_j)                                     attend: scores of which an alignment is made
+        e_ij = F(a_i)'F(b_j) / sqrt(size)                        attend: scores of which an alignment is made
         beta_i = sum_j of_rows_ij b_j,   alpha_j = sum_i of_columns_ij a_i
         v_1 = sum_i G([a_i, beta_i]),    v_2 = sum_j G([b_j, alpha_j])      compare
         scores = W H([v_1, v_2]) + w                             aggregate
 
-    F, G and H are networks of two layers with ReLU; a and b are projections of the words' vectors.
+    F, G and H are networks of two layers with ReLU; a and b are projections of the words' vectors. The source does
+    not divide: then scores grow until sparse alignments have one structure, and no gradient.
 
     Source: Parikh et al. (2016), "A decomposable attention model for natural language inference"; with structured
     alignments Niculae and Martins (2020), "LP-SparseMAP", section 5.2.
@@ -88,7 +89,8 @@ class DecomposableAttention(nn.Module):
         )
         a: Tensor = self.project(premises.masked_fill(outside_a, 0.0))
         b: Tensor = self.project(hypotheses.masked_fill(outside_b, 0.0))
-        alignment: Alignment = self.attention(self.attend(a) @ self.attend(b).mT, lengths)
+        attended = self.attend(a) @ self.attend(b).mT
+        alignment: Alignment = self.attention(attended / a.shape[-1] ** 0.5, lengths)
         first = self._compared(a, alignment.of_rows.to(b) @ b, outside_a)
         second = self._compared(b, alignment.of_columns.to(a).mT @ a, outside_b)
         scores = self.score(self.aggregate(torch.cat([first, second], 1)))

@@ -73,9 +73,9 @@ def no_start(batch: int, p: int) -> Start:
     )  # fmt: skip
 
 
-def capacity(d: int, max_calls: int) -> int:
+def capacity(d: int, start: Start, settings: Settings) -> int:
     """Room for the structures of an active set: d + 1 are the most that can be affinely independent."""
-    return min(d, max_calls) + 2
+    return min(d, start.weights.shape[1] + settings.max_calls) + 2
 
 
 def make_found(batch: int, k: int, p: int) -> Found:
@@ -103,7 +103,7 @@ def solve(
         settings: How long to look.
         arrays: The driver's own arguments.
     """
-    k = capacity(d, settings.max_calls)
+    k = capacity(d, start, settings)
     found = make_found(batch, k, p)
     over_batch(driver, threads, *arrays, start, settings, make(threads, d, p, k), found)
     return found
