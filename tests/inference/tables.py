@@ -104,9 +104,11 @@ class Table:
         self.assignments = torch.as_tensor(assignments, dtype=torch.float64)
         self.scores = scores
         self.calls = 0
+        self.allowed = set()
 
     def project(self, scores, scale, start, calls):
         self.calls += 1
+        self.allowed.add(calls)
         items = [
             nearest(self.assignments.numpy(), row.numpy(), own.detach().numpy() / float(by))
             for row, own, by in zip(scores, self.scores, scale, strict=True)

@@ -22,6 +22,7 @@ from tests.inference.tables import (
 )
 
 from strukt.inference.consensus import BAND, OR_OUT, PAIR, Layout
+from strukt.inference.consensus_oracles import CALLS_A_ROUND, MOST_CALLS
 from strukt.inference.lp_sparsemap import solve, warn_unless_converged
 from strukt.testing.quadratic import consensus_marginals
 
@@ -120,6 +121,13 @@ def test_a_single_oracle_is_its_own_sparsemap():
     np.testing.assert_allclose(found.marginals.numpy(), expected.numpy(), atol=1e-12)
     assert found.iterations.max() <= 2
     assert table.calls <= 3
+
+
+@pytest.mark.parametrize(("rounds", "calls"), [(3, 3 * CALLS_A_ROUND), (1000, MOST_CALLS)])
+def test_few_rounds_search_little_within_a_factor(rounds, calls):
+    table = Table(FEW, normal(1, 2, len(FEW)))
+    solve(WITH_TABLE, normal(2, 2, 6), normal(3, 2, 1), [table], max_iterations=rounds)
+    assert table.allowed == {calls}
 
 
 def test_value_of_lp_map_with_an_oracle():

@@ -118,7 +118,8 @@ class FactorGraph:
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
             max_iterations: Bound on the rounds in which the factors come to agree, kept in silence: `status` tells
-                which items have converged. Without one, an item that has not after 10,000 rounds is warned of.
+                which items have converged. A factor that searches for its assignments looks for at most five times
+                as many in a round. Without a bound, an item that has not after 10,000 rounds is warned of.
             tol: On the error of the marginals.
             start: A former result for the same graph and batch, to start from.
 

@@ -75,7 +75,8 @@ def no_start(batch: int, p: int) -> Start:
 
 def capacity(d: int, start: Start, settings: Settings) -> int:
     """Room for the structures of an active set: d + 1 are the most that can be affinely independent."""
-    return min(d, start.weights.shape[1] + settings.max_calls) + 2
+    begun: int = start.weights.shape[1]
+    return min(d, begun + settings.max_calls) + 2
 
 
 def make_found(batch: int, k: int, p: int) -> Found:
