@@ -27,15 +27,19 @@ class Classifier(nn.Module):
 
         self.encoder = nn.LSTM(SIZE, SIZE // 2, batch_first=True, bidirectional=True)
         self.reader, self.classes = TreeGCN(SIZE, SIZE), nn.Linear(SIZE, CLASSES)
-        self.latent = LatentStructure(self.read, TreeScorer(SIZE, 100), estimator)
+        self.scorer = TreeScorer(SIZE, 100)
+        self.latent = LatentStructure(
+            self.read, lambda _, lengths, vectors: self.scorer(vectors, lengths), estimator
+        )
 
-    def read(self, arcs: Tensor, vectors: Tensor, lengths: Tensor) -> Tensor:
+    def read(self, arcs: Tensor, projected: Tensor, lengths: Tensor, _: Tensor) -> Tensor:
         """Log-probabilities of classes, for each tree."""
-        return self.classes(self.reader(vectors, arcs, lengths).mean(1)).log_softmax(-1)
+        return self.classes(self.reader.read(projected, arcs, lengths).mean(1)).log_softmax(-1)
 
     def forward(self, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """The mean loss of class 0, and how many trees each item has."""
-        mixture = self.latent(self.encoder(words)[0], lengths)
+        vectors, _ = self.encoder(words)
+        mixture = self.latent(self.reader.project(vectors, lengths), lengths, vectors.detach())
         return -mixture.log_likelihood(mixture.outputs[:, 0]).mean(), mixture.counts
 
 

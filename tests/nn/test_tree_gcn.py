@@ -128,6 +128,15 @@ def test_a_layer_is_a_step_along_arcs():
         assert vectors.grad[0].abs().sum(-1).nonzero().flatten().tolist() == reached
 
 
+def test_what_is_projected_once_is_read_with_several_trees():
+    vectors, arcs, lengths = batch_of([4, 0, 2])
+    items = torch.tensor([0, 0, 1, 2, 2])
+    other = arcs.index_select(0, items) * torch.rand(5, 1, 1).double()
+    for model in (made(), made(layers=3)):
+        found = model.read(model.project(vectors, lengths)[items], other, lengths[items])
+        torch.testing.assert_close(found, model(vectors[items], other, lengths[items]))
+
+
 def test_dropout_is_between_layers_and_for_training_only():
     inputs = batch_of([4, 2])
     one = made(dropout=0.5)
@@ -161,3 +170,5 @@ def test_settings_and_shapes_that_do_not_fit_are_refused():
         made()(vectors, arcs[..., :2], lengths)
     with pytest.raises(ValueError, match="lengths must lie between 0 and 2"):
         made()(vectors, arcs, torch.tensor([-1]))
+    with pytest.raises(ValueError, match=r"projected has shape \(1, 2, 3\); expected \(batch, n \+ 1, 12\)"):
+        made().read(vectors, arcs, lengths)

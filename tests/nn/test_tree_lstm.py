@@ -224,6 +224,19 @@ def test_cycles_are_refused():
     model(vectors, arcs, torch.tensor([3, 2]))  # the cycle is in the padding
 
 
+def test_what_is_projected_once_is_read_with_several_trees():
+    model, vectors, lengths = made(), torch.randn(2, 3, SIZE).double(), torch.tensor([3, 2])
+    vectors[1, 2] = torch.nan
+    items = torch.tensor([0, 0, 1])
+    arcs = torch.cat([parts([0, 1, 2]), parts([2, 0, 2]), parts([2, 0], 3)])
+    found = model.read(model.project(vectors, lengths)[items], arcs, lengths[items])
+    expected = model(vectors[items], arcs, lengths[items])
+    torch.testing.assert_close(found.root, expected.root)
+    torch.testing.assert_close(found.words, expected.words)
+    found.root.sum().backward()
+    assert model.inputs.weight.grad.isfinite().all()
+
+
 def test_soft_arcs_and_words_without_heads_are_refused():
     model, vectors = made(), torch.randn(2, 3, SIZE).double()
     lengths = torch.tensor([3, 2])
@@ -251,6 +264,8 @@ def test_shapes_that_do_not_fit_are_refused():
         model(vectors, arcs, torch.tensor([2, 2]))
     with pytest.raises(ValueError, match="lengths must lie between 0 and 2"):
         model(vectors, arcs, torch.tensor([3]))
+    with pytest.raises(ValueError, match=r"projected has shape \(1, 2, 3\); expected \(batch, n \+ 1, 8\)"):
+        model.read(vectors, arcs, torch.tensor([2]))
 
 
 def test_the_forget_gates_start_open_and_matrices_orthogonal():

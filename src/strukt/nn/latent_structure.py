@@ -156,7 +156,7 @@ class LatentStructure(nn.Module):
                 f"scorer gave a {type(structures).__name__}, which has marginals alone; take estimator 'marginals'"
             )
         parts, weights, items, sampled = estimator(structures)
-        paired = [part[items] if isinstance(part, Tensor) else part for part in inputs]
+        paired = [part.index_select(0, items) if isinstance(part, Tensor) else part for part in inputs]
         outputs = self.downstream(parts, *paired)
         return Mixture(outputs, weights, items, parts, structures, batch, sampled)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from typing_extensions import override
 
 from strukt.kernels import arguments
 from strukt.kernels.guards import within
@@ -48,12 +49,12 @@ class TreeGCN(nn.Module):
             raise ValueError(f"layers is {layers}; expected at least 1")
         self.root = nn.Parameter(torch.zeros(size))
         self.dropout = SharedDropout(dropout)
-        # The weights of a layer are W_self, W_up and W_down side by side.
+        self.hidden = hidden
         sizes = [size] + [hidden] * (layers - 1)
-        self.layers = nn.ModuleList(nn.Linear(3 * inputs, hidden) for inputs in sizes)
+        self.layers = nn.ModuleList(_Projections(3 * inputs, hidden) for inputs in sizes)
 
     def forward(self, vectors: Tensor, arcs: Tensor, lengths: Tensor) -> Tensor:
-        """Reads the sentences; time O(n^2 size) an item and layer.
+        """Reads the sentences; time O(n (size + n) hidden) an item and layer.
 
         Args:
             vectors: `(batch, n, size)`; the padding is ignored.
@@ -66,36 +67,83 @@ class TreeGCN(nn.Module):
         Raises:
             ValueError: If shapes do not fit.
         """
-        arcs = arcs_within(vectors, arcs, lengths, len(self.root))
-        outside = ~mask_of(lengths, vectors.shape[1]).unsqueeze(-1)
-        nodes = with_root(self.root, vectors.masked_fill(outside, 0))
+        return self.read(self.project(vectors, lengths), arcs, lengths)
+
+    def project(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        """The part of the first layer that does not depend on the arcs: once for all trees of a sentence.
+
+        Args:
+            vectors: `(batch, n, size)`; the padding is ignored.
+            lengths: `(batch,)`.
+
+        Returns:
+            W_self h, W_up h and W_down h of the root and the words: `(batch, n + 1, 3 hidden)`.
+
+        Raises:
+            ValueError: If shapes do not fit.
+        """
+        projected: Tensor = self.layers[0](nodes_of(self.root, vectors, lengths))
+        return projected
+
+    def read(self, projected: Tensor, arcs: Tensor, lengths: Tensor) -> Tensor:
+        """What `forward` gives, from what `project` gave."""
+        arcs = arcs_within(projected, arcs, lengths, 3 * self.hidden)
         heads = functional.pad(arcs, (0, 0, 1, 0))
-        for index, layer in enumerate(self.layers):
-            nodes = self.dropout(nodes) if index else nodes
-            nodes = layer(torch.cat([nodes, heads @ nodes, heads.mT @ nodes], -1)).relu()
-        return nodes[:, 1:].masked_fill(outside, 0)
+        itself = torch.diag_embed(mask_of(lengths + 1, heads.shape[1]).to(heads.dtype))
+        weights = torch.stack([itself, heads, heads.mT], -1).flatten(2)
+        nodes = _heard(weights, projected)
+        for layer in self.layers[1:]:
+            nodes = _heard(weights, layer(self.dropout(nodes)))
+        return nodes[:, 1:]
 
 
-def arcs_within(vectors: Tensor, arcs: Tensor, lengths: Tensor, size: int) -> Tensor:
-    """Arcs in the type of the vectors, with 0 for those of words and heads beyond the lengths.
+class _Projections(nn.Linear):
+    """W_self, W_up and W_down, side by side, as one layer would hold them; each is applied to the same nodes."""
+
+    @override
+    def forward(self, nodes: Tensor) -> Tensor:
+        bias = functional.pad(self.bias, (0, 2 * self.out_features))
+        return functional.linear(nodes, torch.cat(self.weight.chunk(3, 1)), bias)
+
+
+def _heard(weights: Tensor, projected: Tensor) -> Tensor:
+    """What each node hears of the three products of each: nothing in the padding, whose weights are 0."""
+    batch, nodes, size = projected.shape
+    return (weights @ projected.reshape(batch, 3 * nodes, size // 3)).relu()
+
+
+def nodes_of(root: Tensor, vectors: Tensor, lengths: Tensor) -> Tensor:
+    """The vectors `(batch, n + 1, size)` of the nodes of each tree: its root, then its words, 0 in the padding.
 
     Raises:
         ValueError: If shapes do not fit, or a length is not between 0 and n.
     """
+    size = len(root)
     arguments.scores("vectors", vectors, f"(batch, n, {size})", 3)
     if vectors.dim() != 3 or vectors.shape[2] != size:
         raise ValueError(f"vectors has shape {tuple(vectors.shape)}; expected (batch, n, {size})")
     batch, n, _ = vectors.shape
-    expected = torch.Size([batch, n, n + 1])
+    lengths = arguments.lengths(lengths, vectors.shape[:1], n, vectors.device)
+    words = vectors.masked_fill(~mask_of(lengths, n).unsqueeze(-1), 0)
+    return torch.cat([root.expand(batch, 1, -1), words], 1)
+
+
+def arcs_within(projected: Tensor, arcs: Tensor, lengths: Tensor, size: int) -> Tensor:
+    """Arcs in the type of what was projected, with 0 for those of words and heads beyond the lengths.
+
+    Raises:
+        ValueError: If shapes do not fit, or a length is not between 0 and n.
+    """
+    if projected.dim() != 3 or projected.shape[2] != size or projected.shape[1] == 0:
+        raise ValueError(
+            f"projected has shape {tuple(projected.shape)}; expected (batch, n + 1, {size}), as project gives it"
+        )
+    batch, nodes, _ = projected.shape
+    expected = torch.Size([batch, nodes - 1, nodes])
     if arcs.shape != expected:
         raise ValueError(
             f"arcs has shape {tuple(arcs.shape)}; expected (batch, n, n + 1), here {tuple(expected)}: a row for "
             "each word, and in it the value of the root as head (column 0), then of each word"
         )
-    lengths = arguments.lengths(lengths, vectors.shape[:1], n, vectors.device)
-    return arcs.to(vectors.dtype).masked_fill(~within(lengths, arcs.shape[1:], [0, 1]), 0)
-
-
-def with_root(root: Tensor, vectors: Tensor) -> Tensor:
-    """The vectors `(batch, n + 1, size)` of the nodes of each tree: its root, then its words."""
-    return torch.cat([root.expand(len(vectors), 1, -1), vectors], 1)
+    lengths = arguments.lengths(lengths, projected.shape[:1], nodes - 1, projected.device)
+    return arcs.to(projected.dtype).masked_fill(~within(lengths, arcs.shape[1:], [0, 1]), 0)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from strukt.nn.encoders import mask_of
-from strukt.nn.tree_gcn import arcs_within, with_root
+from strukt.nn.tree_gcn import arcs_within, nodes_of
 
 
 class TreeStates(NamedTuple):
@@ -87,12 +87,32 @@ class ChildSumTreeLSTM(nn.Module):
         Raises:
             ValueError: If shapes do not fit, or the arcs of an item are no tree.
         """
-        arcs = arcs_within(vectors, arcs, lengths, len(self.root))
+        return self.read(self.project(vectors, lengths), arcs, lengths)
+
+    def project(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        """The part that does not depend on the arcs: once for all trees of a sentence.
+
+        Args:
+            vectors: `(batch, n, size)`; the padding is ignored.
+            lengths: `(batch,)`.
+
+        Returns:
+            W_f x + b_f and those of i, o and u, of the root and the words: `(batch, n + 1, 4 hidden)`.
+
+        Raises:
+            ValueError: If shapes do not fit.
+        """
+        projected: Tensor = self.inputs(nodes_of(self.root, vectors, lengths))
+        return projected
+
+    def read(self, projected: Tensor, arcs: Tensor, lengths: Tensor) -> TreeStates:
+        """What `forward` gives, from what `project` gave."""
+        arcs = arcs_within(projected, arcs, lengths, 4 * self.hidden)
         heads = _heads(arcs, lengths)
         levels = _levels(heads, lengths)
         values = functional.pad(arcs.gather(2, heads.unsqueeze(-1)), (0, 0, 1, 0)).flatten(0, 1)
-        nodes = with_root(self.root, vectors).flatten(0, 1)
-        inputs = self.inputs(nodes.index_select(0, levels.nodes))
+        nodes = projected.flatten(0, 1)
+        inputs = nodes.index_select(0, levels.nodes)
 
         nothing = inputs.new_zeros(0, self.hidden)
         below = _Dependents(nothing, nothing, levels.places[:0])

@@ -192,12 +192,13 @@ class ListModel(StructuredModel):
             symbols = torch.zeros(
                 len(batch.sentences), int(batch.lengths.max()), dtype=torch.long, device=self.device
             )
-        found: Mixture = self.latent(symbols, batch.lengths, batch)
+        projected = self.network.project(self.symbols(symbols), batch.lengths)
+        found: Mixture = self.latent(projected, batch.lengths, batch)
         return found
 
-    def _trees(self, symbols: Tensor, lengths: Tensor, batch: Batch) -> Any:
+    def _trees(self, projected: Tensor, lengths: Tensor, batch: Batch) -> Any:
         """The distribution over trees, or the trees that there are."""
-        structure, n = self.config.structure, symbols.shape[1]
+        structure, n, device = self.config.structure, projected.shape[1] - 1, projected.device
         if structure == "tree":
             return self.distribution_of(batch)
         if structure == "tree-budget":
@@ -205,15 +206,15 @@ class ListModel(StructuredModel):
                 self.distribution_of(batch), self.config.budget, self.config.iterations or None
             )
         if structure == "none":
-            return FixedTrees(torch.zeros(len(symbols), n, n + 1, device=symbols.device))
+            return FixedTrees(torch.zeros(len(lengths), n, n + 1, device=device))
         if structure == "gold":
             given = [torch.tensor(expression_of(sentence).heads) for sentence in batch.sentences]
-            return FixedTrees.of_heads(pad_sequence(given, True, -1).to(symbols.device))
+            return FixedTrees.of_heads(pad_sequence(given, True, -1).to(device))
         return FixedTrees.of_heads(FIXED[structure](lengths, n))
 
-    def _label_log_probs(self, arcs: Tensor, symbols: Tensor, lengths: Tensor, _: Batch) -> Tensor:
+    def _label_log_probs(self, arcs: Tensor, projected: Tensor, lengths: Tensor, _: Batch) -> Tensor:
         """Of each symbol, or of all that hangs on the root."""
-        states = self.network(self.symbols(symbols), arcs, lengths)
+        states = self.network.read(projected, arcs, lengths)
         if self.config.target == "value":
             states = (arcs[..., :1] * states).sum(1, keepdim=True)
         log_probs: Tensor = self.score(states).float().log_softmax(-1)

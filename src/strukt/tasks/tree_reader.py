@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from strukt.errors import SettingError
-from strukt.nn import ChildSumTreeLSTM, LatentStructure, Mixture, TreeGCN
+from strukt.nn import ChildSumTreeLSTM, LatentStructure, Mixture, TreeGCN, TreeStates
 from strukt.nn.estimators import ESTIMATORS, Estimator, Marginals, Relaxed, Sample, SparseMarginals, TopK
 from strukt.nn.latent_trees import FIXED, FixedTrees, TreeScorer
 from strukt.tasks.classify import LatentTreeConfig
@@ -46,7 +46,7 @@ class TreeReader(nn.Module):
         self.network = network(size, config.hidden)
         self.tree = config.tree
         self.scorer = TreeScorer(size, config.arc_size) if is_latent else None
-        self.latent = LatentStructure(self._read, self.trees, estimator)
+        self.latent = LatentStructure(self._read, _given, estimator)
 
     @property
     def estimator(self) -> Estimator:
@@ -61,7 +61,8 @@ class TreeReader(nn.Module):
             lengths: `(batch,)`.
             heads: `(batch, n)`, the given trees, padded with -1; None if none are given.
         """
-        found: Mixture = self.latent(vectors, lengths, heads)
+        trees = self.trees(vectors, lengths, heads)
+        found: Mixture = self.latent(self.network.project(vectors, lengths), lengths, trees)
         return found
 
     def trees(self, vectors: Tensor, lengths: Tensor, heads: Tensor | None = None) -> Any:
@@ -75,12 +76,16 @@ class TreeReader(nn.Module):
         found = FIXED[self.tree](lengths, vectors.shape[1]) if heads is None else heads
         return FixedTrees.of_heads(found, vectors.dtype)
 
-    def _read(self, arcs: Tensor, vectors: Tensor, lengths: Tensor, _: Tensor | None) -> Tensor:
-        if isinstance(self.network, ChildSumTreeLSTM):
-            of_root: Tensor = self.network(vectors, arcs, lengths).root
-            return of_root
-        mean: Tensor = self.network(vectors, arcs, lengths).sum(1) / lengths.clamp(min=1).unsqueeze(-1)
+    def _read(self, arcs: Tensor, projected: Tensor, lengths: Tensor, _: Any) -> Tensor:
+        states = self.network.read(projected, arcs, lengths)
+        if isinstance(states, TreeStates):
+            return states.root
+        mean: Tensor = states.sum(1) / lengths.clamp(min=1).unsqueeze(-1)
         return mean
+
+
+def _given(_projected: Tensor, _lengths: Tensor, trees: Any) -> Any:
+    return trees
 
 
 def _estimator(config: LatentTreeConfig) -> Estimator:
