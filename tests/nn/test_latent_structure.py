@@ -238,3 +238,53 @@ def test_what_is_refused():
     for name in ("sparsemap", "topk", "argmax", "sample"):
         with pytest.raises(InfeasibleError):
             LatentStructure(lambda parts, _: parts, lambda scores: KSubset(scores, 1), name)(forbidden)
+
+
+@pytest.mark.parametrize("name", estimators.ESTIMATORS)
+def test_a_class_that_is_forbidden_has_no_gradient_and_spoils_no_other(name, arcs, values):
+    """Two classes and one that no structure permits, against the two alone."""
+    forbidden = torch.tensor([0.0, 0.0, -torch.inf], dtype=torch.float64)
+    found = []
+    for classes in (3, 2):
+        torch.manual_seed(0)
+
+        def downstream(parts, row, others, classes=classes):
+            first = products(parts, row, others)[:, 0]
+            logits = torch.stack([first, 1 - first, first][:classes], -1)
+            return (logits + forbidden[:classes]).log_softmax(-1)
+
+        mixture = LatentStructure(downstream, trees, name)(arcs, values)
+        log_probs = mixture.log_likelihood(mixture.outputs)
+        (of_arcs,) = torch.autograd.grad(torch.nn.functional.nll_loss(log_probs, torch.tensor([0, 1])), arcs)
+        found.append((log_probs[:, :2], of_arcs))
+        assert (log_probs[:, 2:] == -torch.inf).all()
+    assert found[0][1].isfinite().all()
+    for three, two in zip(*found, strict=True):
+        torch.testing.assert_close(three, two)
+
+
+def test_rows_that_do_not_fit_are_refused(arcs, values):
+    latent = LatentStructure(products, trees, "topk")
+    with pytest.raises(ValueError, match=r"inputs has tensors of \[2, 1\] rows"):
+        latent(arcs, values[:1])
+    mixture = latent(arcs, values)
+    pairs = len(mixture.items)
+    for wrong, text in ((torch.zeros(1), r"shape \(1,\)"), ((torch.zeros(pairs),), "type tuple")):
+        for method in (mixture.expected, mixture.log_likelihood):
+            with pytest.raises(
+                ValueError, match=rf"values are of {text}; expected a tensor \({pairs}, \.\.\.\)"
+            ):
+                method(wrong)
+    with pytest.raises(ValueError, match="estimator is None; expected a name, or an object"):
+        LatentStructure(products, trees, None)
+
+
+def test_a_number_among_the_inputs_is_passed_on(arcs, values):
+    latent = LatentStructure(
+        lambda parts, _, v, factor: factor * products(parts, _, v), lambda a, *_: trees(a), "topk"
+    )
+    mixture, once = (
+        latent(arcs, values, torch.tensor(2.0)),
+        LatentStructure(products, trees, "topk")(arcs, values),
+    )
+    torch.testing.assert_close(mixture.outputs, 2 * once.outputs)

@@ -60,3 +60,23 @@ def test_budgets_that_are_stopped_early_give_no_weight_to_what_is_no_arc(rounds)
     (grad,) = torch.autograd.grad((found * torch.randn_like(found)).sum(), arcs)
     assert (grad[~possible] == 0).all()
     assert grad.isfinite().all()
+
+
+def test_padding_changes_no_scores_and_no_gradients():
+    results = []
+    for filler in (0.0, torch.nan):
+        torch.manual_seed(0)
+        scorer, vectors = TreeScorer(3, 4), torch.randn(2, 4, 3)
+        vectors[1, 2:] = filler
+        found = scorer(vectors, torch.tensor([4, 2])).marginals
+        found[..., 0].square().sum().backward()
+        results.append([found, *(parameter.grad for parameter in scorer.parameters())])
+    for expected, found in zip(*results, strict=True):
+        torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("iterations", [None, 5])
+@pytest.mark.parametrize("budget", [0, 1.5, True])
+def test_a_budget_is_a_whole_number_above_0(budget, iterations):
+    with pytest.raises(ValueError, match=r"budget is .*; expected a whole number, at least 1"):
+        with_budget(NonProjectiveTree(torch.zeros(1, 2, 3)), budget, iterations)

@@ -250,3 +250,12 @@ def test_what_does_not_fit_is_refused():
         attend(torch.zeros(2, 3, 4), torch.tensor([1, 2]))
     with pytest.raises(ValueError, match=r"lengths\[:, 1\].*5"):
         attend(torch.zeros(2, 3, 4), torch.tensor([[1, 2], [3, 5]]))
+
+
+@pytest.mark.parametrize("wrong", [torch.nan, torch.inf])
+def test_a_softmax_of_what_is_no_score_is_refused_within_the_lengths(wrong):
+    scores = torch.zeros(1, 2, 2)
+    scores[0, 1, 0] = wrong
+    with pytest.raises(ValueError, match=r"scores holds (nan|inf) at batch item 0, position \(1, 0\)"):
+        StructuredAttention()(scores)
+    assert StructuredAttention()(scores, torch.tensor([[1, 2]])).weights.isfinite().all()

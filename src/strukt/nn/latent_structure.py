@@ -55,20 +55,26 @@ class Mixture:
         values of its item's other samples, which leaves it unbiased.
 
         Args:
-            values: ``(pairs, ...)``.
+            values: ``(pairs, ...)``. What is -inf makes the mean -inf, without a gradient.
 
         Returns:
             ``(batch, ...)``.
+
+        Raises:
+            ValueError: If there is not one value for each pair.
         """
+        self._require_paired(values)
+        infinite = values == -torch.inf
+        values = values.masked_fill(infinite, 0)
         weights = _beside(self.weights, values)
         total = self._summed(weights * values)
-        if not self.sampled:
-            return total
-        # A sample's weight has the value 1 / count and the gradient of its log-probability / count.
-        fixed = values.detach()
-        count = _beside(self.counts[self.items], values)
-        others = (self._summed(fixed)[self.items] - fixed) / (count - 1)
-        return total - self._summed((weights - weights.detach()) * others)
+        if self.sampled:
+            # A sample's weight has the value 1 / count and the gradient of its log-probability / count.
+            fixed = values.detach()
+            count = _beside(self.counts[self.items], values)
+            others = (self._summed(fixed)[self.items] - fixed) / (count - 1)
+            total = total - self._summed((weights - weights.detach()) * others)
+        return total.masked_fill(self._summed(infinite.to(total.dtype)) > 0, -torch.inf)
 
     def log_likelihood(self, log_probs: Tensor) -> Tensor:
         """The log of the mean of probabilities; for samples its lower bound, the mean of their logs.
@@ -77,8 +83,12 @@ class Mixture:
             log_probs: log p(y | h, x) of each pair ``(pairs, ...)``.
 
         Returns:
-            log p(y | x), ``(batch, ...)``.
+            log p(y | x), ``(batch, ...)``; -inf, without a gradient, where all structures have that.
+
+        Raises:
+            ValueError: If there is not one value for each pair.
         """
+        self._require_paired(log_probs)
         if self.sampled:
             return self.expected(log_probs)
         shape = (self.batch, *log_probs.shape[1:])
@@ -88,8 +98,23 @@ class Mixture:
             .new_full(shape, -torch.inf)
             .scatter_reduce(0, items, log_probs.detach(), "amax")
         )
-        highest = highest.masked_fill(highest == -torch.inf, 0.0)
-        return self.expected((log_probs - highest[self.items]).exp()).log() + highest
+        impossible = highest == -torch.inf
+        highest = highest.masked_fill(impossible, 0.0)
+        share = self.expected((log_probs - highest[self.items]).exp())
+        return share.masked_fill(impossible, 1.0).log().masked_fill(impossible, -torch.inf) + highest
+
+    def _require_paired(self, values: Any) -> None:
+        pairs = len(self.items)
+        if not isinstance(values, Tensor) or values.dim() < 1 or len(values) != pairs:
+            given = (
+                f"shape {tuple(values.shape)}"
+                if isinstance(values, Tensor)
+                else f"type {type(values).__name__}"
+            )
+            raise ValueError(
+                f"values are of {given}; expected a tensor ({pairs}, ...), a row for each pair of an item and a "
+                "structure, such as one of the outputs"
+            )
 
     def _summed(self, values: Tensor) -> Tensor:
         return values.new_zeros(self.batch, *values.shape[1:]).index_add(0, self.items, values)
@@ -137,6 +162,10 @@ class LatentStructure(nn.Module):
         super().__init__()
         if isinstance(estimator, str) and estimator not in ESTIMATORS:
             raise ValueError(f"estimator is {estimator!r}; expected one of {', '.join(ESTIMATORS)}")
+        if not isinstance(estimator, str | Estimator):
+            raise ValueError(
+                f"estimator is {estimator!r}; expected a name, or an object of strukt.nn.estimators"
+            )
         self.downstream = downstream
         self.scorer = scorer
         self.estimator = ESTIMATORS[estimator] if isinstance(estimator, str) else estimator
@@ -156,16 +185,26 @@ class LatentStructure(nn.Module):
                 f"scorer gave a {type(structures).__name__}, which has marginals alone; take estimator 'marginals'"
             )
         parts, weights, items, sampled = estimator(structures)
-        paired = [part.index_select(0, items) if isinstance(part, Tensor) else part for part in inputs]
+        paired = [part.index_select(0, items) if _is_batched(part) else part for part in inputs]
         outputs = self.downstream(parts, *paired)
         return Mixture(outputs, weights, items, parts, structures, batch, sampled)
 
 
 def _batch(inputs: tuple[Any, ...]) -> int:
-    for part in inputs:
-        if isinstance(part, Tensor) and part.dim() > 0:
-            return len(part)
-    raise ValueError("inputs has no tensor; expected at least one, with the items of the batch as first axis")
+    sizes = [len(part) for part in inputs if _is_batched(part)]
+    if not sizes:
+        raise ValueError(
+            "inputs has no tensor; expected at least one, with the items of the batch as first axis"
+        )
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            f"inputs has tensors of {sizes} rows; expected the items of the batch as first axis of each"
+        )
+    return sizes[0]
+
+
+def _is_batched(part: Any) -> bool:
+    return isinstance(part, Tensor) and part.dim() > 0
 
 
 def _beside(vector: Tensor, values: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ from strukt.kernels.guards import within
 from strukt.kernels.semiring import NEG_INF
 from strukt.nn.biaffine import Biaffine
 from strukt.nn.encoders import mask_of
+from strukt.nn.tree_gcn import nodes_of
 
 
 class TreeScorer(nn.Module):
@@ -47,12 +48,14 @@ class TreeScorer(nn.Module):
         """The distribution, in float32.
 
         Args:
-            vectors: ``(batch, n, size)``.
+            vectors: ``(batch, n, size)``; the padding is ignored.
             lengths: ``(batch,)``.
+
+        Raises:
+            ValueError: If shapes do not fit.
         """
-        root = self.root.to(vectors.dtype).expand(len(vectors), 1, -1)
-        heads = self.head(torch.cat([root, vectors], 1)).tanh()
-        arcs = self.score(self.dependent(vectors).tanh(), heads).squeeze(-1)
+        nodes = nodes_of(self.root.to(vectors.dtype), vectors, lengths)
+        arcs = self.score(self.dependent(nodes[:, 1:]).tanh(), self.head(nodes).tanh()).squeeze(-1)
         return NonProjectiveTree(arcs.float(), lengths, self.single_root)
 
 
@@ -73,6 +76,9 @@ def with_budget(
 
     Words beyond the lengths have no head and are none, and no word is its own.
 
+    Raises:
+        ValueError: If the budget is no whole number above 0, or there is no iteration.
+
     Examples:
         >>> arcs = torch.zeros(1, 3, 4)
         >>> arcs[0, :, 1] = 3.0
@@ -81,6 +87,8 @@ def with_budget(
         >>> with_budget(NonProjectiveTree(arcs), 1).marginals[0, :, 1].sum()
         tensor(1.)
     """
+    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
+        raise ValueError(f"budget is {budget}; expected a whole number, at least 1")
     if iterations is None:
         return sparsemap_within_budget(trees, budget)
     arcs = _possible(trees.scores[0], trees.lengths)

@@ -13,7 +13,7 @@ from torch.nn import functional
 from strukt.distributions import LinearChain, Matching
 from strukt.factor_graph import FactorGraph, factors
 from strukt.inference.settings import require_iterations, require_one_of
-from strukt.kernels import arguments
+from strukt.kernels import arguments, guards
 from strukt.kernels.semiring import NEG_INF
 from strukt.nn.attention import masked_softmax
 from strukt.nn.encoders import mask_of
@@ -54,7 +54,8 @@ class StructuredAttention(nn.Module):
     A pair of score -inf is never aligned. A row without any other pair has no weights by ``"softmax"``, and all
     rows of its item none by ``"crf"``; of the other kinds such an item permits nothing.
 
-    The shares of a row or a column are its weights divided by their sum; without weights it has no shares. The
+    The shares of a row or a column are its weights divided by their sum, or by 0.01 if that is less, so that
+    gradients stay bounded; without weights it has no shares. The
     weights of a softmax are those of its rows; its columns have others, which are their shares.
 
     Source: Niculae et al. (2018), "SparseMAP", section 5.2; Niculae and Martins (2020), "LP-SparseMAP", section
@@ -112,6 +113,9 @@ class StructuredAttention(nn.Module):
         if self.kind == "softmax":
             inside = inside & (scores != NEG_INF)
             scores = scores.masked_fill(~inside, 0.0)
+            guards.require_values(
+                scores, scores.isfinite(), "scores", "finite scores, or -inf for a forbidden pair"
+            )
             of_rows = masked_softmax(scores, inside)
             return Alignment(of_rows, of_rows, masked_softmax(scores.mT, inside.mT).mT)
         weights = self._weights(scores.masked_fill(~inside, NEG_INF), lengths) if scores.numel() else scores
