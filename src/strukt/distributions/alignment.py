@@ -12,9 +12,9 @@ from strukt.distributions.distribution import StructuredDistribution
 from strukt.distributions.grid import any_before, number_of_paths, paths_to, rows_and_columns, shifted
 from strukt.kernels import alignment, arguments, guards
 from strukt.kernels.alignment.reference import DELETE, INSERT, MATCH
-from strukt.kernels.arguments import broadcast_shapes
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 
 MOST_CANDIDATES = 1 << 18
@@ -158,6 +158,7 @@ class MonotoneAlignment(StructuredDistribution):
         return torch.where((parts > 0).any(-1), parts.argmax(-1), -1)
 
     def is_structure(self, event: Tensor) -> Tensor:
+        event = event.clamp(-2, 3).to(torch.int8)  # an eighth of the memory to go through
         visited = self._within & (event >= 0)
         first, last = self._corners
         entered = torch.where(visited & ~first, event, -1)
@@ -190,7 +191,7 @@ class MonotoneAlignment(StructuredDistribution):
     def _named(self, event: Tensor) -> Tensor:
         return (((event >= -1) & (event < 3)) | ~self._within).flatten(-2).all(-1)
 
-    def _check_values(self) -> None:
+    def _check_scores(self) -> None:
         moves, transition, lengths, _ = (value.detach() for value in self._arguments())
         if len(lengths):
             within = self._within.reshape(len(lengths), *self.event_shape)
@@ -198,23 +199,19 @@ class MonotoneAlignment(StructuredDistribution):
             guards.require_scores(cleaned, lengths, [UNBOUNDED] * 3, "moves")
             guards.require_scores(transition, lengths[: len(transition)], [UNBOUNDED] * 2, "transition")
 
-    def _score(self, event: Tensor) -> Tensor:
-        moves, transition = self.scores
+    def _places(self, event: Tensor) -> Places:
         visited = self._within & (event >= 0)
-        move = event.clamp(0, 2)
-        shape = broadcast_shapes(event.shape, moves.shape[:-1])
-        entering = moves.expand(*shape, 3).gather(-1, move.expand(shape).unsqueeze(-1)).squeeze(-1)
+        move = event.clamp(0, 2).to(torch.int8)
         before = torch.where(
             move == MATCH,
             shifted(move, -1, -1),
             torch.where(move == INSERT, shifted(move, 0, -1), shifted(move, -1, 0)),
         )
-        pairs = (3 * before + move).expand(shape).flatten(-2)
-        following = transition.flatten(-2).expand(*pairs.shape[:-1], 9).gather(-1, pairs).reshape(shape)
+        cells = torch.arange(self.event_shape.numel(), device=event.device).view(self.event_shape)
         first, _ = self._corners
-        nothing = torch.zeros_like(entering)
-        total = torch.where(visited, entering, nothing) + torch.where(visited & ~first, following, nothing)
-        return total.flatten(-2).sum(-1)
+        entering = torch.where(visited, 3 * cells + move, -1)
+        following = torch.where(visited & ~first, (3 * before + move).long(), -1)
+        return entering.flatten(-2), following.flatten(-2)
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
         (moves, transition), (target_lengths,) = scores, constants

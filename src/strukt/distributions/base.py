@@ -14,6 +14,7 @@ from typing_extensions import Self
 
 from strukt.kernels import arguments, guards
 from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import Places, sum_of_totals
 
 
 class ScoredStructures(Distribution, abc.ABC):
@@ -37,6 +38,8 @@ class ScoredStructures(Distribution, abc.ABC):
     oracles: ClassVar[Oracles]
     score_names: ClassVar[tuple[str, ...]]
     constant_names: ClassVar[tuple[str, ...]] = ()
+    logs: ClassVar[int | None] = None
+    """How many of the score tensors, from the first on, are logarithms of weights; None for all."""
     extents: tuple[list[int], ...]
     """For each score tensor, how far each of its part axes reaches beyond the length (`guards.within`)."""
 
@@ -52,19 +55,40 @@ class ScoredStructures(Distribution, abc.ABC):
         dim = len(self.extents[0])
         batch_shape, n = main.shape[:-dim], main.shape[-dim] - self.extents[0][0]
         self.scores = arguments.common_dtype(scores, self.score_names)
+        ordinary = all(map(arguments.are_ordinary, self.scores[: self.logs]))
+        if not ordinary:
+            logs = map(arguments.without_extremes, self.scores[: self.logs])
+            self.scores = (*logs, *(() if self.logs is None else self.scores[self.logs :]))
         self.options = options
         self.constants = constants
         self.lengths = arguments.lengths(lengths, batch_shape, n, main.device)
         event_shape = main.shape[main.dim() - dim :][: self.oracles.event_dim]
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
         if self._validate_args:
+            if not ordinary:
+                self._check_scores()
             self._check_values()
 
     # What a structure says of itself.
 
-    @abc.abstractmethod
+    def _places(self, event: Tensor) -> Places | None:  # noqa: ARG002
+        """The places of the scores whose sum is the score of an event; None where it is no such sum."""
+        return None
+
     def _score(self, event: Tensor) -> Tensor:
-        """The sum of the scores of an event's parts: ``sample_shape + batch``, differentiable."""
+        """The sum of the scores of an event's parts: ``sample_shape + batch``, differentiable.
+
+        A structure supplies this or `_places`.
+        """
+        places = self._places(event)
+        if places is None:
+            raise NotImplementedError(f"{type(self).__name__} defines neither _places nor _score")
+        return sum_of_totals(self.scores, self._part_axes, places)
+
+    @property
+    def _part_axes(self) -> tuple[int, ...]:
+        """For each score tensor the number of its part axes."""
+        return tuple(map(len, self.extents))
 
     @abc.abstractmethod
     def to_parts(self, event: Tensor) -> Tensor:
@@ -131,6 +155,15 @@ class ScoredStructures(Distribution, abc.ABC):
 
     def _arguments(self) -> tuple[Any, ...]:
         """Scores, lengths, constants and options with one batch axis, of size 1 where all items share."""
+        return (*self._flat_scores(), *self._integers(), *self.options)
+
+    def _flat_scores(self) -> list[Tensor]:
+        """The scores with one batch axis, of size 1 where all items share them."""
+        if len(self.batch_shape) == 1:  # the usual case costs nothing
+            batch = self.batch_shape[0]
+            axes = zip(self.scores, self._part_axes, strict=True)
+            if all(score.dim() == dim + 1 and score.shape[0] in (1, batch) for score, dim in axes):
+                return list(self.scores)
         batch = self._batch_size()
         flat = []
         for index, (score, extents) in enumerate(zip(self.scores, self.extents, strict=True)):
@@ -139,24 +172,33 @@ class ScoredStructures(Distribution, abc.ABC):
                 flat.append(score.reshape(1, *parts))
             else:
                 flat.append(score.expand(self.batch_shape + parts).reshape(batch, *parts))
-        return (*flat, *self._integers(), *self.options)
+        return flat
 
     def _integers(self) -> list[Tensor]:
         """Lengths and constants with one batch axis."""
         dim = len(self.batch_shape)
+        if dim == 1:
+            return [self.lengths, *self.constants]
         return [
             value.reshape(self._batch_size(), *value.shape[dim:]) for value in (self.lengths, *self.constants)
         ]
 
     def _to_batch(self, flat: Tensor) -> Tensor:
+        if len(self.batch_shape) == 1:
+            return flat
         return flat.reshape(self.batch_shape + flat.shape[1:])
 
     def _check_values(self) -> None:
-        *scores, lengths = self._arguments()[: len(self.scores) + 1]
-        if not len(lengths):
+        """Check what is given besides scores and lengths."""
+
+    def _check_scores(self) -> None:
+        """Check that scores within the lengths are numbers of a legal size, or -inf."""
+        scores, (lengths, *_) = self._flat_scores()[: self.logs], self._integers()
+        if not lengths.shape[0]:
             return
-        for name, score, extents in zip(self.score_names, scores, self.extents, strict=True):
-            reach = lengths if len(score) == len(lengths) else lengths.amax(0, keepdim=True)
+        for name, score, extents in zip(self.score_names, scores, self.extents, strict=False):
+            shared = score.shape[0] != lengths.shape[0]
+            reach = lengths.amax(0, keepdim=True) if shared else lengths
             guards.require_scores(score.detach(), reach, extents, name)
 
     def _require_same_kind(self, other: Any) -> None:

@@ -13,6 +13,7 @@ from strukt.inference.belief_propagation import BeliefPropagation, belief_propag
 from strukt.inference.mean_field import Blocks, Course, MeanField, mean_field
 from strukt.kernels import arguments, binary
 from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import sum_of_totals
 from strukt.kernels.semiring import NEG_INF
 
 
@@ -145,9 +146,11 @@ class BinaryCRF(AbsenceStructure):
 
     def _score(self, event: Tensor) -> Tensor:
         used = self._used(event)
+        unary, _, absent = self.scores
+        own = sum_of_totals((unary, absent), (1, 1), self._places_of_parts(event))
         pairs = used.unsqueeze(-1) & used.unsqueeze(-2) & ~_diagonal(self.scores[1])
         pairwise = torch.where(pairs, self.scores[1], torch.zeros_like(self.scores[1]))
-        return self._score_of_parts(used) + 0.5 * pairwise.flatten(-2).sum(-1)
+        return own + 0.5 * pairwise.flatten(-2).sum(-1)
 
     def _unconditioned(self) -> tuple[Tensor, Tensor, Tensor]:
         """The same model over the variables that are not required, and the score of those that are.

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from strukt.distributions.distribution import StructuredDistribution
-from strukt.kernels import arguments, guards
+from strukt.kernels import arguments, guards, spans
 
 MOST_CANDIDATES = 1 << 20
 
@@ -32,13 +32,15 @@ class BinaryTree(StructuredDistribution, abc.ABC):
         return range(self._labels), range(self._labels)
 
     def is_structure(self, event: Tensor) -> Tensor:
-        used = self._within & (event >= 0)
-        complete = used.flatten(-2).sum(-1) == (2 * self.lengths - 1).clamp(min=0)
-        words = torch.arange(self.event_shape[0] - 1, device=event.device)
-        leaves = used[..., words, words + 1] | (words >= self.lengths.unsqueeze(-1))
-        top = used[..., 0, :].gather(-1, self.lengths.expand(used.shape[:-2]).unsqueeze(-1)).squeeze(-1)
-        nested = ~(crossed(used) & used).flatten(-2).any(-1)
-        return self._named(event) & complete & leaves.all(-1) & (top | (self.lengths == 0)) & nested
+        places, labels, are_trees = self._read(event)
+        size = self.event_shape[0]
+        used, is_word = places >= 0, places % size - places // size == 1
+        word, wider = self._label_ranges
+        first = torch.where(is_word, word.start, wider.start)
+        last = torch.where(is_word, word.stop, wider.stop)
+        named = (~used | ((labels >= first) & (labels < last))).all(-1)
+        marked = ((event >= -1) | ~self._within).flatten(-2).all(-1)
+        return are_trees & named & marked
 
     @property
     def _widths(self) -> Tensor:
@@ -52,15 +54,6 @@ class BinaryTree(StructuredDistribution, abc.ABC):
         ends = torch.arange(self.event_shape[0], device=self.lengths.device)
         return (ends[:, None] < ends) & (ends <= self.lengths[..., None, None])
 
-    def _named(self, event: Tensor) -> Tensor:
-        """Which events hold at each span of the sentence one of its labels, or -1."""
-        word, wider = self._label_ranges
-        is_word = self._widths == 1
-        first = torch.where(is_word, word.start, wider.start)
-        last = torch.where(is_word, word.stop, wider.stop)
-        named = ((event >= first) & (event < last)) | (event == -1)
-        return (named | ~self._within).flatten(-2).all(-1)
-
     def _labelled_event(self, event: Tensor) -> Tensor:
         """Events as integers of the right shape.
 
@@ -73,10 +66,16 @@ class BinaryTree(StructuredDistribution, abc.ABC):
             guards.require_structures(event, named, f"made of labels 0 to {self._labels - 1}")
         return event
 
-    def _sum_of_used(self, event: Tensor, values: Tensor) -> Tensor:
-        """The sum of a value of each span over the spans of a tree."""
-        used = self._within & (event >= 0)
-        return torch.where(used, values, torch.zeros_like(values)).flatten(-2).sum(-1)
+    def _read(self, event: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The places of the spans of trees ``(..., 2 n)``, their labels, and which items are trees.
+
+        -1 and 0 stand behind the last span.
+        """
+        batch = event.shape[:-2]
+        lengths = self.lengths.expand(batch).reshape(-1)
+        found = spans.read(event.reshape(len(lengths), *self.event_shape), lengths)
+        places, labels, are_trees = (each.reshape(batch + each.shape[1:]) for each in found)
+        return places, labels, are_trees
 
     def _candidates(self) -> Tensor:
         size = self.event_shape[0]

@@ -12,6 +12,7 @@ from typing_extensions import Self
 from strukt.distributions.binary_tree import BinaryTree, crossed
 from strukt.kernels import arguments, inside
 from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 
 MOST_BITS = 62
@@ -117,10 +118,13 @@ class BitSpanTree(BinaryTree):
         """Which bits of codes are +1."""
         return to_bits(event, self.scores[0].shape[-1])
 
-    def _score(self, event: Tensor) -> Tensor:
-        found = torch.where(self._positive(event), self.scores[0], self.scores[1])
-        used = (self._within & (event >= 0)).unsqueeze(-1)
-        return torch.where(used, found, torch.zeros_like(found)).flatten(-3).sum(-1)
+    def _places(self, event: Tensor) -> Places:
+        bits = self.scores[0].shape[-1]
+        spans, codes, _ = self._read(event)
+        used, positive = (spans >= 0).unsqueeze(-1), self._positive(codes)
+        place = spans.unsqueeze(-1) * bits + torch.arange(bits, device=event.device)
+        each = (torch.where(used & chosen, place, -1).flatten(-2) for chosen in (positive, ~positive))
+        return tuple(each)
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         """The value -1 of a required bit, and all spans that cross one with a required bit, are forbidden."""

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from strukt.distributions.positional import PositionalStructure
 from strukt.kernels import arguments, chain, checkpointed_chain
-from strukt.kernels.arguments import broadcast_shapes
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 
 
@@ -79,18 +79,13 @@ class LinearChain(PositionalStructure):
         found = chain.max_marginals(*self._arguments())
         return torch.where(self._parts_within, self._to_batch(found), NEG_INF)
 
-    def _score(self, event: Tensor) -> Tensor:
-        transition = self.scores[1]
-        tags = self._chosen(event).sum(-1)
-        n, c = self.scores[0].shape[-2:]
-        if n < 2:
-            return tags
-        pairs = event.clamp(0, c - 1)
-        pairs = pairs[..., :-1] * c + pairs[..., 1:]
-        flat = transition.flatten(-2)
-        shape = broadcast_shapes(pairs.shape, flat.shape[:-1], (*self.batch_shape, n - 1))
-        chosen = flat.expand(*shape, c * c).gather(-1, pairs.expand(shape).unsqueeze(-1)).squeeze(-1)
-        return tags + torch.where(self._positions[..., 1:], chosen, torch.zeros_like(chosen)).sum(-1)
+    def _places(self, event: Tensor) -> Places:
+        c = self.scores[0].shape[-1]
+        tags = event.clamp(0, c - 1)
+        pairs = tags[..., :-1] * c + tags[..., 1:]
+        if self.scores[1].shape[-3] > 1:
+            pairs = pairs + torch.arange(pairs.shape[-1], device=event.device) * (c * c)
+        return (*super()._places(event), torch.where(self._positions[..., 1:], pairs, -1))
 
     def is_structure(self, event: Tensor) -> Tensor:
         return self._in_range(event)

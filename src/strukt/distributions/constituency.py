@@ -11,6 +11,7 @@ from strukt.distributions.spans import SpanStructure
 from strukt.kernels import arguments, inside
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 
 
@@ -67,6 +68,9 @@ class SpanTree(SpanStructure):
         self.labelled = labelled
         self.extents = ([1, 1, UNBOUNDED] if labelled else [1, 1],)
         super().__init__((spans,), lengths, (labelled,), validate_args)
+
+    def _places(self, event: Tensor) -> Places:
+        return (self._places_of_spans(event),)
 
     @property
     def max_marginals(self) -> Tensor:

@@ -7,7 +7,8 @@ import abc
 import torch
 from torch import Tensor
 
-from strukt.distributions.spans import SpanStructure, chosen
+from strukt.distributions.spans import SpanStructure
+from strukt.kernels.places import Places
 
 
 class ContextFreeGrammar(SpanStructure, abc.ABC):
@@ -34,31 +35,23 @@ class ContextFreeGrammar(SpanStructure, abc.ABC):
     def _label_ranges(self) -> tuple[range, range]:
         return range(self._nonterminals, self._labels), range(self._nonterminals)
 
-    @abc.abstractmethod
-    def _scores_of_rules(self, parent: Tensor, left: Tensor, right: Tensor) -> Tensor:
-        """The scores of rules with these labels, which have ``sample_shape + batch`` and more axes."""
-
-    def _score(self, event: Tensor) -> Tensor:
-        root, emission = self.scores[1], self.scores[-1]
+    def _places_but_rules(self, event: Tensor) -> Places:
+        """The places of the spans, of the root and of the emissions that a tree uses."""
         labels = event.clamp(0, self._labels - 1)
-        whole = labels[..., 0, :].gather(-1, self.lengths.expand(event.shape[:-2]).unsqueeze(-1)).squeeze(-1)
-        words = (labels.diagonal(1, -2, -1) - self._nonterminals).clamp(min=0)
-        positions = torch.arange(words.shape[-1], device=event.device) < self.lengths.unsqueeze(-1)
-        tops = only_where(self.lengths > 1, chosen(root, whole.clamp(max=self._nonterminals - 1)))
-        emitted = only_where(positions, chosen(emission, words)).sum(-1)
-        return super()._score(event) + tops + emitted + self._rules_used(event).flatten(-2).sum(-1)
+        nonterminals, preterminals = self._nonterminals, self.scores[-1].shape[-1]
+        ends = self.lengths.expand(event.shape[:-2]).unsqueeze(-1)
+        top = labels[..., 0, :].gather(-1, ends).clamp(max=nonterminals - 1)
+        words = (labels.diagonal(1, -2, -1) - nonterminals).clamp(0, preterminals - 1)
+        positions = torch.arange(words.shape[-1], device=event.device)
+        emitted = torch.where(positions < self.lengths.unsqueeze(-1), positions * preterminals + words, -1)
+        spans = self._places_of_spans(event)
+        return spans, torch.where((self.lengths > 1).unsqueeze(-1), top, -1), emitted
 
-    def _rules_used(self, event: Tensor) -> Tensor:
-        """For each span of two and more words the score of the rule that makes it; 0 elsewhere."""
+    def _rules(self, event: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Of each span of two and more words whether it is used, its label, and those of its two children."""
         labels, used = event.clamp(0, self._labels - 1), self._within & (event >= 0)
         # The left child of a span is the widest of the narrower spans that begin with it.
         ends = torch.where(used, torch.arange(self.event_shape[0], device=event.device), 0).cummax(-1).values
         split = torch.nn.functional.pad(ends[..., :-1], (1, 0))
         left, right = labels.gather(-1, split), labels.gather(-2, split)
-        parent = labels.clamp(max=self._nonterminals - 1)
-        return only_where(used & (self._widths > 1), self._scores_of_rules(parent, left, right))
-
-
-def only_where(mask: Tensor, values: Tensor) -> Tensor:
-    """Values, and 0 where a mask does not hold."""
-    return torch.where(mask, values, torch.zeros_like(values))
+        return used & (self._widths > 1), labels.clamp(max=self._nonterminals - 1), left, right

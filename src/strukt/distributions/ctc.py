@@ -103,9 +103,6 @@ class CTC(PositionalStructure):
         complete = starts.sum(-1) == target_lengths
         return complete & ((event == wanted) | ~starts).all(-1) & self._in_range(event)
 
-    def _score(self, event: Tensor) -> Tensor:
-        return self._chosen(event).sum(-1)
-
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
         (logits,), (states, target_lengths) = scores, constants
         return type(self)(logits, states[..., 1::2], lengths, target_lengths, self.blank, validate_args=False)

@@ -36,9 +36,6 @@ class _DependencyTree(PositionalStructure, abc.ABC):
         self.single_root = single_root
         super().__init__((arcs,), lengths, (single_root,), validate_args)
 
-    def _score(self, event: Tensor) -> Tensor:
-        return self._chosen(event).sum(-1)
-
     def is_structure(self, event: Tensor) -> Tensor:
         heads = torch.where(self._positions, event, 0)
         inside = (heads >= 0) & (heads <= self.lengths.unsqueeze(-1))

@@ -14,6 +14,7 @@ from strukt.kernels import arguments, determinantal, guards
 from strukt.kernels.determinantal import enumeration, selection
 from strukt.kernels.determinantal.items import Items, rank_tolerance
 from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import sum_of_totals
 from strukt.kernels.semiring import NEG_INF, Counting
 from strukt.kernels.subset.reference import padded
 
@@ -60,6 +61,7 @@ class KDPP(SubsetStructure):
     score_names: ClassVar[tuple[str, ...]] = ("scores", "omitted", "kernel")
     constant_names: ClassVar[tuple[str, ...]] = ("k",)
     extents = ([0], [0], [0, 0])
+    logs = 2
 
     def __init__(
         self,
@@ -119,12 +121,13 @@ class KDPP(SubsetStructure):
         return self._to_batch(enumeration.recursion(Counting(), *self._arguments())).detach()
 
     def _score(self, event: Tensor) -> Tensor:
+        items = sum_of_totals(self.scores[:2], (1, 1), self._places_of_items(event))
         event = event.expand(arguments.broadcast_shapes(event.shape, self.batch_shape + self.event_shape))
         samples = event.shape[: event.dim() - len(self.batch_shape) - 1].numel()
         every = event.reshape(samples, self._batch_size(), *self.event_shape).transpose(0, 1)
         *_, kernel, lengths, _ = self._arguments()
         volume = enumeration.log_det(kernel, every == 1, lengths).T.reshape(event.shape[:-1])
-        return super()._score(event) + volume.to(kernel.dtype)
+        return items + volume.to(kernel.dtype)
 
     def rsample_relaxed(
         self, temperature: float, sample_shape: Sequence[int] = (), straight_through: bool = False
@@ -144,7 +147,6 @@ class KDPP(SubsetStructure):
         return super()._in_double_precision()
 
     def _check_values(self) -> None:
-        super()._check_values()
         *_, kernel, lengths, k = self._arguments()
         guards.require_sizes(k, k)
         if not len(lengths):

@@ -18,11 +18,14 @@ from typing_extensions import Self
 
 from strukt.distributions import sparse
 from strukt.distributions.base import ScoredStructures
+from strukt.distributions.kept import kept
 from strukt.inference import perturbation
 from strukt.inference.settings import require_one_of
 from strukt.inference.sparsemap import TOL, SparseMAP
 from strukt.inference.without_replacement import sample_without_replacement
 from strukt.kernels import arguments, guards
+from strukt.kernels.autograd import asks_for_gradient, is_plain
+from strukt.kernels.places import LogProb, log_ratio
 from strukt.kernels.semiring import NEG_INF
 
 MOST_NEAREST = 100
@@ -50,19 +53,18 @@ class StructuredDistribution(ScoredStructures):
         Raises:
             ValueError: If an event is not a structure (checked with ``validate_args``).
         """
-        event = arguments.event(event, self.batch_shape, self.event_shape)
-        if self._validate_args:
-            self._validate_sample(event)
-        return self._score(event)
+        return self._score(self._checked(event))
 
     # Sums over all structures.
 
     @property
+    @kept
     def log_partition(self) -> Tensor:
         """Log of the summed exponentiated scores of all structures, ``batch``; twice differentiable."""
         return self._to_batch(self.oracles.log_partition(*self._arguments()))
 
     @property
+    @kept
     def marginals(self) -> Tensor:
         """The probability of each part, in the shape of the main scores; differentiable."""
         return self._to_batch(self.oracles.marginals(*self._arguments())[0])
@@ -73,7 +75,16 @@ class StructuredDistribution(ScoredStructures):
         Raises:
             ValueError: If an event is not a structure (checked with ``validate_args``).
         """
-        return _log_ratio(self.score(value), self.log_partition)
+        event = self._checked(value)
+        places = self._places(event)
+        one_each = event.dim() <= len(self.batch_shape) + len(self.event_shape)
+        if places is None or not one_each or not is_plain() or not asks_for_gradient(self.scores):
+            return log_ratio(self._score(event), self.log_partition)
+        flat = tuple(
+            place.expand(*self.batch_shape, place.shape[-1]).reshape(self._batch_size(), place.shape[-1])
+            for place in places
+        )
+        return self._to_batch(LogProb.apply(self.oracles, self._part_axes, flat, *self._arguments()))  # type: ignore[no-untyped-call]
 
     def entropy(self) -> Tensor:
         """``batch``, in nats."""
@@ -105,6 +116,7 @@ class StructuredDistribution(ScoredStructures):
         return used.flatten(len(self.batch_shape)).sum(-1)
 
     @property
+    @kept
     def log_count(self) -> Tensor:
         """Log of the number of structures that are not forbidden: ``batch``."""
         return self._with_scores(*(_forbidden_only(score) for score in self.scores)).log_partition
@@ -118,14 +130,19 @@ class StructuredDistribution(ScoredStructures):
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
         """
-        events, scores = self.oracles.best(*self._arguments())
+        events, scores = self._best()
         guards.require_feasible(events, scores)
         return self._to_batch(events)
+
+    @kept
+    def _best(self) -> tuple[Tensor, Tensor]:
+        """A best event of each item along one batch axis, and its score."""
+        return self.oracles.best(*self._arguments())
 
     @property
     def max_score(self) -> Tensor:
         """The highest score, ``batch``; its gradient is the parts of the mode."""
-        events, scores = self.oracles.best(*self._arguments())
+        events, scores = self._best()
         return self._exact_scores(self._to_batch(events), self._to_batch(scores))
 
     def topk(self, k: int) -> tuple[Tensor, Tensor]:
@@ -152,6 +169,7 @@ class StructuredDistribution(ScoredStructures):
         """For each part the best score among the structures that use it, in the shape of the main scores."""
 
     @property
+    @kept
     def mbr(self) -> Tensor:
         """The structure of the highest expected number of parts in common: ``batch + event_shape``."""
         main, *others = self.scores
@@ -198,8 +216,7 @@ class StructuredDistribution(ScoredStructures):
             )
             return flat._with_scores(*scores).sample()
 
-        events, log_partition = self.oracles.best(*self._arguments())
-        guards.require_feasible(events, log_partition)
+        guards.require_feasible(*self._best())
         found = sample_without_replacement(
             k,
             flat.scores[0].shape,
@@ -332,7 +349,7 @@ class StructuredDistribution(ScoredStructures):
         """The log-probability of agreeing with ``event`` wherever ``known`` holds (``batch + event_shape``)."""
         event = arguments.event(event, self.batch_shape, self.event_shape)
         arguments.mask("known", known, self.batch_shape + self.event_shape)
-        return _log_ratio(self._agreeing(event, known).log_partition, self.log_partition)
+        return log_ratio(self._agreeing(event, known).log_partition, self.log_partition)
 
     def sparsemap(
         self,
@@ -386,19 +403,18 @@ class StructuredDistribution(ScoredStructures):
 
     # Shapes, checks, helpers.
 
+    def _checked(self, event: Tensor) -> Tensor:
+        """Events as a LongTensor of the right shape; with ``validate_args`` all of them are structures."""
+        event = arguments.event(event, self.batch_shape, self.event_shape)
+        if event.dim() < len(self.batch_shape) + len(self.event_shape):
+            event = event.expand(self.batch_shape + self.event_shape)
+        if self._validate_args:
+            self._validate_sample(event)
+        return event
+
     def _exact_scores(self, events: Tensor, found: Tensor) -> Tensor:
         """The scores of events, differentiable; -inf where none was found."""
         return torch.where(found == NEG_INF, NEG_INF, self._score(events))
-
-
-def _log_ratio(numerator: Tensor, denominator: Tensor) -> Tensor:
-    """The log of a probability as a difference of two logs, -inf where the numerator is -inf.
-
-    Both are rounded, and both may be huge: what the rounding leaves above 0 is taken off the value.
-    """
-    impossible = (numerator == NEG_INF) | (denominator == NEG_INF)
-    ratio = torch.where(impossible, NEG_INF, numerator - torch.where(impossible, 0.0, denominator))
-    return ratio - ratio.detach().clamp(min=0.0)
 
 
 def _forbidden_only(scores: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ from strukt.distributions.context_free import ContextFreeGrammar
 from strukt.kernels import arguments, pcfg
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 
 
@@ -91,11 +92,11 @@ class PCFG(ContextFreeGrammar):
         kind: Any = type(self)
         return kind(root, rules, emission, lengths, spans, *constants, validate_args=False)  # type: ignore[no-any-return]
 
-    def _scores_of_rules(self, parent: Tensor, left: Tensor, right: Tensor) -> Tensor:
-        rules = self.scores[2]
-        index = (parent * self._labels + left) * self._labels + right
-        batch = torch.arange(rules.shape[:-3].numel(), device=index.device).reshape(rules.shape[:-3])
-        return rules.reshape(-1)[index + batch[..., None, None] * rules.shape[-3:].numel()]
+    def _places(self, event: Tensor) -> Places:
+        spans, root, emission = self._places_but_rules(event)
+        used, parent, left, right = self._rules(event)
+        rules = torch.where(used, (parent * self._labels + left) * self._labels + right, -1)
+        return spans, root, rules.flatten(-2), emission
 
 
 def _batch_shape(root: Tensor, rules: Tensor, emission: Tensor, spans: Tensor | None) -> torch.Size:

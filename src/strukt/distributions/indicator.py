@@ -86,12 +86,12 @@ class AbsenceStructure(IndicatorStructure, abc.ABC):
         """Which parts are required: ``batch + parts``."""
         return (self.scores[-1] == NEG_INF) & self._within
 
-    def _score_of_parts(self, used: Tensor) -> Tensor:
-        """The summed main scores of used parts; -inf where a required one is missing."""
-        chosen = torch.where(used, self.scores[0], torch.zeros_like(self.scores[0]))
-        axes = len(self.event_shape)
-        lacking = (self._required & ~used).flatten(-axes).any(-1)
-        return chosen.flatten(-axes).sum(-1).masked_fill(lacking, NEG_INF)
+    def _places_of_parts(self, event: Tensor) -> tuple[Tensor, Tensor]:
+        """The parts that are used, and those that are absent."""
+        axes, used = len(self.event_shape), self._used(event)
+        every = torch.arange(self.event_shape.numel(), device=event.device)
+        present, absent = used.flatten(-axes), (self._within & ~used).flatten(-axes)
+        return torch.where(present, every, -1), torch.where(absent, every, -1)
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         *others, absent = self.scores

@@ -12,9 +12,11 @@ from typing_extensions import Self
 from strukt.distributions.constituency import SpanTree
 from strukt.distributions.context_free import ContextFreeGrammar
 from strukt.distributions.grammar import PCFG
+from strukt.distributions.kept import kept
 from strukt.kernels import arguments, low_rank_pcfg, rank_inside
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import sum_of_totals
 from strukt.kernels.semiring import NEG_INF, logsumexp
 
 
@@ -114,6 +116,7 @@ class LowRankPCFG(ContextFreeGrammar):
         return PCFG(root, rules, emission, self.lengths, spans, validate_args=False)
 
     @property
+    @kept
     def log_partition(self) -> Tensor:
         """Log of the summed exponentiated scores of all trees, ``batch``; twice differentiable."""
         given = self._arguments()
@@ -188,10 +191,13 @@ class LowRankPCFG(ContextFreeGrammar):
         kind: Any = type(self)
         return kind(*grammar, lengths, spans, *constants, validate_args=False)  # type: ignore[no-any-return]
 
-    def _scores_of_rules(self, parent: Tensor, left: Tensor, right: Tensor) -> Tensor:
-        _, _, lefts, rights, head, _ = self.scores
+    def _score(self, event: Tensor) -> Tensor:
+        spans, root, lefts, rights, head, emission = self.scores
+        used, parent, left, right = self._rules(event)
         ranks = _rows(head, parent) + _rows(lefts.mT, left) + _rows(rights.mT, right)
-        return logsumexp(ranks, -1)
+        rules = torch.where(used, logsumexp(ranks, -1), 0.0).flatten(-2).sum(-1)
+        places = self._places_but_rules(event)
+        return sum_of_totals((spans, root, emission), (3, 1, 2), places) + rules
 
 
 def _rows(matrix: Tensor, index: Tensor) -> Tensor:

@@ -68,6 +68,3 @@ class Matching(PositionalStructure):
         clash = (event.unsqueeze(-1) == event.unsqueeze(-2)) & within.unsqueeze(-1) & within.unsqueeze(-2)
         alone = clash.flatten(-2).sum(-1) == self.lengths  # each row with itself only
         return self._in_range(event) & alone
-
-    def _score(self, event: Tensor) -> Tensor:
-        return self._chosen(event).sum(-1)

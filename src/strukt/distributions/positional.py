@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from typing_extensions import Self
 
 from strukt.distributions.distribution import StructuredDistribution
 from strukt.kernels import arguments, guards
-from strukt.kernels.arguments import broadcast_shapes
+from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 
 Array = npt.NDArray[Any]
@@ -60,7 +61,7 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
         best = torch.stack(rows, -2) if rows else torch.zeros_like(main)
         return torch.where(self._parts_within, best, NEG_INF)
 
-    @property
+    @cached_property
     def _positions(self) -> Tensor:
         """Which positions lie within the lengths: ``batch + (n,)``."""
         return torch.arange(self.event_shape[0], device=self.lengths.device) < self.lengths.unsqueeze(-1)
@@ -73,13 +74,11 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
         flat = guards.within(self.lengths.reshape(self._batch_size()), shape, self.extents[0])
         return self._to_batch(flat.expand(-1, *shape))
 
-    def _chosen(self, event: Tensor) -> Tensor:
-        """The main score of each position's alternative: the event's shape; 0 in the padding."""
-        main = self.scores[0]
-        index = event.clamp(0, main.shape[-1] - 1).unsqueeze(-1)
-        shape = broadcast_shapes(index.shape[:-1], main.shape[:-1])
-        found = main.expand(*shape, -1).gather(-1, index.expand(*shape, 1)).squeeze(-1)
-        return torch.where(self._positions, found, torch.zeros_like(found))
+    def _places(self, event: Tensor) -> Places:
+        """The place of the main score of each position's alternative, -1 in the padding."""
+        alternatives = self.scores[0].shape[-1]
+        rows = torch.arange(self.event_shape[0], device=event.device) * alternatives
+        return (torch.where(self._positions, rows + event.clamp(0, alternatives - 1), -1),)
 
     def _in_range(self, event: Tensor) -> Tensor:
         """Which events name an alternative at each position within the length."""

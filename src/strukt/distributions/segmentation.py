@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import ClassVar
 
 import torch
@@ -12,6 +13,7 @@ from strukt.distributions.distribution import StructuredDistribution
 from strukt.kernels import arguments, guards, semi_markov
 from strukt.kernels.guards import ONWARD, UNBOUNDED
 from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 
 MOST_CANDIDATES = 1 << 22
@@ -107,7 +109,7 @@ class SemiMarkov(StructuredDistribution):
         covered = (event[..., :1] >= 0) | ~self._positions[..., :1]
         return named.all(-1) & covered.all(-1) & (self._durations(event) <= k).all(-1)
 
-    @property
+    @cached_property
     def _positions(self) -> Tensor:
         """Which positions lie within the lengths: ``batch + (n,)``."""
         return torch.arange(self.event_shape[0], device=self.lengths.device) < self.lengths.unsqueeze(-1)
@@ -134,19 +136,18 @@ class SemiMarkov(StructuredDistribution):
         places = torch.arange(self.event_shape[0], device=event.device)
         return torch.where(starts, self._following(event) - places, 0)
 
-    def _score(self, event: Tensor) -> Tensor:
+    def _places(self, event: Tensor) -> Places:
         segments, transition = self.scores
         n, k, c = segments.shape[-3:]
         durations, following = self._durations(event), self._following(event)
+        starts = torch.arange(n, device=event.device)
         labels = event.clamp(0, c - 1)
-        own = _at(segments.flatten(-2), (durations - 1).clamp(0, k - 1) * c + labels)
-        next_labels = labels.gather(-1, following.clamp(max=n - 1)) if n else labels
-        pairs = transition.expand(*transition.shape[:-2], c, c).flatten(-2).unsqueeze(-2)
-        onward = _at(pairs, labels * c + next_labels)
         used = durations > 0
+        own = (starts * k + (durations - 1).clamp(0, k - 1)) * c + labels
+        next_labels = labels.gather(-1, following.clamp(max=n - 1)) if n else labels
+        pairs = labels * c + next_labels if transition.shape[-1] == c else torch.zeros_like(labels)
         followed = used & (following < self.lengths.unsqueeze(-1))
-        nothing = torch.zeros_like(own)
-        return (torch.where(used, own, nothing) + torch.where(followed, onward, nothing)).sum(-1)
+        return torch.where(used, own, -1), torch.where(followed, pairs, -1)
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         """All segments are forbidden that share a position with a required one, or its place."""
@@ -184,13 +185,6 @@ class SemiMarkov(StructuredDistribution):
             raise ValueError(f"{c + 1} to the power of {n} events are too many to enumerate")
         axis = torch.arange(-1, c, device=self.scores[0].device)
         return torch.cartesian_prod(*[axis] * n).reshape(-1, n) if n else axis.new_zeros(1, 0)
-
-
-def _at(scores: Tensor, index: Tensor) -> Tensor:
-    """The entry on the last axis that an index ``(..., n)`` names: ``(..., n)``; batch axes are shared."""
-    shape = arguments.broadcast_shapes(scores.shape[:-1], index.shape)
-    chosen = scores.expand(*shape, -1).gather(-1, index.expand(shape).unsqueeze(-1))
-    return chosen.squeeze(-1)
 
 
 def _fitting(segments: Tensor, transition: Tensor) -> Tensor:

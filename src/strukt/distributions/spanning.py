@@ -10,6 +10,7 @@ from torch import Tensor
 from strukt.distributions.indicator import AbsenceStructure
 from strukt.kernels import arguments, spanning
 from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 
 
@@ -84,5 +85,5 @@ class SpanningTree(AbsenceStructure):
         beyond = vertices >= self.lengths.unsqueeze(-1)
         return (near[..., :1, :].squeeze(-2) | beyond).all(-1) if n else near.flatten(-2).all(-1)
 
-    def _score(self, event: Tensor) -> Tensor:
-        return self._score_of_parts(self._used(event))
+    def _places(self, event: Tensor) -> Places:
+        return self._places_of_parts(event)

@@ -9,7 +9,6 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt.distributions.binary_tree import BinaryTree, crossed
-from strukt.kernels import arguments
 from strukt.kernels.semiring import NEG_INF
 
 
@@ -47,10 +46,10 @@ class SpanStructure(BinaryTree, abc.ABC):
         """Parts as the main scores have them, from parts with an axis of labels in any case."""
         return parts if self.labelled else parts.squeeze(-1)
 
-    def _score(self, event: Tensor) -> Tensor:
-        main = self.scores[0] if self.labelled else self.scores[0].unsqueeze(-1)
-        found = chosen(main, event.clamp(0, main.shape[-1] - 1))
-        return self._sum_of_used(event, found)
+    def _places_of_spans(self, event: Tensor) -> Tensor:
+        """The places of the main scores that a tree uses, ``(..., 2 n)``; -1 behind the last span."""
+        spans, labels, _ = self._read(event)
+        return torch.where(spans >= 0, spans * self._labels + labels.clamp(0, self._labels - 1), -1)
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         """Other labels of a required span, and all spans that cross one, are forbidden."""
@@ -68,8 +67,3 @@ class SpanStructure(BinaryTree, abc.ABC):
         wrong = known.unsqueeze(-1) & (event.unsqueeze(-1) != labels)
         return self.condition(forbidden=self._from_labels(wrong | crossed(present).unsqueeze(-1)))
 
-
-def chosen(scores: Tensor, index: Tensor) -> Tensor:
-    """``scores[..., index]``: of each row, or of the row that all share, the score that an index names."""
-    shape = arguments.broadcast_shapes(index.shape, scores.shape[:-1])
-    return scores.expand(*shape, -1).gather(-1, index.expand(shape).unsqueeze(-1)).squeeze(-1)

@@ -15,6 +15,7 @@ from strukt.inference.systematic import systematic_mixture
 from strukt.kernels import arguments, box, guards, subset
 from strukt.kernels.arguments import precise
 from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 
 Size = int | Tensor
@@ -37,11 +38,11 @@ class SubsetStructure(IndicatorStructure, abc.ABC):
     def _within(self) -> Tensor:
         return torch.arange(self.event_shape[0], device=self.lengths.device) < self.lengths.unsqueeze(-1)
 
-    def _score(self, event: Tensor) -> Tensor:
-        """The sum over the items of the score of taking or leaving them."""
-        taken, omitted = self.scores[:2]
-        chosen = torch.where(event == 1, taken, omitted)
-        return torch.where(self._within, chosen, torch.zeros_like(chosen)).sum(-1)
+    def _places_of_items(self, event: Tensor) -> Places:
+        """The items taken, and those left out."""
+        items = torch.arange(self.event_shape[0], device=event.device)
+        taken = self._within & (event == 1)
+        return torch.where(taken, items, -1), torch.where(self._within & ~taken, items, -1)
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         """To leave out a required item is forbidden."""
@@ -113,6 +114,9 @@ class KSubset(SubsetStructure):
     def max_marginals(self) -> Tensor:
         return self._to_batch(subset.max_marginals(*self._arguments()))
 
+    def _places(self, event: Tensor) -> Places:
+        return self._places_of_items(event)
+
     def _sparsemap_in_closed_form(self) -> SparseMAP:
         """The projection onto the cube cut at the sizes, as a mixture of few subsets."""
         taken, omitted, lengths, low, high = (precise(value) for value in self._arguments())
@@ -136,7 +140,6 @@ class KSubset(SubsetStructure):
         return type(self)(taken, (constants[0], constants[1]), lengths, omitted, validate_args=False)
 
     def _check_values(self) -> None:
-        super()._check_values()
         low, high = (constant.reshape(-1) for constant in self.constants)
         guards.require_sizes(low, high)
 

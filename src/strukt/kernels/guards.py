@@ -15,6 +15,10 @@ from strukt.errors import InfeasibleError
 from strukt.kernels.autograd import call, constant_function
 from strukt.kernels.operator import define
 
+LARGEST = 1e15
+"""The largest score, and the negative of the smallest one that does not forbid: beyond it, float64 has no
+fractions left to tell structures apart."""
+
 ASYMMETRY = 1e-4
 """How far the entries of a kernel may differ from those opposite, relative to the largest one."""
 
@@ -39,15 +43,15 @@ def _check_feasible(events: Tensor, scores: Tensor) -> Tensor:
 
 
 def _check_scores(scores: Tensor, lengths: Tensor, extents: list[int], name: str) -> Tensor:
-    top = scores.numpy().max(initial=-torch.inf) if scores.device.type == "cpu" else scores.amax()
-    if not top < torch.inf:
-        wrong = ~(scores < torch.inf) & within(lengths, scores.shape[1:], extents)
-        if bool(wrong.any()):
-            index = tuple(wrong.nonzero()[0].tolist())
-            raise ValueError(
-                f"{name} holds {scores[index].item()} at batch item {index[0]}, position {index[1:]}; "
-                "scores must be finite, or -inf for a forbidden part"
-            )
+    if not scores.numel() or bool(scores.amax() <= LARGEST):
+        return scores.new_empty(len(scores))
+    wrong = ~(scores <= LARGEST) & within(lengths, scores.shape[1:], extents)
+    if bool(wrong.any()):
+        index = tuple(wrong.nonzero()[0].tolist())
+        raise ValueError(
+            f"{name} holds {scores[index].item()} at batch item {index[0]}, position {index[1:]}; "
+            f"scores must be numbers up to {LARGEST:.0e}, or -inf for a forbidden part"
+        )
     return scores.new_empty(len(scores))
 
 
@@ -158,10 +162,20 @@ require_values = _guard(
 )
 """``(values, valid, name, expected)``: raise ValueError if some value ``(batch, ...)`` is not valid."""
 
-require_structures = _guard(
+_require_structures = _guard(
     "require_structures", "(Tensor events, Tensor valid, str kind) -> Tensor", _check_structures
 )
-"""``(events, valid, kind)``: raise ValueError if some event is not valid, that is, not of this kind."""
+
+
+def require_structures(events: Tensor, valid: Tensor, kind: str) -> None:
+    """Raise ValueError if some event ``valid.shape + event_shape`` is not valid, that is, not of this kind."""
+    count = valid.numel()
+    _require_structures(
+        events.expand(valid.shape + events.shape[valid.dim() :]).reshape(count, -1),
+        valid.reshape(count),
+        kind,
+    )
+
 
 require_sizes = _guard("require_sizes", "(Tensor low, Tensor high) -> Tensor", _check_sizes)
 """``(low, high)``, each ``(batch,)``: raise ValueError unless 0 <= low <= high."""

@@ -24,7 +24,15 @@ MOST = (1 << 29) + (1 << 20)
 LINE = 64
 """Bytes of a cache line, to which arrays are aligned: vectors that straddle two lines take twice as long."""
 
-_OF_NUMPY = {torch.float32: np.float32, torch.float64: np.float64}
+UNALIGNED = 1 << 12
+"""Bytes below which arrays start where they happen to: there a call costs more than its vectors."""
+
+_OF_NUMPY: dict[torch.dtype, type[np.generic]] = {
+    torch.float32: np.float32,
+    torch.float64: np.float64,
+    torch.int64: np.int64,
+    torch.bool: np.bool_,
+}
 
 _kept: dict[int, list[npt.NDArray[np.uint8]]] = {}
 _total = 0
@@ -39,6 +47,8 @@ def empty(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> npt.NDAr
     """
     count = math.prod(shape)
     size = count * np.dtype(dtype).itemsize
+    if size < UNALIGNED:
+        return np.empty(shape, dtype)
     if size < SMALLEST:
         return _aligned(np.empty(size + LINE, np.uint8), dtype, count).reshape(shape)
     block = _take(_size_class(size))
@@ -72,7 +82,7 @@ def filled(shape: tuple[int, ...], value: float, dtype: torch.dtype) -> Tensor:
         >>> filled((1, 3), -1, torch.int64)
         tensor([[-1, -1, -1]])
     """
-    array = empty(shape, torch.empty(0, dtype=dtype).numpy().dtype)
+    array = empty(shape, _OF_NUMPY[dtype])
     array.fill(value)
     return torch.from_numpy(array)
 

@@ -12,6 +12,8 @@ from strukt.kernels import dispatch
 _LIBRARY = torch.library.Library("strukt", "DEF")  # type: ignore[no-untyped-call]
 """The operators. Those of ``torch.library.custom_op`` load the compiler of PyTorch when they are first called."""
 
+_BODIES: dict[Any, Callable[..., Any]] = {}
+
 
 def operator(
     recursion: str, question: str, schema: str, reference: Callable[..., Any], fake: Callable[..., Any]
@@ -34,6 +36,11 @@ def operator(
     return define(f"{recursion}_{question}", schema, body, fake)
 
 
+def body_of(operator: Any) -> Callable[..., Any]:
+    """Return the Python function of an operator: called by itself, it saves what PyTorch's dispatcher costs."""
+    return _BODIES[operator]
+
+
 def define(name: str, schema: str, body: Callable[..., Any], fake: Callable[..., Any] | None = None) -> Any:
     """The operator ``strukt::name`` on all devices; it must not return what it is given.
 
@@ -47,4 +54,6 @@ def define(name: str, schema: str, body: Callable[..., Any], fake: Callable[...,
     _LIBRARY.impl(name, body, "CompositeExplicitAutograd")  # type: ignore[no-untyped-call]
     if fake is not None:
         torch.library.register_fake(f"strukt::{name}", fake, lib=_LIBRARY)
-    return getattr(torch.ops.strukt, name).default
+    operator = getattr(torch.ops.strukt, name).default
+    _BODIES[operator] = body
+    return operator

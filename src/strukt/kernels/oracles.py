@@ -126,6 +126,14 @@ class Oracles:
         log_partition, chart = call(self._inside, *arguments)
         return as_tuple(call(self._outside, *arguments, torch.ones_like(log_partition), chart))
 
+    def inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        """The log-partition ``(batch,)`` and the chart that `outside` goes on from; no derivatives."""
+        return self._inside.direct(*arguments)  # type: ignore[no-any-return]
+
+    def outside(self, *arguments: Any) -> Tensor | Scores:
+        """The marginals times weights ``(batch,)``; the last arguments are these and the chart. No derivatives."""
+        return self._outside.direct(*arguments)  # type: ignore[no-any-return]
+
     def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """A best event ``(batch, *event)`` and its score; -1 and -inf where every structure is forbidden."""
         return call(self._best, *arguments)  # type: ignore[no-any-return]

@@ -43,6 +43,16 @@ class BitOracles:
         """``(batch,)``, twice differentiable."""
         return self._codes.log_partition(positive, negative, lengths)
 
+    def inside(self, positive: Tensor, negative: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """The log-partition ``(batch,)`` and the chart that `outside` goes on from; no derivatives."""
+        return self._codes.inside(positive, negative, lengths)
+
+    def outside(
+        self, positive: Tensor, negative: Tensor, lengths: Tensor, weights: Tensor, chart: Tensor
+    ) -> Tensor | Scores:
+        """The marginals times weights ``(batch,)``; no derivatives."""
+        return self._codes.outside(positive, negative, lengths, weights, chart)
+
     def marginals(self, positive: Tensor, negative: Tensor, lengths: Tensor) -> Scores:
         """The probability of each value of each bit; differentiable."""
         return self._codes.marginals(positive, negative, lengths)

@@ -1,0 +1,86 @@
+"""The log-probability of an event as one operation, whose gradient is its parts less the marginals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels import dispatch
+from strukt.kernels.autograd import Scores, as_tuple, is_batched, is_plain
+from strukt.kernels.places import reference
+from strukt.kernels.places.reference import Places, sum_of_totals
+from strukt.kernels.semiring import NEG_INF
+
+
+def log_ratio(numerator: Tensor, denominator: Tensor) -> Tensor:
+    """Return the log of a probability as a difference of two logs, -inf where the numerator is -inf.
+
+    Both are rounded, and both may be huge: what the rounding leaves above 0 is taken off the value.
+    """
+    impossible = (numerator == NEG_INF) | (denominator == NEG_INF)
+    ratio = torch.where(impossible, NEG_INF, numerator - torch.where(impossible, 0.0, denominator))
+    return ratio - ratio.detach().clamp(min=0.0)
+
+
+class LogProb(torch.autograd.Function):
+    """The log-probability of one event for each item, ``(batch,)``, for code that is plain (`autograd.is_plain`).
+
+    The score of an event is linear in the scores, and its gradient is its parts: they are added to the
+    marginals where these stand, so that a training step takes the memory of one gradient.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, oracles: Any, dims: tuple[int, ...], places: Places, *arguments: Any) -> Tensor:
+        """Compute ``log_ratio(score, log_partition)``.
+
+        Args:
+            ctx: What the backward pass needs.
+            oracles: The structure's `Oracles`.
+            dims: For each score tensor the number of its part axes.
+            places: For each score tensor ``(batch, count)``.
+            arguments: Those of the oracles.
+        """
+        log_partition, chart = oracles.inside(*arguments)
+        score = _score(arguments[: len(places)], dims, places)
+        impossible = torch.minimum(score, log_partition) == NEG_INF
+        value: Tensor = (score - log_partition).masked_fill_(impossible, NEG_INF).clamp_(max=0.0)  # as in `log_ratio`
+        ctx.save_for_backward(*(each for each in arguments if isinstance(each, Tensor)), value, chart)
+        ctx.options = tuple(each for each in arguments if not isinstance(each, Tensor))
+        ctx.oracles, ctx.dims, ctx.places = oracles, dims, places
+        return value
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        *tensors, value, chart = ctx.saved_tensors
+        arguments = (*tensors, *ctx.options)
+        count = len(ctx.places)
+        if torch.is_grad_enabled() or is_batched(grad) or not is_plain():
+            found = _differentiable(ctx, arguments, grad)
+        else:
+            weight = grad.masked_fill(value == NEG_INF, 0.0)
+            found = as_tuple(ctx.oracles.outside(*arguments, -weight, chart))
+            add = (dispatch.select("places", grad) or reference).add
+            for part, place, wanted in zip(found, ctx.places, ctx.needs_input_grad[3:], strict=False):
+                if wanted:
+                    add(part, place, weight)
+        return None, None, None, *found, *(None,) * (len(arguments) - count)
+
+
+def _score(scores: Scores, dims: tuple[int, ...], places: Places) -> Tensor:
+    """Return the scores of events, without a derivative."""
+    kernels = dispatch.select("places", scores[0])
+    if kernels is None:
+        return sum_of_totals(scores, dims, places)
+    return torch.stack(list(map(kernels.total, scores, places))).sum(0)
+
+
+def _differentiable(ctx: Any, arguments: tuple[Any, ...], grad: Tensor) -> tuple[Tensor | None, ...]:
+    """Return the same gradients by operations that can be differentiated themselves."""
+    scores = arguments[: len(ctx.places)]
+    with torch.enable_grad():
+        value = log_ratio(sum_of_totals(scores, ctx.dims, ctx.places), ctx.oracles.log_partition(*arguments))
+    wanted = [score for score in scores if score.requires_grad]
+    found = iter(torch.autograd.grad(value, wanted, grad, create_graph=torch.is_grad_enabled()))
+    return tuple(next(found) if score.requires_grad else None for score in scores)

@@ -1,0 +1,63 @@
+"""Scores of events as sums over places of the score tensors, in PyTorch."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import Scores
+
+Places = tuple[Tensor, ...]
+"""For each score tensor the scores that an event uses: indices into an item's scores, flattened,
+``sample_shape + batch + (count,)``, and -1 for none."""
+
+
+def total(score: Tensor, dim: int, place: Tensor) -> Tensor:
+    """Return the sum of the scores at some places: the shape of ``place`` without its last axis; differentiable.
+
+    Args:
+        score: Batch axes, of size 1 where items share their scores, then ``dim`` axes of parts.
+        dim: The number of part axes.
+        place: ``sample_shape + batch + (count,)``.
+
+    Examples:
+        >>> scores = torch.tensor([[1.0, 2.0, 4.0], [8.0, 16.0, 32.0]])
+        >>> total(scores, 1, torch.tensor([[0, 2, -1], [1, -1, -1]]))
+        tensor([ 5., 16.])
+    """
+    if not score.numel() or not place.shape[-1]:
+        return score.reshape(-1)[:0].sum().expand(place.shape[:-1])
+    flat, index = score.flatten(-dim), place.clamp(min=0)
+    batch = flat.shape[:-1]
+    if batch.numel() == 1:
+        chosen = flat.reshape(-1)[index]
+    else:
+        items = [
+            torch.arange(size, device=score.device).view(size, *(1,) * (len(batch) - axis))
+            for axis, size in enumerate(batch)
+        ]
+        chosen = flat[(*items, index)]
+    return chosen.masked_fill(place < 0, 0.0).sum(-1)
+
+
+def sum_of_totals(scores: Scores, dims: tuple[int, ...], places: Places) -> Tensor:
+    """Return the score of events from the places of their scores."""
+    first, *others = (
+        total(score, dim, place) for score, dim, place in zip(scores, dims, places, strict=True)
+    )
+    for other in others:
+        first = first + other
+    return first
+
+
+def add(part: Tensor, place: Tensor, weight: Tensor) -> None:
+    """Add each item's weight ``(batch,)`` to its places of a gradient ``(g, ...)``, in place."""
+    groups, batch = part.shape[0], place.shape[0]
+    if not part.numel() or not place.shape[-1]:
+        return
+    values = weight.unsqueeze(-1).expand(place.shape).masked_fill(place < 0, 0.0)
+    index = place.clamp(min=0)
+    if groups > 1:
+        items = torch.arange(batch, device=place.device).div_(batch // groups, rounding_mode="floor")
+        index += items.mul_(part.numel() // groups).unsqueeze(-1)
+    part.view(-1).index_add_(0, index.view(-1), values.view(-1))

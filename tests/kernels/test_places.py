@@ -1,0 +1,52 @@
+"""Sums over places: the kernel and the reference against a loop."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from strukt.kernels.places import cpu, reference
+
+
+def looped(score, place):
+    """The sums, one by one."""
+    batch = len(place)
+    rows = score.reshape(len(score), -1).repeat_interleave(batch // len(score), 0)
+    return torch.stack(
+        [
+            sum((row[p] for p in some if p >= 0), row.new_zeros(()))
+            for row, some in zip(rows, place, strict=True)
+        ]
+    )
+
+
+@given(
+    st.integers(1, 3), st.integers(1, 3), st.integers(1, 7), st.integers(0, 9), st.integers(0, 2**31),
+    st.sampled_from([torch.float32, torch.float64]),
+)  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_totals_and_additions_equal_loops(groups, each, size, count, seed, dtype):
+    generator = torch.Generator().manual_seed(seed)
+    score = torch.randn(groups, size, 2, generator=generator, dtype=dtype)
+    place = torch.randint(-1, 2 * size, (groups * each, count), generator=generator)
+    expected = looped(score, place)
+    torch.testing.assert_close(cpu.total(score, place), expected)
+    batched = score.repeat_interleave(each, 0)
+    torch.testing.assert_close(reference.total(batched, 2, place), expected)
+    weight = torch.randn(groups * each, generator=generator, dtype=dtype)
+    leaf = score.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad((looped(leaf, place) * weight).sum() + 0.0 * leaf.sum(), leaf)
+    for module in (cpu, reference):
+        part = torch.ones_like(score)
+        module.add(part, place, weight)
+        torch.testing.assert_close(part, gradient + 1.0)
+
+
+@pytest.mark.parametrize("batch", [(), (2,), (2, 3), (1, 3)])
+def test_leading_axes_and_shared_scores(batch):
+    score = torch.arange(24.0).view(2, 3, 4)[: batch[0] if batch else 0] if len(batch) == 2 else None
+    score = torch.arange(4.0) if score is None or not batch else score
+    place = torch.tensor([3, -1, 0]).expand(5, *batch, 3)
+    found = reference.total(score, 1, place)
+    assert found.shape == (5, *batch)
+    torch.testing.assert_close(found, (score[..., 3] + score[..., 0]).expand(5, *batch))
