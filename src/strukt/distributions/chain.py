@@ -56,6 +56,7 @@ class LinearChain(PositionalStructure):
         validate_args: bool | None = None,
     ) -> None:
         arguments.scores("unary", unary, "batch + (n, c)", 2)
+        arguments.not_lengths("transition", transition, "unary", "LinearChain", "(c, c)")
         arguments.scores("transition", transition, "(c, c), batch + (c, c) or batch + (n - 1, c, c)", 2)
         if not unary.shape[-1]:
             raise ValueError(f"unary has shape {tuple(unary.shape)}: no tags to choose from; expected c >= 1")

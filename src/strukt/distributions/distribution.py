@@ -18,6 +18,8 @@ from typing_extensions import Self
 
 from strukt.distributions import sparse
 from strukt.distributions.base import ScoredStructures
+from strukt.distributions.log_ratio import log_ratio
+from strukt.distributions.topk import TopK
 from strukt.inference import perturbation
 from strukt.inference.settings import require_one_of
 from strukt.inference.sparsemap import TOL, SparseMAP
@@ -73,7 +75,7 @@ class StructuredDistribution(ScoredStructures):
         Raises:
             ValueError: If an event is not a structure (checked with ``validate_args``).
         """
-        return _log_ratio(self.score(value), self.log_partition)
+        return log_ratio(self.score(value), self.log_partition)
 
     def entropy(self) -> Tensor:
         """``batch``, in nats."""
@@ -128,12 +130,16 @@ class StructuredDistribution(ScoredStructures):
         events, scores = self.oracles.best(*self._arguments())
         return self._exact_scores(self._to_batch(events), self._to_batch(scores))
 
-    def topk(self, k: int) -> tuple[Tensor, Tensor]:
+    def topk(self, k: int) -> TopK:
         """The k best structures.
 
         Returns:
-            Scores ``batch + (k,)``, descending, and events ``batch + (k,) + event_shape``. Where there are fewer
-            than k structures: -inf and -1.
+            A pair with names: ``scores`` ``batch + (k,)``, descending, and ``events``
+            ``batch + (k,) + event_shape``. Where there are fewer than k structures: -inf and -1. Its members
+            ``log_probs`` and ``probs``, ``batch + (k,)``, are computed when they are asked for.
+
+        Raises:
+            ValueError: If k is not an integer from 1 on.
         """
         if not isinstance(k, int) or k < 1:
             raise ValueError(f"k is {k!r}; expected an integer from 1 on")
@@ -144,7 +150,7 @@ class StructuredDistribution(ScoredStructures):
         # The oracle summed in another order, and rounding may have changed the ranks of near ties.
         ranked, order = exact.sort(dim=-1, descending=True, stable=True)
         places = order.reshape(*order.shape, *(1,) * len(self.event_shape)).expand_as(events)
-        return ranked, events.gather(axis, places)
+        return TopK(ranked, events.gather(axis, places), self)
 
     @property
     @abc.abstractmethod
@@ -332,7 +338,7 @@ class StructuredDistribution(ScoredStructures):
         """The log-probability of agreeing with ``event`` wherever ``known`` holds (``batch + event_shape``)."""
         event = arguments.event(event, self.batch_shape, self.event_shape)
         arguments.mask("known", known, self.batch_shape + self.event_shape)
-        return _log_ratio(self._agreeing(event, known).log_partition, self.log_partition)
+        return log_ratio(self._agreeing(event, known).log_partition, self.log_partition)
 
     def sparsemap(
         self,
@@ -389,16 +395,6 @@ class StructuredDistribution(ScoredStructures):
     def _exact_scores(self, events: Tensor, found: Tensor) -> Tensor:
         """The scores of events, differentiable; -inf where none was found."""
         return torch.where(found == NEG_INF, NEG_INF, self._score(events))
-
-
-def _log_ratio(numerator: Tensor, denominator: Tensor) -> Tensor:
-    """The log of a probability as a difference of two logs, -inf where the numerator is -inf.
-
-    Both are rounded, and both may be huge: what the rounding leaves above 0 is taken off the value.
-    """
-    impossible = (numerator == NEG_INF) | (denominator == NEG_INF)
-    ratio = torch.where(impossible, NEG_INF, numerator - torch.where(impossible, 0.0, denominator))
-    return ratio - ratio.detach().clamp(min=0.0)
 
 
 def _forbidden_only(scores: Tensor) -> Tensor:

@@ -199,6 +199,7 @@ def _fitting(segments: Tensor, transition: Tensor) -> Tensor:
     Raises:
         ValueError: If it does not fit the segments.
     """
+    arguments.not_lengths("transition", transition, "segments", "SemiMarkov", "(c, c)")
     arguments.scores("transition", transition, "(c, c) or batch + (c, c)", 2)
     *batch, _, _, c = segments.shape
     *batched, rows, columns = transition.shape

@@ -79,9 +79,11 @@ def _filled(tangents: Sequence[Any], primals: Sequence[Tensor]) -> Scores:
 
 def _forward(operator: Any) -> Callable[..., Any]:
     """The operator, with the signature that PyTorch would otherwise work out at every call."""
+    count = len(operator._schema.arguments)
 
     def forward(*arguments: Any) -> Any:
-        return operator(*arguments)
+        # Where no argument needs a gradient, torch.compile puts a context in front of them.
+        return operator(*arguments[-count:])
 
     forward.__signature__ = inspect.signature(forward)  # type: ignore[attr-defined]
     return forward
