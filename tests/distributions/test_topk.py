@@ -120,7 +120,9 @@ def test_the_text_names_both_tensors():
 def test_events_of_topk_are_not_those_of_samples(name):
     distribution = chain(2, 3)
     events = distribution.topk(4).events
-    with pytest.raises(ValueError, match=r"\(2, 3, 4, 4\).*`topk` gives, write event\.movedim\(2, 0\).*log_probs"):
+    with pytest.raises(
+        ValueError, match=r"\(2, 3, 4, 4\).*`topk` gives, write event\.movedim\(2, 0\).*log_probs"
+    ):
         getattr(distribution, name)(events)
     assert getattr(distribution, name)(events.movedim(2, 0)).shape == (4, 2, 3)
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import abc
 import itertools
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from strukt.distributions.distribution import StructuredDistribution
+from strukt.distributions.explanations import spans
 from strukt.kernels import arguments, guards
 
 MOST_CANDIDATES = 1 << 20
@@ -39,6 +42,9 @@ class BinaryTree(StructuredDistribution, abc.ABC):
         top = used[..., 0, :].gather(-1, self.lengths.expand(used.shape[:-2]).unsqueeze(-1)).squeeze(-1)
         nested = ~(crossed(used) & used).flatten(-2).any(-1)
         return self._named(event) & complete & leaves.all(-1) & (top | (self.lengths == 0)) & nested
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
+        return spans.tree(event, length, *self._label_ranges)
 
     @property
     def _widths(self) -> Tensor:

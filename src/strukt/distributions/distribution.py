@@ -18,6 +18,7 @@ from typing_extensions import Self
 
 from strukt.distributions import sparse
 from strukt.distributions.base import ScoredStructures
+from strukt.distributions.explanations import items
 from strukt.distributions.log_ratio import log_ratio
 from strukt.distributions.topk import TopK
 from strukt.inference import perturbation
@@ -50,7 +51,7 @@ class StructuredDistribution(ScoredStructures):
             ``sample_shape + batch``; -inf for events with a forbidden part. Differentiable.
 
         Raises:
-            ValueError: If an event is not a structure (checked with ``validate_args``).
+            ValueError: If an event is not a structure (checked with ``validate_args``); it says which and why.
         """
         event = arguments.event(event, self.batch_shape, self.event_shape)
         if self._validate_args:
@@ -73,9 +74,31 @@ class StructuredDistribution(ScoredStructures):
         """The log-probability of events: ``sample_shape + batch``; -inf if forbidden.
 
         Raises:
-            ValueError: If an event is not a structure (checked with ``validate_args``).
+            ValueError: If an event is not a structure (checked with ``validate_args``); it says which and why.
+                A structure with a forbidden part is one: `explain` names the part.
         """
         return log_ratio(self.score(value), self.log_partition)
+
+    def explain(self, event: Tensor) -> str | None:
+        """Say why an event has probability 0: it is no structure, or it uses a forbidden part.
+
+        Args:
+            event: ``sample_shape + batch + event_shape``.
+
+        Returns:
+            A sentence on the first such event, with its item and the score that is -inf; None if there is none.
+
+        Raises:
+            ValueError: If the event is of another shape or type.
+
+        Examples:
+            >>> from strukt import LinearChain
+            >>> chain = LinearChain(torch.zeros(2, 3, 2), torch.tensor([[0.0, -torch.inf], [0.0, 0.0]]))
+            >>> print(chain.explain(torch.tensor([[0, 0, 0], [1, 0, 1]])))  # doctest: +NORMALIZE_WHITESPACE
+            the event of batch item 1 has probability 0: transition[0, 1] is -inf for tag 1 at position 2
+            after tag 0
+        """
+        return items.explain(self, arguments.event(event, self.batch_shape, self.event_shape))
 
     def entropy(self) -> Tensor:
         """``batch``, in nats."""

@@ -188,6 +188,13 @@ class LowRankPCFG(ContextFreeGrammar):
         kind: Any = type(self)
         return kind(*grammar, lengths, spans, *constants, validate_args=False)  # type: ignore[no-any-return]
 
+    def _forbidden(self, event: Tensor) -> str | None:
+        """A rule is forbidden only where all its ranks are."""
+        try:
+            return self.to_pcfg()._forbidden(event)
+        except NotImplementedError:  # too many rules
+            return None
+
     def _scores_of_rules(self, parent: Tensor, left: Tensor, right: Tensor) -> Tensor:
         _, _, lefts, rights, head, _ = self.scores
         ranks = _rows(head, parent) + _rows(lefts.mT, left) + _rows(rights.mT, right)

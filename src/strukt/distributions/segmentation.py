@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 from typing_extensions import Self
 
 from strukt.distributions.distribution import StructuredDistribution
+from strukt.distributions.explanations import sequences
 from strukt.kernels import arguments, guards, semi_markov
 from strukt.kernels.guards import ONWARD, UNBOUNDED
 from strukt.kernels.oracles import Oracles
@@ -106,6 +108,9 @@ class SemiMarkov(StructuredDistribution):
         named = (event >= -1) & (event < c) | ~self._positions
         covered = (event[..., :1] >= 0) | ~self._positions[..., :1]
         return named.all(-1) & covered.all(-1) & (self._durations(event) <= k).all(-1)
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
+        return sequences.segmentation(event, length, *self.scores[0].shape[-2:])
 
     @property
     def _positions(self) -> Tensor:

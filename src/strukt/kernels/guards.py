@@ -158,10 +158,16 @@ require_values = _guard(
 )
 """``(values, valid, name, expected)``: raise ValueError if some value ``(batch, ...)`` is not valid."""
 
-require_structures = _guard(
+_require_structures = _guard(
     "require_structures", "(Tensor events, Tensor valid, str kind) -> Tensor", _check_structures
 )
-"""``(events, valid, kind)``: raise ValueError if some event is not valid, that is, not of this kind."""
+
+
+def require_structures(events: Tensor, valid: Tensor, kind: str) -> None:
+    """Raise ValueError if some event is not valid, that is, not of this kind; ``valid`` may have any axes."""
+    _require_structures(events.unsqueeze(0), valid.unsqueeze(0), kind)  # an operator needs a batch axis
+
+
 
 require_sizes = _guard("require_sizes", "(Tensor low, Tensor high) -> Tensor", _check_sizes)
 """``(low, high)``, each ``(batch,)``: raise ValueError unless 0 <= low <= high."""

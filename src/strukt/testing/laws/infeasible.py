@@ -56,7 +56,7 @@ def infeasible_item_has_zero_derivatives(subject: Subject) -> None:
 
 @law(INFEASIBLE_ITEMS, "mode", "sample", "topk")
 def infeasible_item_has_no_event(subject: Subject) -> None:
-    """`mode`, `sample`, `mbr` raise InfeasibleError naming the item; `topk` gives -inf, probability 0, events -1."""
+    """`mode`, `sample`, `mbr` raise InfeasibleError naming the item; `topk` gives scores -inf and events -1."""
     clean, case = _cases(subject)
     distribution = case.distribution()
     members: dict[str, Callable[[], Any]] = {
