@@ -13,11 +13,12 @@ from torch.distributions import Distribution, constraints
 from typing_extensions import Self
 
 from strukt.distributions.explanations import items
+from strukt.distributions.peer_names import StructurePeerNames
 from strukt.kernels import arguments, guards
 from strukt.kernels.oracles import Oracles
 
 
-class ScoredStructures(Distribution, abc.ABC):
+class ScoredStructures(StructurePeerNames, Distribution, abc.ABC):
     """Structures of one kind with the scores of their parts, in batches.
 
     Args:

@@ -195,7 +195,7 @@ class StructuredDistribution(ScoredStructures):
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
         """
-        shape = torch.Size(sample_shape)
+        shape = arguments.sample_shape(sample_shape, "sample")
         events, log_partition = self.oracles.sample(*self._arguments(), shape.numel())
         guards.require_feasible(events, log_partition)
         axis = len(self.batch_shape)
@@ -243,6 +243,27 @@ class StructuredDistribution(ScoredStructures):
     def _telling(self, used: Tensor) -> Tensor:
         """Of a structure the parts by which all others differ from it: all that it uses, unless one uses more."""
         return used
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Raise: structures are discrete, so that samples have no gradient.
+
+        Raises:
+            NotImplementedError: Always; it says what has one.
+        """
+        raise NotImplementedError(
+            "structures are discrete, so that a sample has no gradient in the scores; use "
+            "rsample_relaxed(temperature) for relaxed parts, rsample_implicit() or mode_parts() for 0/1 parts "
+            "with a surrogate gradient, or sample() and log_prob() for the gradient of the score function"
+        )
+
+    @property
+    def mean(self) -> Tensor:
+        """Raise: an event is a name, and has no mean.
+
+        Raises:
+            NotImplementedError: Always; the mean of the parts is `marginals`.
+        """
+        raise NotImplementedError("events have no mean; that of their 0/1 parts is `marginals`")
 
     # Random scores.
 
@@ -335,7 +356,7 @@ class StructuredDistribution(ScoredStructures):
         return perturbation.spigot(main, best_parts, project, step)
 
     def _perturbed(self, sample_shape: Sequence[int]) -> Self:
-        copies = self.expand(torch.Size(sample_shape) + self.batch_shape)
+        copies = self.expand(arguments.sample_shape(sample_shape) + self.batch_shape)
         main, *others = copies.scores
         return copies._with_scores(main + perturbation.gumbel_noise(main), *others)
 

@@ -45,6 +45,25 @@ def scores(name: str, value: Tensor, axes: str, dim: int) -> None:
         raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {axes}")
 
 
+def sample_shape(value: Any, member: str = "") -> torch.Size:
+    """The leading axes of samples.
+
+    Args:
+        value: What was given.
+        member: Takes the shape as its first argument, for the message; empty where it does not.
+
+    Raises:
+        ValueError: If it is no sequence of sizes.
+    """
+    try:
+        return torch.Size(value)
+    except TypeError:
+        one = isinstance(value, int) and not isinstance(value, bool)
+        call = f"{member}(({value},))" if member else f"sample_shape=({value},)"
+        remedy = f": for {value} samples write {call}" if one else ""
+        raise ValueError(f"sample_shape is {value!r}; expected sizes such as (5,){remedy}") from None
+
+
 def not_lengths(name: str, value: Tensor, scores: str, kind: str, shape: str) -> None:
     """Check that second scores are not lengths, which some other libraries take in their place.
 
@@ -61,7 +80,7 @@ def not_lengths(name: str, value: Tensor, scores: str, kind: str, shape: str) ->
     if isinstance(value, Tensor) and not value.is_floating_point() and not value.is_complex():
         raise ValueError(
             f"{name} has dtype {value.dtype} and shape {tuple(value.shape)}, as lengths have; expected "
-            f"{kind}({scores}, {name}, lengths) with floating-point {name}s {shape}, torch.zeros{shape} for none"
+            f"{kind}({scores}, {name}, lengths) with a floating-point {name} {shape}, torch.zeros{shape} for none"
         )
 
 

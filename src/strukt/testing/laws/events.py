@@ -124,7 +124,10 @@ def support_is_enumerated(subject: Subject) -> None:
 
 @law()
 def support_knows_structures(subject: Subject) -> None:
-    """`support.check` accepts every structure, whatever its padding, and no event that differs from it."""
+    """`support.check` accepts every structure, whatever its padding, and no event that differs from it.
+
+    `explain` says of each event that is none that it is none, and nothing of that kind of a structure.
+    """
     size = min(3, subject.size)
     case = subject.case((2,), size=size, lengths=[size, size - 1])
     for index, table in zip(case.indices, case.tables, strict=True):
@@ -138,6 +141,8 @@ def support_knows_structures(subject: Subject) -> None:
                 case,
                 f"support.check({event.tolist()}) is {expected} at length {int(case.lengths[index])}",
             )
+            explained = "is not a structure of" in (distribution.explain(event) or "")
+            demand(explained != expected, case, f"explain({event.tolist()}) says whether it is a structure")
 
 
 def _cases(subject: Subject) -> list[Case]:
