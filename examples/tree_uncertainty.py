@@ -17,9 +17,9 @@ probabilities = trees.marginals.gather(-1, heads.unsqueeze(-1)).squeeze(-1)
 print(draw(Diagram(words, heads=heads.tolist(), head_probabilities=probabilities.tolist())))
 
 print(f"\nentropy {trees.entropy().item():.2f} nats; the two best trees:")
-scores, events = trees.topk(2)
-for score, event in zip(scores, events, strict=True):
-    print(f"  {(score - trees.log_partition).exp().item():.2f}", event.tolist())
+best = trees.topk(2)
+for prob, event in zip(best.probs, best.events, strict=True):
+    print(f"  {prob.item():.2f}", event.tolist())
 
 stars_have_telescopes = torch.zeros(5, 6, dtype=torch.bool)
 stars_have_telescopes[4, 3] = True

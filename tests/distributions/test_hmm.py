@@ -404,7 +404,7 @@ def test_errors_say_what_is_wrong(change, message):
 @pytest.mark.parametrize(
     ("x", "lengths", "message"),
     [
-        (torch.tensor([0, 4]), None, "x holds 4 at batch item 0, position (1,); expected words from 0 to 3"),
+        (torch.tensor([0, 4]), None, "x holds 4 at position 1; expected words from 0 to 3"),
         (torch.tensor([0, -1]), None, "x holds -1"),
         (torch.tensor([0.0]), None, "x is of type torch.float32; expected a LongTensor of shape (*, n)"),
         (torch.tensor(0), None, "x has shape ()"),

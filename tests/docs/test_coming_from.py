@@ -13,6 +13,7 @@ import pytest
 
 from strukt import HMM, FactorGraph, LinearChain, nn
 from strukt.distributions import StructuredDistribution
+from strukt.distributions.topk import TopK
 from strukt.factor_graph import factors
 from strukt.inference.lp_sparsemap import Solution
 from strukt.losses.vectors import Options
@@ -28,7 +29,7 @@ CALL = re.compile(rf"({NAME.pattern})(?=\()")
 HOMES = {"crf": nn.CRF(2), "graph": FactorGraph, "structure": StructuredDistribution, "hmm": HMM}
 """Objects by the names that the tables have for them; their members may stand there alone, too."""
 
-MEMBERS = (*HOMES.values(), LinearChain, factors.Factor)
+MEMBERS = (*HOMES.values(), LinearChain, TopK, factors.Factor)
 ARGUMENTS = {*signature(FactorGraph.lp_sparsemap).parameters, *Options.__annotations__}
 RESULTS = {*Solution.__dataclass_fields__}
 PYTORCH = {"kl_divergence", "lengths.sum", "mask.sum", "mean", "sum"}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 from typing_extensions import Self
 
 from strukt.distributions.distribution import StructuredDistribution
+from strukt.distributions.explanations import paths
 from strukt.distributions.grid import any_before, number_of_paths, paths_to, rows_and_columns, shifted
 from strukt.kernels import alignment, arguments, guards
 from strukt.kernels.alignment.reference import DELETE, INSERT, MATCH
@@ -174,6 +176,14 @@ class MonotoneAlignment(StructuredDistribution):
         complete = left == (visited & ~last)
         reached = self._named(event) & (inside & begun & complete & (visited | ~last)).flatten(-2).all(-1)
         return reached & ((self.lengths > 0) == (self.target_lengths > 0))
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
+        return paths.path(event, length, constants[0])
+
+    def _part_name(self, name: str, index: tuple[int, ...]) -> str:
+        if name != "moves":
+            return super()._part_name(name, index)
+        return super()._part_name(paths.MOVES[index[-1]], index[:-1])
 
     @property
     def _within(self) -> Tensor:

@@ -12,12 +12,14 @@ from torch import Tensor
 from torch.distributions import Distribution, constraints
 from typing_extensions import Self
 
+from strukt.distributions.explanations import items
+from strukt.distributions.peer_names import StructurePeerNames
 from strukt.kernels import arguments, guards
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places, sum_of_totals
 
 
-class ScoredStructures(Distribution, abc.ABC):
+class ScoredStructures(StructurePeerNames, Distribution, abc.ABC):
     """Structures of one kind with the scores of their parts, in batches.
 
     Args:
@@ -248,8 +250,28 @@ class ScoredStructures(Distribution, abc.ABC):
         return _Structures(self)
 
     def _validate_sample(self, value: Tensor) -> None:
-        arguments.event(value, self.batch_shape, self.event_shape)
-        guards.require_structures(value, self.is_structure(value), f"a structure of {self}")
+        value = arguments.event(value, self.batch_shape, self.event_shape)
+        items.require_structures(self, value, self.is_structure(value))
+
+    # Explanations, which are asked for only where something is wrong.
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
+        """Say why one event is no structure, in a clause; None if it is one, or if nobody has written this.
+
+        Args:
+            event: Of one item, a list, nested if an event has several axes.
+            length: Of the item.
+            constants: Of the item, numbers or lists.
+        """
+        return None
+
+    def _forbidden(self, event: Tensor) -> str | None:
+        """Name the part of score -inf that an event uses, in a clause; of one item, with one batch axis."""
+        return items.forbidden_part(self, event)
+
+    def _part_name(self, name: str, index: tuple[int, ...]) -> str:
+        """Name a score as the caller knows it."""
+        return f"{name}[{', '.join(map(str, index))}]"
 
 
 class _Structures(constraints.Constraint):

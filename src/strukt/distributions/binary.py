@@ -61,6 +61,7 @@ class BinaryCRF(AbsenceStructure):
         validate_args: bool | None = None,
     ) -> None:
         arguments.scores("unary", unary, "batch + (n,)", 1)
+        arguments.not_lengths("pairwise", pairwise, "unary", "BinaryCRF", "(n, n)")
         arguments.scores("pairwise", pairwise, "batch + (n, n)", 2)
         super().__init__((unary, _fitting(unary, pairwise)), lengths, validate_args)
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import abc
 import itertools
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from strukt.distributions.distribution import StructuredDistribution
+from strukt.distributions.explanations import spans as explanations
 from strukt.kernels import arguments, guards, spans
 
 MOST_CANDIDATES = 1 << 20
@@ -41,6 +44,9 @@ class BinaryTree(StructuredDistribution, abc.ABC):
         named = (~used | ((labels >= first) & (labels < last))).all(-1)
         marked = ((event >= -1) | ~self._within).flatten(-2).all(-1)
         return are_trees & named & marked
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
+        return explanations.tree(event, length, *self._label_ranges)
 
     @property
     def _widths(self) -> Tensor:

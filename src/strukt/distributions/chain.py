@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from strukt.distributions.explanations import sequences, wording
 from strukt.distributions.positional import PositionalStructure
 from strukt.kernels import arguments, chain, checkpointed_chain
 from strukt.kernels.guards import UNBOUNDED
@@ -56,6 +58,7 @@ class LinearChain(PositionalStructure):
         validate_args: bool | None = None,
     ) -> None:
         arguments.scores("unary", unary, "batch + (n, c)", 2)
+        arguments.not_lengths("transition", transition, "unary", "LinearChain", "(c, c)")
         arguments.scores("transition", transition, "(c, c), batch + (c, c) or batch + (n - 1, c, c)", 2)
         if not unary.shape[-1]:
             raise ValueError(f"unary has shape {tuple(unary.shape)}: no tags to choose from; expected c >= 1")
@@ -89,6 +92,13 @@ class LinearChain(PositionalStructure):
 
     def is_structure(self, event: Tensor) -> Tensor:
         return self._in_range(event)
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
+        return wording.out_of_range(event, length, self.scores[0].shape[-1], "tag", "position")
+
+    def _forbidden(self, event: Tensor) -> str | None:
+        unary, transition = self.scores
+        return sequences.forbidden_tags(event[0].tolist(), int(self.lengths), unary[0], transition[0])
 
 
 class CheckpointedChain(LinearChain):

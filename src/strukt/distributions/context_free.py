@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -26,6 +28,11 @@ class ContextFreeGrammar(SpanStructure, abc.ABC):
 
     def is_structure(self, event: Tensor) -> Tensor:
         return super().is_structure(event) & (self.lengths != 1)
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
+        if length == 1:
+            return "a sentence of one word has no tree, because no nonterminal can head it"
+        return super()._fault(event, length, constants)
 
     @property
     def _nonterminals(self) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 from typing_extensions import Self
 
+from strukt.distributions.explanations import sequences
 from strukt.distributions.positional import PositionalStructure
 from strukt.kernels import arguments, ctc, guards
 from strukt.kernels.guards import UNBOUNDED
@@ -102,6 +104,11 @@ class CTC(PositionalStructure):
         wanted = states.expand(*event.shape[:-1], states.shape[-1]).gather(-1, state)
         complete = starts.sum(-1) == target_lengths
         return complete & ((event == wanted) | ~starts).all(-1) & self._in_range(event)
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
+        states, target_length = constants
+        target = states[1::2][:target_length]
+        return sequences.frames(event, length, self.scores[0].shape[-1], self.blank, target)
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
         (logits,), (states, target_lengths) = scores, constants

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import abc
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from strukt.distributions.explanations import dependency
 from strukt.distributions.positional import PositionalStructure
 from strukt.kernels import arguments, eisner, matrix_tree
 from strukt.kernels.oracles import Oracles
@@ -44,6 +46,9 @@ class _DependencyTree(PositionalStructure, abc.ABC):
             roots = ((heads == 0) & self._positions).sum(-1)
             tree = tree & ((roots == 1) | (self.lengths == 0))
         return tree
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
+        return dependency.tree(event, length, self.single_root, isinstance(self, ProjectiveTree))
 
 
 class NonProjectiveTree(_DependencyTree):

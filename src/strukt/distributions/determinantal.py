@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.distributions.subset import Size, SubsetStructure, omissions, sizes_of
+from strukt.distributions.subset import KSubset, Size, SubsetStructure, omissions, sizes_of
 from strukt.kernels import arguments, determinantal, guards
 from strukt.kernels.determinantal import enumeration, selection
 from strukt.kernels.determinantal.items import Items, rank_tolerance
@@ -128,6 +128,12 @@ class KDPP(SubsetStructure):
         *_, kernel, lengths, _ = self._arguments()
         volume = enumeration.log_det(kernel, every == 1, lengths).T.reshape(event.shape[:-1])
         return items + volume.to(kernel.dtype)
+
+    def _forbidden(self, event: Tensor) -> str | None:
+        taken, omitted, _ = self.scores
+        k = self.constants[0]
+        items = KSubset(taken, (k, k), self.lengths, omitted, validate_args=False)
+        return items._forbidden(event) or "its items are linearly dependent, so that their determinant is 0"
 
     def rsample_relaxed(
         self, temperature: float, sample_shape: Sequence[int] = (), straight_through: bool = False

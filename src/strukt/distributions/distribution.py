@@ -18,7 +18,9 @@ from typing_extensions import Self
 
 from strukt.distributions import sparse
 from strukt.distributions.base import ScoredStructures
+from strukt.distributions.explanations import items
 from strukt.distributions.kept import kept
+from strukt.distributions.topk import TopK
 from strukt.inference import perturbation
 from strukt.inference.settings import require_one_of
 from strukt.inference.sparsemap import TOL, SparseMAP
@@ -51,7 +53,7 @@ class StructuredDistribution(ScoredStructures):
             ``sample_shape + batch``; -inf for events with a forbidden part. Differentiable.
 
         Raises:
-            ValueError: If an event is not a structure (checked with ``validate_args``).
+            ValueError: If an event is not a structure (checked with ``validate_args``); it says which and why.
         """
         return self._score(self._checked(event))
 
@@ -73,7 +75,8 @@ class StructuredDistribution(ScoredStructures):
         """The log-probability of events: ``sample_shape + batch``; -inf if forbidden.
 
         Raises:
-            ValueError: If an event is not a structure (checked with ``validate_args``).
+            ValueError: If an event is not a structure (checked with ``validate_args``); it says which and why.
+                A structure with a forbidden part is one: `explain` names the part.
         """
         event = self._checked(value)
         places = self._places(event)
@@ -85,6 +88,27 @@ class StructuredDistribution(ScoredStructures):
             for place in places
         )
         return self._to_batch(LogProb.apply(self.oracles, self._part_axes, flat, *self._arguments()))  # type: ignore[no-untyped-call]
+
+    def explain(self, event: Tensor) -> str | None:
+        """Say why an event has probability 0: it is no structure, or it uses a forbidden part.
+
+        Args:
+            event: ``sample_shape + batch + event_shape``.
+
+        Returns:
+            A sentence on the first such event, with its item and the score that is -inf; None if there is none.
+
+        Raises:
+            ValueError: If the event is of another shape or type.
+
+        Examples:
+            >>> from strukt import LinearChain
+            >>> chain = LinearChain(torch.zeros(2, 3, 2), torch.tensor([[0.0, -torch.inf], [0.0, 0.0]]))
+            >>> print(chain.explain(torch.tensor([[0, 0, 0], [1, 0, 1]])))  # doctest: +NORMALIZE_WHITESPACE
+            the event of batch item 1 has probability 0: transition[0, 1] is -inf for tag 1 at position 2
+            after tag 0
+        """
+        return items.explain(self, arguments.event(event, self.batch_shape, self.event_shape))
 
     def entropy(self) -> Tensor:
         """``batch``, in nats."""
@@ -145,12 +169,16 @@ class StructuredDistribution(ScoredStructures):
         events, scores = self._best()
         return self._exact_scores(self._to_batch(events), self._to_batch(scores))
 
-    def topk(self, k: int) -> tuple[Tensor, Tensor]:
+    def topk(self, k: int) -> TopK:
         """The k best structures.
 
         Returns:
-            Scores ``batch + (k,)``, descending, and events ``batch + (k,) + event_shape``. Where there are fewer
-            than k structures: -inf and -1.
+            A pair with names: ``scores`` ``batch + (k,)``, descending, and ``events``
+            ``batch + (k,) + event_shape``. Where there are fewer than k structures: -inf and -1. Its members
+            ``log_probs`` and ``probs``, ``batch + (k,)``, are computed when they are asked for.
+
+        Raises:
+            ValueError: If k is not an integer from 1 on.
         """
         if not isinstance(k, int) or k < 1:
             raise ValueError(f"k is {k!r}; expected an integer from 1 on")
@@ -161,7 +189,7 @@ class StructuredDistribution(ScoredStructures):
         # The oracle summed in another order, and rounding may have changed the ranks of near ties.
         ranked, order = exact.sort(dim=-1, descending=True, stable=True)
         places = order.reshape(*order.shape, *(1,) * len(self.event_shape)).expand_as(events)
-        return ranked, events.gather(axis, places)
+        return TopK(ranked, events.gather(axis, places), self)
 
     @property
     @abc.abstractmethod
@@ -184,7 +212,7 @@ class StructuredDistribution(ScoredStructures):
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
         """
-        shape = torch.Size(sample_shape)
+        shape = arguments.sample_shape(sample_shape, "sample")
         events, log_partition = self.oracles.sample(*self._arguments(), shape.numel())
         guards.require_feasible(events, log_partition)
         axis = len(self.batch_shape)
@@ -231,6 +259,27 @@ class StructuredDistribution(ScoredStructures):
     def _telling(self, used: Tensor) -> Tensor:
         """Of a structure the parts by which all others differ from it: all that it uses, unless one uses more."""
         return used
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Raise: structures are discrete, so that samples have no gradient.
+
+        Raises:
+            NotImplementedError: Always; it says what has one.
+        """
+        raise NotImplementedError(
+            "structures are discrete, so that a sample has no gradient in the scores; use "
+            "rsample_relaxed(temperature) for relaxed parts, rsample_implicit() or mode_parts() for 0/1 parts "
+            "with a surrogate gradient, or sample() and log_prob() for the gradient of the score function"
+        )
+
+    @property
+    def mean(self) -> Tensor:
+        """Raise: an event is a name, and has no mean.
+
+        Raises:
+            NotImplementedError: Always; the mean of the parts is `marginals`.
+        """
+        raise NotImplementedError("events have no mean; that of their 0/1 parts is `marginals`")
 
     # Random scores.
 
@@ -323,7 +372,7 @@ class StructuredDistribution(ScoredStructures):
         return perturbation.spigot(main, best_parts, project, step)
 
     def _perturbed(self, sample_shape: Sequence[int]) -> Self:
-        copies = self.expand(torch.Size(sample_shape) + self.batch_shape)
+        copies = self.expand(arguments.sample_shape(sample_shape) + self.batch_shape)
         main, *others = copies.scores
         return copies._with_scores(main + perturbation.gumbel_noise(main), *others)
 

@@ -148,7 +148,7 @@ class HMM(HMMParameters):
 
     def sample(self, sample_shape: Sequence[int] = (), length: int = 1) -> Tensor:
         """Sentences of a length: ``sample_shape + (length,)``. O(z + r + v) for a word at low rank."""
-        shape = torch.Size(sample_shape)
+        shape = arguments.sample_shape(sample_shape, "sample")
         with torch.no_grad():
             factors = self.transition.factors()
             states = torch.multinomial(softmax(self.initial, 0), shape.numel(), replacement=True)
@@ -217,7 +217,7 @@ class HMM(HMMParameters):
             InfeasibleError: If some sentence is impossible.
         """
         words, flat, _ = self._sentences(x, lengths)
-        samples = torch.Size(sample_shape)
+        samples = arguments.sample_shape(sample_shape)
         with torch.no_grad():
             found = queries.sampled(words, flat, *self._model(len(words)), samples.numel())
         if samples.numel():

@@ -7,6 +7,7 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt.distributions.emissions import Categorical, Emission
+from strukt.distributions.peer_names import HMMPeerNames
 from strukt.distributions.transitions import Dense, Transition, softmax
 from strukt.kernels import arguments, guards, hmm
 
@@ -14,18 +15,20 @@ Model = tuple[Tensor, Tensor, tuple[Tensor, ...], Tensor | None]
 """Initial distributions ``(batch, z)``, emissions ``(v, z)`` in logs, matrices and band, as kernels take them."""
 
 
-class HMMParameters:
+class HMMParameters(HMMPeerNames):
     """The parameters of a hidden Markov model, checked; see `strukt.HMM` for them."""
 
     def __init__(
         self,
         initial: Tensor,
-        transition: Tensor | Transition,
-        emission: Tensor | Emission,
+        transition: Tensor | Transition | None = None,
+        emission: Tensor | Emission | None = None,
         checkpoint: bool = False,
         storage: torch.dtype | None = None,
         validate_args: bool | None = None,
     ) -> None:
+        if transition is None or emission is None:
+            raise ValueError(_takes(type(self).__name__, initial, transition))
         arguments.scores("initial", initial, "(z,)", 1)
         self.transition = transition if isinstance(transition, Transition) else Dense(transition)
         self.emission = emission if isinstance(emission, Emission) else Categorical(emission)
@@ -82,8 +85,11 @@ class HMMParameters:
             words = words.masked_fill(missing.reshape(words.shape), v)
         if self._validate_args:
             outside = torch.arange(x.shape[-1], device=x.device) >= flat[:, None]
-            fine = outside | ((words >= 0) & (words < v + (missing is not None)))
-            guards.require_values(words, fine, "x", f"words from 0 to {v - 1}")
+            fine = outside | ((words >= 0) & (words < v))
+            if missing is not None:
+                fine = fine | missing.reshape(words.shape)
+            expected = f"words from 0 to {v - 1}, as there are {v} in the vocabulary"
+            guards.require_values(words.reshape(x.shape), fine.reshape(x.shape), "x", expected, x.dim() - 1)
         return words, flat, shape
 
     def _given(self, state: Tensor, shape: torch.Size) -> Tensor:
@@ -132,3 +138,15 @@ class HMMParameters:
         """A word ``(m,)`` from each of some states ``(m,)``."""
         chances = self.emission.of_states(states).exp()
         return torch.multinomial(chances, 1).squeeze(1) if len(states) else states
+
+
+def _takes(kind: str, initial: object, transition: object) -> str:
+    """Parameters that are missing, for a message."""
+    lacks = "transition and emission" if transition is None else "emission"
+    sizes = (
+        "; strukt.nn.NeuralHMM(states, words) makes a model of given sizes" if isinstance(initial, int) else ""
+    )
+    return (
+        f"{kind} got no {lacks}; expected {kind}(initial, transition, emission): logits (z,) of the first state, "
+        f"(z, z) from state to state or an operator such as LowRank, and (z, v) of the words in each state{sizes}"
+    )

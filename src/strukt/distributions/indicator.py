@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt.distributions.distribution import StructuredDistribution
+from strukt.distributions.explanations import sets
 from strukt.kernels import arguments, guards
 from strukt.kernels.semiring import NEG_INF
 
@@ -45,6 +47,9 @@ class IndicatorStructure(StructuredDistribution, abc.ABC):
 
     def _telling(self, used: Tensor) -> Tensor:
         return self._within.expand_as(used)
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
+        return sets.vector(event, length)
 
     def _agreeing(self, event: Tensor, known: Tensor) -> Self:
         known = known & self._within
@@ -92,6 +97,12 @@ class AbsenceStructure(IndicatorStructure, abc.ABC):
         every = torch.arange(self.event_shape.numel(), device=event.device)
         present, absent = used.flatten(-axes), (self._within & ~used).flatten(-axes)
         return torch.where(present, every, -1), torch.where(absent, every, -1)
+
+    def _forbidden(self, event: Tensor) -> str | None:
+        lacking = (self._required & ~self._used(event))[0].nonzero()
+        if len(lacking):
+            return f"it lacks the part {lacking[0].tolist()}, which is required"
+        return super()._forbidden(event)
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         *others, absent = self.scores

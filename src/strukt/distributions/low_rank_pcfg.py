@@ -191,6 +191,13 @@ class LowRankPCFG(ContextFreeGrammar):
         kind: Any = type(self)
         return kind(*grammar, lengths, spans, *constants, validate_args=False)  # type: ignore[no-any-return]
 
+    def _forbidden(self, event: Tensor) -> str | None:
+        """A rule is forbidden only where all its ranks are."""
+        try:
+            return self.to_pcfg()._forbidden(event)
+        except NotImplementedError:  # too many rules
+            return None
+
     def _score(self, event: Tensor) -> Tensor:
         spans, root, lefts, rights, head, emission = self.scores
         used, parent, left, right = self._rules(event)

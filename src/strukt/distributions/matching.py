@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from strukt.distributions.explanations import sets
 from strukt.distributions.positional import PositionalStructure
 from strukt.kernels import arguments, matching
 from strukt.kernels.guards import UNBOUNDED
@@ -68,3 +70,6 @@ class Matching(PositionalStructure):
         clash = (event.unsqueeze(-1) == event.unsqueeze(-2)) & within.unsqueeze(-1) & within.unsqueeze(-2)
         alone = clash.flatten(-2).sum(-1) == self.lengths  # each row with itself only
         return self._in_range(event) & alone
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
+        return sets.matching(event, length, self.scores[0].shape[-1])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 from typing_extensions import Self
 
 from strukt.distributions.distribution import StructuredDistribution
+from strukt.distributions.explanations import sequences
 from strukt.kernels import arguments, guards, semi_markov
 from strukt.kernels.guards import ONWARD, UNBOUNDED
 from strukt.kernels.oracles import Oracles
@@ -109,6 +111,9 @@ class SemiMarkov(StructuredDistribution):
         covered = (event[..., :1] >= 0) | ~self._positions[..., :1]
         return named.all(-1) & covered.all(-1) & (self._durations(event) <= k).all(-1)
 
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
+        return sequences.segmentation(event, length, *self.scores[0].shape[-2:])
+
     @cached_property
     def _positions(self) -> Tensor:
         """Which positions lie within the lengths: ``batch + (n,)``."""
@@ -193,6 +198,7 @@ def _fitting(segments: Tensor, transition: Tensor) -> Tensor:
     Raises:
         ValueError: If it does not fit the segments.
     """
+    arguments.not_lengths("transition", transition, "segments", "SemiMarkov", "(c, c)")
     arguments.scores("transition", transition, "(c, c) or batch + (c, c)", 2)
     *batch, _, _, c = segments.shape
     *batched, rows, columns = transition.shape

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from strukt.distributions.explanations import sets
 from strukt.distributions.indicator import AbsenceStructure
 from strukt.kernels import arguments, spanning
 from strukt.kernels.oracles import Oracles
@@ -70,6 +72,9 @@ class SpanningTree(AbsenceStructure):
         used = self._used(event)
         complete = used.flatten(-2).sum(-1) == (self.lengths - 1).clamp(min=0)
         return self._is_indicator(event) & complete & self._connects(used)
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
+        return sets.spanning_tree(event, length)
 
     @property
     def _within(self) -> Tensor:

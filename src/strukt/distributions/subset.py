@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import abc
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 from typing_extensions import Self
 
+from strukt.distributions.explanations import sets
 from strukt.distributions.indicator import IndicatorStructure
 from strukt.inference.sparsemap import SparseMAP
 from strukt.inference.systematic import systematic_mixture
@@ -33,6 +35,9 @@ class SubsetStructure(IndicatorStructure, abc.ABC):
         low, high = self.constants[0], self.constants[-1]
         size = self._used(event).sum(-1)
         return self._is_indicator(event) & (size >= low) & (size <= high)
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
+        return sets.subset(event, length, constants[0], constants[-1])
 
     @property
     def _within(self) -> Tensor:

@@ -34,21 +34,71 @@ def broadcast_shapes(*shapes: torch.Size | tuple[int, ...]) -> torch.Size:
 
 
 def scores(name: str, value: Tensor, axes: str, dim: int) -> None:
-    """Check that a score tensor is a floating-point tensor with at least ``dim`` axes.
+    """Check that a score tensor is a dense floating-point tensor with data and at least ``dim`` axes.
 
     Raises:
         ValueError: If it is not.
     """
     if not isinstance(value, Tensor):
+        remedy = _as_tensor(name, value)
         raise ValueError(
-            f"{name} is a {type(value).__name__}; expected a floating-point tensor of shape {axes}"
+            f"{name} is a {type(value).__name__}; expected a floating-point tensor of shape {axes}{remedy}"
         )
     if not value.is_floating_point():
+        remedy = f"{name}.real" if value.is_complex() else f"{name}.float()"
+        raise ValueError(f"{name} has dtype {value.dtype}; expected a floating-point tensor, e.g. {remedy}")
+    if value.layout is not torch.strided:
+        remedy = "torch.nested.to_padded_tensor" if value.is_nested else "to_dense"
         raise ValueError(
-            f"{name} has dtype {value.dtype}; expected a floating-point tensor, e.g. {name}.float()"
+            f"{name} has the layout {value.layout}; expected a dense tensor: {remedy} makes one, but puts 0 where "
+            "nothing is stored, and a forbidden part needs -inf"
+        )
+    if value.is_meta:
+        raise ValueError(
+            f"{name} is on the meta device, which holds shapes but no numbers; expected a tensor with data, e.g. "
+            f"torch.empty_like({name}, device='cpu') filled with scores"
         )
     if value.dim() < dim:
         raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {axes}")
+
+
+def sample_shape(value: Any, member: str = "") -> torch.Size:
+    """The leading axes of samples.
+
+    Args:
+        value: What was given.
+        member: Takes the shape as its first argument, for the message; empty where it does not.
+
+    Raises:
+        ValueError: If it is no sequence of sizes.
+    """
+    try:
+        return torch.Size(value)
+    except TypeError:
+        one = isinstance(value, int) and not isinstance(value, bool)
+        call = f"{member}(({value},))" if member else f"sample_shape=({value},)"
+        remedy = f": for {value} samples write {call}" if one else ""
+        raise ValueError(f"sample_shape is {value!r}; expected sizes such as (5,){remedy}") from None
+
+
+def not_lengths(name: str, value: Tensor, scores: str, kind: str, shape: str) -> None:
+    """Check that second scores are not lengths, which some other libraries take in their place.
+
+    Args:
+        name: The second scores.
+        value: What was given for them.
+        scores: The name of the first ones.
+        kind: The structure.
+        shape: The shape of the second scores, without batch axes.
+
+    Raises:
+        ValueError: If they are integers.
+    """
+    if isinstance(value, Tensor) and not value.is_floating_point() and not value.is_complex():
+        raise ValueError(
+            f"{name} has dtype {value.dtype} and shape {tuple(value.shape)}, as lengths have; expected "
+            f"{kind}({scores}, {name}, lengths) with a floating-point {name} {shape}, torch.zeros{shape} for none"
+        )
 
 
 def precise(score: Tensor) -> Tensor:
@@ -180,9 +230,15 @@ def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> Te
     Raises:
         ValueError: If they are no integers or of another shape.
     """
-    if not isinstance(value, Tensor) or value.is_floating_point() or value.dtype == torch.bool:
+    if (
+        not isinstance(value, Tensor)
+        or value.is_floating_point()
+        or value.dtype == torch.bool
+        or value.is_complex()
+    ):
         raise ValueError(
             f"the event is {_kind(value)}; expected a tensor of integers, as `mode` and `sample` give them"
+            f"{_as_tensor('event', value)}"
         )
     if value.shape == batch_shape + event_shape and value.dtype == torch.int64:
         return value
@@ -194,9 +250,27 @@ def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> Te
     if not fits:
         raise ValueError(
             f"the event has shape {tuple(value.shape)}; expected it to end in batch_shape + event_shape = "
-            f"{tuple(batch_shape + event_shape)}"
+            f"{tuple(batch_shape + event_shape)}{_among_several(value.shape, batch_shape, event_shape)}"
         )
     return value.long()
+
+
+def _among_several(shape: torch.Size, batch_shape: torch.Size, event_shape: torch.Size) -> str:
+    """How to turn the axes of events that several for each item have behind the batch; empty for others."""
+    axis = len(batch_shape)
+    if len(shape) != axis + 1 + len(event_shape) or shape[:axis] + shape[axis + 1 :] != batch_shape + event_shape:
+        return ""
+    return (
+        f": these look like the {shape[axis]} events of each item that `topk` gives, write "
+        f"event.movedim({axis}, 0); `topk(k).log_probs` has their log-probabilities already"
+    )
+
+
+def _as_tensor(name: str, value: Any) -> str:
+    """How to make a tensor of what is no tensor, for a message."""
+    if isinstance(value, np.ndarray):
+        return f", e.g. torch.from_numpy({name})"
+    return f", e.g. torch.tensor({name})" if isinstance(value, list | tuple) else ""
 
 
 def _kind(value: Any) -> str:

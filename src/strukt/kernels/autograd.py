@@ -21,11 +21,12 @@ def as_tuple(result: Any) -> Scores:
 
 def is_plain() -> bool:
     """Whether PyTorch runs operations as they come: no ``torch.func``, no forward mode, no tracing around them."""
+    if torch.compiler.is_compiling():  # first: a trace must not meet what follows
+        return False
     return not (
         torch._C._are_functorch_transforms_active()
         or forward_ad._current_level >= 0
         or torch._C._len_torch_dispatch_stack()
-        or torch.compiler.is_compiling()
     )
 
 
@@ -142,9 +143,11 @@ def _filled(tangents: Sequence[Any], primals: Sequence[Tensor]) -> Scores:
 
 def _forward(operator: Any) -> Callable[..., Any]:
     """The operator, with the signature that PyTorch would otherwise work out at every call."""
+    count = len(operator._schema.arguments)
 
     def forward(*arguments: Any) -> Any:
-        return operator(*arguments)
+        # Where no argument needs a gradient, torch.compile puts a context in front of them.
+        return operator(*arguments[-count:])
 
     forward.__signature__ = inspect.signature(forward)  # type: ignore[attr-defined]
     forward.body = body_of(operator)  # type: ignore[attr-defined]

@@ -65,14 +65,17 @@ def _check_lengths(lengths: Tensor, longest: int, name: str = "lengths") -> Tens
     return lengths.clone()
 
 
-def _check_values(values: Tensor, valid: Tensor, name: str, expected: str) -> Tensor:
+def _check_values(values: Tensor, valid: Tensor, name: str, expected: str, batch_axes: int = 1) -> Tensor:
     if not bool(valid.all()):
         index = tuple((~valid).nonzero()[0].tolist())
-        raise ValueError(
-            f"{name} holds {values[index].item()} at batch item {index[0]}, position {index[1:]}; "
-            f"expected {expected}"
-        )
+        item, position = _number(index[:batch_axes]), _number(index[batch_axes:])
+        place = f"batch item {item}, position {position}" if batch_axes else f"position {position}"
+        raise ValueError(f"{name} holds {values[index].item()} at {place}; expected {expected}")
     return values.clone()
+
+
+def _number(index: tuple[int, ...]) -> str:
+    return str(index[0]) if len(index) == 1 else str(index)
 
 
 def _check_structures(events: Tensor, valid: Tensor, kind: str) -> Tensor:
@@ -158,9 +161,11 @@ require_lengths = _guard(
 """``(lengths, longest, name)``: raise ValueError for a length out of range."""
 
 require_values = _guard(
-    "require_values", "(Tensor values, Tensor valid, str name, str expected) -> Tensor", _check_values
+    "require_values",
+    "(Tensor values, Tensor valid, str name, str expected, int batch_axes=1) -> Tensor",
+    _check_values,
 )
-"""``(values, valid, name, expected)``: raise ValueError if some value ``(batch, ...)`` is not valid."""
+"""``(values, valid, name, expected, batch_axes)``: raise ValueError if some value ``batch + ...`` is not valid."""
 
 _require_structures = _guard(
     "require_structures", "(Tensor events, Tensor valid, str kind) -> Tensor", _check_structures
@@ -168,13 +173,9 @@ _require_structures = _guard(
 
 
 def require_structures(events: Tensor, valid: Tensor, kind: str) -> None:
-    """Raise ValueError if some event ``valid.shape + event_shape`` is not valid, that is, not of this kind."""
-    count = valid.numel()
-    _require_structures(
-        events.expand(valid.shape + events.shape[valid.dim() :]).reshape(count, -1),
-        valid.reshape(count),
-        kind,
-    )
+    """Raise ValueError if some event is not valid, that is, not of this kind; ``valid`` may have any axes."""
+    _require_structures(events.unsqueeze(0), valid.unsqueeze(0), kind)  # an operator needs a batch axis
+
 
 
 require_sizes = _guard("require_sizes", "(Tensor low, Tensor high) -> Tensor", _check_sizes)

@@ -45,7 +45,8 @@ class LogProb(torch.autograd.Function):
         log_partition, chart = oracles.inside(*arguments)
         score = _score(arguments[: len(places)], dims, places)
         impossible = torch.minimum(score, log_partition) == NEG_INF
-        value: Tensor = (score - log_partition).masked_fill_(impossible, NEG_INF).clamp_(max=0.0)  # as in `log_ratio`
+        # As in `log_ratio`, without a derivative.
+        value: Tensor = (score - log_partition).masked_fill_(impossible, NEG_INF).clamp_(max=0.0)
         ctx.save_for_backward(*(each for each in arguments if isinstance(each, Tensor)), value, chart)
         ctx.options = tuple(each for each in arguments if not isinstance(each, Tensor))
         ctx.oracles, ctx.dims, ctx.places = oracles, dims, places

@@ -20,7 +20,7 @@ from strukt.testing.subject import Case, Subject
 
 @law()
 def wrong_scores_are_refused(subject: Subject) -> None:
-    """Integers, too few dimensions, sizes that do not fit together, NaN and +inf."""
+    """Integers, complex numbers, no data, sparse, too few dimensions, sizes that do not fit, NaN and +inf."""
     case = _case(subject)
     for place, (name, mask) in enumerate(zip(subject.arguments, case.used(), strict=True)):
         score, entry = case.scores[place], first_entry(mask)
@@ -29,6 +29,9 @@ def wrong_scores_are_refused(subject: Subject) -> None:
             (score.long(), (name, "int64")),
             (score.flatten()[0], (name, "()")),
             *([] if name in subject.free else [(wide, (str(tuple(wide.shape)),))]),
+            (score.to("meta"), (name, "meta")),
+            (score.to_sparse(), (name, "sparse", "dense")),
+            (score.to(torch.complex128), (name, "complex128", "real")),
             (score.masked_fill(entry, torch.nan), (name, "nan")),
             (score.masked_fill(entry, torch.inf), (name, "inf")),
         ]

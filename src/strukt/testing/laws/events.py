@@ -37,6 +37,18 @@ def topk_are_the_best_structures(subject: Subject) -> None:
                 _check_ranking(case, index, table, scores[index], events[index])
 
 
+@law("topk", "log_partition")
+def probabilities_of_topk_are_those_of_its_structures(subject: Subject) -> None:
+    """In every batch shape, also where the batch is as large as k; 0 where there are fewer than k."""
+    many = 2 + max(len(table.events) for table in subject.case().tables)
+    for shape, k in (((), 2), ((3,), 3), ((2, 3), 3), ((2,), many)):
+        case = subject.case(shape)
+        best = case.distribution().topk(k)
+        expected = case.stack([table.topk(k)[0] - table.log_partition for table in case.tables])
+        agree(case, f"topk({k}).log_probs", best.log_probs, expected)
+        agree(case, f"topk({k}).probs", best.probs, expected.exp())
+
+
 @law("mbr", "marginals")
 def mbr_has_the_highest_expected_count(subject: Subject) -> None:
     """No permitted structure shares more parts with a random one, on average."""
@@ -112,7 +124,10 @@ def support_is_enumerated(subject: Subject) -> None:
 
 @law()
 def support_knows_structures(subject: Subject) -> None:
-    """`support.check` accepts every structure, whatever its padding, and no event that differs from it."""
+    """`support.check` accepts every structure, whatever its padding, and no event that differs from it.
+
+    `explain` says of each event that is none that it is none, and nothing of that kind of a structure.
+    """
     size = min(3, subject.size)
     case = subject.case((2,), size=size, lengths=[size, size - 1])
     for index, table in zip(case.indices, case.tables, strict=True):
@@ -126,6 +141,8 @@ def support_knows_structures(subject: Subject) -> None:
                 case,
                 f"support.check({event.tolist()}) is {expected} at length {int(case.lengths[index])}",
             )
+            explained = "is not a structure of" in (distribution.explain(event) or "")
+            demand(explained != expected, case, f"explain({event.tolist()}) says whether it is a structure")
 
 
 def _cases(subject: Subject) -> list[Case]:

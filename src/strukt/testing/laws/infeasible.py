@@ -56,7 +56,7 @@ def infeasible_item_has_zero_derivatives(subject: Subject) -> None:
 
 @law(INFEASIBLE_ITEMS, "mode", "sample", "topk")
 def infeasible_item_has_no_event(subject: Subject) -> None:
-    """`mode`, `sample`, `mbr` raise InfeasibleError naming the item; `topk` gives scores -inf, events -1."""
+    """`mode`, `sample`, `mbr` raise InfeasibleError naming the item; `topk` gives scores -inf and events -1."""
     clean, case = _cases(subject)
     distribution = case.distribution()
     members: dict[str, Callable[[], Any]] = {
@@ -66,9 +66,12 @@ def infeasible_item_has_no_event(subject: Subject) -> None:
     }
     for name, member in members.items():
         demand(f"{LOST}" in _refusal(member), case, f"{name} raises InfeasibleError that names item {LOST}")
-    scores, events = distribution.topk(3)
+    best = distribution.topk(3)
+    scores, events = best
     demand((scores[LOST] == -math.inf).all(), case, "topk scores of an infeasible item are -inf")
     demand((events[LOST] == -1).all(), case, "topk events of an infeasible item are -1")
+    if "log_partition" not in subject.lacks:
+        demand((best.probs[LOST] == 0).all(), case, "topk probabilities of an infeasible item are 0")
     demand(
         torch.equal(events[NEIGHBOURS], clean.distribution().topk(3)[1][NEIGHBOURS]),
         case,

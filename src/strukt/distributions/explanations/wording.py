@@ -1,0 +1,40 @@
+"""Phrases that explanations have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+MOST_NAMED = 8
+
+
+def listed(values: Sequence[int]) -> str:
+    """Numbers in a sentence.
+
+    Examples:
+        >>> listed([2]), listed([2, 5]), listed([1, 2, 5])
+        ('2', '2 and 5', '1, 2 and 5')
+        >>> listed(range(40))
+        '0, 1, 2, 3, 4, 5, 6, 7 and 32 more'
+    """
+    names = [str(value) for value in values[:MOST_NAMED]]
+    if len(values) > MOST_NAMED:
+        names.append(f"{len(values) - MOST_NAMED} more")
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def unknown(place: str, value: int, length: int, expected: str) -> str:
+    """A negative number within the length, which other libraries use for what is not to be scored."""
+    return (
+        f"{place} holds {value}, within the length {length}; expected {expected}. Padding belongs beyond the "
+        "lengths; for what is not known use partial_log_prob(event, known)"
+    )
+
+
+def out_of_range(event: Sequence[int], length: int, count: int, what: str, place: str) -> str | None:
+    """The first position within the length that names none of the alternatives 0 to count - 1."""
+    for position, value in enumerate(event[:length]):
+        if value < 0:
+            return unknown(f"{place} {position}", value, length, f"a {what} from 0 to {count - 1}")
+        if value >= count:
+            return f"{what} {value} at {place} {position} is out of range; expected 0 to {count - 1}"
+    return None

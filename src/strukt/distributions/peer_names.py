@@ -1,0 +1,82 @@
+"""Names that other libraries give to what distributions do, answered with ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_STRUCTURES = {
+    "argmax": "mode",
+    "best": "mode",
+    "count": "log_count",
+    "decode": "mode",
+    "from_event": "to_parts(event), and to_event is from_parts(parts)",
+    "gumbel_crf": "rsample_relaxed(temperature)",
+    "kbest": "topk(k)",
+    "kl": "torch.distributions.kl_divergence(p, q)",
+    "kl_divergence": "torch.distributions.kl_divergence(p, q)",
+    "kmax": "topk(k)",
+    "log_likelihood": "log_prob(event)",
+    "log_partition_function": "log_partition",
+    "log_probs": "log_prob(event), and topk(k).log_probs",
+    "logZ": "log_partition",
+    "map": "mode",
+    "max": "max_score",
+    "nbest": "topk(k)",
+    "neg_log_likelihood": "-log_prob(event)",
+    "partition": "log_partition",
+    "partition_function": "log_partition",
+    "sample_k": "sample((k,))",
+    "to_event": "from_parts(parts), and from_event is to_parts(event)",
+    "top_k": "topk(k)",
+    "unnormalized_log_prob": "score(event)",
+    "unnormalized_log_probs": "score(event)",
+    "viterbi": "mode",
+    "viterbi_decode": "mode",
+    "viterbi_tags": "mode",
+}
+"""Of torch-struct, SynJax, supar, pytorch-crf, AllenNLP and the like."""
+
+_HMMS = {
+    "argmax": "viterbi(x), or posterior(x).mode",
+    "decode": "viterbi(x), or posterior(x).mode",
+    "fit": "fit_em(x)",
+    "log_likelihood": "log_prob(x)",
+    "log_partition": "log_prob(x)",
+    "marginals": "smooth(x), or posterior(x).marginals",
+    "mode": "viterbi(x), or posterior(x).mode",
+    "partition": "log_prob(x)",
+    "predict_proba": "smooth(x)",
+    "score": "log_prob(x)",
+    "smoother": "smooth(x)",
+    "topk": "posterior(x).topk(k)",
+    "viterbi_decode": "viterbi(x)",
+}
+"""Of libraries of hidden Markov models, and of structures over states."""
+
+
+class _PeerNames:
+    """Asked only for attributes that there are not, so that others cost nothing more."""
+
+    _ours: dict[str, str]
+
+    def __getattr__(self, name: str) -> Any:
+        kind = type(self)
+        if name in kind._ours:
+            raise AttributeError(
+                f"{kind.__name__} has no attribute {name!r}; here it is {kind._ours[name]}",
+                name=name,
+                obj=self,
+            )
+        return super().__getattribute__(name)  # raises what was raised, also that of a property of this name
+
+
+class StructurePeerNames(_PeerNames):
+    """Answers the names that other libraries of structures use."""
+
+    _ours = _STRUCTURES
+
+
+class HMMPeerNames(_PeerNames):
+    """Answers the names that libraries of hidden Markov models use."""
+
+    _ours = _HMMS
