@@ -13,6 +13,7 @@ from torch.distributions import Distribution, constraints
 from typing_extensions import Self
 
 from strukt.kernels import arguments, guards
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places, sum_of_totals
 
@@ -46,7 +47,7 @@ class ScoredStructures(Distribution, abc.ABC):
     def __init__(
         self,
         scores: tuple[Tensor, ...],
-        lengths: Tensor | None,
+        lengths: Lengths | None,
         options: tuple[bool, ...],
         validate_args: bool | None,
         constants: tuple[Tensor, ...] = (),

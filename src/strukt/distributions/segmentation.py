@@ -12,6 +12,7 @@ from typing_extensions import Self
 from strukt.distributions.distribution import StructuredDistribution
 from strukt.kernels import arguments, guards, semi_markov
 from strukt.kernels.guards import ONWARD, UNBOUNDED
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
@@ -60,7 +61,7 @@ class SemiMarkov(StructuredDistribution):
         self,
         segments: Tensor,
         transition: Tensor | None = None,
-        lengths: Tensor | None = None,
+        lengths: Lengths | None = None,
         validate_args: bool | None = None,
     ) -> None:
         arguments.scores("segments", segments, "batch + (n, k, c)", 3)
