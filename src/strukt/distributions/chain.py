@@ -7,9 +7,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from strukt.distributions.impossible import forbidden_step
 from strukt.distributions.positional import PositionalStructure
 from strukt.kernels import arguments, chain, checkpointed_chain
 from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
@@ -52,7 +54,7 @@ class LinearChain(PositionalStructure):
         self,
         unary: Tensor,
         transition: Tensor,
-        lengths: Tensor | None = None,
+        lengths: Lengths | None = None,
         validate_args: bool | None = None,
     ) -> None:
         arguments.scores("unary", unary, "batch + (n, c)", 2)
@@ -89,6 +91,9 @@ class LinearChain(PositionalStructure):
 
     def is_structure(self, event: Tensor) -> Tensor:
         return self._in_range(event)
+
+    def _why_impossible(self, event: Tensor, item: tuple[int, ...]) -> str:
+        return forbidden_step(self, event, item)
 
 
 class CheckpointedChain(LinearChain):

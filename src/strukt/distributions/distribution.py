@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.distributions.kl import register_kl
 from typing_extensions import Self
 
-from strukt.distributions import sparse
+from strukt.distributions import impossible, sparse
 from strukt.distributions.base import ScoredStructures
 from strukt.distributions.kept import kept
 from strukt.inference import perturbation
@@ -72,10 +72,18 @@ class StructuredDistribution(ScoredStructures):
     def log_prob(self, value: Tensor) -> Tensor:
         """The log-probability of events: ``sample_shape + batch``; -inf if forbidden.
 
+        The first event of probability 0 whose gradient is to be taken gives a warning: no loss of it is finite.
+
         Raises:
             ValueError: If an event is not a structure (checked with ``validate_args``).
         """
         event = self._checked(value)
+        log_prob = self._log_prob(event)
+        if self._validate_args and log_prob.requires_grad:
+            impossible.warn_once(self, event, log_prob)
+        return log_prob
+
+    def _log_prob(self, event: Tensor) -> Tensor:
         places = self._places(event)
         one_each = event.dim() <= len(self.batch_shape) + len(self.event_shape)
         if places is None or not one_each or not is_plain() or not asks_for_gradient(self.scores):
@@ -85,6 +93,10 @@ class StructuredDistribution(ScoredStructures):
             for place in places
         )
         return self._to_batch(LogProb.apply(self.oracles, self._part_axes, flat, *self._arguments()))  # type: ignore[no-untyped-call]
+
+    def _why_impossible(self, event: Tensor, item: tuple[int, ...]) -> str:  # noqa: ARG002
+        """Why an event of one item has probability 0, for a message."""
+        return "the event has a part of score -inf"
 
     def entropy(self) -> Tensor:
         """``batch``, in nats."""
