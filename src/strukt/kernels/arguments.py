@@ -115,8 +115,9 @@ def lengths(
     """
     if value is None:
         return torch.full(batch_shape, longest, dtype=torch.int64, device=device)
-    given: Any = as_tensor(value, device, name)
-    if isinstance(given, Tensor) and looks_like_mask(given, batch_shape, longest):
+    given: Any = value if isinstance(value, Tensor) else as_tensor(value, device, name)
+    fits = isinstance(given, Tensor) and given.shape == batch_shape and given.dtype != torch.bool
+    if not fits and isinstance(given, Tensor) and looks_like_mask(given, batch_shape, longest):
         raise ValueError(
             f"{name} is of type {given.dtype} and shape {tuple(given.shape)}; expected a LongTensor of shape "
             f"{tuple(batch_shape)}, one for each item ({OF_MASKS})"
