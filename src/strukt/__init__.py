@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     )
     from strukt.errors import DataError, InfeasibleError, MissingExtraError, StruktError
     from strukt.factor_graph import FactorGraph, factors
+    from strukt.kernels.lengths import lengths_from_mask
     from strukt.losses import (
         budget_loss,
         entmax15_loss,
@@ -91,6 +92,7 @@ _HOMES = {
     "StruktError": "strukt.errors",
     "FactorGraph": "strukt.factor_graph",
     "factors": "strukt.factor_graph",
+    "lengths_from_mask": "strukt.kernels.lengths",
     "budget_loss": "strukt.losses",
     "entmax15_loss": "strukt.losses",
     "entmax_loss": "strukt.losses",
@@ -155,6 +157,7 @@ __all__ = [
     "fusedmax_loss",
     "ksubset",
     "ksubset_loss",
+    "lengths_from_mask",
     "load",
     "normmax",
     "normmax_loss",

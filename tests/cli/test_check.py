@@ -69,3 +69,74 @@ def test_compressed_corpora_and_many_labels(tmp_path, capsys):
     path.write_bytes(gzip.compress("".join(f"w\tT{number}\n" for number in range(20)).encode() + b"\n"))
     assert main(["check", "tag", str(path)]) == 0
     assert "and 8 more" in capsys.readouterr().out
+
+
+TAGGED = (
+    "# text = Dogs bark\n"
+    "1\tDogs\tdog\tNOUN\t_\t_\t2\tnsubj\t_\t_\n"
+    "2\tbark\tbark\tVERB\tVBP\t_\t0\troot\t_\t_\n\n"
+    "1\tDogs\tdog\t{}\tNNS\t_\t0\troot\t_\t_\n\n"
+)
+
+
+def test_one_column_of_tags_is_checked(corpus, capsys):
+    path = corpus(TAGGED.format("NOUN"))
+    assert main(["check", "tag", path, "--column", "upos"]) == 0
+    out = capsys.readouterr().out
+    assert "upos  NOUN 2, VERB 1" in out
+    assert "xpos" not in out
+    assert main(["check", "tag", path, "--column", "xpos"]) == 2
+    assert f"{path}:2: word 1, 'Dogs', has no tag in the column XPOS" in capsys.readouterr().out
+    assert main(["check", "tag", path]) == 2
+    assert "upos labels" in capsys.readouterr().out
+
+
+def test_options_of_tags_are_those_of_the_task_tag(corpus, capsys):
+    path = corpus(GOOD)
+    assert main(["check", "dependency", path, "--column", "upos"]) == 2
+    assert capsys.readouterr().err == "error: --column is an option of the task tag, not of dependency\n"
+    assert main(["check", "tag", path, "--column", "lemma"]) == 2
+    assert "invalid choice: 'lemma'" in capsys.readouterr().err
+
+
+def test_schemes_of_tags_are_checked_by_the_name_that_training_has(corpus, capsys):
+    path = corpus("a\tB-X\nb\tE-X\nc\tS-X\n\nd\tI-X\n\n", "tags.tsv")
+    assert main(["check", "tag", path, "--constraints", "bioes"]) == 2
+    out = capsys.readouterr().out
+    assert f"{path}:5: the sentence begins with I-X; rewrite the tags in BIOES" in out
+    assert out.count(path) == 2  # where it begins, and where it ends
+    assert main(["check", "tag", path, "--constraints", "bio"]) == 2
+    assert f"{path}:2: 'E-X' is no tag of BIO; expected O, B-X or I-X" in capsys.readouterr().out
+
+
+BROKEN = {
+    "tag": (
+        "a\tO\nb\tI-X\n\n",
+        "t.tsv",
+        ["--constraints", "bio", "--criterion", "crf"],
+        ["--constraints", "bio"],
+    ),
+    "tag upos": (TAGGED.format("_"), "t.conllu", ["--column", "upos"], ["--column", "upos"]),
+    "dependency": (GOOD + GOOD.replace("\t2\tnsubj", "\t0\tnsubj"), "t.conllu", [], []),
+    "ner": ("a\tO\nb\tI-X\n\n", "t.tsv", [], []),
+    "constituency": ("(S (A a)\n   (B b))\n(S (A a) (B b)))\n", "t.ptb", [], []),
+    "classify": ("one\ta b\n\tc\n", "t.tsv", [], []),
+    "dictionary": ("one\ta b\n\tc\n", "t.tsv", [], []),
+    "nli": ("yes\tA b\tC d\nA b\n", "t.tsv", [], []),
+    "listops": ("3\t[MAX 3 1 ]\n4\t[MAX 3 1 ]\n", "t.tsv", ["--target", "value", "--reads", "words"], []),
+    "cogs": ("A b .\tb ( x _ 1 ) AND\tprimitive\n", "t.tsv", [], []),
+    "sort": ("3 1 2\n\n4 x\n", "t.txt", [], []),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_training_names_the_line_that_check_names(name, corpus, tmp_path, capsys):
+    text, file, of_training, of_check = BROKEN[name]
+    task, path = name.split()[0], corpus(text, file)
+    assert main(["check", task, path, *of_check]) == 2
+    first = next(line for line in capsys.readouterr().out.splitlines() if "[repaired]" not in line)
+    command = ["train", task, "--train", path, "--dev", path, "-o", str(tmp_path / "model"), *of_training]
+    assert main(command) == 2
+    error = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
+    assert error == [f"error: {first}"]
+    assert not (tmp_path / "model").exists()

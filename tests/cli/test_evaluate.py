@@ -75,3 +75,33 @@ def test_scores_by_length_are_drawn(tmp_path, tagger, treebank, capsys):
     assert main(["evaluate", tagger, treebank.test, "--svg", str(picture)]) == 2
     assert "--svg draws scores by length" in capsys.readouterr().err
     assert main(["evaluate", tagger, treebank.test, "--svg", str(picture), "--json"]) == 2
+
+
+ROOT = "1\tw\t_\t_\t_\t_\t0\troot\t_\t_\n"
+
+
+@pytest.mark.parametrize(
+    ("rows", "line", "rule"),
+    [
+        ([(2, "a"), (1, "b")], 4, "no word has head 0"),
+        ([(0, "root"), (2, "a")], 5, "the heads run in a circle: 2 -> 2"),
+        ([(0, "root"), (3, "a"), (2, "b")], 5, "the heads run in a circle: 2 -> 3 -> 2"),
+        ([(0, "root"), (0, "root")], 5, "word 2 has head 0, as has word 1"),
+        ([(0, "root"), ("_", "a")], 5, "word 2, 'w', has no head"),
+    ],
+)
+def test_gold_trees_that_are_none_are_refused_as_check_does(parser, tmp_path, rows, line, rule, capsys):
+    wrong = "".join(
+        f"{place}\tw\t_\t_\t_\t_\t{head}\t{label}\t_\t_\n" for place, (head, label) in enumerate(rows, 1)
+    )
+    file = tmp_path / "gold.conllu"
+    file.write_text(f"{ROOT}\n# sent_id = 2\n{wrong}\n{ROOT}\n")
+    assert main(["evaluate", parser, str(file)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"error: {file}:{line}: {rule}")
+    assert err.count("\n") == 1
+    assert main(["check", "dependency", str(file)]) == 2
+    assert f"{file}:{line}: {rule}" in capsys.readouterr().out
+    with pytest.raises(strukt.DataError, match=rf"gold.conllu:{line}: "):
+        strukt.load(parser).evaluate(conllu.read(file))

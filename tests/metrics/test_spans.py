@@ -109,3 +109,16 @@ def test_nothing_yet_and_different_lengths():
     assert SpanF1().result() == {"precision": 0.0, "recall": 0.0, "f1": 0.0}
     with pytest.raises(ValueError, match="gold has 1 tags, predicted 2"):
         SpanF1().update(["O"], ["O", "O"])
+
+
+@settings(max_examples=50)
+@given(tags)
+def test_bilou_and_bmes_are_bioes_by_other_names(sequence):
+    for names in ({"E": "L", "S": "U"}, {"I": "M"}):
+        renamed = [names.get(tag[0], tag[0]) + tag[1:] for tag in sequence]
+        assert spans(renamed) == spans(sequence)
+
+
+def test_spans_of_bilou():
+    assert spans(["U-X", "B-X", "I-X", "L-X", "U-X", "O"]) == [("X", 0, 0), ("X", 1, 3), ("X", 4, 4)]
+    assert spans(["B", "M", "E", "S", "B", "E"]) == [("_", 0, 2), ("_", 3, 3), ("_", 4, 5)]

@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from strukt.nn import CRF, bio_constraints
+from strukt.nn import CRF, Constraints, bio_constraints
 
 TAGS = ["O", "B-LOC", "B-PER", "I-LOC", "I-PER"]
 
@@ -73,10 +73,6 @@ def is_bio(tags):
     return all(tag[0] != "I" or previous[1:] == tag[1:] for previous, tag in zip(before, tags, strict=False))
 
 
-def test_constraints_are_not_among_the_weights():
-    assert set(CRF(5, bio_constraints(TAGS)).state_dict()) == {"transition", "start", "end"}
-
-
 def test_forbidden_sequences_get_no_gradient():
     crf = random_crf(5, bio_constraints(TAGS))
     crf(torch.randn(1, 3, 5, dtype=torch.double)).log_partition.sum().backward()
@@ -88,3 +84,111 @@ def test_forbidden_sequences_get_no_gradient():
 def test_half_precision_is_computed_in_full():
     chain = CRF(3)(torch.randn(2, 4, 3, dtype=torch.bfloat16))
     assert chain.log_partition.dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("shape", "lengths", "words"),
+    [
+        ((1, 3, 5), torch.ones(1, 3, dtype=torch.long), ["(1, 3)", "expected a LongTensor of shape (1,)"]),
+        (
+            (3, 3, 5),
+            torch.ones(3, 3, dtype=torch.long),
+            ["(3, 3)", "log_prob(tags)", "lengths_from_mask(mask)"],
+        ),
+        ((2, 3, 5), torch.ones(2, 3, dtype=torch.bool), ["torch.bool", "strukt.lengths_from_mask(mask)"]),
+        ((2, 3, 5), [[0, 1, 2], [0, 0, 0]], ["(2, 3)", "log_prob(tags)"]),
+        ((3, 5), torch.zeros(3, dtype=torch.long), ["(3,)", "expected a LongTensor of shape ()"]),
+        ((1, 3, 5), torch.tensor([3, 2]), ["lengths has shape (2,); expected (1,)"]),
+        ((2, 3, 5), torch.tensor([3]), ["lengths has shape (1,); expected (2,)"]),
+        ((2, 3, 5), torch.tensor([3, 4]), ["between 0 and 3", "got 4 for batch item 1"]),
+        ((2, 3, 5), torch.tensor([3.0, 2.0]), ["torch.float32"]),
+        ((2, 3, 1), None, ["emissions has shape (2, 3, 1)", "(*batch, n, 5)"]),
+        ((2, 3, 6), None, ["emissions has shape (2, 3, 6)", "5 tags"]),
+        ((5,), None, ["emissions has shape (5,)"]),
+    ],
+)
+@pytest.mark.parametrize("method", ["forward", "scores"])
+def test_what_does_not_fit_is_refused_before_anything_is_broadcast(method, shape, lengths, words):
+    with pytest.raises(ValueError, match=r"expected|between") as raised:
+        getattr(CRF(5), method)(torch.randn(shape), lengths)
+    assert all(word in str(raised.value) for word in words), str(raised.value)
+
+
+@pytest.mark.parametrize("call", [lambda crf, *given: crf(*given), lambda crf, x, y, m: crf(x, y, mask=m)])
+def test_the_arguments_of_pytorch_crf_are_told(call):
+    emissions, tags, mask = torch.randn(2, 3, 5), torch.zeros(2, 3).long(), torch.ones(2, 3).bool()
+    with pytest.raises(TypeError, match=r"log_prob\(tags\).* lengths .*strukt.lengths_from_mask\(mask\)"):
+        call(CRF(5), emissions, tags, mask)
+
+
+def test_names_of_pytorch_crf_are_answered():
+    crf = CRF(5)
+    with pytest.raises(AttributeError, match=r"CRF has no decode, .*crf\(emissions, lengths\).mode"):
+        crf.decode(torch.randn(2, 3, 5))
+    with pytest.raises(AttributeError, match=r"take crf.start$"):
+        _ = crf.start_transitions
+    assert not hasattr(crf, "num_tags")
+    with pytest.raises(AttributeError, match="no attribute 'else'"):
+        getattr(crf, "else")
+
+
+def test_lengths_may_be_lists_or_a_number():
+    crf, emissions = random_crf(3), torch.randn(2, 4, 3, dtype=torch.double)
+    of_tensor = crf(emissions, torch.tensor([4, 2])).log_partition
+    torch.testing.assert_close(crf(emissions, [4, 2]).log_partition, of_tensor)
+    torch.testing.assert_close(crf(emissions[1], 2).log_partition, of_tensor[1])
+    torch.testing.assert_close(
+        crf.scores(emissions, (4, 2))[0], crf.scores(emissions, torch.tensor([4, 2]))[0]
+    )
+
+
+@pytest.mark.parametrize("tags", [0, -1, 2.0, True])
+def test_there_is_a_tag(tags):
+    with pytest.raises(ValueError, match=f"tags is {tags}; expected"):
+        CRF(tags)
+
+
+def test_constraints_of_another_size_or_type_are_refused():
+    with pytest.raises(ValueError, match=r"constraints.start has shape \(5,\); expected \(4,\)"):
+        CRF(4, bio_constraints(TAGS))
+    start, transition, end = bio_constraints(TAGS)
+    with pytest.raises(ValueError, match=r"constraints.transition has shape \(1, 5\); expected \(5, 5\)"):
+        CRF(5, Constraints(start, transition[:1], end))
+    with pytest.raises(ValueError, match=r"constraints.end is of dtype torch.int64; expected a Boolean mask"):
+        CRF(5, Constraints(start, transition, end.long()))
+    with pytest.raises(ValueError, match=r"constraints is a Tensor; expected strukt.nn.Constraints"):
+        CRF(5, transition)
+
+
+def test_the_layer_shows_tags_and_constraints():
+    assert repr(CRF(3)) == "CRF(tags=3, constraints=None)"
+    assert repr(CRF(5, bio_constraints(TAGS))) == (
+        "CRF(tags=5, constraints=2 of 5 starts forbidden, 6 of 25 transitions forbidden)"
+    )
+    with torch.device("meta"):
+        assert repr(CRF(3)) == "CRF(tags=3, constraints=None)"
+
+
+def test_constraints_are_saved_and_loaded():
+    constrained = random_crf(5, bio_constraints(TAGS))
+    loaded = CRF(5).double()
+    loaded.load_state_dict(constrained.state_dict())
+    emissions = torch.randn(2, 4, 5, dtype=torch.double)
+    torch.testing.assert_close(loaded(emissions).log_partition, constrained(emissions).log_partition)
+    assert all(map(torch.equal, loaded.constraints, bio_constraints(TAGS)))
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_weights_that_were_saved_without_constraints_are_loaded(nested):
+    module = CRF(5, bio_constraints(TAGS))
+    module = torch.nn.Sequential(module) if nested else module
+    prefix = "0." if nested else ""
+    old = {f"{prefix}{name}": torch.randn(5, 5) for name in ("transition",)}
+    old |= {f"{prefix}{name}": torch.randn(5) for name in ("start", "end")}
+    module.load_state_dict(old, strict=True)
+    assert len(old) == 3
+    crf = module[0] if nested else module
+    assert torch.equal(crf.start, old[f"{prefix}start"])
+    assert all(map(torch.equal, crf.constraints, bio_constraints(TAGS)))
+    with pytest.raises(RuntimeError, match="Missing key"):
+        module.load_state_dict({})

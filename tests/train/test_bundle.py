@@ -57,7 +57,7 @@ def test_it_says_where_it_comes_from(saved):
 def test_other_weights_may_be_saved(model, tmp_path):
     zeros = {name: torch.zeros_like(value) for name, value in model.state_dict().items()}
     bundle.save(model, tmp_path, weights=zeros)
-    assert all(value.abs().sum() == 0 for value in bundle.load(tmp_path).state_dict().values())
+    assert not any(value.any() for value in bundle.load(tmp_path).state_dict().values())
 
 
 @pytest.mark.parametrize("name", ["config.json", "vocabularies.json", "weights.safetensors", "format.json"])

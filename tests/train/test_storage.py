@@ -1,6 +1,7 @@
 """Files that appear whole or not at all."""
 
 import os
+import stat
 
 import pytest
 import torch
@@ -71,3 +72,16 @@ def test_a_file_that_is_replaced_is_never_half_written(tmp_path, monkeypatch):
         write_tensors(path, {"a": torch.zeros(3)})
     assert torch.equal(read_tensors(path)["a"], torch.ones(3))
     assert os.listdir(tmp_path) == ["t.safetensors"]
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
+def test_all_files_have_the_mode_that_the_umask_leaves(tmp_path, umask):
+    before = os.umask(umask)
+    try:
+        write_json(tmp_path / "a.json", {})
+        write_tensors(tmp_path / "a.safetensors", {"a": torch.zeros(2)})
+        write_tensors(tmp_path / "a.safetensors", {"a": torch.zeros(3)})
+    finally:
+        os.umask(before)
+    modes = {file.name: oct(stat.S_IMODE(file.stat().st_mode)) for file in tmp_path.iterdir()}
+    assert modes == dict.fromkeys(["a.json", "a.safetensors"], oct(0o666 & ~umask))

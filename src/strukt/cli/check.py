@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 from strukt.cli import console, corpora
+from strukt.cli.console import UsageError
 from strukt.cli.options import Parser, add_format
 from strukt.cli.table import table
 from strukt.data.check import check
 from strukt.data.check_report import Report
+from strukt.data.tag_schemes import SCHEMES
 from strukt.tasks import TASKS
 
 FAULTY = 2
@@ -21,7 +23,11 @@ def run(arguments: list[str]) -> int:
     options = _parser().parse(arguments)
     task = console.choose(options.task, TASKS, "task")
     corpora.require_files([options.file])
-    report = check(task, options.file, options.format)
+    chosen = {"column": options.column, "constraints": options.constraints}
+    for name, value in chosen.items():
+        if value is not None and task != "tag":
+            raise UsageError(f"--{name} is an option of the task tag, not of {task}")
+    report = check(task, options.file, options.format, **chosen)
     for problem in report.problems:
         print(f"{problem} [repaired]" if problem.repaired else problem)
     unlisted = report.problem_count + report.repair_count - len(report.problems)
@@ -63,5 +69,15 @@ def _parser() -> Parser:
     parser = Parser("check", "Says what is wrong with a corpus, with file and line, and what is in it.")
     parser.add_argument("task", metavar="TASK", help=f"what the corpus is for: {', '.join(TASKS)}")
     parser.add_argument("file", metavar="FILE", help="the corpus; - is standard input")
+    parser.add_argument(
+        "--column",
+        choices=["upos", "xpos"],
+        help="of the task tag: the column of CoNLL-U, as in training; both if not given",
+    )
+    parser.add_argument(
+        "--constraints",
+        choices=["none", *(name.lower() for name in SCHEMES)],
+        help="of the task tag: the scheme of tags that mark spans, as in training",
+    )
     add_format(parser)
     return parser

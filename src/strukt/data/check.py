@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
 
@@ -10,10 +10,9 @@ from strukt.data import (
     check_entities,
     check_lists,
     check_logical_forms,
+    check_tags,
     check_trees,
     classes,
-    columns,
-    conllu,
     conllu_classes,
     labelled,
     pairs,
@@ -21,17 +20,17 @@ from strukt.data import (
     text,
     trees,
 )
-from strukt.data.blocks import blocks
 from strukt.data.check_report import Report, read_conllu
 from strukt.data.conllu import tree_problems
 from strukt.data.corpus import format_of
 from strukt.data.files import Source, name_of
-from strukt.data.problems import Problem
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 
 
-def check(task: str, source: Source, format: str | None = None, kept: int = 1000) -> Report:
+def check(
+    task: str, source: Source, format: str | None = None, kept: int = 1000, **options: str | None
+) -> Report:
     r"""Reads a whole corpus and says everything that is wrong with it, for one task, and what is in it.
 
     Memory grows with the number of problems that are kept and of different labels, not with the file.
@@ -43,10 +42,12 @@ def check(task: str, source: Source, format: str | None = None, kept: int = 1000
         format: "conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "pairs", "listops" or "text", as the
             task has it; if None it is known from the name of the file.
         kept: The number of problems to keep; all are counted.
+        options: Of the task "tag", as for training: `column`, "upos" or "xpos", in CoNLL-U, both if None; and
+            `constraints`, the scheme of the tags, such as "bioes".
 
     Raises:
         DataError: The file cannot be opened, or its format does not fit the task.
-        ValueError: There is no such task.
+        ValueError: There is no such task, or no such option of it.
 
     Examples:
         >>> import io
@@ -64,8 +65,11 @@ def check(task: str, source: Source, format: str | None = None, kept: int = 1000
         raise DataError(
             f"the task {task} needs the format {' or '.join(formats)}, not {format}", name_of(source)
         )
+    chosen = {name: value for name, value in options.items() if value is not None}
+    if chosen and (task != "tag" or not chosen.keys() <= {"column", "constraints"}):
+        raise ValueError(f"{', '.join(chosen)}: the task {task} has no such option")
     report = Report(name_of(source), kept)
-    _CHECKS[task, format](source, report)
+    _CHECKS[task, format](source, report, **chosen)
     return report
 
 
@@ -78,38 +82,6 @@ def _check_dependency(source: Source, report: Report) -> None:
             report.count(sentence)
             report.count_labels("deprel", sentence.deprels)
             report.counts["non-projective sentences"] += not trees.is_projective(sentence.heads)
-
-
-def _check_conllu_tags(source: Source, report: Report) -> None:
-    untagged: dict[str, Problem] = {}
-    for sentence in read_conllu(source, report):
-        report.count(sentence)
-        for column in ("upos", "xpos"):
-            tags = sentence.column(column)
-            report.count_labels(column, (tag for tag in tags if tag != "_"))
-            if "_" in tags and column not in untagged:
-                untagged[column] = _untagged(sentence, column, tags.index("_"))
-    filled = [column for column, labels in report.labels.items() if labels]
-    for column, problem in untagged.items():
-        # A column that is empty throughout is not used; a tagger can be trained on the other one.
-        if column in filled or not filled:
-            report.add(problem)
-
-
-def _check_column_tags(source: Source, report: Report) -> None:
-    for block in blocks(source, report.add):
-        before = report.problem_count
-        sentence = columns.Sentence(block, columns.parse(block, report.add))
-        if report.problem_count > before:
-            continue
-        untagged = list(columns.missing(sentence))
-        tags = [] if untagged else sentence.column("tag")
-        for problem in untagged or _span_problems(sentence, tags):
-            report.add(problem)
-        if report.problem_count > before:
-            continue
-        report.count(sentence)
-        report.count_labels("tag", tags)
 
 
 def _check_text(source: Source, report: Report) -> None:
@@ -160,10 +132,10 @@ def _check_words(source: Source, report: Report) -> None:
         report.count(sentence)
 
 
-_CHECKS: Mapping[tuple[str, str], Callable[[Source, Report], None]] = MappingProxyType(
+_CHECKS: Mapping[tuple[str, str], Callable[..., None]] = MappingProxyType(
     {
-        ("tag", "conllu"): _check_conllu_tags,
-        ("tag", "columns"): _check_column_tags,
+        ("tag", "conllu"): check_tags.check_conllu,
+        ("tag", "columns"): check_tags.check_columns,
         ("dependency", "conllu"): _check_dependency,
         ("constituency", "brackets"): check_trees.check_brackets,
         ("constituency", "conllu"): check_trees.check_conllu,
@@ -189,19 +161,3 @@ _CHECKS: Mapping[tuple[str, str], Callable[[Source, Report], None]] = MappingPro
         ("listops", "listops"): check_lists.check_listops,
     }
 )
-
-
-def _untagged(sentence: conllu.Sentence, column: str, position: int) -> Problem:
-    word = sentence.words[position]
-    message = f"word {word.id}, {word.form!r}, has no tag in the column {column.upper()}, perhaps others too"
-    return Problem("tag", message, "fill in the column", sentence.path, word.line)
-
-
-def _span_problems(sentence: columns.Sentence, tags: Sequence[str]) -> Iterable[Problem]:
-    """Tags of the BIO scheme that continue a span which was not begun."""
-    for position, tag in enumerate(tags):
-        before = tags[position - 1] if position else "O"
-        if tag.startswith("I-") and before not in (tag, f"B-{tag[2:]}"):
-            message = f"{tag} follows {before}"
-            remedy = f"begin the span with B-{tag[2:]}"
-            yield Problem("span", message, remedy, sentence.path, sentence.line + position)

@@ -15,6 +15,7 @@ from strukt.distributions.grid import any_before, number_of_paths, paths_to, row
 from strukt.kernels import alignment, arguments, guards
 from strukt.kernels.alignment.reference import DELETE, INSERT, MATCH
 from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
@@ -73,8 +74,8 @@ class MonotoneAlignment(StructuredDistribution):
         insert: Tensor,
         delete: Tensor,
         transition: Tensor | None = None,
-        lengths: Tensor | None = None,
-        target_lengths: Tensor | None = None,
+        lengths: Lengths | None = None,
+        target_lengths: Lengths | None = None,
         validate_args: bool | None = None,
     ) -> None:
         arguments.scores("match", match, "batch + (n, m)", 2)
@@ -89,8 +90,8 @@ class MonotoneAlignment(StructuredDistribution):
         cls,
         moves: Tensor,
         transition: Tensor | None = None,
-        lengths: Tensor | None = None,
-        target_lengths: Tensor | None = None,
+        lengths: Lengths | None = None,
+        target_lengths: Lengths | None = None,
         validate_args: bool | None = None,
     ) -> Self:
         """The same from one tensor ``batch + (n, m, 3)`` of matches, inserts and deletes.
@@ -112,8 +113,8 @@ class MonotoneAlignment(StructuredDistribution):
         self,
         moves: Tensor,
         transition: Tensor | None,
-        lengths: Tensor | None,
-        target_lengths: Tensor | None,
+        lengths: Lengths | None,
+        target_lengths: Lengths | None,
         validate_args: bool | None,
     ) -> None:
         batch_shape = moves.shape[:-3]

@@ -15,6 +15,7 @@ from typing_extensions import Self
 from strukt.distributions.explanations import items
 from strukt.distributions.peer_names import StructurePeerNames
 from strukt.kernels import arguments, guards
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places, sum_of_totals
 
@@ -48,7 +49,7 @@ class ScoredStructures(StructurePeerNames, Distribution, abc.ABC):
     def __init__(
         self,
         scores: tuple[Tensor, ...],
-        lengths: Tensor | None,
+        lengths: Lengths | None,
         options: tuple[bool, ...],
         validate_args: bool | None,
         constants: tuple[Tensor, ...] = (),

@@ -12,6 +12,7 @@ from strukt.distributions.indicator import AbsenceStructure
 from strukt.inference.belief_propagation import BeliefPropagation, belief_propagation
 from strukt.inference.mean_field import Blocks, Course, MeanField, mean_field
 from strukt.kernels import arguments, binary
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import sum_of_totals
 from strukt.kernels.semiring import NEG_INF
@@ -57,7 +58,7 @@ class BinaryCRF(AbsenceStructure):
         self,
         unary: Tensor,
         pairwise: Tensor,
-        lengths: Tensor | None = None,
+        lengths: Lengths | None = None,
         validate_args: bool | None = None,
     ) -> None:
         arguments.scores("unary", unary, "batch + (n,)", 1)

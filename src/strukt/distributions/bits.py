@@ -12,6 +12,7 @@ from typing_extensions import Self
 from strukt.distributions.binary_tree import BinaryTree, crossed
 from strukt.kernels import arguments, inside
 from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 
@@ -54,7 +55,7 @@ class BitSpanTree(BinaryTree):
     def __init__(
         self,
         bits: Tensor,
-        lengths: Tensor | None = None,
+        lengths: Lengths | None = None,
         validate_args: bool | None = None,
         *,
         negative: Tensor | None = None,

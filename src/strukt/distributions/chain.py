@@ -12,6 +12,7 @@ from strukt.distributions.explanations import sequences, wording
 from strukt.distributions.positional import PositionalStructure
 from strukt.kernels import arguments, chain, checkpointed_chain
 from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
@@ -54,7 +55,7 @@ class LinearChain(PositionalStructure):
         self,
         unary: Tensor,
         transition: Tensor,
-        lengths: Tensor | None = None,
+        lengths: Lengths | None = None,
         validate_args: bool | None = None,
     ) -> None:
         arguments.scores("unary", unary, "batch + (n, c)", 2)

@@ -10,6 +10,7 @@ from torch import Tensor
 from strukt.distributions.spans import SpanStructure
 from strukt.kernels import arguments, inside
 from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.lengths import Lengths, as_tensor
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
@@ -49,7 +50,7 @@ class SpanTree(SpanStructure):
     def __init__(
         self,
         spans: Tensor,
-        lengths: Tensor | None = None,
+        lengths: Lengths | None = None,
         labelled: bool | None = None,
         validate_args: bool | None = None,
     ) -> None:
@@ -78,7 +79,7 @@ class SpanTree(SpanStructure):
         return torch.where(self._parts_within, found, NEG_INF)
 
 
-def _has_labels(spans: Tensor, lengths: Tensor | None) -> bool:
+def _has_labels(spans: Tensor, lengths: Lengths | None) -> bool:
     """Whether the last axis are labels.
 
     Raises:
@@ -89,7 +90,8 @@ def _has_labels(spans: Tensor, lengths: Tensor | None) -> bool:
     if spans.shape[-1] != spans.shape[-2]:
         return True
     if lengths is not None:
-        return lengths.dim() == spans.dim() - 3
+        axes: int = as_tensor(lengths, spans.device, "lengths").dim()
+        return axes == spans.dim() - 3
     raise ValueError(
         f"spans has shape {tuple(spans.shape)}, which may be spans with labels or a batch without: say "
         "labelled=True or labelled=False"

@@ -14,6 +14,7 @@ from strukt.distributions.explanations import sequences
 from strukt.distributions.positional import PositionalStructure
 from strukt.kernels import arguments, ctc, guards
 from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF
 
@@ -56,8 +57,8 @@ class CTC(PositionalStructure):
         self,
         logits: Tensor,
         targets: Tensor,
-        lengths: Tensor | None = None,
-        target_lengths: Tensor | None = None,
+        lengths: Lengths | None = None,
+        target_lengths: Lengths | None = None,
         blank: int = 0,
         validate_args: bool | None = None,
     ) -> None:

@@ -12,6 +12,7 @@ from torch import Tensor
 from strukt.distributions.explanations import dependency
 from strukt.distributions.positional import PositionalStructure
 from strukt.kernels import arguments, eisner, matrix_tree
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 
 
@@ -24,7 +25,7 @@ class _DependencyTree(PositionalStructure, abc.ABC):
     def __init__(
         self,
         arcs: Tensor,
-        lengths: Tensor | None = None,
+        lengths: Lengths | None = None,
         single_root: bool = True,
         validate_args: bool | None = None,
     ) -> None:

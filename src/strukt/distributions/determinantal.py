@@ -13,6 +13,7 @@ from strukt.distributions.subset import KSubset, Size, SubsetStructure, omission
 from strukt.kernels import arguments, determinantal, guards
 from strukt.kernels.determinantal import enumeration, selection
 from strukt.kernels.determinantal.items import Items, rank_tolerance
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import sum_of_totals
 from strukt.kernels.semiring import NEG_INF, Counting
@@ -67,7 +68,7 @@ class KDPP(SubsetStructure):
         self,
         kernel: Tensor,
         k: Size,
-        lengths: Tensor | None = None,
+        lengths: Lengths | None = None,
         scores: Tensor | None = None,
         omitted: Tensor | None = None,
         validate_args: bool | None = None,

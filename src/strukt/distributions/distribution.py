@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.distributions.kl import register_kl
 from typing_extensions import Self
 
-from strukt.distributions import sparse
+from strukt.distributions import impossible, sparse
 from strukt.distributions.base import ScoredStructures
 from strukt.distributions.explanations import items
 from strukt.distributions.kept import kept
@@ -74,11 +74,19 @@ class StructuredDistribution(ScoredStructures):
     def log_prob(self, value: Tensor) -> Tensor:
         """The log-probability of events: ``sample_shape + batch``; -inf if forbidden.
 
+        The first event of probability 0 whose gradient is to be taken gives a warning: no loss of it is finite.
+
         Raises:
             ValueError: If an event is not a structure (checked with ``validate_args``); it says which and why.
                 A structure with a forbidden part is one: `explain` names the part.
         """
         event = self._checked(value)
+        log_prob = self._log_prob(event)
+        if self._validate_args and log_prob.requires_grad:
+            impossible.warn_once(self, event, log_prob)
+        return log_prob
+
+    def _log_prob(self, event: Tensor) -> Tensor:
         places = self._places(event)
         one_each = event.dim() <= len(self.batch_shape) + len(self.event_shape)
         if places is None or not one_each or not is_plain() or not asks_for_gradient(self.scores):

@@ -11,6 +11,7 @@ from typing_extensions import Self
 from strukt.distributions.context_free import ContextFreeGrammar
 from strukt.kernels import arguments, pcfg
 from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
@@ -60,7 +61,7 @@ class PCFG(ContextFreeGrammar):
         root: Tensor,
         rules: Tensor,
         emission: Tensor,
-        lengths: Tensor | None = None,
+        lengths: Lengths | None = None,
         spans: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:

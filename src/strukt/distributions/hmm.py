@@ -16,6 +16,7 @@ from strukt.distributions.transitions import softmax, updated
 from strukt.kernels import arguments, guards, hmm
 from strukt.kernels.hmm import queries
 from strukt.kernels.hmm.reference import safe_log
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
 
 
@@ -76,14 +77,14 @@ class HMM(HMMParameters):
 
     # The probability of words.
 
-    def log_prob(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def log_prob(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """The log-probability of sentences given their lengths: ``(*)``; -inf if impossible. Differentiable."""
         words, flat, shape = self._sentences(x, lengths)
         factors = self.transition.factors()
         return self._evidence(words, flat, self._beginning(len(words)), factors)[0].reshape(shape)
 
     def stream(
-        self, x: Tensor, state: Tensor | None = None, lengths: Tensor | None = None
+        self, x: Tensor, state: Tensor | None = None, lengths: Lengths | None = None
     ) -> tuple[Tensor, Tensor]:
         """The log-probability of the next words of texts, and the state to go on from.
 
@@ -104,7 +105,7 @@ class HMM(HMMParameters):
         after = hmm.following(last, flat, initial, *factors)
         return evidence.reshape(shape), after.reshape(*shape, self.states)
 
-    def predict(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def predict(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """The log-probability of each word at each place given the words before it: ``(*, n, v)``; differentiable.
 
         -inf beyond the lengths, and behind words that are impossible. O(n z v) more than `filter`.
@@ -114,7 +115,7 @@ class HMM(HMMParameters):
         _, ahead = queries.filtered(words, flat, *self._model(len(words), table))
         return _of_words(ahead, table).reshape(*x.shape, len(table))
 
-    def infill(self, x: Tensor, missing: Tensor, lengths: Tensor | None = None) -> Infilling:
+    def infill(self, x: Tensor, missing: Tensor, lengths: Lengths | None = None) -> Infilling:
         """Words for the missing places of sentences, given all the others, before and behind.
 
         The best joint completion is NP-hard to find (Lyngsø and Pedersen 2002); `Infilling` has the best word for
@@ -160,7 +161,7 @@ class HMM(HMMParameters):
 
     # The states behind the words.
 
-    def filter(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def filter(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """The probability of each state given the words up to it: ``(*, n, z)``; differentiable.
 
         Zeros beyond the lengths, and behind words that are impossible.
@@ -169,7 +170,7 @@ class HMM(HMMParameters):
         states, _ = queries.filtered(words, flat, *self._model(len(words)))
         return states.reshape(*x.shape, self.states)
 
-    def smooth(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def smooth(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """The probability of each state given all words: ``(*, n, z)``; differentiable.
 
         These are the marginals of `posterior`, in O(n z r) at low rank.
@@ -178,7 +179,7 @@ class HMM(HMMParameters):
         found = queries.smoothed(words, flat, *self._model(len(words)))
         return found.reshape(*x.shape, self.states)
 
-    def posterior(self, x: Tensor, lengths: Tensor | None = None) -> LinearChain:
+    def posterior(self, x: Tensor, lengths: Lengths | None = None) -> LinearChain:
         """The distribution of the state sequence given the words; its log-partition is their log-probability.
 
         All operators of a `LinearChain` follow, such as the best state sequences, their entropy, and samples. The
@@ -194,7 +195,7 @@ class HMM(HMMParameters):
         chain = unary.reshape(*shape, *unary.shape[1:])
         return LinearChain(chain, matrix, flat.reshape(shape), validate_args=False)
 
-    def viterbi(self, x: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def viterbi(self, x: Tensor, lengths: Lengths | None = None) -> tuple[Tensor, Tensor]:
         """The most probable states ``(*, n)``, and the log of their probability together with the words.
 
         O(n z^2) time, as a maximum has no way through the factors, but O(n z) memory. -1 beyond the lengths.
@@ -209,7 +210,7 @@ class HMM(HMMParameters):
         return path.reshape(x.shape), score.to(self.initial.dtype).reshape(shape)
 
     def sample_posterior(
-        self, x: Tensor, lengths: Tensor | None = None, sample_shape: Sequence[int] = ()
+        self, x: Tensor, lengths: Lengths | None = None, sample_shape: Sequence[int] = ()
     ) -> Tensor:
         """State sequences given the words: ``sample_shape + (*, n)``, -1 beyond the lengths.
 
@@ -226,7 +227,7 @@ class HMM(HMMParameters):
 
     # Other models made from this one.
 
-    def expected_counts(self, x: Tensor, lengths: Tensor | None = None) -> Counts:
+    def expected_counts(self, x: Tensor, lengths: Lengths | None = None) -> Counts:
         """How often each parameter is used in expectation, given the words; counts of batches may be added."""
         words, flat, _ = self._sentences(x, lengths)
         return expected_counts(
@@ -243,7 +244,7 @@ class HMM(HMMParameters):
         return self._rebuilt(initial, transition, self.emission.maximised(counts.emission))
 
     def fit_em(
-        self, x: Tensor, lengths: Tensor | None = None, steps: int = 50, tolerance: float = 0.0
+        self, x: Tensor, lengths: Lengths | None = None, steps: int = 50, tolerance: float = 0.0
     ) -> tuple[Self, Tensor]:
         """The model after steps of EM on sentences, and their log-probability before each: ``(steps taken,)``.
 

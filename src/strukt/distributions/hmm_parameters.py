@@ -10,6 +10,7 @@ from strukt.distributions.emissions import Categorical, Emission
 from strukt.distributions.peer_names import HMMPeerNames
 from strukt.distributions.transitions import Dense, Transition, softmax
 from strukt.kernels import arguments, guards, hmm
+from strukt.kernels.lengths import Lengths
 
 Model = tuple[Tensor, Tensor, tuple[Tensor, ...], Tensor | None]
 """Initial distributions ``(batch, z)``, emissions ``(v, z)`` in logs, matrices and band, as kernels take them."""
@@ -71,7 +72,7 @@ class HMMParameters(HMMPeerNames):
         return type(self)(initial, transition, emission, self.checkpoint, self.storage, validate_args=False)
 
     def _sentences(
-        self, x: Tensor, lengths: Tensor | None, missing: Tensor | None = None
+        self, x: Tensor, lengths: Lengths | None, missing: Tensor | None = None
     ) -> tuple[Tensor, Tensor, torch.Size]:
         """Words ``(batch, n)``, missing ones as word v, lengths ``(batch,)``, and the batch axes."""
         arguments.integers("x", x, "(*, n)", self.initial.device)

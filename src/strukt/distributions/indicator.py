@@ -13,6 +13,7 @@ from typing_extensions import Self
 from strukt.distributions.distribution import StructuredDistribution
 from strukt.distributions.explanations import sets
 from strukt.kernels import arguments, guards
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
 
 MOST_PARTS = 20
@@ -76,7 +77,7 @@ class AbsenceStructure(IndicatorStructure, abc.ABC):
     """
 
     def __init__(
-        self, scores: tuple[Tensor, ...], lengths: Tensor | None, validate_args: bool | None
+        self, scores: tuple[Tensor, ...], lengths: Lengths | None, validate_args: bool | None
     ) -> None:
         super().__init__((*scores, torch.zeros_like(scores[0])), lengths, (), validate_args)
 

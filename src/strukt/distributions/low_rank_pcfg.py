@@ -15,6 +15,7 @@ from strukt.distributions.grammar import PCFG
 from strukt.distributions.kept import kept
 from strukt.kernels import arguments, low_rank_pcfg, rank_inside
 from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import sum_of_totals
 from strukt.kernels.semiring import NEG_INF, logsumexp
@@ -84,7 +85,7 @@ class LowRankPCFG(ContextFreeGrammar):
         right: Tensor,
         head: Tensor,
         emission: Tensor,
-        lengths: Tensor | None = None,
+        lengths: Lengths | None = None,
         spans: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:

@@ -12,6 +12,7 @@ from strukt.distributions.explanations import sets
 from strukt.distributions.positional import PositionalStructure
 from strukt.kernels import arguments, matching
 from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF
 
@@ -49,7 +50,7 @@ class Matching(PositionalStructure):
     extents = ([0, UNBOUNDED],)
 
     def __init__(
-        self, scores: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None
+        self, scores: Tensor, lengths: Lengths | None = None, validate_args: bool | None = None
     ) -> None:
         arguments.scores("scores", scores, "batch + (n, m)", 2)
         n, m = scores.shape[-2:]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -61,7 +60,7 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
         best = torch.stack(rows, -2) if rows else torch.zeros_like(main)
         return torch.where(self._parts_within, best, NEG_INF)
 
-    @cached_property
+    @property
     def _positions(self) -> Tensor:
         """Which positions lie within the lengths: ``batch + (n,)``."""
         return torch.arange(self.event_shape[0], device=self.lengths.device) < self.lengths.unsqueeze(-1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, ClassVar
 
 import torch
@@ -14,6 +13,7 @@ from strukt.distributions.distribution import StructuredDistribution
 from strukt.distributions.explanations import sequences
 from strukt.kernels import arguments, guards, semi_markov
 from strukt.kernels.guards import ONWARD, UNBOUNDED
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
@@ -62,7 +62,7 @@ class SemiMarkov(StructuredDistribution):
         self,
         segments: Tensor,
         transition: Tensor | None = None,
-        lengths: Tensor | None = None,
+        lengths: Lengths | None = None,
         validate_args: bool | None = None,
     ) -> None:
         arguments.scores("segments", segments, "batch + (n, k, c)", 3)
@@ -114,7 +114,7 @@ class SemiMarkov(StructuredDistribution):
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
         return sequences.segmentation(event, length, *self.scores[0].shape[-2:])
 
-    @cached_property
+    @property
     def _positions(self) -> Tensor:
         """Which positions lie within the lengths: ``batch + (n,)``."""
         return torch.arange(self.event_shape[0], device=self.lengths.device) < self.lengths.unsqueeze(-1)

@@ -12,6 +12,7 @@ from strukt.distributions.emissions import Emission
 from strukt.distributions.hmm_parameters import HMMParameters
 from strukt.distributions.transitions import LowRank, softmax
 from strukt.kernels import hmm
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class ShardedHMM(HMMParameters):
         super().__init__(initial, transition, emission, checkpoint, storage, validate_args)
         self.group = dist.group.WORLD if group is None else group
 
-    def log_prob(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def log_prob(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """The log-probability of sentences given their lengths, ``(*)``, the same in all processes.
 
         Differentiable once. -inf if impossible, or where some scale underflows in the type of the parameters.

@@ -11,6 +11,7 @@ from torch import Tensor
 from strukt.distributions.explanations import sets
 from strukt.distributions.indicator import AbsenceStructure
 from strukt.kernels import arguments, spanning
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
@@ -50,7 +51,7 @@ class SpanningTree(AbsenceStructure):
     extents = ([0, 0], [0, 0])
 
     def __init__(
-        self, edges: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None
+        self, edges: Tensor, lengths: Lengths | None = None, validate_args: bool | None = None
     ) -> None:
         arguments.scores("edges", edges, "batch + (n, n)", 2)
         if edges.shape[-2] != edges.shape[-1]:

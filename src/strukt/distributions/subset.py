@@ -16,6 +16,7 @@ from strukt.inference.sparsemap import SparseMAP
 from strukt.inference.systematic import systematic_mixture
 from strukt.kernels import arguments, box, guards, subset
 from strukt.kernels.arguments import precise
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
@@ -94,7 +95,7 @@ class KSubset(SubsetStructure):
         self,
         scores: Tensor,
         k: Size | tuple[Size, Size],
-        lengths: Tensor | None = None,
+        lengths: Lengths | None = None,
         omitted: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:

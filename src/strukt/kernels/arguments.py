@@ -10,6 +10,7 @@ from torch import Tensor
 
 from strukt.kernels import guards
 from strukt.kernels.autograd import is_plain
+from strukt.kernels.lengths import OF_MASKS, Lengths, as_tensor, looks_like_mask
 
 
 def broadcast_shapes(*shapes: torch.Size | tuple[int, ...]) -> torch.Size:
@@ -151,27 +152,34 @@ def common_dtype(values: tuple[Tensor, ...], names: tuple[str, ...]) -> tuple[Te
 
 
 def lengths(
-    value: Tensor | None,
+    value: Lengths | None,
     batch_shape: torch.Size,
     longest: int,
     device: torch.device,
     name: str = "lengths",
 ) -> Tensor:
-    """Lengths as a LongTensor of shape ``batch_shape``.
+    """Lengths, a tensor or a list, as a LongTensor of shape ``batch_shape``.
 
     Raises:
         ValueError: If the shape, type or device is wrong, or a length is not between 0 and ``longest``.
     """
     if value is None:
         return torch.full(batch_shape, longest, dtype=torch.int64, device=device)
-    integers(name, value, str(tuple(batch_shape)), device)
-    if value.shape != batch_shape:
+    given: Any = value if isinstance(value, Tensor) else as_tensor(value, device, name)
+    fits = isinstance(given, Tensor) and given.shape == batch_shape and given.dtype != torch.bool
+    if not fits and isinstance(given, Tensor) and looks_like_mask(given, batch_shape, longest):
         raise ValueError(
-            f"{name} has shape {tuple(value.shape)}; expected {tuple(batch_shape)}, one for each item"
+            f"{name} is of type {given.dtype} and shape {tuple(given.shape)}; expected a LongTensor of shape "
+            f"{tuple(batch_shape)}, one for each item ({OF_MASKS})"
         )
-    value = value.to(torch.int64)
-    guards.require_lengths(value.reshape(batch_shape.numel()), longest, name)
-    return value
+    integers(name, given, str(tuple(batch_shape)), device)
+    if given.shape != batch_shape:
+        raise ValueError(
+            f"{name} has shape {tuple(given.shape)}; expected {tuple(batch_shape)}, one for each item"
+        )
+    checked: Tensor = given.to(torch.int64)
+    guards.require_lengths(checked.reshape(batch_shape.numel()), longest, name)
+    return checked
 
 
 def integers(name: str, value: Tensor, axes: str, device: torch.device) -> None:

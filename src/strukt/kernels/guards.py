@@ -65,6 +65,24 @@ def _check_lengths(lengths: Tensor, longest: int, name: str = "lengths") -> Tens
     return lengths.clone()
 
 
+def _check_prefixes(mask: Tensor) -> Tensor:
+    wrong = (mask != 0) & (mask != 1)
+    if bool(wrong.any()):
+        item, position = wrong.nonzero()[0].tolist()
+        raise ValueError(
+            f"mask holds {mask[item, position].item()} at batch item {item}, position {position}; "
+            "expected Booleans, or integers 0 and 1"
+        )
+    holes = mask[:, 1:].bool() & ~mask[:, :-1].bool()
+    if bool(holes.any()):
+        item, before = holes.nonzero()[0].tolist()
+        raise ValueError(
+            f"mask of batch item {item} has a hole: it is 0 at position {before} and 1 at position {before + 1}; "
+            "expected ones, then zeros. Take the masked positions out, or move the padding behind the sequence"
+        )
+    return mask.clone()
+
+
 def _check_values(values: Tensor, valid: Tensor, name: str, expected: str, batch_axes: int = 1) -> Tensor:
     if not bool(valid.all()):
         index = tuple((~valid).nonzero()[0].tolist())
@@ -159,6 +177,9 @@ require_lengths = _guard(
     "require_lengths", "(Tensor lengths, int longest, str name='lengths') -> Tensor", _check_lengths
 )
 """``(lengths, longest, name)``: raise ValueError for a length out of range."""
+
+require_prefixes = _guard("require_prefixes", "(Tensor mask) -> Tensor", _check_prefixes)
+"""``(mask,)``: raise ValueError unless each row of a mask ``(batch, n)`` is ones, then zeros."""
 
 require_values = _guard(
     "require_values",

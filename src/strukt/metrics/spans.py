@@ -8,13 +8,16 @@ from collections.abc import Sequence
 Span = tuple[str, int, int]
 """Label, first and last position."""
 
+_OTHER_MARKS = {"L": "E", "U": "S", "M": "I"}
+"""Those of BILOU and BMES, as BIOES has them."""
+
 
 def spans(tags: Sequence[str]) -> list[Span]:
-    """The spans that a tag sequence stands for; IOB1, IOB2, IOE, IOBES all understood, errors forgiven.
+    """The spans that a tag sequence stands for; IOB1, IOB2, IOE, IOBES, BILOU and BMES, errors forgiven.
 
     A tag is a mark (its first character) and a label after the `-`. `B` and `S` begin a span, as does any
     mark after `O`, `E` or `S`, and any change of label; `E` and `S` end one, as does whatever begins the
-    next.
+    next. `L`, `U` and `M` are other names of `E`, `S` and `I`, which seqeval's default mode does not know.
 
     Complexity: O(n).
     Source: `conlleval` of CoNLL 2000, as `seqeval.metrics.sequence_labeling.get_entities`.
@@ -28,6 +31,8 @@ def spans(tags: Sequence[str]) -> list[Span]:
     last_mark, last_label = "O", ""
     for position, tag in enumerate([*tags, "O"]):
         mark, label = tag[0], tag[1:].split("-", 1)[-1] or "_"
+        if tag[1:2] in ("", "-"):
+            mark = _OTHER_MARKS.get(mark, mark)
         if _ends(last_mark, last_label, mark, label):
             found.append((last_label, begin, position - 1))
         if _begins(last_mark, last_label, mark, label):

@@ -4,7 +4,7 @@ from strukt.nn.attention import AdditiveAttention, Attention, DotProductAttentio
 from strukt.nn.attention_hash import AttentionHash
 from strukt.nn.beliefs import Updates
 from strukt.nn.biaffine import Biaffine
-from strukt.nn.crf import CRF, Constraints, bio_constraints
+from strukt.nn.crf import CRF
 from strukt.nn.decomposable_attention import DecomposableAttention
 from strukt.nn.dropout import SharedDropout
 from strukt.nn.embeddings import CharacterCNN, CharacterLSTM, WordEmbeddings
@@ -43,6 +43,7 @@ from strukt.nn.neural_hmm import NeuralHMM
 from strukt.nn.neural_pcfg import CompoundPCFG, NeuralPCFG
 from strukt.nn.probabilistic_transformer import ProbabilisticTransformer
 from strukt.nn.structured_attention import StructuredAttention
+from strukt.nn.tag_constraints import Constraints, bio_constraints, tag_constraints
 from strukt.nn.transduction import SequenceRegressor, SequenceTransducer
 from strukt.nn.transformer import Transformer
 from strukt.nn.tree_gcn import TreeGCN
@@ -103,4 +104,5 @@ __all__ = [
     "Updates",
     "WordEmbeddings",
     "bio_constraints",
+    "tag_constraints",
 ]

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from strukt.kernels import arguments
+from strukt.kernels.lengths import Lengths
 from strukt.nn.encoders import mask_of
+from strukt.nn.inputs import lengths_of, require_same_batch, require_sizes, require_vectors
 
 
 class Attended(NamedTuple):
@@ -25,7 +26,24 @@ class Attended(NamedTuple):
 
 
 class Attention(nn.Module, abc.ABC):
-    """Weights of the positions of a sequence, for each of some queries."""
+    """Weights of the positions of a sequence, for each of some queries.
+
+    Args:
+        queries: Size of the queries.
+        keys: Size of the keys.
+        size: Of the hidden layer, or of projections.
+
+    Attributes:
+        sizes: Of queries and of keys.
+
+    Raises:
+        ValueError: If a size is not above 0.
+    """
+
+    def __init__(self, queries: int, keys: int, size: int) -> None:
+        super().__init__()
+        require_sizes(queries=queries, keys=keys, size=size)
+        self.sizes = (queries, keys)
 
     @abc.abstractmethod
     def weights(self, queries: Tensor, keys: Tensor, inside: Tensor) -> Tensor:
@@ -40,25 +58,33 @@ class Attention(nn.Module, abc.ABC):
             ``(batch, t, n)``, 0 elsewhere.
         """
 
-    def forward(self, queries: Tensor, keys: Tensor, lengths: Tensor | None = None) -> Attended:
+    def forward(self, queries: Tensor, keys: Tensor, lengths: Lengths | None = None) -> Attended:
         """Attend.
 
         Args:
             queries: ``(batch, t, queries)``.
             keys: ``(batch, n, keys)``; the padding is ignored.
             lengths: ``(batch,)``, of the keys; all n if None.
+
+        Raises:
+            ValueError: If shapes do not fit, or a length is not between 0 and n.
         """
-        keys, _, inside = within(keys, lengths)
+        keys, _, inside = self.within(queries, keys, lengths)
         weights = self.weights(queries, keys, inside)
         return Attended(weights @ keys, weights)
 
+    def within(self, queries: Tensor, keys: Tensor, lengths: Lengths | None) -> tuple[Tensor, Tensor, Tensor]:
+        """Return keys with zeros for the padding, the lengths, and what is inside of them: ``(batch, 1, n)``.
 
-def within(keys: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-    """Keys with zeros for the padding, the lengths, and what is inside of them: ``(batch, 1, n)``."""
-    batch, n, _ = keys.shape
-    lengths = arguments.lengths(lengths, torch.Size([batch]), n, keys.device)
-    inside = mask_of(lengths, n)
-    return keys.masked_fill(~inside.unsqueeze(-1), 0.0), lengths, inside.unsqueeze(1)
+        Raises:
+            ValueError: If shapes do not fit, or a length is not between 0 and n.
+        """
+        for_queries, for_keys = self.sizes
+        require_vectors("queries", queries, for_queries)
+        lengths = lengths_of("keys", keys, for_keys, lengths)
+        require_same_batch(queries=queries, keys=keys)
+        inside = mask_of(lengths, keys.shape[1])
+        return keys.masked_fill(~inside.unsqueeze(-1), 0.0), lengths, inside.unsqueeze(1)
 
 
 class DotProductAttention(Attention):
@@ -77,7 +103,7 @@ class DotProductAttention(Attention):
     """
 
     def __init__(self, queries: int, keys: int, size: int) -> None:
-        super().__init__()
+        super().__init__(queries, keys, size)
         self.query, self.key = nn.Linear(queries, size), nn.Linear(keys, size)
 
     def weights(self, queries: Tensor, keys: Tensor, inside: Tensor) -> Tensor:
@@ -95,7 +121,7 @@ class AdditiveAttention(Attention):
     """
 
     def __init__(self, queries: int, keys: int, size: int) -> None:
-        super().__init__()
+        super().__init__(queries, keys, size)
         self.scores = AdditiveScores(queries, keys, size)
 
     def weights(self, queries: Tensor, keys: Tensor, inside: Tensor) -> Tensor:

@@ -7,6 +7,8 @@ import math
 import torch
 from torch import Tensor, nn
 
+from strukt.nn.inputs import require_sizes
+
 
 class AttentionHash(nn.Module):
     """Scores `g_k(l, r, +1) = (W_k^Q h_l)' (W_k^K h_r) / sqrt(d_k)` of the value +1 of each bit; -1 scores 0.
@@ -35,11 +37,9 @@ class AttentionHash(nn.Module):
 
     def __init__(self, size: int, bits: int, head_size: int | None = None) -> None:
         super().__init__()
-        if size < 1 or bits < 1:
-            raise ValueError(f"size is {size} and bits is {bits}; expected at least 1 of both")
+        require_sizes(size=size, bits=bits)
         head_size = math.ceil(size / bits) if head_size is None else head_size
-        if head_size < 1:
-            raise ValueError(f"head_size is {head_size}; expected at least 1")
+        require_sizes(head_size=head_size)
         self.query = nn.Parameter(torch.empty(bits, head_size, size))
         self.key = nn.Parameter(torch.empty(bits, head_size, size))
         self.reset_parameters()

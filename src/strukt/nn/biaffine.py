@@ -6,6 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from strukt.kernels import arguments
+from strukt.nn.inputs import require_sizes
+
 
 class Biaffine(nn.Module):
     """A bilinear form with bias in both arguments, `[x; 1]^T W_k [y; 1]`, one per output.
@@ -17,6 +20,9 @@ class Biaffine(nn.Module):
         right: Size of the second vector.
         outputs: Number of scores per pair.
 
+    Raises:
+        ValueError: If a size is not above 0.
+
     Examples:
         >>> arcs = Biaffine(16, 16, 1)
         >>> arcs(torch.randn(2, 5, 16), torch.randn(2, 6, 16)).shape
@@ -25,6 +31,7 @@ class Biaffine(nn.Module):
 
     def __init__(self, left: int, right: int, outputs: int) -> None:
         super().__init__()
+        require_sizes(left=left, right=right, outputs=outputs)
         # Zero scores at the start: every structure is equally likely, whatever the sizes.
         self.weight = nn.Parameter(torch.zeros(outputs, left + 1, right + 1))
 
@@ -37,7 +44,11 @@ class Biaffine(nn.Module):
 
         Returns:
             `(*batch, n, m, outputs)`; `O(n m)` time for each output and feature.
+
+        Raises:
+            ValueError: If shapes do not fit.
         """
+        self._require(left, right, left.shape[:-2] == right.shape[:-2])
         projected = torch.einsum("...nd,kde->...nke", _with_one(left), self.weight)
         return torch.einsum("...nke,...me->...nmk", projected, _with_one(right))
 
@@ -56,9 +67,26 @@ class Biaffine(nn.Module):
             >>> x, y = torch.randn(5, 4), torch.randn(5, 4)
             >>> torch.equal(labels.aligned(x, y), labels(x, y).diagonal(dim1=0, dim2=1).T)
             True
+
+        Raises:
+            ValueError: If shapes do not fit.
         """
+        self._require(left, right, left.shape[:-1] == right.shape[:-1])
         projected = torch.einsum("...nd,kde->...nke", _with_one(left), self.weight)
         return torch.einsum("...nke,...ne->...nk", projected, _with_one(right))
+
+    def _require(self, left: Tensor, right: Tensor, same_batch: bool) -> None:
+        """Check shapes. Batch axes are not broadcast: as a rule one that differs is a mistake."""
+        sizes = {"left": (left, self.weight.shape[1] - 1), "right": (right, self.weight.shape[2] - 1)}
+        for name, (vectors, size) in sizes.items():
+            arguments.scores(name, vectors, f"(*batch, n, {size})", 2)
+            if vectors.shape[-1] != size:
+                raise ValueError(f"{name} has shape {tuple(vectors.shape)}; expected (*batch, n, {size})")
+        if not same_batch:
+            raise ValueError(
+                f"right has shape {tuple(right.shape)}, which does not fit left of shape {tuple(left.shape)}; "
+                "expected the same batch axes, and for aligned vectors the same n"
+            )
 
 
 def _with_one(x: Tensor) -> Tensor:

@@ -2,48 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from strukt.distributions import LinearChain
+from strukt.kernels import arguments
+from strukt.kernels.lengths import Lengths, as_tensor, looks_like_mask
+from strukt.nn.inputs import require_sizes
+from strukt.nn.tag_constraints import Constraints
 
+_CALL = (
+    "crf(emissions, lengths) gives a distribution, and crf(emissions, lengths).log_prob(tags) the log-likelihood "
+    "of tags; lengths of a mask are strukt.lengths_from_mask(mask)"
+)
 
-class Constraints(NamedTuple):
-    """Which tags may begin a sequence, follow each other, and end it (booleans; True allows).
-
-    Attributes:
-        start: `(c,)`.
-        transition: `(c, c)`, `[i, j]` for tag i followed by tag j.
-        end: `(c,)`.
-    """
-
-    start: Tensor
-    transition: Tensor
-    end: Tensor
-
-
-def bio_constraints(tags: Sequence[str]) -> Constraints:
-    """The rule of BIO tagging: `I-X` only after `B-X` or `I-X`.
-
-    Args:
-        tags: The tags in the order of their indices; those that do not start with `I-` are free.
-
-    Examples:
-        >>> bio_constraints(["O", "B-LOC", "I-LOC"]).transition.int()
-        tensor([[1, 1, 0],
-                [1, 1, 1],
-                [1, 1, 1]], dtype=torch.int32)
-    """
-    inside = [tag.startswith("I-") for tag in tags]
-    allowed = [
-        [not inside[j] or tags[i][1:] == tags[j][1:] for j in range(len(tags))] for i in range(len(tags))
-    ]
-    start = ~torch.tensor(inside, dtype=torch.bool)
-    transition = torch.tensor(allowed, dtype=torch.bool).reshape(len(tags), len(tags))
-    return Constraints(start, transition, torch.ones_like(start))
+_OF_PYTORCH_CRF = {
+    "decode": "crf(emissions, lengths).mode",
+    "num_tags": "crf.tags",
+    "start_transitions": "crf.start",
+    "end_transitions": "crf.end",
+    "transitions": "crf.transition",
+}
 
 
 class CRF(nn.Module):
@@ -54,7 +35,12 @@ class CRF(nn.Module):
 
     Args:
         tags: Number of tags `c`.
-        constraints: Sequences that break them have probability 0.
+        constraints: Sequences that break them have probability 0; see `tag_constraints`. They are saved in the
+            `state_dict`, and those of a loaded one take their place; one without them, of an earlier version,
+            leaves them as they are.
+
+    Raises:
+        ValueError: If there is no tag, or the constraints are not Boolean or of another size.
 
     Examples:
         >>> crf = CRF(3)
@@ -63,28 +49,51 @@ class CRF(nn.Module):
         torch.Size([2])
     """
 
+    start_allowed: Tensor
+    transition_allowed: Tensor
+    end_allowed: Tensor
+
     def __init__(self, tags: int, constraints: Constraints | None = None) -> None:
         super().__init__()
+        require_sizes(tags=tags)
         self.transition = nn.Parameter(torch.zeros(tags, tags))
         self.start = nn.Parameter(torch.zeros(tags))
         self.end = nn.Parameter(torch.zeros(tags))
-        free = Constraints(
-            *(torch.ones(shape, dtype=torch.bool) for shape in ((tags,), (tags, tags), (tags,)))
-        )
-        for name, allowed in (constraints or free)._asdict().items():
-            # They follow from the tags, so that they are not part of the weights.
-            self.register_buffer(f"{name}_allowed", allowed, persistent=False)
+        for name, allowed in _checked(constraints, tags)._asdict().items():
+            self.register_buffer(f"{name}_allowed", allowed)
 
-    def forward(self, emissions: Tensor, lengths: Tensor | None = None) -> LinearChain:
+    @property
+    def tags(self) -> int:
+        """Number of tags."""
+        return len(self.start)
+
+    @property
+    def constraints(self) -> Constraints:
+        """Which tags may begin a sequence, follow each other, and end it; all where none were given."""
+        return Constraints(self.start_allowed, self.transition_allowed, self.end_allowed)
+
+    def forward(
+        self, emissions: Tensor, lengths: Lengths | None = None, *others: Any, **named: Any
+    ) -> LinearChain:
         """The distribution over tag sequences.
 
         Args:
             emissions: `(*batch, n, c)` scores of each tag at each position.
             lengths: `(*batch,)`; all `n` if not given.
-        """
-        return LinearChain(*self.scores(emissions, lengths), lengths)
+            others: Nothing; here to tell a call with the arguments of pytorch-crf.
+            named: Nothing.
 
-    def scores(self, emissions: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        Raises:
+            ValueError: If shapes or types do not fit.
+            TypeError: If there are more arguments, such as tags and a mask.
+        """
+        if others or named:
+            more = ", ".join([*([f"{len(others)} more"] if others else []), *named])
+            raise TypeError(f"CRF takes emissions and lengths alone, and was given {more}, too: {_CALL}")
+        lengths = self._lengths(emissions, lengths)
+        return LinearChain(*self._folded(emissions, lengths), lengths)
+
+    def scores(self, emissions: Tensor, lengths: Lengths | None = None) -> tuple[Tensor, Tensor]:
         """The scores of tags and of transitions that `forward` makes a distribution of.
 
         Args:
@@ -93,16 +102,80 @@ class CRF(nn.Module):
 
         Returns:
             `(*batch, n, c)` and `(c, c)`; what is not allowed scores -inf.
+
+        Raises:
+            ValueError: If shapes or types do not fit.
         """
-        n = emissions.shape[-2]
-        position = torch.arange(n, device=emissions.device)
-        last = position == (n if lengths is None else lengths.unsqueeze(-1)) - 1
+        return self._folded(emissions, self._lengths(emissions, lengths))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_PYTORCH_CRF:
+            raise AttributeError(f"CRF has no {name}, which pytorch-crf has; take {_OF_PYTORCH_CRF[name]}")
+        return super().__getattr__(name)
+
+    def extra_repr(self) -> str:
+        """Tags and constraints."""
+        forbidden = [
+            f"{int((~allowed).sum())} of {allowed.numel()} {name}s forbidden"
+            for name, allowed in self.constraints._asdict().items()
+            if allowed.device.type != "meta" and not bool(allowed.all())
+        ]
+        return f"tags={self.tags}, constraints={', '.join(forbidden) or None}"
+
+    def _folded(self, emissions: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        position = torch.arange(emissions.shape[-2], device=emissions.device)
+        last = position == lengths.unsqueeze(-1) - 1
         unary = emissions.float() if emissions.dtype in (torch.float16, torch.bfloat16) else emissions
         zero = unary.new_zeros(())
         unary = unary + torch.where((position == 0).unsqueeze(-1), self._masked("start"), zero)
         unary = unary + torch.where(last.unsqueeze(-1), self._masked("end"), zero)
         return unary, self._masked("transition")
 
+    def _lengths(self, emissions: Tensor, lengths: Lengths | None) -> Tensor:
+        """The lengths, `(*batch,)`, before anything is broadcast."""
+        arguments.scores("emissions", emissions, f"(*batch, n, {self.tags})", 2)
+        *batch, n, c = emissions.shape
+        if c != self.tags:
+            raise ValueError(
+                f"emissions has shape {tuple(emissions.shape)}; expected (*batch, n, {self.tags}), "
+                f"a score for each of {self.tags} tags"
+            )
+        given = as_tensor(lengths, emissions.device, "lengths")
+        if isinstance(given, Tensor) and looks_like_mask(given, torch.Size(batch), n):
+            raise ValueError(
+                f"lengths is of type {given.dtype} and shape {tuple(given.shape)}, as tags or a mask have it; "
+                f"expected a LongTensor of shape {tuple(batch)}: {_CALL}"
+            )
+        return arguments.lengths(given, torch.Size(batch), n, emissions.device)
+
     def _masked(self, name: str) -> Tensor:
         scores: Tensor = getattr(self, name)
         return scores.masked_fill(~getattr(self, f"{name}_allowed"), -torch.inf)
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, *rest: Any, **named: Any
+    ) -> None:
+        # Earlier versions did not save the constraints: then those that the layer was made with stay.
+        for name in Constraints._fields:
+            key = f"{name}_allowed"
+            state_dict.setdefault(prefix + key, getattr(self, key))
+        super()._load_from_state_dict(state_dict, prefix, *rest, **named)
+
+
+def _checked(constraints: Constraints | None, tags: int) -> Constraints:
+    """Constraints of the right sizes; those that allow everything if there are none.
+
+    Raises:
+        ValueError: If they are not Boolean, or of another size.
+    """
+    shapes = (tags,), (tags, tags), (tags,)
+    if constraints is None:
+        return Constraints(*(torch.ones(shape, dtype=torch.bool) for shape in shapes))
+    if not isinstance(constraints, tuple) or len(constraints) != len(shapes):
+        raise ValueError(
+            f"constraints is a {type(constraints).__name__}; expected strukt.nn.Constraints, as tag_constraints "
+            "gives them"
+        )
+    for name, allowed, shape in zip(Constraints._fields, constraints, shapes, strict=True):
+        arguments.mask(f"constraints.{name}", allowed, torch.Size(shape))
+    return Constraints(*constraints)

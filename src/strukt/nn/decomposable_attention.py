@@ -7,8 +7,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from strukt.kernels.lengths import Lengths
 from strukt.nn.encoders import mask_of
-from strukt.nn.structured_attention import Alignment, StructuredAttention
+from strukt.nn.inputs import require_same_batch, require_sizes, require_vectors
+from strukt.nn.structured_attention import Alignment, StructuredAttention, lengths_of_pairs
 
 
 class Comparison(NamedTuple):
@@ -46,6 +48,7 @@ class DecomposableAttention(nn.Module):
 
     Raises:
         TypeError: If the attention is something else.
+        ValueError: If a size is not above 0.
 
     Examples:
         >>> compare = DecomposableAttention(6, 8, 3, StructuredAttention("matching"))
@@ -68,6 +71,7 @@ class DecomposableAttention(nn.Module):
             raise TypeError(
                 f"attention is {attention!r}; expected a StructuredAttention, or None for softmax"
             )
+        require_sizes(inputs=inputs, size=size, classes=classes)
         self.project = nn.Linear(inputs, size, bias=False)
         self.attend = _network(size, size, dropout)
         self.attention = attention or StructuredAttention()
@@ -75,14 +79,22 @@ class DecomposableAttention(nn.Module):
         self.aggregate = _network(2 * size, size, dropout)
         self.score = nn.Linear(size, classes)
 
-    def forward(self, premises: Tensor, hypotheses: Tensor, lengths: Tensor) -> Comparison:
+    def forward(self, premises: Tensor, hypotheses: Tensor, lengths: Lengths | None = None) -> Comparison:
         """Compare.
 
         Args:
             premises: ``(batch, n, inputs)``, the words of the first sentences; the padding is ignored.
             hypotheses: ``(batch, m, inputs)``, those of the second ones.
-            lengths: ``(batch, 2)``, the numbers of words of both.
+            lengths: ``(batch, 2)``, the numbers of words of both; all n and m if None.
+
+        Raises:
+            ValueError: If shapes do not fit, or a length is out of range.
         """
+        for name, words in (("premises", premises), ("hypotheses", hypotheses)):
+            require_vectors(name, words, self.project.in_features)
+        require_same_batch(premises=premises, hypotheses=hypotheses)
+        sizes = (premises.shape[1], hypotheses.shape[1])
+        lengths = lengths_of_pairs(lengths, len(premises), sizes, premises.device)
         outside_a, outside_b = (
             ~mask_of(lengths[:, side], words.shape[1]).unsqueeze(2)
             for side, words in enumerate((premises, hypotheses))

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from strukt.nn.encoders import BiLSTM
+from strukt.nn.inputs import require_sizes
 
 PADDING, UNKNOWN = 0, 1
 
@@ -28,6 +29,7 @@ class CharacterCNN(nn.Module):
         self, characters: int, size: int, embedding: int = 32, widths: tuple[int, ...] = (1, 3, 5)
     ) -> None:
         super().__init__()
+        require_sizes(characters=characters, size=size, embedding=embedding)
         if size % len(widths) or not all(width % 2 for width in widths):
             raise ValueError(
                 f"size: expected a multiple of {len(widths)} and odd widths, found {size}, {widths}"
@@ -64,6 +66,7 @@ class CharacterLSTM(nn.Module):
 
     def __init__(self, characters: int, size: int, embedding: int = 32) -> None:
         super().__init__()
+        require_sizes(characters=characters, size=size, embedding=embedding)
         if size % 2:
             raise ValueError(f"size: expected an even number, found {size}")
         self.size = size
@@ -115,6 +118,7 @@ class WordEmbeddings(nn.Module):
         word_dropout: float = 0.0,
     ) -> None:
         super().__init__()
+        require_sizes(words=words, size=size)
         self.words = nn.Embedding(words, size, padding_idx=PADDING)
         self.characters = characters
         self.affixes = nn.ModuleList(nn.Embedding(count, affix_size) for count in affixes or [])

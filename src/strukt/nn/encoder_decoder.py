@@ -7,8 +7,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from strukt.kernels.lengths import Lengths
 from strukt.nn.attention import Attention
 from strukt.nn.encoders import LSTM, BiLSTM
+from strukt.nn.inputs import lengths_of, require_same_batch, require_sizes, require_vectors
 from strukt.nn.mean_field_encoder import MeanFieldEncoder
 from strukt.nn.transformer import Transformer
 
@@ -90,23 +92,28 @@ class EncoderDecoder(nn.Module):
         self, encoder: Encoder, inputs: int, hidden: int, attention: Attention | None = None
     ) -> None:
         super().__init__()
+        require_sizes(inputs=inputs, hidden=hidden)
         self.encoder, self.attention = encoder, attention
         self.decoder = nn.LSTM(inputs, hidden, batch_first=True)
         self.beginning = nn.Linear(2 * encoder.size, 2 * hidden) if attention is None else None
         self.size = hidden + (0 if attention is None else encoder.size)
 
-    def forward(self, x: Tensor, lengths: Tensor, inputs: Tensor) -> Decoded:
+    def forward(self, x: Tensor, lengths: Lengths | None, inputs: Tensor) -> Decoded:
         """All steps at once.
 
         Args:
             x: ``(batch, n, inputs)``, the input sequence; the padding is ignored.
-            lengths: ``(batch,)``.
+            lengths: ``(batch,)``; all n if None.
             inputs: ``(batch, t, inputs)``, what the decoder reads.
+
+        Raises:
+            ValueError: If shapes do not fit, or a length is not between 0 and n.
         """
         return self.decode(inputs, self.encode(x, lengths))
 
-    def encode(self, x: Tensor, lengths: Tensor) -> Memory:
+    def encode(self, x: Tensor, lengths: Lengths | None = None) -> Memory:
         """What the decoder will know of ``x``."""
+        lengths = lengths_of("x", x, self.encoder.inputs, lengths)
         keys: Tensor = self.encoder(x, lengths)
         return Memory(keys, lengths, self._begin(keys, lengths))
 
@@ -118,6 +125,8 @@ class EncoderDecoder(nn.Module):
             memory: What `encode` gave.
             state: Behind the steps before; that of the beginning if None.
         """
+        require_vectors("inputs", inputs, self.decoder.input_size)
+        require_same_batch(x=memory.keys, inputs=inputs)
         state = memory.state if state is None else state
         hidden = inputs.new_zeros(*inputs.shape[:2], self.decoder.hidden_size)
         if hidden.numel():

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
+from strukt.kernels.lengths import Lengths
 from strukt.nn.dropout import SharedDropout
+from strukt.nn.inputs import lengths_of, require_sizes
 
 
 def mask_of(lengths: Tensor, n: int) -> Tensor:
@@ -35,24 +37,28 @@ class _Stack(nn.Module):
         size: Size of the vectors that come out.
     """
 
-    def __init__(self, layers: Iterable[nn.Module], size: int, dropout: float) -> None:
+    def __init__(self, inputs: int, layers: Iterable[nn.Module], size: int, dropout: float) -> None:
         super().__init__()
-        self.size = size
+        self.inputs, self.size = inputs, size
         self.dropout = SharedDropout(dropout)
         self.layers = nn.ModuleList(layers)
         for name, parameter in self.layers.named_parameters():
             _initialise_lstm(name, parameter)
 
-    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Reads the sentences.
 
         Args:
             x: `(batch, n, inputs)`; the padding is ignored.
-            lengths: `(batch,)`.
+            lengths: `(batch,)`; all n if None.
 
         Returns:
             `(batch, n, size)`, zero in the padding.
+
+        Raises:
+            ValueError: If shapes do not fit, or a length is not between 0 and n.
         """
+        lengths = lengths_of("x", x, self.inputs, lengths)
         batch, n, _ = x.shape
         if batch * n == 0:
             return x.new_zeros(batch, n, self.size)
@@ -74,6 +80,9 @@ class LSTM(_Stack):
         layers: Number of layers.
         dropout: Probability that a feature of a sentence is dropped, before each layer but the first.
 
+    Raises:
+        ValueError: If a size is not above 0.
+
     Examples:
         >>> encoder = LSTM(8, 16, layers=2)
         >>> encoder(torch.randn(2, 5, 8), torch.tensor([5, 3])).shape
@@ -81,8 +90,9 @@ class LSTM(_Stack):
     """
 
     def __init__(self, inputs: int, hidden: int, layers: int = 1, dropout: float = 0.0) -> None:
+        require_sizes(inputs=inputs, hidden=hidden, layers=layers)
         sizes = [inputs] + [hidden] * (layers - 1)
-        super().__init__((_OneWay(size, hidden) for size in sizes), hidden, dropout)
+        super().__init__(inputs, (_OneWay(size, hidden) for size in sizes), hidden, dropout)
 
 
 class BiLSTM(_Stack):
@@ -94,6 +104,9 @@ class BiLSTM(_Stack):
         layers: Number of layers.
         dropout: Probability that a feature of a sentence is dropped, before each layer but the first.
 
+    Raises:
+        ValueError: If a size is not above 0.
+
     Examples:
         >>> encoder = BiLSTM(8, 16, layers=2)
         >>> encoder(torch.randn(2, 5, 8), torch.tensor([5, 3])).shape
@@ -101,8 +114,9 @@ class BiLSTM(_Stack):
     """
 
     def __init__(self, inputs: int, hidden: int, layers: int = 1, dropout: float = 0.0) -> None:
+        require_sizes(inputs=inputs, hidden=hidden, layers=layers)
         sizes = [inputs] + [2 * hidden] * (layers - 1)
-        super().__init__((_BothWays(size, hidden) for size in sizes), 2 * hidden, dropout)
+        super().__init__(inputs, (_BothWays(size, hidden) for size in sizes), 2 * hidden, dropout)
 
 
 class _OneWay(nn.Module):

@@ -14,6 +14,7 @@ from strukt.distributions.tree_budgets import BudgetedTrees, sparsemap_within_bu
 from strukt.factor_graph import FactorGraph, factors
 from strukt.factor_graph.linear_program import Relaxation
 from strukt.kernels.guards import within
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
 from strukt.nn.biaffine import Biaffine
 from strukt.nn.encoders import mask_of
@@ -44,12 +45,12 @@ class TreeScorer(nn.Module):
         # Where all trees are equally good, SparseMAP needs hundreds, and none of them learns more than the others.
         nn.init.normal_(self.score.weight)
 
-    def forward(self, vectors: Tensor, lengths: Tensor) -> NonProjectiveTree:
+    def forward(self, vectors: Tensor, lengths: Lengths | None = None) -> NonProjectiveTree:
         """The distribution, in float32.
 
         Args:
             vectors: ``(batch, n, size)``; the padding is ignored.
-            lengths: ``(batch,)``.
+            lengths: ``(batch,)``; all n if None.
 
         Raises:
             ValueError: If shapes do not fit.

@@ -9,7 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from strukt.kernels.lengths import Lengths
 from strukt.nn.encoders import mask_of
+from strukt.nn.inputs import lengths_of_symbols, require_sizes
 
 
 class LeftToRightModel(nn.Module, ABC):
@@ -24,6 +26,7 @@ class LeftToRightModel(nn.Module, ABC):
 
     def __init__(self, words: int, size: int) -> None:
         super().__init__()
+        require_sizes(words=words, size=size)
         self.words = words
         self.vectors = nn.Embedding(words + 1, size)  # the last one is that of the beginning
         self.bias = nn.Parameter(torch.zeros(words))
@@ -37,17 +40,21 @@ class LeftToRightModel(nn.Module, ABC):
     def read(self, words: Tensor, state: Any) -> tuple[Tensor, Any]:
         """The outputs ``(batch, n, size)`` behind words ``(batch, n)``, and the state then."""
 
-    def forward(self, x: Tensor, lengths: Tensor, state: Any = None) -> tuple[Tensor, Any]:
+    def forward(self, x: Tensor, lengths: Lengths | None = None, state: Any = None) -> tuple[Tensor, Any]:
         """The log-probability of each word given those before it: ``(batch, n)``, 0 beyond the lengths.
 
         Args:
             x: ``(batch, n)``.
-            lengths: ``(batch,)``.
+            lengths: ``(batch,)``; all n if None.
             state: What this gave for the words before; the beginning of texts if None.
 
         Returns:
             The log-probabilities, and the state to go on from, where a text is as long as the batch.
+
+        Raises:
+            ValueError: If shapes do not fit, or a length is not between 0 and n.
         """
+        lengths = lengths_of_symbols("x", x, lengths)
         state = self.beginning(len(x)) if state is None else state
         if not x.numel():
             return self.bias.new_zeros(x.shape), state

@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from strukt.distributions import BinaryCRF
 from strukt.inference.settings import require_damping
-from strukt.nn.attention import AdditiveScores, Attention, within
+from strukt.kernels.lengths import Lengths
+from strukt.nn.attention import AdditiveScores, Attention
 
 
 class MeanFieldAttention(Attention):
@@ -55,7 +56,7 @@ class MeanFieldAttention(Attention):
         tol: float | None = None,
         rivalry: float = 1.0,
     ) -> None:
-        super().__init__()
+        super().__init__(queries, keys, size)
         if iterations < 0:
             raise ValueError(f"iterations is {iterations}; expected at least 0")
         require_damping(damping)
@@ -68,7 +69,7 @@ class MeanFieldAttention(Attention):
         *_, found = self._sweeps(queries, keys, inside)
         return found
 
-    def sweeps(self, queries: Tensor, keys: Tensor, lengths: Tensor | None = None) -> Tensor:
+    def sweeps(self, queries: Tensor, keys: Tensor, lengths: Lengths | None = None) -> Tensor:
         """The weights after no sweep, after one, and so on to the last: ``(sweeps + 1, batch, t, n)``.
 
         Args:
@@ -76,7 +77,7 @@ class MeanFieldAttention(Attention):
             keys: ``(batch, n, keys)``; the padding is ignored.
             lengths: ``(batch,)``, of the keys; all n if None.
         """
-        keys, _, inside = within(keys, lengths)
+        keys, _, inside = self.within(queries, keys, lengths)
         return torch.stack(list(self._sweeps(queries, keys, inside)))
 
     def _sweeps(self, queries: Tensor, keys: Tensor, inside: Tensor) -> Iterator[Tensor]:
@@ -99,9 +100,9 @@ class MeanFieldAttention(Attention):
                 if not bool(moving.any()):
                     break
 
-    def crf(self, queries: Tensor, keys: Tensor, lengths: Tensor | None = None) -> BinaryCRF:
+    def crf(self, queries: Tensor, keys: Tensor, lengths: Lengths | None = None) -> BinaryCRF:
         """The distribution ``(batch, t)`` over relevant positions: for its energies, or to see J."""
-        keys, lengths, _ = within(keys, lengths)
+        keys, lengths, _ = self.within(queries, keys, lengths)
         features = self._features(queries, keys)
         pairwise = (features * self.interaction) @ features.mT
         pairwise = pairwise - torch.diag_embed(pairwise.diagonal(0, -2, -1))

@@ -6,7 +6,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from strukt.kernels.lengths import Lengths
 from strukt.nn.encoders import mask_of
+from strukt.nn.inputs import lengths_of, require_sizes
 from strukt.nn.probabilistic_transformer import Encoding, ProbabilisticTransformer
 
 
@@ -31,25 +33,30 @@ class MeanFieldEncoder(nn.Module):
 
     def __init__(self, inputs: int, labels: int, **options: Any) -> None:
         super().__init__()
-        self.size = labels
+        require_sizes(inputs=inputs)
+        self.inputs, self.size = inputs, labels
         self.scores = nn.Linear(inputs, labels)
         self.mean_field = ProbabilisticTransformer(labels, **options)
         self.causal = self.mean_field.causal
 
-    def encode(self, x: Tensor, lengths: Tensor) -> Encoding:
+    def encode(self, x: Tensor, lengths: Lengths | None = None) -> Encoding:
         """All that mean field says of the words, from `(batch, n, inputs)` and `(batch,)`."""
+        lengths = lengths_of("x", x, self.inputs, lengths)
         outside = ~mask_of(lengths, x.shape[1]).unsqueeze(-1)
         found: Encoding = self.mean_field(self.scores(x.masked_fill(outside, 0)), lengths)
         return found
 
-    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Reads the sentences.
 
         Args:
             x: `(batch, n, inputs)`; the padding is ignored.
-            lengths: `(batch,)`.
+            lengths: `(batch,)`; all n if None.
 
         Returns:
             `(batch, n, size)`, the scores of the labels, zero in the padding.
+
+        Raises:
+            ValueError: If shapes do not fit, or a length is not between 0 and n.
         """
         return self.encode(x, lengths).scores

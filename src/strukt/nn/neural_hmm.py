@@ -9,6 +9,7 @@ from strukt.distributions import HMM, Blocked, Dense, Embedded, LowRank
 from strukt.distributions.emissions import Emission
 from strukt.distributions.transitions import Transition
 from strukt.nn.feature_maps import LinearFeatures
+from strukt.nn.inputs import require_sizes
 
 
 class NeuralHMM(nn.Module):
@@ -66,10 +67,7 @@ class NeuralHMM(nn.Module):
         for name, value in (("state_dropout", state_dropout), ("feature_dropout", feature_dropout)):
             if not 0 <= value < 1:
                 raise ValueError(f"{name} is {value}; expected from 0 up to, but not including, 1")
-        if min(states, words, size, 1 if rank is None else rank) < 1:
-            raise ValueError(
-                f"states is {states}, words {words}, rank {rank}, size {size}; expected at least 1 of each"
-            )
+        require_sizes(states=states, words=words, size=size, rank=1 if rank is None else rank)
         self.count = 1 if blocks is None else int(blocks.max()) + 1
         if blocks is not None and (blocks.shape != (words,) or states % self.count):
             raise ValueError(

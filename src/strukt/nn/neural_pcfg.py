@@ -8,7 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from strukt.distributions import PCFG, LowRankPCFG
+from strukt.kernels.lengths import Lengths
 from strukt.nn.encoders import BiLSTM, mask_of
+from strukt.nn.inputs import lengths_of_symbols, require_sizes
 from strukt.nn.neural_hmm import Residual
 
 
@@ -53,11 +55,8 @@ class NeuralPCFG(nn.Module):
         context: int = 0,
     ) -> None:
         super().__init__()
-        if min(nonterminals, preterminals, words, size, 1 if rank is None else rank) < 1:
-            raise ValueError(
-                f"nonterminals is {nonterminals}, preterminals {preterminals}, words {words}, rank {rank}, size "
-                f"{size}; expected at least 1 of each"
-            )
+        require_sizes(nonterminals=nonterminals, preterminals=preterminals, words=words, size=size)
+        require_sizes(rank=1 if rank is None else rank)
         symbols = nonterminals + preterminals
         self.rank, self.symbols, self.context = rank, symbols, context
         self.start = nn.Parameter(torch.empty(1, size))
@@ -74,7 +73,7 @@ class NeuralPCFG(nn.Module):
                 nn.init.xavier_uniform_(parameter)
 
     def forward(
-        self, x: Tensor, lengths: Tensor | None = None, context: Tensor | None = None
+        self, x: Tensor, lengths: Lengths | None = None, context: Tensor | None = None
     ) -> PCFG | LowRankPCFG:
         """The distribution over the trees of sentences; its log-partition is their log-probability.
 
@@ -82,7 +81,12 @@ class NeuralPCFG(nn.Module):
             x: ``(batch, n)``, words from 0 to v - 1; beyond the lengths anything.
             lengths: ``(batch,)``.
             context: ``(batch, context)``, if the model has such.
+
+        Raises:
+            ValueError: If shapes do not fit, or a length is not between 0 and n.
         """
+        lengths = lengths_of_symbols("x", x, lengths)
+        self._require_context(context, len(x))
         root = self._log_probs(self.rooting, self.start, context).squeeze(-2)
         table = self._log_probs(self.saying, self.preterminals, context)
         emission = _of_words(table, x.clamp(0, table.shape[-1] - 1))
@@ -92,6 +96,12 @@ class NeuralPCFG(nn.Module):
             return PCFG(root, rules, emission, lengths, validate_args=False)
         left, right = (self._log_probs(network, self.ranks, context) for network in (self.left, self.right))
         return LowRankPCFG(root, left, right, head, emission, lengths, validate_args=False)
+
+    def _require_context(self, context: Tensor | None, batch: int) -> None:
+        given = None if context is None else tuple(context.shape)
+        expected = (batch, self.context) if self.context else None
+        if given != expected:
+            raise ValueError(f"context has shape {given}; expected {expected}, as the grammar was made")
 
     def _log_probs(self, network: nn.Module, vectors: Tensor, context: Tensor | None) -> Tensor:
         """``(m, k)``, or ``(batch, m, k)`` with context, of vectors ``(m, size)``."""
@@ -147,19 +157,23 @@ class CompoundPCFG(nn.Module):
         latent: int = 64,
     ) -> None:
         super().__init__()
+        require_sizes(latent=latent)
         self.grammar = NeuralPCFG(nonterminals, preterminals, words, rank, size, latent)
         self.vectors = nn.Embedding(words, size)
         self.reader = BiLSTM(size, size)
         self.posterior = nn.Linear(2 * size, 2 * latent)
 
-    def forward(self, x: Tensor, lengths: Tensor | None = None) -> CompoundTrees:
+    def forward(self, x: Tensor, lengths: Lengths | None = None) -> CompoundTrees:
         """Draws the vectors from their posterior, in training; takes its mean otherwise.
 
         Args:
             x: ``(batch, n)``.
-            lengths: ``(batch,)``.
+            lengths: ``(batch,)``; all n if None.
+
+        Raises:
+            ValueError: If shapes do not fit, or a length is not between 0 and n.
         """
-        lengths = x.new_full((len(x),), x.shape[1]) if lengths is None else lengths
+        lengths = lengths_of_symbols("x", x, lengths)
         mean, log_variance = self._read(x, lengths).chunk(2, -1)
         divergence = (mean.square() + log_variance.exp() - 1 - log_variance).sum(-1) / 2
         noise = torch.randn_like(mean) if self.training else torch.zeros_like(mean)

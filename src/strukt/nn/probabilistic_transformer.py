@@ -10,9 +10,11 @@ from torch import Tensor, nn
 from strukt.inference.settings import require_one_of
 from strukt.kernels import arguments
 from strukt.kernels.distance_buckets import Buckets
+from strukt.kernels.lengths import Lengths
 from strukt.nn.beliefs import Belief, Places, Updates
 from strukt.nn.encoders import mask_of
 from strukt.nn.head_values import GlobalFeatures, Root
+from strukt.nn.inputs import require_sizes
 from strukt.nn.ternary import UV, UVW, FullTernary, Ternary, WeightedUV
 
 
@@ -111,7 +113,7 @@ class ProbabilisticTransformer(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        _require_sizes(labels=labels, channels=channels, iterations=iterations, rank=rank)
+        require_sizes(labels=labels, channels=channels, iterations=iterations, rank=rank)
         require_one_of("decomposition", decomposition, ("full", *_FACTORED))
         require_one_of("feature_choice", feature_choice, ("all-dep", "dep-split", "single-split"))
         if distance is not None and distance < 0:
@@ -136,7 +138,7 @@ class ProbabilisticTransformer(nn.Module):
         of_channels = 1 if self.shared_choice else channels
         self.features = GlobalFeatures(labels, of_channels, features) if features else None
 
-    def forward(self, scores: Tensor, lengths: Tensor | None = None) -> Encoding:
+    def forward(self, scores: Tensor, lengths: Lengths | None = None) -> Encoding:
         """Mean field from independent variables.
 
         Args:
@@ -301,9 +303,3 @@ def _ternary(
     if decomposition == "full":
         return FullTernary(labels, channels, buckets, symmetric)
     return _FACTORED[decomposition](labels, channels, buckets, rank, symmetric)
-
-
-def _require_sizes(**sizes: int) -> None:
-    for name, size in sizes.items():
-        if size < 1:
-            raise ValueError(f"{name} is {size}; expected at least 1")

@@ -14,6 +14,7 @@ from strukt.distributions import LinearChain, Matching
 from strukt.factor_graph import FactorGraph, factors
 from strukt.inference.settings import require_iterations, require_one_of
 from strukt.kernels import arguments, guards
+from strukt.kernels.lengths import Lengths, as_tensor
 from strukt.kernels.semiring import NEG_INF
 from strukt.nn.attention import masked_softmax
 from strukt.nn.encoders import mask_of
@@ -95,7 +96,7 @@ class StructuredAttention(nn.Module):
         self.kind, self.iterations, self.tol = kind, iterations, tol
         self.bonus = nn.Parameter(torch.zeros(())) if kind in ("lp-sequence", "crf") else None
 
-    def forward(self, scores: Tensor, lengths: Tensor | None = None) -> Alignment:
+    def forward(self, scores: Tensor, lengths: Lengths | None = None) -> Alignment:
         """Align.
 
         Args:
@@ -189,23 +190,37 @@ _OF_WIDE: Mapping[str, Callable[[StructuredAttention, Tensor, Tensor], Tensor]] 
 KINDS = ("softmax", *_OF_WIDE, "crf")
 
 
-def _checked(scores: Tensor, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+def _checked(scores: Tensor, lengths: Lengths | None) -> tuple[Tensor, Tensor]:
     """Scores in the type to compute in, and lengths."""
     arguments.scores("scores", scores, "(batch, n, m)", 3)
     if scores.dim() > 3:
         raise ValueError(f"scores has shape {tuple(scores.shape)}; expected (batch, n, m)")
-    batch, *sizes = scores.shape
+    batch, n, m = scores.shape
+    lengths = lengths_of_pairs(lengths, batch, (n, m), scores.device)
+    (scores,) = arguments.common_dtype((scores,), ("scores",))
+    return scores, lengths
+
+
+def lengths_of_pairs(
+    lengths: Lengths | None, batch: int, sizes: tuple[int, int], device: torch.device
+) -> Tensor:
+    """Check the lengths of pairs of sequences and return them: ``(batch, 2)``.
+
+    Raises:
+        ValueError: If the shape or type is wrong, or a length is not between 0 and its size.
+    """
     if lengths is None:
-        lengths = torch.tensor(sizes, device=scores.device).expand(batch, 2)
-    if lengths.shape != (batch, 2):
-        raise ValueError(f"lengths has shape {tuple(lengths.shape)}; expected ({batch}, 2), rows and columns")
+        return torch.tensor(sizes, device=device).expand(batch, 2)
+    given = as_tensor(lengths, device, "lengths")
+    arguments.integers("lengths", given, f"({batch}, 2), rows and columns", device)
+    if given.shape != (batch, 2):
+        raise ValueError(f"lengths has shape {tuple(given.shape)}; expected ({batch}, 2), rows and columns")
     one = torch.Size([batch])
     both = [
-        arguments.lengths(lengths[:, axis], one, size, scores.device, f"lengths[:, {axis}]")
+        arguments.lengths(given[:, axis], one, size, device, f"lengths[:, {axis}]")
         for axis, size in enumerate(sizes)
     ]
-    (scores,) = arguments.common_dtype((scores,), ("scores",))
-    return scores, torch.stack(both, 1)
+    return torch.stack(both, 1)
 
 
 def _turned(values: Tensor, tall: Tensor, shape: tuple[int, int], beyond: float) -> Tensor:

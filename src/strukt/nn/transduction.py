@@ -7,8 +7,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from strukt.kernels.lengths import Lengths
 from strukt.nn.dropout import SharedDropout
 from strukt.nn.encoder_decoder import Decoded, EncoderDecoder, Memory, State
+from strukt.nn.inputs import lengths_of_symbols, require_same_batch, require_sizes
 
 
 class Greedy(NamedTuple):
@@ -38,13 +40,19 @@ class SymbolReader(nn.Module):
         self, symbols: int, inputs: int, network: EncoderDecoder, outputs: int, dropout: float = 0.0
     ) -> None:
         super().__init__()
+        require_sizes(symbols=symbols, inputs=inputs)
         self.vectors = nn.Embedding(symbols + 1, inputs)  # the last one is that of the beginning
         self.network = network
         self.output = nn.Linear(network.size, outputs)
         self.dropout = SharedDropout(dropout)
 
-    def read(self, x: Tensor, lengths: Tensor) -> Memory:
-        """What the decoder knows of symbols ``(batch, n)``; the padding may hold any of them."""
+    def read(self, x: Tensor, lengths: Lengths | None = None) -> Memory:
+        """What the decoder knows of symbols ``(batch, n)``; the padding may hold any of them.
+
+        Raises:
+            ValueError: If shapes do not fit, or a length is not between 0 and n.
+        """
+        lengths = lengths_of_symbols("x", x, lengths)
         return self.network.encode(self._vectors(x), lengths)
 
     def steps(self, memory: Memory, symbols: Tensor, state: State | None = None) -> Decoded:
@@ -88,18 +96,20 @@ class SequenceTransducer(SymbolReader):
     def __init__(self, symbols: int, inputs: int, network: EncoderDecoder, dropout: float = 0.0) -> None:
         super().__init__(symbols, inputs, network, symbols, dropout)
 
-    def forward(self, x: Tensor, lengths: Tensor, y: Tensor) -> Tensor:
+    def forward(self, x: Tensor, lengths: Lengths | None, y: Tensor) -> Tensor:
         """The log-probability of each symbol at each step, given those of ``y`` before: ``(batch, t, v)``.
 
         Args:
             x: ``(batch, n)``, the symbols that come in; the padding may hold any.
-            lengths: ``(batch,)``, theirs.
+            lengths: ``(batch,)``, theirs; all n if None.
             y: ``(batch, t)``, the symbols that go out, the last of which is not read.
         """
         return self.predicted(self.decoded(self.read(x, lengths), y)).log_softmax(-1)
 
     def decoded(self, memory: Memory, y: Tensor) -> Decoded:
         """The steps that predict each symbol of ``y`` from those before it."""
+        lengths_of_symbols("y", y, None)
+        require_same_batch(x=memory.keys, y=y)
         return self.steps(memory, torch.cat([self.first(len(y)), y], 1)[:, : y.shape[1]])
 
     def greedy(self, memory: Memory, steps: int) -> Greedy:
@@ -142,12 +152,12 @@ class SequenceRegressor(SymbolReader):
     def __init__(self, symbols: int, inputs: int, network: EncoderDecoder, dropout: float = 0.0) -> None:
         super().__init__(symbols, inputs, network, 1, dropout)
 
-    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Numbers ``(batch,)``.
 
         Args:
             x: ``(batch, n)``, the symbols; the padding may hold any.
-            lengths: ``(batch,)``.
+            lengths: ``(batch,)``; all n if None.
         """
         return self.predicted(self.decoded(self.read(x, lengths)))[:, 0, 0]
 

@@ -10,7 +10,9 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from strukt.inference.settings import require_one_of
+from strukt.kernels.lengths import Lengths
 from strukt.nn.encoders import mask_of
+from strukt.nn.inputs import lengths_of, require_sizes
 
 Positions = Literal["absolute", "relative"]
 """How a Transformer knows where words stand."""
@@ -60,10 +62,11 @@ class Transformer(nn.Module):
         causal: bool = False,
     ) -> None:
         super().__init__()
+        require_sizes(inputs=inputs, size=size, layers=layers, heads=heads)
         require_one_of("positions", positions, ("absolute", "relative"))
         if head_size is None and size % heads:
             raise ValueError(f"size: expected a multiple of heads={heads}, found {size}; or give head_size")
-        self.size, self.absolute, self.causal = size, positions == "absolute", causal
+        self.inputs, self.size, self.absolute, self.causal = inputs, size, positions == "absolute", causal
         self.project = nn.Linear(inputs, size)
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList(
@@ -79,16 +82,20 @@ class Transformer(nn.Module):
         )
         self.norm = nn.LayerNorm(size) if norm_first else nn.Identity()
 
-    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Reads the sentences.
 
         Args:
             x: `(batch, n, inputs)`; the padding is ignored.
-            lengths: `(batch,)`.
+            lengths: `(batch,)`; all n if None.
 
         Returns:
             `(batch, n, size)`, zero in the padding; `O(n^2)` time and memory.
+
+        Raises:
+            ValueError: If shapes do not fit, or a length is not between 0 and n.
         """
+        lengths = lengths_of("x", x, self.inputs, lengths)
         batch, n, _ = x.shape
         if batch * n == 0:
             return x.new_zeros(batch, n, self.size)

@@ -9,8 +9,10 @@ from typing_extensions import override
 
 from strukt.kernels import arguments
 from strukt.kernels.guards import within
+from strukt.kernels.lengths import Lengths
 from strukt.nn.dropout import SharedDropout
 from strukt.nn.encoders import mask_of
+from strukt.nn.inputs import lengths_of, require_sizes
 
 
 class TreeGCN(nn.Module):
@@ -33,7 +35,7 @@ class TreeGCN(nn.Module):
         dropout: Probability that a feature of a sentence is dropped, before each layer but the first.
 
     Raises:
-        ValueError: If there are no layers, or `dropout` is no probability below 1.
+        ValueError: If a size is not above 0, or `dropout` is no probability below 1.
 
     Examples:
         >>> from strukt.distributions import NonProjectiveTree
@@ -45,21 +47,20 @@ class TreeGCN(nn.Module):
 
     def __init__(self, size: int, hidden: int, layers: int = 1, dropout: float = 0.0) -> None:
         super().__init__()
-        if layers < 1:
-            raise ValueError(f"layers is {layers}; expected at least 1")
+        require_sizes(size=size, hidden=hidden, layers=layers)
         self.root = nn.Parameter(torch.zeros(size))
         self.dropout = SharedDropout(dropout)
         self.hidden = hidden
         sizes = [size] + [hidden] * (layers - 1)
         self.layers = nn.ModuleList(_Projections(3 * inputs, hidden) for inputs in sizes)
 
-    def forward(self, vectors: Tensor, arcs: Tensor, lengths: Tensor) -> Tensor:
+    def forward(self, vectors: Tensor, arcs: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Reads the sentences; time O(n (size + n) hidden) an item and layer.
 
         Args:
             vectors: `(batch, n, size)`; the padding is ignored.
             arcs: `(batch, n, n + 1)`, the value of head h for word m + 1 at `[m, h]`; h = 0 is the root.
-            lengths: `(batch,)`.
+            lengths: `(batch,)`; all n if None.
 
         Returns:
             `(batch, n, hidden)`, zero in the padding.
@@ -69,12 +70,12 @@ class TreeGCN(nn.Module):
         """
         return self.read(self.project(vectors, lengths), arcs, lengths)
 
-    def project(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+    def project(self, vectors: Tensor, lengths: Lengths | None = None) -> Tensor:
         """The part of the first layer that does not depend on the arcs: once for all trees of a sentence.
 
         Args:
             vectors: `(batch, n, size)`; the padding is ignored.
-            lengths: `(batch,)`.
+            lengths: `(batch,)`; all n if None.
 
         Returns:
             W_self h, W_up h and W_down h of the root and the words: `(batch, n + 1, 3 hidden)`.
@@ -85,9 +86,9 @@ class TreeGCN(nn.Module):
         projected: Tensor = self.layers[0](nodes_of(self.root, vectors, lengths))
         return projected
 
-    def read(self, projected: Tensor, arcs: Tensor, lengths: Tensor) -> Tensor:
+    def read(self, projected: Tensor, arcs: Tensor, lengths: Lengths | None = None) -> Tensor:
         """What `forward` gives, from what `project` gave."""
-        arcs = arcs_within(projected, arcs, lengths, 3 * self.hidden)
+        arcs, lengths = arcs_within(projected, arcs, lengths, 3 * self.hidden)
         heads = functional.pad(arcs, (0, 0, 1, 0))
         itself = torch.diag_embed(mask_of(lengths + 1, heads.shape[1]).to(heads.dtype))
         weights = torch.stack([itself, heads, heads.mT], -1).flatten(2)
@@ -112,24 +113,20 @@ def _heard(weights: Tensor, projected: Tensor) -> Tensor:
     return (weights @ projected.reshape(batch, 3 * nodes, size // 3)).relu()
 
 
-def nodes_of(root: Tensor, vectors: Tensor, lengths: Tensor) -> Tensor:
+def nodes_of(root: Tensor, vectors: Tensor, lengths: Lengths | None) -> Tensor:
     """The vectors `(batch, n + 1, size)` of the nodes of each tree: its root, then its words, 0 in the padding.
 
     Raises:
         ValueError: If shapes do not fit, or a length is not between 0 and n.
     """
-    size = len(root)
-    arguments.scores("vectors", vectors, f"(batch, n, {size})", 3)
-    if vectors.dim() != 3 or vectors.shape[2] != size:
-        raise ValueError(f"vectors has shape {tuple(vectors.shape)}; expected (batch, n, {size})")
+    lengths = lengths_of("vectors", vectors, len(root), lengths)
     batch, n, _ = vectors.shape
-    lengths = arguments.lengths(lengths, vectors.shape[:1], n, vectors.device)
     words = vectors.masked_fill(~mask_of(lengths, n).unsqueeze(-1), 0)
     return torch.cat([root.expand(batch, 1, -1), words], 1)
 
 
-def arcs_within(projected: Tensor, arcs: Tensor, lengths: Tensor, size: int) -> Tensor:
-    """Arcs in the type of what was projected, with 0 for those of words and heads beyond the lengths.
+def arcs_within(projected: Tensor, arcs: Tensor, lengths: Lengths | None, size: int) -> tuple[Tensor, Tensor]:
+    """Arcs in the type of what was projected, 0 for words and heads beyond the lengths; and these lengths.
 
     Raises:
         ValueError: If shapes do not fit, or a length is not between 0 and n.
@@ -146,4 +143,4 @@ def arcs_within(projected: Tensor, arcs: Tensor, lengths: Tensor, size: int) -> 
             "each word, and in it the value of the root as head (column 0), then of each word"
         )
     lengths = arguments.lengths(lengths, projected.shape[:1], nodes - 1, projected.device)
-    return arcs.to(projected.dtype).masked_fill(~within(lengths, arcs.shape[1:], [0, 1]), 0)
+    return arcs.to(projected.dtype).masked_fill(~within(lengths, arcs.shape[1:], [0, 1]), 0), lengths

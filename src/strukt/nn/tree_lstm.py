@@ -8,7 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from strukt.kernels.lengths import Lengths
 from strukt.nn.encoders import mask_of
+from strukt.nn.inputs import require_sizes
 from strukt.nn.tree_gcn import arcs_within, nodes_of
 
 
@@ -46,6 +48,9 @@ class ChildSumTreeLSTM(nn.Module):
         size: Of the vectors that come in.
         hidden: Of the states.
 
+    Raises:
+        ValueError: If a size is not above 0.
+
     Examples:
         >>> from strukt.distributions import NonProjectiveTree
         >>> lengths = torch.tensor([5, 3])
@@ -57,6 +62,7 @@ class ChildSumTreeLSTM(nn.Module):
 
     def __init__(self, size: int, hidden: int) -> None:
         super().__init__()
+        require_sizes(size=size, hidden=hidden)
         self.hidden = hidden
         self.root = nn.Parameter(torch.zeros(size))
         self.inputs = nn.Linear(size, 4 * hidden)  # W of f, i, o and u, one above the other
@@ -73,13 +79,13 @@ class ChildSumTreeLSTM(nn.Module):
         self.inputs.bias.zero_()
         self.inputs.bias[: self.hidden] = 1
 
-    def forward(self, vectors: Tensor, arcs: Tensor, lengths: Tensor) -> TreeStates:
+    def forward(self, vectors: Tensor, arcs: Tensor, lengths: Lengths | None = None) -> TreeStates:
         """Reads the trees; time O(n (n + size hidden)) an item, in as many steps as the deepest tree has levels.
 
         Args:
             vectors: `(batch, n, size)`; the padding is ignored.
             arcs: `(batch, n, n + 1)`, 1 at `[m, h]` if h is the head of word m + 1, else 0; h = 0 is the root.
-            lengths: `(batch,)`.
+            lengths: `(batch,)`; all n if None.
 
         Returns:
             The states; those of a tree without words have its root only.
@@ -89,12 +95,12 @@ class ChildSumTreeLSTM(nn.Module):
         """
         return self.read(self.project(vectors, lengths), arcs, lengths)
 
-    def project(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+    def project(self, vectors: Tensor, lengths: Lengths | None = None) -> Tensor:
         """The part that does not depend on the arcs: once for all trees of a sentence.
 
         Args:
             vectors: `(batch, n, size)`; the padding is ignored.
-            lengths: `(batch,)`.
+            lengths: `(batch,)`; all n if None.
 
         Returns:
             W_f x + b_f and those of i, o and u, of the root and the words: `(batch, n + 1, 4 hidden)`.
@@ -105,9 +111,9 @@ class ChildSumTreeLSTM(nn.Module):
         projected: Tensor = self.inputs(nodes_of(self.root, vectors, lengths))
         return projected
 
-    def read(self, projected: Tensor, arcs: Tensor, lengths: Tensor) -> TreeStates:
+    def read(self, projected: Tensor, arcs: Tensor, lengths: Lengths | None = None) -> TreeStates:
         """What `forward` gives, from what `project` gave."""
-        arcs = arcs_within(projected, arcs, lengths, 4 * self.hidden)
+        arcs, lengths = arcs_within(projected, arcs, lengths, 4 * self.hidden)
         heads = _heads(arcs, lengths)
         levels = _levels(heads, lengths)
         values = functional.pad(arcs.gather(2, heads.unsqueeze(-1)), (0, 0, 1, 0)).flatten(0, 1)

@@ -136,7 +136,9 @@ class LanguageModel(Model):
         known = [sentence for sentence in corpus if isinstance(sentence, brackets.Sentence)]
         if self.config.model not in GRAMMARS or not known:
             return Measurement(scores, {})
-        found = [sentence.tree for sentence in self.predict(known) if isinstance(sentence, brackets.Sentence)]
+        found = [
+            sentence.tree for sentence in self.annotations(known) if isinstance(sentence, brackets.Sentence)
+        ]
         metric = UnlabelledF1()
         for gold, tree in zip(known, found, strict=True):
             metric.update(gold.tree, tree)
@@ -149,7 +151,7 @@ class LanguageModel(Model):
         return -scores["perplexity"]
 
     @override
-    def predict(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
+    def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
         """Notes the probability of each word given those before it; a grammar gives trees."""
         for group, words, lengths in self._groups(sentences):
             with self.predicting():

@@ -59,10 +59,10 @@ class ListModel(StructuredModel):
     @classmethod
     @override
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Checks that values are given, if they are to be learned; long expressions are left out."""
+        """Checks that values are given and right, if they are to be learned; long expressions are left out."""
         if config.target == "value":
             for sentence in sentences:
-                _value(sentence)
+                _require_right_value(sentence)
         short = [sentence for sentence in sentences if len(expression_of(sentence)) <= config.longest]
         if len(short) < len(sentences):
             warnings.warn(
@@ -179,6 +179,13 @@ class ListModel(StructuredModel):
         return [str(arity) for arity in expression_of(sentence).arities]
 
     @override
+    def require_annotated(self, sentence: Sentence) -> None:
+        """Raises DataError if a value that is compared is missing, or is not that of the expression."""
+        super().require_annotated(sentence)
+        if self.config.target == "value":
+            _require_right_value(sentence)
+
+    @override
     def require_usable(self, sentence: Sentence) -> None:
         """Only expressions have a tree."""
         expression_of(sentence)
@@ -241,6 +248,12 @@ def _estimator(config: Config) -> Estimator:
     if isinstance(found, SparseMAP):
         return replace(found, max_iterations=config.iterations or None)
     return found
+
+
+def _require_right_value(sentence: Sentence) -> None:
+    expression = expression_of(sentence)
+    if _value(sentence) != str(expression.expression.value):
+        raise listops.wrong(expression).error()
 
 
 def _value(sentence: Sentence) -> str:

@@ -117,7 +117,7 @@ class MaskedLanguageModel(EncodedModel):
         return -scores["perplexity"]
 
     @override
-    def predict(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
+    def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
         """Notes the probability of each word given all others of its sentence; of unknown words 0."""
         for sentence in sentences:
             yield noted(sentence, self._given_others(sentence.forms))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -145,20 +146,27 @@ class Model(nn.Module, ABC):
     def quality(self, scores: Mapping[str, float]) -> float:
         """What of the scores chooses the best epoch: the higher, the better."""
 
-    @abstractmethod
-    def predict(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
+    def predict(
+        self, sentences: str | Iterable[Sentence | str], probabilities: bool = False
+    ) -> Iterator[Sentence]:
         """Annotates sentences in their order, as they come, in constant memory.
 
         Args:
-            sentences: Any number of sentences; what they are annotated with is not read.
+            sentences: Any number of sentences; what they are annotated with is not read. A string is plain text as
+                in a file: a sentence on each line, its words separated by spaces.
             probabilities: Also note the probability of each predicted part.
 
         Yields:
             The sentences with the predictions in the place of what they were annotated with.
 
         Raises:
-            DataError: The format of a sentence has no place for the predictions.
+            DataError: The format of a sentence has no place for the predictions, or a string holds no word.
         """
+        return self.annotations(self._sentences_of(sentences), probabilities)
+
+    @abstractmethod
+    def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
+        """What `predict` gives, of sentences that are no strings."""
 
     @abstractmethod
     def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Picture]:
@@ -214,6 +222,15 @@ class Model(nn.Module, ABC):
         """The readers of what this model annotates."""
         found: Readers = import_module(TASKS[cls.task]).READERS
         return found
+
+    @classmethod
+    def _sentences_of(cls, sentences: str | Iterable[Sentence | str]) -> Iterator[Sentence]:
+        """The sentences, with those that strings hold in the place of these."""
+        for each in [sentences] if isinstance(sentences, str) else sentences:
+            if isinstance(each, str):
+                yield from cls.readers()["text"](io.StringIO(each))
+            else:
+                yield each
 
     @property
     def device(self) -> torch.device:

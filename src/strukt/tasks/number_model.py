@@ -160,7 +160,7 @@ class NumberModel(Model):
         return Measurement(total.result(), {"length": table})
 
     @override
-    def predict(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
+    def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
         """Notes the answers in the MISC column."""
         stream = iter(sentences)
         while group := list(islice(stream, TOGETHER)):

@@ -177,6 +177,11 @@ class Parser(StructuredModel):
         """UAS, LAS and CLAS."""
         return AttachmentScore()
 
+    @override
+    def require_annotated(self, sentence: Sentence) -> None:
+        """Raises DataError if a sentence is no tree with one root, as the script of CoNLL 2018 refuses it, too."""
+        conllu.require_tree(_conllu(sentence))
+
     def observed(self, sentence: Sentence) -> list[tuple[int, str]]:
         """The arcs of a sentence."""
         return _conllu(sentence).arcs

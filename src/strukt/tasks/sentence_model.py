@@ -111,7 +111,7 @@ class SentenceModel(EncodedModel):
         return Batch(sentences, lengths, inputs, targets)
 
     @override
-    def predict(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
+    def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
         """Puts the best predictions in the place of what the sentences were annotated with."""
         if probabilities:
             sentences = self._with_place(sentences)
@@ -126,12 +126,20 @@ class SentenceModel(EncodedModel):
 
     @override
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
-        """The field's metrics, in percent, and what the predictions tell of themselves."""
+        """The field's metrics, in percent, and what the predictions tell of themselves.
+
+        Raises:
+            DataError: The annotation of a sentence breaks a rule of the task; the message names file and line.
+        """
         return self.measured(self.outcomes(sentences))
 
     def outcomes(self, sentences: Iterable[Sentence]) -> Iterator[Outcome]:
-        """What happens in each of some annotated sentences, in their order."""
-        for gold, prediction in self._predictions(sentences, probabilities=False):
+        """What happens in each of some annotated sentences, in their order.
+
+        Raises:
+            DataError: The annotation of a sentence breaks a rule of the task; the message names file and line.
+        """
+        for gold, prediction in self._predictions(self._gold(sentences), probabilities=False):
             yield Outcome(self.observed(gold), self.compared(gold, prediction), prediction.shares)
 
     def measured(self, outcomes: Iterable[Outcome]) -> Measurement:
@@ -154,6 +162,11 @@ class SentenceModel(EncodedModel):
 
     def require_place(self, sentence: Sentence) -> None:
         """Raises DataError if a sentence of this format has no place for probabilities beside the predictions."""
+
+    def _gold(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        for sentence in sentences:
+            self.require_annotated(sentence)
+            yield sentence
 
     def _with_place(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         for sentence in sentences:

@@ -22,12 +22,13 @@ class Config(TaskConfig):
     Args:
         column: The column of CoNLL-U to predict; in two-column files it is always the second.
         criterion: Each tag for itself, or all tags of a sentence together by a conditional random field.
-        constraints: Tag sequences to forbid: those that break the BIO scheme, or none.
+        constraints: Tag sequences to forbid: none, or those that break a scheme of spans. BIO (also called IOB2),
+            IOB1, BIOES (IOBES), BILOU and BMES are known.
     """
 
     column: Literal["xpos", "upos"] = "xpos"
     criterion: Literal["cross-entropy", "crf"] = "cross-entropy"
-    constraints: Literal["none", "bio"] = "none"
+    constraints: Literal["none", "bio", "iob1", "bioes", "bilou", "bmes"] = "none"
 
 
 def model_class() -> type[Tagger]:

@@ -12,13 +12,15 @@ from torch.nn import functional
 from typing_extensions import override
 
 from strukt.data import conllu
+from strukt.data.check_tags import scheme_problems, untagged_problem
 from strukt.data.sentence import Sentence
+from strukt.data.tag_schemes import scheme_of, tag_fault
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import LinearChain
 from strukt.errors import DataError
 from strukt.metrics.accuracy import Accuracy
 from strukt.metrics.spans import SpanF1
-from strukt.nn import CRF, SharedDropout, bio_constraints
+from strukt.nn import CRF, Constraints, SharedDropout, tag_constraints
 from strukt.tasks.batch import Batch
 from strukt.tasks.prediction import WordPrediction, probability_notes
 from strukt.tasks.structured_model import StructuredModel
@@ -44,15 +46,18 @@ class Tagger(StructuredModel):
         labels = vocabularies["labels"]
         self.dropout = SharedDropout(config.encoder.dropout)
         self.score = nn.Linear(self.encoder.size, len(labels))
-        self.crf = CRF(len(labels), bio_constraints(labels.symbols) if config.constraints == "bio" else None)
+        self.crf = CRF(len(labels), _constraints(config, labels.symbols))
         self.crf.requires_grad_(config.criterion == "crf")
-        self.marks_spans = any(label.startswith("B-") for label in labels.symbols)
+        self.marks_spans = config.constraints != "none" or any(
+            label.startswith("B-") for label in labels.symbols
+        )
 
     @classmethod
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
         """Checks that the corpus has the tags, in the scheme that the constraints demand."""
-        for sentence in sentences if config.constraints == "bio" else []:
-            _require_bio(sentence, _tags(config, sentence))
+        filled = any(tag != "_" for sentence in sentences for tag in _tags(config, sentence))
+        for sentence in sentences if filled else []:
+            _require_tagged(config, sentence)
         return sentences
 
     @classmethod
@@ -124,6 +129,12 @@ class Tagger(StructuredModel):
         """Span F1 where the tags mark spans, else accuracy."""
         return SpanF1() if self.marks_spans else Accuracy()
 
+    @override
+    def require_annotated(self, sentence: Sentence) -> None:
+        """Raises DataError if a sentence lacks the tags, or they break the scheme that the constraints demand."""
+        for problem in scheme_problems(sentence, self.observed(sentence), self.config.constraints):
+            raise problem.error()
+
     def observed(self, sentence: Sentence) -> list[str]:
         """The tags of a sentence."""
         return _tags(self.config, sentence)
@@ -141,12 +152,25 @@ def _tags(config: Config, sentence: Sentence) -> list[str]:
     return sentence.column(_column(config, sentence))
 
 
-def _require_bio(sentence: Sentence, tags: list[str]) -> None:
-    for before, tag in zip(["O", *tags], tags, strict=False):
-        if tag.startswith("I-") and before[1:] != tag[1:]:
-            raise DataError(
-                f"{tag} follows {before}, but BIO begins a span with B{tag[1:]}; "
-                "rewrite the tags or train with --constraints none",
-                sentence.path,
-                sentence.line,
-            )
+def _require_tagged(config: Config, sentence: Sentence) -> None:
+    column = _column(config, sentence)
+    if isinstance(sentence, conllu.Sentence) and (untagged := untagged_problem(sentence, column)):
+        raise untagged.error()
+    for problem in scheme_problems(sentence, sentence.column(column), config.constraints):
+        raise problem.error()
+
+
+def _constraints(config: Config, labels: Sequence[str]) -> Constraints | None:
+    """The rules of the scheme; tags of saved models that training refuses today are free of it, as they were."""
+    if config.constraints == "none":
+        return None
+    if config.constraints == "bio" and tag_fault(labels, scheme_of("bio")):
+        return _lenient_bio(labels)
+    return tag_constraints(labels, config.constraints)
+
+
+def _lenient_bio(labels: Sequence[str]) -> Constraints:
+    """`I-X` only behind tags of X, and all else free: the rule before the other schemes had names."""
+    inside = torch.tensor([label.startswith("I-") for label in labels], dtype=torch.bool)
+    same = torch.tensor([[before[1:] == label[1:] for label in labels] for before in labels])
+    return Constraints(~inside, same | ~inside, torch.ones_like(inside))

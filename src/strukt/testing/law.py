@@ -33,6 +33,9 @@ PYTORCHS_OWN = (
 )
 """Deprecation warnings that PyTorch gives for what it does itself."""
 
+IMPOSSIBLE = "log_prob of batch item .* is -inf"
+"""The warning for training on impossible events, of which laws ask on purpose."""
+
 
 def law(*needs: str) -> Callable[[Callable[[Subject], None]], Callable[[Subject], None]]:
     """Enter a function into the register under its own name."""
@@ -43,6 +46,7 @@ def law(*needs: str) -> Callable[[Callable[[Subject], None]], Callable[[Subject]
             with warnings.catch_warnings():
                 for message in PYTORCHS_OWN:
                     warnings.filterwarnings("ignore", message, DeprecationWarning)
+                warnings.filterwarnings("ignore", IMPOSSIBLE, UserWarning)
                 check(subject)
 
         LAWS[check.__name__] = Law(check.__name__, frozenset(needs), quietly)

@@ -15,6 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from strukt.data import corpus
 from strukt.data.obtain import RECORD
 from strukt.errors import MissingExtraError
@@ -187,7 +189,8 @@ def _quality(metrics: Mapping[str, Any], trial: Trial | None) -> str:
 
 
 def _speed(model: Model, trial: Trial | None) -> str:
-    weights = sum(weight.numel() for weight in model.state_dict().values())
+    learned = (weight for weight in model.state_dict().values() if weight.dtype != torch.bool)
+    weights = sum(weight.numel() for weight in learned)  # what Booleans say follows from the tags
     size = sum(weight.numel() * weight.element_size() for weight in model.state_dict().values()) / 1e6
     parts = ["## Speed and size"]
     if trial is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,11 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     own, same = _told_apart(tensors)
     part = path.with_name(f".{path.name}.part")
     try:
+        part.unlink(missing_ok=True)
+        part.touch()  # has the mode that the umask leaves; what the library writes, only its owner may read
+        mode = stat.S_IMODE(part.stat().st_mode)
         save_file(own, part, same or None)  # without metadata and tensors, the library writes no JSON
+        part.chmod(mode)
         _flush_to_disk(part)
         os.replace(part, path)
     except (OSError, SafetensorError) as error:

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from strukt.inference.second_order.head_scores import SecondOrderScores, finite, second_order_scores
 from strukt.inference.settings import require_damping, require_iterations
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF, log_softmax, logsumexp
 
 
@@ -52,7 +53,7 @@ def belief_propagation(
     arcs: Tensor,
     siblings: Tensor | None = None,
     grandparents: Tensor | None = None,
-    lengths: Tensor | None = None,
+    lengths: Lengths | None = None,
     iterations: int = 3,
     damping: float = 0.0,
 ) -> SecondOrderBeliefs:

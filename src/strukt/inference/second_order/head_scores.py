@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from strukt.kernels import guards
+from strukt.kernels import arguments, guards
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
 
 
@@ -44,7 +45,7 @@ def finite(scores: Tensor) -> Tensor:
 
 
 def second_order_scores(
-    arcs: Tensor, siblings: Tensor | None, grandparents: Tensor | None, lengths: Tensor | None
+    arcs: Tensor, siblings: Tensor | None, grandparents: Tensor | None, lengths: Lengths | None
 ) -> SecondOrderScores:
     """Checked scores of at least single precision; arguments are those of `mean_field`.
 
@@ -65,7 +66,7 @@ def second_order_scores(
     for given in (arcs, siblings, grandparents):
         dtype = torch.promote_types(dtype, given.dtype)
     arcs, siblings, grandparents = (given.to(dtype) for given in (arcs, siblings, grandparents))
-    lengths = _lengths(lengths, arcs)
+    lengths = arguments.lengths(lengths, batch, n, arcs.device)
     _require_numbers(arcs, siblings, grandparents, lengths)
     position = torch.arange(n, device=arcs.device)
     words = position < lengths.unsqueeze(-1)
@@ -113,15 +114,3 @@ def _require_numbers(arcs: Tensor, siblings: Tensor, grandparents: Tensor, lengt
     guards.require_scores(arcs.reshape(items, n, heads), flat, [0, 1], "arcs")
     guards.require_scores(siblings.reshape(items, n, n, heads), flat, [0, 0, 1], "siblings")
     guards.require_scores(grandparents.reshape(items, n, n, heads), flat, [0, 0, 1], "grandparents")
-
-
-def _lengths(lengths: Tensor | None, arcs: Tensor) -> Tensor:
-    batch, n = arcs.shape[:-2], arcs.shape[-2]
-    if lengths is None:
-        return torch.full(batch, n, dtype=torch.int64, device=arcs.device)
-    integral = isinstance(lengths, Tensor) and not (lengths.is_floating_point() or lengths.is_complex())
-    if not integral or lengths.dtype == torch.bool or lengths.shape != batch:
-        given = f"{lengths.dtype} {tuple(lengths.shape)}" if isinstance(lengths, Tensor) else repr(lengths)
-        raise ValueError(f"lengths is {given}; expected a LongTensor of shape {tuple(batch)}")
-    guards.require_lengths(lengths.reshape(batch.numel()), n)
-    return lengths.to(torch.int64)

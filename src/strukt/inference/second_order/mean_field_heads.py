@@ -19,6 +19,7 @@ from torch import Tensor
 
 from strukt.inference.second_order.head_scores import SecondOrderScores, finite, second_order_scores
 from strukt.inference.settings import require_iterations
+from strukt.kernels.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF, log_softmax
 
 
@@ -47,7 +48,7 @@ def mean_field(
     arcs: Tensor,
     siblings: Tensor | None = None,
     grandparents: Tensor | None = None,
-    lengths: Tensor | None = None,
+    lengths: Lengths | None = None,
     iterations: int = 3,
     together: int | None = None,
 ) -> SecondOrderMeanField:

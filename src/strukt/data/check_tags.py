@@ -1,0 +1,106 @@
+"""What is wrong with the tags of a corpus, and what is in it; a part of `check`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from strukt.data import columns, conllu, sentence
+from strukt.data.blocks import blocks
+from strukt.data.check_report import Report, read_conllu
+from strukt.data.files import Source
+from strukt.data.problems import Problem
+from strukt.data.tag_schemes import Scheme, scheme_of, sequence_faults
+
+COLUMNS = ("upos", "xpos")
+"""The columns of CoNLL-U that hold tags."""
+
+
+def check_conllu(
+    source: Source, report: Report, column: str | None = None, constraints: str | None = None
+) -> None:
+    """Checks the tags in one column of CoNLL-U, or in those that are used."""
+    untagged: dict[str, Problem] = {}
+    checked = COLUMNS if column is None else (column,)
+    for found in read_conllu(source, report):
+        before = report.problem_count
+        for name in checked:
+            tags = found.column(name)
+            for problem in scheme_problems(found, tags, constraints) if "_" not in tags else ():
+                report.add(problem)
+            report.count_labels(name, (tag for tag in tags if tag != "_"))
+            if name not in untagged and (untagged_here := untagged_problem(found, name)):
+                untagged[name] = untagged_here
+        if report.problem_count == before:
+            report.count(found)
+    filled = [name for name, labels in report.labels.items() if labels]
+    for name, problem in untagged.items():
+        # A column that is empty throughout is not used; a tagger can be trained on the other one.
+        if name in filled or not filled:
+            report.add(problem)
+
+
+def check_columns(
+    source: Source,
+    report: Report,
+    column: str | None = None,  # noqa: ARG001  # there is one column of tags only
+    constraints: str | None = None,
+) -> None:
+    """Checks a file of words and tags; what no scheme is stated for may be any tags, but spans begin with B."""
+    for block in blocks(source, report.add):
+        before = report.problem_count
+        found = columns.Sentence(block, columns.parse(block, report.add))
+        if report.problem_count > before:
+            continue
+        untagged = list(columns.missing(found))
+        tags = [] if untagged else found.column("tag")
+        problems = scheme_problems(found, tags, constraints) if constraints else span_problems(found, tags)
+        for problem in untagged or problems:
+            report.add(problem)
+        if report.problem_count > before:
+            continue
+        report.count(found)
+        report.count_labels("tag", tags)
+
+
+def scheme_problems(
+    found: sentence.Sentence, tags: Sequence[str], constraints: str | None
+) -> Iterator[Problem]:
+    """The words at which tags break a scheme, which is named as in `--constraints`; none if that is None."""
+    if constraints is None or constraints == "none":
+        return
+    scheme = scheme_of(constraints)
+    for position, message in sequence_faults(tags, scheme):
+        remedy = f"{_remedy(tags[position], scheme)}, or choose other --constraints"
+        yield Problem("span", message, remedy, found.path, line_of(found, position))
+
+
+def span_problems(found: sentence.Sentence, tags: Sequence[str]) -> Iterator[Problem]:
+    """Tags `I-X` that go on with a span of X which was not begun, among any tags."""
+    for position, tag in enumerate(tags):
+        before = tags[position - 1] if position else "O"
+        if tag.startswith("I-") and before not in (tag, f"B-{tag[2:]}"):
+            message = f"{tag} follows {before}"
+            remedy = f"begin the span with B-{tag[2:]}"
+            yield Problem("span", message, remedy, found.path, line_of(found, position))
+
+
+def untagged_problem(found: conllu.Sentence, column: str) -> Problem | None:
+    """The first word of a sentence whose column is empty; None if there is none."""
+    for word in found.words:
+        if getattr(word, column) == "_":
+            name = column.upper()
+            message = f"word {word.id}, {word.form!r}, has no tag in the column {name}, perhaps others too"
+            return Problem("tag", message, "fill in the column", found.path, word.line)
+    return None
+
+
+def line_of(found: sentence.Sentence, position: int) -> int:
+    """The line of a word in its file."""
+    return found.words[position].line if isinstance(found, conllu.Sentence) else found.line + position
+
+
+def _remedy(tag: str, scheme: Scheme) -> str:
+    kind = tag[1:]
+    if scheme.name == "BIO" and scheme.has(tag):
+        return f"begin the span with B{kind}"
+    return f"rewrite the tags in {scheme.name}"

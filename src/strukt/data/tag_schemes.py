@@ -1,0 +1,189 @@
+"""Schemes that write spans as one tag for each word: BIO, IOB1, BIOES, BILOU, BMES."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+OUTSIDE = "O"
+"""The tag of words in no span."""
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How a scheme marks the words of a span, before the hyphen and the type of the span.
+
+    Attributes:
+        name: As it is known.
+        first: The mark of the first of several words.
+        inside: Of those between.
+        last: Of the last of several words.
+        single: Of a span of one word.
+        again: Of the first word of a span right behind another one of its type, whatever else it would have.
+    """
+
+    name: str
+    first: str
+    inside: str
+    last: str
+    single: str
+    again: str = ""
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """All marks, each once.
+
+        Examples:
+            >>> scheme_of("BIO").marks, scheme_of("BIOES").marks
+            (('B', 'I'), ('B', 'I', 'E', 'S'))
+        """
+        every = (self.first, self.inside, self.last, self.single, self.again)
+        return tuple(dict.fromkeys(mark for mark in every if mark))
+
+    @property
+    def expected(self) -> str:
+        """The tags that there are, for messages.
+
+        Examples:
+            >>> scheme_of("BILOU").expected
+            'O, B-X, I-X, L-X or U-X'
+        """
+        *others, last = (f"{mark}-X" for mark in self.marks)
+        return f"{', '.join([OUTSIDE, *others])} or {last}"
+
+    def has(self, tag: str) -> bool:
+        """Whether a tag is one of the scheme: ``O``, a mark, or a mark, a hyphen and a type.
+
+        Examples:
+            >>> [scheme_of("BIO").has(tag) for tag in ("O", "B-LOC", "I", "E-LOC", "NOUN")]
+            [True, True, True, False, False]
+        """
+        mark, kind = _parts(tag)
+        return tag == OUTSIDE or (
+            mark in self.marks and tag in (mark, f"{mark}-{kind}") and tag != f"{mark}-"
+        )
+
+    def begins(self, tag: str) -> bool:
+        """Whether a sentence may begin with a tag."""
+        return self.follows(OUTSIDE, tag)
+
+    def ends(self, tag: str) -> bool:
+        """Whether a sentence may end with a tag."""
+        return self.follows(tag, OUTSIDE)
+
+    def follows(self, before: str, tag: str) -> bool:
+        """Whether a tag may stand behind another one, both of the scheme.
+
+        Examples:
+            >>> bio = scheme_of("BIO")
+            >>> bio.follows("B-LOC", "I-LOC"), bio.follows("B-LOC", "I-PER"), bio.follows("O", "I-LOC")
+            (True, False, False)
+        """
+        (mark, kind), (next_mark, next_kind) = _parts(before), _parts(tag)
+        same = kind == next_kind and OUTSIDE not in (before, tag)
+        if same and mark in (self.first, self.inside, self.again) and next_mark in (self.inside, self.last):
+            return True
+        complete = before == OUTSIDE or mark in (self.last, self.single, self.again)
+        if tag == OUTSIDE or not complete:
+            return complete
+        return next_mark == self.again if same and self.again else next_mark in (self.first, self.single)
+
+
+SCHEMES: Mapping[str, Scheme] = MappingProxyType(
+    {
+        scheme.name: scheme
+        for scheme in (
+            Scheme("BIO", "B", "I", "I", "B"),
+            Scheme("IOB1", "I", "I", "I", "I", again="B"),
+            Scheme("BIOES", "B", "I", "E", "S"),
+            Scheme("BILOU", "B", "I", "L", "U"),
+            Scheme("BMES", "B", "M", "E", "S"),
+        )
+    }
+)
+"""The schemes by name."""
+
+_OTHER_NAMES = {"IOB2": "BIO", "IOBES": "BIOES"}
+
+
+def scheme_of(name: str) -> Scheme:
+    """Return the scheme of a name, in capitals or not; IOB2 is BIO, and IOBES is BIOES.
+
+    Raises:
+        ValueError: If there is no such scheme.
+    """
+    known = _OTHER_NAMES.get(str(name).upper(), str(name).upper())
+    if known not in SCHEMES:
+        raise ValueError(f"scheme is {name!r}; expected one of {', '.join(SCHEMES)}")
+    return SCHEMES[known]
+
+
+def tag_fault(tags: Sequence[str], scheme: Scheme) -> str | None:
+    """Say which of a set of tags no sentence in a scheme can have; None if there is none.
+
+    Examples:
+        >>> tag_fault(["O", "B-LOC", "E-LOC"], scheme_of("BIO"))
+        "'E-LOC' is no tag of BIO; expected O, B-X or I-X. All tags are of BIOES, BMES"
+        >>> tag_fault(["O", "I-LOC"], scheme_of("BIO"))
+        "'I-LOC' is in no sentence of BIO, as no tag may stand before it. All tags are of IOB1"
+    """
+    fault = _fault(tags, scheme)
+    if fault is None:
+        return None
+    fitting = [other.name for other in SCHEMES.values() if _fault(tags, other) is None]
+    return f"{fault}. All tags are of {', '.join(fitting)}" if fitting else fault
+
+
+def sequence_faults(tags: Sequence[str], scheme: Scheme) -> Iterator[tuple[int, str]]:
+    """Find what in the tags of a sentence breaks a scheme.
+
+    Yields:
+        The position of a word, counted from 0, and a message.
+
+    Examples:
+        >>> list(sequence_faults(["O", "I-LOC", "B-LOC", "X"], scheme_of("BIO")))
+        [(1, 'I-LOC follows O'), (3, "'X' is no tag of BIO; expected O, B-X or I-X")]
+        >>> list(sequence_faults(["I-LOC", "E-LOC", "B-PER"], scheme_of("BIOES")))
+        [(0, 'the sentence begins with I-LOC'), (2, 'the sentence ends with B-PER')]
+    """
+    before: str | None = OUTSIDE
+    for position, tag in enumerate(tags):
+        if not scheme.has(tag):
+            yield position, f"{tag!r} is no tag of {scheme.name}; expected {scheme.expected}"
+            before = None
+            continue
+        if before is not None and not scheme.follows(before, tag):
+            yield position, f"{tag} follows {before}" if position else f"the sentence begins with {tag}"
+        before = tag
+    if tags and before is not None and not scheme.ends(before):
+        yield len(tags) - 1, f"the sentence ends with {before}"
+
+
+def _parts(tag: str) -> tuple[str, str]:
+    """The mark of a tag, and the type behind the hyphen."""
+    mark, _, kind = tag.partition("-")
+    return mark, kind
+
+
+def _fault(tags: Sequence[str], scheme: Scheme) -> str | None:
+    for tag in tags:
+        if not scheme.has(tag):
+            return f"{tag!r} is no tag of {scheme.name}; expected {scheme.expected}"
+    for tag in _unreachable(tags, scheme.begins, scheme.follows):
+        return f"{tag!r} is in no sentence of {scheme.name}, as no tag may stand before it"
+    for tag in _unreachable(tags, scheme.ends, lambda behind, tag: scheme.follows(tag, behind)):
+        return f"{tag!r} is in no sentence of {scheme.name}, as no tag may stand behind it"
+    return None
+
+
+def _unreachable(
+    tags: Sequence[str], starts: Callable[[str], bool], step: Callable[[str, str], bool]
+) -> list[str]:
+    """The tags that no chain of steps arrives at, in their order."""
+    reached = {tag for tag in tags if starts(tag)}
+    newest = set(reached)
+    while newest:
+        newest = {tag for tag in tags if tag not in reached and any(step(before, tag) for before in newest)}
+        reached |= newest
+    return [tag for tag in tags if tag not in reached]

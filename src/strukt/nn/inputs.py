@@ -1,0 +1,76 @@
+"""Checks of what layers are given: sizes when they are made, vectors and lengths when they are called."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+from torch import Tensor
+
+from strukt.kernels import arguments
+from strukt.kernels.lengths import Lengths
+
+
+def require_sizes(**sizes: int) -> None:
+    """Check that sizes and counts are whole numbers above 0.
+
+    Raises:
+        ValueError: If one is not; it is named as the keyword.
+
+    Examples:
+        >>> require_sizes(inputs=8, hidden=0)
+        Traceback (most recent call last):
+        ValueError: hidden is 0; expected at least 1
+    """
+    for name, size in sizes.items():
+        if isinstance(size, bool) or not isinstance(size, Integral):
+            raise ValueError(f"{name} is {size!r}; expected a whole number above 0")
+        if size < 1:
+            raise ValueError(f"{name} is {size}; expected at least 1")
+
+
+def require_vectors(name: str, vectors: Tensor, size: int) -> None:
+    """Check that vectors are ``(batch, n, size)``.
+
+    Raises:
+        ValueError: If they are not.
+    """
+    axes = f"(batch, n, {size})"
+    arguments.scores(name, vectors, axes, 3)
+    if vectors.dim() != 3 or vectors.shape[2] != size:
+        raise ValueError(f"{name} has shape {tuple(vectors.shape)}; expected {axes}")
+
+
+def lengths_of(name: str, vectors: Tensor, size: int, lengths: Lengths | None) -> Tensor:
+    """Check vectors ``(batch, n, size)`` and return their lengths ``(batch,)``.
+
+    Raises:
+        ValueError: If shapes or types do not fit, or a length is not between 0 and n.
+    """
+    require_vectors(name, vectors, size)
+    return arguments.lengths(lengths, vectors.shape[:1], vectors.shape[1], vectors.device)
+
+
+def lengths_of_symbols(name: str, symbols: Tensor, lengths: Lengths | None) -> Tensor:
+    """Check indices ``(batch, n)`` and return their lengths ``(batch,)``.
+
+    Raises:
+        ValueError: If shapes or types do not fit, or a length is not between 0 and n.
+    """
+    arguments.integers(name, symbols, "(batch, n)", symbols.device)
+    if symbols.dim() != 2:
+        raise ValueError(f"{name} has shape {tuple(symbols.shape)}; expected (batch, n)")
+    return arguments.lengths(lengths, symbols.shape[:1], symbols.shape[1], symbols.device)
+
+
+def require_same_batch(**tensors: Tensor) -> None:
+    """Check that tensors with a batch axis in front have equally many items.
+
+    Raises:
+        ValueError: If one has another number than the first.
+    """
+    (first, one), *others = tensors.items()
+    for name, tensor in others:
+        if tensor.shape[0] != one.shape[0]:
+            raise ValueError(
+                f"{name} has shape {tuple(tensor.shape)} and {first} {tuple(one.shape)}; expected one batch size"
+            )

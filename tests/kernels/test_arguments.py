@@ -1,0 +1,21 @@
+"""Shapes that broadcast, as PyTorch has them."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strukt.kernels.arguments import broadcast_shapes
+
+shapes = st.lists(st.lists(st.sampled_from([0, 1, 1, 2, 3]), max_size=4).map(torch.Size), max_size=4)
+
+
+@given(shapes)
+def test_the_shape_is_that_of_pytorch(given_shapes):
+    try:
+        expected = torch.broadcast_shapes(*given_shapes)
+    except RuntimeError:
+        with pytest.raises(RuntimeError, match="do not broadcast"):
+            broadcast_shapes(*given_shapes)
+        return
+    assert broadcast_shapes(*given_shapes) == expected

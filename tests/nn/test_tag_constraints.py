@@ -1,0 +1,55 @@
+"""The rules of tags as layers take them: what they allow is what the scheme allows, and nothing is left free."""
+
+import itertools
+
+import pytest
+import torch
+
+from strukt.data.tag_schemes import SCHEMES, scheme_of, sequence_faults
+from strukt.nn import CRF, bio_constraints, tag_constraints
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_layer_gives_the_sequences_of_the_scheme_probability_and_no_others(scheme):
+    rules = scheme_of(scheme)
+    tags = ["O", *(f"{mark}-{kind}" for mark in rules.marks for kind in "XY")]
+    torch.manual_seed(0)
+    chain = CRF(len(tags), tag_constraints(tags, scheme))(torch.randn(3, len(tags)))
+    sequences = torch.tensor(list(itertools.product(range(len(tags)), repeat=3)))
+    possible = chain.log_prob(sequences) > -torch.inf
+    expected = [not list(sequence_faults([tags[tag] for tag in row], rules)) for row in sequences.tolist()]
+    assert possible.tolist() == expected
+
+
+def test_bio_is_the_rule_of_before():
+    tags = ["O", "B-LOC", "B-PER", "I-LOC", "I-PER"]
+    start, transition, end = bio_constraints(tags)
+    assert start.tolist() == [True, True, True, False, False]
+    assert end.all()
+    for (i, before), (j, tag) in itertools.product(enumerate(tags), repeat=2):
+        assert transition[i, j] == (tag[0] != "I" or before[1:] == tag[1:])
+
+
+@pytest.mark.parametrize(
+    ("tags", "scheme", "message"),
+    [
+        (["O", "B-X", "I-X", "E-X", "S-X"], "BIO", "'E-X' is no tag of BIO; .* All tags are of BIOES"),
+        (["O", "B-X", "I-X", "L-X", "U-X"], "BIO", "'L-X' is no tag of BIO; .* All tags are of BILOU"),
+        (["B", "M", "E", "S"], "BIO", "'M' is no tag of BIO; .* All tags are of BMES"),
+        (["O", "I-X"], "BIO", "'I-X' is in no sentence of BIO, .* All tags are of IOB1"),
+        (["NOUN", "VERB"], "BIOES", "'NOUN' is no tag of BIOES; expected O, B-X, I-X, E-X or S-X"),
+        (["O"], "IOE2", "scheme is 'IOE2'; expected one of BIO, IOB1, BIOES, BILOU, BMES"),
+    ],
+)
+def test_tags_of_another_scheme_are_refused(tags, scheme, message):
+    with pytest.raises(ValueError, match=message):
+        tag_constraints(tags, scheme)
+
+
+def test_bio_constraints_leaves_no_tag_free():
+    with pytest.raises(ValueError, match="'S-X' is no tag of BIO"):
+        bio_constraints(["O", "B-X", "I-X", "S-X"])
+
+
+def test_no_tags_have_no_rules():
+    assert [rule.numel() for rule in tag_constraints([])] == [0, 0, 0]
