@@ -55,7 +55,9 @@ def test_draws_have_the_right_frequencies(c):
 def test_surprise_is_infinite_only_where_something_is_used():
     log_p = torch.tensor([[[0.5, 0.5], [0.5, 0.5]]]).log()
     log_q = torch.tensor([[[0.5, 0.5], [1.0, 0.0]]]).log()
-    assert expected_surprise(torch.tensor([[1.0, 0.0]]), log_p, log_q).item() == pytest.approx(0.6931, abs=1e-4)
+    assert expected_surprise(torch.tensor([[1.0, 0.0]]), log_p, log_q).item() == pytest.approx(
+        0.6931, abs=1e-4
+    )
     assert expected_surprise(torch.tensor([[0.5, 0.5]]), log_p, log_q).item() == float("inf")
     used = torch.tensor([[1.0, 0.0]], requires_grad=True)
     (gradient,) = torch.autograd.grad(expected_surprise(used, log_p, log_q).sum(), used)
