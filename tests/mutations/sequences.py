@@ -81,7 +81,7 @@ SEQUENCES = [
                 ],
                 "distributions/positional": [
                     ("device=self.lengths.device) < self", "device=self.lengths.device) <= self"),
-                    ("(~required | (", "(required | ("),
+                    ("(~rows | (", "(rows | ("),
                     ("(known & self._positions)", "(self._positions)"),
                 ],
             },
