@@ -172,7 +172,7 @@ class SemiMarkov(StructuredDistribution):
         return torch.where(used, own, -1), torch.where(followed, self._transitions(labels, following), -1)
 
     def _transitions(self, labels: Tensor, following: Tensor) -> Tensor:
-        """The place of the transition that leads on from a segment at each position, given where the next starts."""
+        """The place of the transition onward from a segment at each position, given where the next one starts."""
         n, rows = self.event_shape[0], self.scores[1].shape[-1]
         next_labels = labels.gather(-1, following.clamp(max=n - 1)) if n else labels
         pairs = labels * rows + next_labels if rows > 1 else torch.zeros_like(labels)

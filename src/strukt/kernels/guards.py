@@ -169,9 +169,9 @@ _require_structures = _guard(
 
 def require_structures(events: Tensor, valid: Tensor, kind: str) -> None:
     """Raise ValueError if some event ``valid.shape + event_shape`` is not valid, that is, not of this kind."""
-    count = valid.numel()
+    count, event_shape = valid.numel(), events.shape[valid.dim() :]
     _require_structures(
-        events.expand(valid.shape + events.shape[valid.dim() :]).reshape(count, -1),
+        events.expand(valid.shape + event_shape).reshape(count, event_shape.numel()),
         valid.reshape(count),
         kind,
     )

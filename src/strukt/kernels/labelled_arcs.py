@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.arguments import precise
-from strukt.kernels.autograd import Scores
+from strukt.kernels.autograd import Scores, as_tuple
 from strukt.kernels.choices import best_combinations, draw, expected_surprise, ranks
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF, log_softmax, logsumexp
@@ -50,11 +50,11 @@ class LabelledOracles:
 
     def outside(
         self, arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, chart: Tensor
-    ) -> Tensor | Scores:
+    ) -> Tensor:
         """The marginals times weights ``(batch,)``; no derivatives."""
         each = tree_arcs(arcs, lengths)
         summed = logsumexp(each, -1)
-        used = self._trees.outside(summed, lengths, single_root, weights.to(summed.dtype), chart)
+        (used,) = as_tuple(self._trees.outside(summed, lengths, single_root, weights.to(summed.dtype), chart))
         return _of_labels(used, each).to(arcs.dtype)
 
     def marginals(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Scores:
