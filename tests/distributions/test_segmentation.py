@@ -69,27 +69,42 @@ def test_segments_of_one_position_are_the_tags_of_a_chain(backend):
     assert torch.allclose(segmentation.entropy(), chain.entropy())
 
 
+def test_transitions_of_each_position_are_those_of_a_chain(backend):
+    """``[t]`` leads from position t to t + 1."""
+    unary, transition, lengths = normal(4, 9, 5), normal(4, 8, 5, 5, seed=1), torch.tensor([9, 1, 0, 6])
+    segmentation = SemiMarkov(unary.unsqueeze(-2), transition, lengths)
+    chain = LinearChain(unary, transition, lengths)
+    for name in ("log_partition", "max_score", "transition_marginals"):
+        assert torch.allclose(getattr(segmentation, name), getattr(chain, name))
+    assert torch.allclose(segmentation.marginals.squeeze(-2), chain.marginals)
+    assert torch.allclose(segmentation.max_marginals.squeeze(-2), chain.max_marginals)
+    assert torch.equal(segmentation.topk(4)[1], chain.topk(4)[1])
+    assert torch.allclose(segmentation.entropy(), chain.entropy())
+    assert torch.allclose(segmentation.log_prob(chain.mode), chain.log_prob(chain.mode))
+
+
 def as_chain(segments: Tensor, transition: Tensor) -> LinearChain:
     """The same distribution over tags (label, duration, how many positions of the segment are past)."""
     n, k, c = segments.shape
     tags = [(label, d, past) for label in range(c) for d in range(k) for past in range(d + 1)]
     unary = torch.full((n, len(tags)), -torch.inf, dtype=segments.dtype)
-    steps = torch.full((len(tags), len(tags)), -torch.inf, dtype=segments.dtype)
+    steps = torch.full((*transition.shape[:-2], len(tags), len(tags)), -torch.inf, dtype=segments.dtype)
     for i, (label, d, past) in enumerate(tags):
         unary[:, i] = segments[:, d, label] if past == 0 else 0.0
         unary[0, i] = unary[0, i] if past == 0 else -torch.inf
         unary[-1, i] = unary[-1, i] if past == d else -torch.inf
         for j, (following, e, later) in enumerate(tags):
             if (following, e, later) == (label, d, past + 1):
-                steps[i, j] = 0.0
+                steps[..., i, j] = 0.0
             elif past == d and later == 0:
-                steps[i, j] = transition[label, following]
+                steps[..., i, j] = transition[..., label, following]
     return LinearChain(unary, steps)
 
 
+@pytest.mark.parametrize("shape", [(3, 3), (39, 3, 3)], ids=["shared", "per position"])
 @pytest.mark.parametrize("scale", [0.1, 3.0, 100.0])
-def test_long_segmentations_are_a_chain_over_many_more_tags(backend, scale):
-    segments, transition = scale * normal(40, 4, 3), scale * normal(3, 3, seed=1)
+def test_long_segmentations_are_a_chain_over_many_more_tags(backend, scale, shape):
+    segments, transition = scale * normal(40, 4, 3), scale * normal(*shape, seed=1)
     segmentation, chain = SemiMarkov(segments, transition), as_chain(segments, transition)
     assert torch.allclose(segmentation.log_partition, chain.log_partition)
     assert torch.allclose(segmentation.max_score, chain.max_score)
@@ -136,6 +151,64 @@ def test_one_number_scores_all_pairs_alike(backend, scale):
     assert torch.allclose(kl_divergence(every, none), kl_divergence(one, zeros))
 
 
+def test_one_matrix_at_each_position_is_a_shared_one(backend):
+    segments, lengths = normal(3, 7, 3, 4), torch.tensor([7, 4, 1])
+    for shared in (normal(4, 4, seed=1), normal(1, 1, seed=1)):
+        one, each = (
+            SemiMarkov(segments, shared, lengths),
+            SemiMarkov(segments, shared.expand(1, 6, -1, -1), lengths),
+        )
+        for name in ("log_partition", "marginals", "max_marginals", "max_score"):
+            assert torch.allclose(getattr(one, name), getattr(each, name))
+        assert each.transition_marginals.shape == (3, 6, 4, 4)
+        assert torch.allclose(one.transition_marginals, each.transition_marginals.sum(-3))
+        assert torch.equal(one.topk(5)[1], each.topk(5)[1])
+        assert torch.allclose(one.score(one.mode), each.score(each.mode))
+        torch.manual_seed(0)
+        drawn = one.sample((20,))
+        torch.manual_seed(0)
+        assert torch.equal(drawn, each.sample((20,)))
+        nothing = torch.zeros(3, dtype=torch.float64)
+        assert torch.allclose(kl_divergence(one, each), nothing)
+        assert torch.allclose(kl_divergence(each, one), nothing)
+
+
+def test_items_may_share_the_transitions_of_their_positions(backend):
+    segments, transition = normal(3, 5, 2, 2), normal(1, 4, 2, 2, seed=1)
+    together = SemiMarkov(segments, transition.requires_grad_())
+    (gradient,) = torch.autograd.grad(together.log_partition.sum(), transition)
+    alone = [SemiMarkov(item, transition[0]).transition_marginals for item in segments]
+    assert torch.allclose(gradient[0], torch.stack(alone).sum(0))
+
+
+def test_transitions_beyond_a_length_are_not_read(backend):
+    segments, transition = normal(2, 5, 3, 2), normal(2, 4, 2, 2, seed=1)
+    clean = SemiMarkov(segments, transition, torch.tensor([5, 3]))
+    junk = transition.clone()
+    junk[1, 2:] = torch.nan  # the last one that is needed leads to position 2
+    dirty = SemiMarkov(segments, junk, torch.tensor([5, 3]))
+    for name in ("log_partition", "marginals", "transition_marginals", "max_marginals"):
+        assert torch.equal(getattr(clean, name), getattr(dirty, name))
+    assert torch.equal(clean.mode, dirty.mode)
+    junk[1, 1] = torch.nan
+    with pytest.raises(ValueError, match=r"transition holds nan at batch item 1, position \(1, "):
+        SemiMarkov(segments, junk, torch.tensor([5, 3]))
+
+
+def test_scores_of_pairs_of_labels_are_not_taken_for_a_batch():
+    """``(batch, n, k, c, c)``, as torch-struct has them."""
+    potentials = torch.zeros(2, 5, 3, 4, 4)
+    for lengths in (None, torch.tensor([5, 3])):
+        with pytest.raises(
+            ValueError, match=r"score for each pair of labels.*give lengths of shape \(2, 5\)"
+        ):
+            SemiMarkov(potentials, lengths=lengths)
+    assert SemiMarkov(potentials, lengths=torch.full((2, 5), 3)).batch_shape == (2, 5)
+    assert SemiMarkov(potentials, torch.zeros(4, 4)).batch_shape == (2, 5)
+    assert SemiMarkov(torch.zeros(2, 5, 3, 4, 2)).batch_shape == (2, 5)
+    assert SemiMarkov(torch.zeros(5, 3, 4, 4)).batch_shape == (5,)
+
+
 def test_a_label_may_follow_itself(backend):
     segments = torch.zeros(4, 2, 2)
     segments[:, 1, 0] = 5.0
@@ -144,7 +217,7 @@ def test_a_label_may_follow_itself(backend):
     assert SemiMarkov(segments, never).mode.tolist()[2] != 0
 
 
-@pytest.mark.parametrize("shape", [(2, 2), (4, 3), (2, 4, 3, 3), (5, 3, 3), (1, 3), (2, 3, 1)])
+@pytest.mark.parametrize("shape", [(2, 2), (4, 3), (2, 4, 3, 3), (3, 3, 3, 3), (5, 3, 3), (1, 3), (2, 3, 1)])
 def test_transitions_that_do_not_fit_are_refused(shape):
     with pytest.raises(
         ValueError, match=r"transition has shape .* does not fit segments of shape \(2, 4, 2, 3\)"

@@ -118,7 +118,7 @@ def test_a_bound_is_kept(recwarn):
 def test_items_do_not_touch_each_other():
     torch.manual_seed(4)
     arcs = torch.randn(3, 4, 5, dtype=torch.float64)
-    together = ProjectiveTree(arcs).sparsemap().marginals
+    together = ProjectiveTree(arcs, labelled=False).sparsemap().marginals
     for item, marginals in itertools.zip_longest(arcs, together):
         torch.testing.assert_close(ProjectiveTree(item).sparsemap().marginals, marginals)
 
@@ -358,8 +358,8 @@ def test_structures_of_other_lengths_are_no_start():
     before = NonProjectiveTree(torch.randn(3, 4, 5, dtype=torch.float64), torch.tensor([4, 3, 1])).sparsemap()
     after = NonProjectiveTree(arcs, torch.tensor([4, 2, 3]))
     torch.testing.assert_close(after.sparsemap(start=before).marginals, after.sparsemap().marginals)
-    projective = ProjectiveTree(arcs)
-    free = NonProjectiveTree(arcs).sparsemap()
+    projective = ProjectiveTree(arcs, labelled=False)
+    free = NonProjectiveTree(arcs, labelled=False).sparsemap()
     torch.testing.assert_close(projective.sparsemap(start=free).marginals, projective.sparsemap().marginals)
 
 

@@ -14,12 +14,20 @@ pytestmark = pytest.mark.skipif(
     dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"
 )
 
-KINDS = ("none", "one number", "shared", "per item")
+KINDS = ("none", "one number", "shared", "per item", "per position", "one number per position")
 Built = tuple[SemiMarkov, tuple[Tensor, ...]]
 
 
 def build(kind: str, n: int, k: int, c: int, change: Callable[[Tensor], Tensor]) -> Callable[[], Built]:
-    shapes = {"none": [], "one number": [(1, 1)], "shared": [(c, c)], "per item": [(len(LENGTHS), c, c)]}
+    steps = max(n - 1, 0)
+    shapes = {
+        "none": [],
+        "one number": [(1, 1)],
+        "shared": [(c, c)],
+        "per item": [(len(LENGTHS), c, c)],
+        "per position": [(len(LENGTHS), steps, c, c)],
+        "one number per position": [(1, steps, 1, 1)],
+    }
 
     def fresh() -> Built:
         scores = [normal(len(LENGTHS), n, k, c), *(normal(*shape, seed=1) for shape in shapes[kind])]
@@ -49,7 +57,7 @@ def test_any_number_of_labels(on, poisoned_memory, kind, c, change, tolerance):
 
 @pytest.mark.parametrize("k", [1, 2, 3, 31, 65])
 @pytest.mark.parametrize("n", [1, 2, 3, 33, 65])
-@pytest.mark.parametrize("kind", ["none", "shared"])
+@pytest.mark.parametrize("kind", ["none", "shared", "per position"])
 def test_any_length_and_any_duration(on, poisoned_memory, kind, n, k):
     assert_backends_agree(on, build(kind, n, k, 3, unchanged), 1e-10)
 

@@ -22,8 +22,8 @@ from strukt.losses import fenchel_young_loss, ksubset_loss
 KINDS = {
     "chain": (lambda unary, pairs: LinearChain(unary, pairs), (2, 4, 3), (3, 3)),
     "segments": (lambda segments, pairs: SemiMarkov(segments, pairs), (2, 4, 2, 2), (2, 2)),
-    "tree": (lambda arcs: NonProjectiveTree(arcs), (2, 3, 4)),
-    "projective tree": (lambda arcs: ProjectiveTree(arcs), (2, 3, 4)),
+    "tree": (lambda arcs: NonProjectiveTree(arcs, labelled=False), (2, 3, 4)),
+    "projective tree": (lambda arcs: ProjectiveTree(arcs, labelled=False), (2, 3, 4)),
     "spans": (lambda spans: SpanTree(spans, labelled=True), (2, 4, 4, 2)),
     "matching": (lambda scores: Matching(scores), (2, 3, 4)),
     "subset": (lambda scores: KSubset(scores, 2), (2, 5)),
@@ -153,8 +153,8 @@ def test_marginals_as_targets_smooth_the_labels():
 
 
 def test_a_margin_makes_the_loss_zero():
-    arcs = torch.tensor([[[5.0, 0.0, 0.0], [0.0, 5.0, 0.0]]], dtype=torch.float64)
-    heads = torch.tensor([[0, 1]])
+    arcs = torch.tensor([[5.0, 0.0, 0.0], [0.0, 5.0, 0.0]], dtype=torch.float64)
+    heads = torch.tensor([0, 1])
     tree = NonProjectiveTree(arcs)
     for regularizer in ("sparsemap", None):
         for cost in (None, "hamming"):

@@ -81,7 +81,7 @@ SEQUENCES = [
                 ],
                 "distributions/positional": [
                     ("device=self.lengths.device) < self", "device=self.lengths.device) <= self"),
-                    ("(~required | (", "(required | ("),
+                    ("(~rows | (", "(rows | ("),
                     ("(known & self._positions)", "(self._positions)"),
                 ],
             },
@@ -93,13 +93,14 @@ SEQUENCES = [
                         "log if entered[start, j] > 0.0 else -np.inf\n            logs[d * c + j] = log\n",
                         "log\n            logs[d * c + j] = log\n",
                     ),
-                    ("base += shift + _normalise", "base += _normalise"),
+                    ("scales[end] += shift_at(shifts, end)", "scales[end] += 0.0"),
                     ("marginals[start, d, j] = weight *", "marginals[start, d, j] ="),
                     ("products[i, j] * transposed[j, i]", "products[i, j] * transposed[i, j]"),
                     ("range(max(length - k + 1, 0), n)", "range(length, n)"),
                     ("1.0 / _sum(ended[length])", "1.0"),
                 ],
                 "kernels/semi_markov/cpu_log": [
+                    ("min(position, matrices.shape[0]) - 1", "0"),
                     ("ended[end, j] -= top", "ended[end, j] -= 0.0"),
                     ("onward[length, :] = -log_sum", "onward[length, :] = log_sum"),
                     (
@@ -108,10 +109,10 @@ SEQUENCES = [
                     ),
                 ],
                 "kernels/semi_markov/cpu_best": [
-                    ("ended[end].max() + transition[0, 0]", "ended[end].max()"),
+                    ("ended[end].max() + matrix[0, 0]", "ended[end].max()"),
                     (
-                        "transition[min(i, last), min(labels[end], last)]",
-                        "transition[min(labels[end], last), min(i, last)]",
+                        "matrix[min(i, last), min(labels[end], last)]",
+                        "matrix[min(labels[end], last), min(i, last)]",
                     ),
                     ("if 2 * end < place:", "if True:"),
                     ("if 2 * end - 1 < place:", "if 2 * end < place:"),

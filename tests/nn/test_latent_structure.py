@@ -14,7 +14,7 @@ def normal(*shape: int, seed: int = 0) -> torch.Tensor:
 
 
 def trees(arcs: torch.Tensor, *_: torch.Tensor) -> NonProjectiveTree:
-    return NonProjectiveTree(arcs)
+    return NonProjectiveTree(arcs, labelled=False)
 
 
 def products(parts: torch.Tensor, _: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
@@ -25,7 +25,7 @@ def products(parts: torch.Tensor, _: torch.Tensor, values: torch.Tensor) -> torc
 
 def over_all(arcs: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Log-probabilities ``(trees, batch)`` of all trees, and what `products` makes of them."""
-    distribution = NonProjectiveTree(arcs)
+    distribution = NonProjectiveTree(arcs, labelled=False)
     events = distribution.enumerate_support()
     parts = distribution.to_parts(events)
     return distribution.log_prob(events), torch.stack([products(row, arcs, values) for row in parts])
@@ -68,7 +68,7 @@ def test_few_of_the_best_are_scaled_to_one(arcs, values):
 
 def test_sparsemap_sums_over_what_carries_its_solution(arcs, values):
     mixture = LatentStructure(products, trees)(arcs, values)
-    found = NonProjectiveTree(arcs).sparsemap()
+    found = NonProjectiveTree(arcs, labelled=False).sparsemap()
     for item in range(2):
         own = mixture.items == item
         assert int(mixture.counts[item]) == int((found.weights[item] > 0).sum())
@@ -79,8 +79,8 @@ def test_sparsemap_sums_over_what_carries_its_solution(arcs, values):
 def test_sparse_marginals_are_one_soft_structure(arcs, values):
     mixture = LatentStructure(products, trees, "sparse-marginals")(arcs, values)
     assert mixture.counts.tolist() == [1, 1]
-    assert torch.allclose(mixture.parts, NonProjectiveTree(arcs).sparsemap().marginals, atol=1e-6)
-    assert not torch.allclose(mixture.parts, NonProjectiveTree(arcs).marginals, atol=1e-2)
+    assert torch.allclose(mixture.parts, NonProjectiveTree(arcs, labelled=False).sparsemap().marginals, atol=1e-6)
+    assert not torch.allclose(mixture.parts, NonProjectiveTree(arcs, labelled=False).marginals, atol=1e-2)
 
 
 @pytest.mark.parametrize("estimator", ["sparsemap", "topk", "marginals", "sparse-marginals"])
@@ -143,7 +143,7 @@ def test_prediction_is_not_random(arcs, values, estimator):
 @pytest.mark.parametrize("gradient_name", ["straight-through", "spigot", "perceptron"])
 def test_surrogate_gradients_are_their_formulas(arcs, gradient_name):
     step, incoming = 0.7, normal(2, 3, 4, seed=3)
-    distribution = NonProjectiveTree(arcs)
+    distribution = NonProjectiveTree(arcs, labelled=False)
     parts = distribution.mode_parts(gradient_name, step)
     best = distribution.to_parts(distribution.mode)
     assert torch.equal(parts, best)
@@ -151,14 +151,14 @@ def test_surrogate_gradients_are_their_formulas(arcs, gradient_name):
     with torch.no_grad():
         wanted = {
             "straight-through": incoming,
-            "spigot": (best - NonProjectiveTree(best - step * incoming).sparsemap().marginals) / step,
+            "spigot": (best - trees(best - step * incoming).sparsemap().marginals) / step,
             "perceptron": (best - best.new_tensor(_best_parts(arcs - step * incoming))) / step,
         }[gradient_name]
     assert torch.allclose(found, wanted)
 
 
 def _best_parts(arcs: torch.Tensor) -> list[list[list[float]]]:
-    distribution = NonProjectiveTree(arcs)
+    distribution = NonProjectiveTree(arcs, labelled=False)
     events = distribution.enumerate_support()
     best = distribution.score(events).argmax(0)
     chosen = events[best, torch.arange(2)]

@@ -98,3 +98,12 @@ def test_the_best_few_are_drawn_with_their_probabilities():
     assert found.others == 20 - len(found.pictures)
     assert found.rest == pytest.approx(probabilities[len(found.pictures) :].sum().item())
     assert svg.draw(found)
+
+
+def test_trees_with_labels_have_them_on_their_arcs():
+    tree = torch.tensor([[2, 1], [0, 0], [-1, -1]])
+    named = picture(NonProjectiveTree, tree, ["Dogs", "bark"], ["root", "nsubj"])
+    assert (named.heads, named.relations) == ([2, 0], ["nsubj", "root"])
+    assert picture(ProjectiveTree, tree).relations == ["1", "0"]
+    [drawn] = of_sparsemap(ProjectiveTree(scores(4, 5, 2)).sparsemap())
+    assert all(len(each.relations) == 4 for each in drawn.pictures)

@@ -22,22 +22,47 @@ MOST_CANDIDATES = 1 << 22
 
 
 class PositionalStructure(StructuredDistribution, abc.ABC):
-    """A structure with main scores ``batch + (n, alternatives)`` and events ``batch + (n,)``; -1 is padding."""
+    """A structure with main scores ``batch + (n, alternatives)`` and events ``batch + (n,)``; -1 is padding.
+
+    An alternative may itself be made of several choices: `_alternatives`, `_event`, `_rows` and `_shaped` then say
+    how events, and parts with several axes for a position, are counted along one axis.
+    """
 
     def to_parts(self, event: Tensor) -> Tensor:
         main = self.scores[0]
         event = arguments.event(event, self.batch_shape, self.event_shape)
+        alternatives, count = self._alternatives(event), self._rows(main).shape[-1]
         if self._validate_args:
-            named = ((event < main.shape[-1]) | ~self._positions).all(-1)
-            guards.require_structures(event, named, f"made of alternatives 0 to {main.shape[-1] - 1}")
-        inside = self._positions & (event >= 0)
-        used = inside.unsqueeze(-1) & (
-            event.unsqueeze(-1) == torch.arange(main.shape[-1], device=main.device)
-        )
-        return used.to(main.dtype)
+            named = ((alternatives < count) | ~self._positions).all(-1)
+            guards.require_structures(event, named, self._made_of)
+        inside = self._positions & (alternatives >= 0)
+        used = inside.unsqueeze(-1) & (alternatives.unsqueeze(-1) == torch.arange(count, device=main.device))
+        return self._shaped(used).to(main.dtype)
 
     def from_parts(self, parts: Tensor) -> Tensor:
-        return torch.where((parts > 0).any(-1), parts.argmax(-1), -1)
+        rows = self._rows(parts)
+        return self._event(torch.where((rows > 0).any(-1), rows.argmax(-1), -1))
+
+    def _alternatives(self, event: Tensor) -> Tensor:
+        """The alternative that an event names at each position: ``(..., n)``; below 0 where it names none."""
+        return event
+
+    def _event(self, alternatives: Tensor) -> Tensor:
+        """The inverse of `_alternatives`."""
+        return alternatives
+
+    def _rows(self, parts: Tensor) -> Tensor:
+        """Parts, or their scores, with all alternatives of a position along one axis."""
+        return parts
+
+    def _shaped(self, rows: Tensor) -> Tensor:
+        """The inverse of `_rows`."""
+        return rows
+
+    @property
+    def _made_of(self) -> str:
+        """The alternatives, for a message."""
+        return f"made of alternatives 0 to {self.scores[0].shape[-1] - 1}"
 
     def _events_of_parts(self, parts: Array, sizes: Array) -> Tensor:
         n, alternatives = self.event_shape[0], self.scores[0].shape[-1]
@@ -75,20 +100,24 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
 
     def _places(self, event: Tensor) -> Places:
         """The place of the main score of each position's alternative, -1 in the padding."""
-        alternatives = self.scores[0].shape[-1]
-        rows = torch.arange(self.event_shape[0], device=event.device) * alternatives
-        return (torch.where(self._positions, rows + event.clamp(0, alternatives - 1), -1),)
+        count = self._rows(self.scores[0]).shape[-1]
+        rows = torch.arange(self.event_shape[0], device=event.device) * count
+        named = self._alternatives(event).clamp(0, count - 1)
+        return (torch.where(self._positions, rows + named, -1),)
+
 
     def _in_range(self, event: Tensor) -> Tensor:
         """Which events name an alternative at each position within the length."""
-        named = (event >= 0) & (event < self.scores[0].shape[-1])
+        alternatives = self._alternatives(event)
+        named = (alternatives >= 0) & (alternatives < self._rows(self.scores[0]).shape[-1])
         return (named | ~self._positions).all(-1)
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         """All other alternatives of a position with a required one are forbidden."""
         main, *others = self.scores
-        excluded = required.any(-1, keepdim=True) & (~required | (required.sum(-1, keepdim=True) > 1))
-        return main.masked_fill(excluded, NEG_INF), *others
+        rows = self._rows(required)
+        excluded = rows.any(-1, keepdim=True) & (~rows | (rows.sum(-1, keepdim=True) > 1))
+        return main.masked_fill(self._shaped(excluded), NEG_INF), *others
 
     def _agreeing(self, event: Tensor, known: Tensor) -> Self:
         alternatives = torch.arange(self.scores[0].shape[-1], device=event.device)
@@ -97,9 +126,9 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
         )
 
     def _candidates(self) -> Tensor:
-        main = self.scores[0]
+        main = self._rows(self.scores[0])
         n, alternatives = main.shape[-2:]
         if alternatives**n > MOST_CANDIDATES:
             raise ValueError(f"{alternatives} to the power of {n} events are too many to enumerate")
         axis = torch.arange(alternatives, device=main.device)
-        return torch.cartesian_prod(*[axis] * n).reshape(-1, n) if n else axis.new_zeros(1, 0)
+        return self._event(torch.cartesian_prod(*[axis] * n).reshape(-1, n) if n else axis.new_zeros(1, 0))

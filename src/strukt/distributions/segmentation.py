@@ -13,7 +13,7 @@ from strukt.distributions.distribution import StructuredDistribution
 from strukt.distributions.explanations import sequences
 from strukt.kernels import arguments, guards, semi_markov
 from strukt.kernels.guards import ONWARD, UNBOUNDED
-from strukt.kernels.lengths import Lengths
+from strukt.kernels.lengths import Lengths, as_tensor
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
@@ -28,8 +28,10 @@ class SemiMarkov(StructuredDistribution):
         segments: ``batch + (n, k, c)``; ``[t, d, j]`` scores a segment that starts at position t, has d + 1
             positions and label j. Segments that reach beyond the length are ignored.
         transition: ``[i, j]`` scores a segment of label i followed by one of label j, which may be the same label.
-            Shared ``(c, c)``, or one for each item ``batch + (c, c)``; one number ``(1, 1)`` for all pairs of
-            labels; None for no such scores.
+            Shared ``(c, c)``, one for each item ``batch + (c, c)``, or one for each position
+            ``batch + (n - 1, c, c)``: as in `LinearChain`, ``[t]`` leads from position t to t + 1, from a segment
+            that ends at t to one that starts at t + 1. ``(1, 1)`` in place of ``(c, c)`` is one number for all
+            pairs of labels, and an axis of ``batch`` may be 1; None is no such scores.
         lengths: ``batch``; all n if None.
         validate_args: Whether to check values as well as shapes.
 
@@ -37,10 +39,11 @@ class SemiMarkov(StructuredDistribution):
     the sequence without gaps, so that one ends where the next starts. All operators take O(n k c + n c^2) time an
     item, without transitions O(n k c). For each structure `topk` looks at O(n (k + c)) candidates more (the
     reference takes the square of their number times that), and `sample` takes O(n (k + c)) more. `log_partition`
-    keeps O(n c) memory for its gradient.
+    keeps O(n c) memory for its gradient, and the transitions in float64.
 
     Raises:
-        ValueError: If shapes, types or values do not fit.
+        ValueError: If shapes, types or values do not fit; if ``segments`` alone is given and may be potentials
+            ``batch + (n, k, c, c)`` of pairs of labels, as torch-struct has them.
 
     Examples:
         >>> segments = torch.zeros(3, 2, 2)
@@ -56,7 +59,6 @@ class SemiMarkov(StructuredDistribution):
 
     oracles: ClassVar[Oracles] = semi_markov.ORACLES
     score_names: ClassVar[tuple[str, ...]] = ("segments", "transition")
-    extents = ([0, ONWARD, UNBOUNDED], [UNBOUNDED, UNBOUNDED])
 
     def __init__(
         self,
@@ -71,17 +73,41 @@ class SemiMarkov(StructuredDistribution):
                 f"segments has shape {tuple(segments.shape)}: no durations or no labels to choose from; expected "
                 "batch + (n, k, c) with k >= 1 and c >= 1"
             )
+        lengths = as_tensor(lengths, segments.device, "lengths")
         if transition is None:
+            _require_no_pairs(segments, lengths)
             transition = segments.new_zeros(1, 1)
-        super().__init__((segments, _fitting(segments, transition)), lengths, (), validate_args)
+        transition = _fitting(segments, transition)
+        self._per_position = transition.dim() == segments.dim()
+        steps = [-1] if self._per_position else []
+        self.extents = ([0, ONWARD, UNBOUNDED], [*steps, UNBOUNDED, UNBOUNDED])
+        super().__init__((segments, transition), lengths, (), validate_args)
 
     @property
     def transition_marginals(self) -> Tensor:
-        """The expected number of each pair of neighbouring labels: ``batch + (c, c)``; differentiable."""
+        """The expected number of each pair of neighbouring labels: ``batch + (c, c)``; differentiable.
+
+        With transitions for each position the probability of each pair there, ``batch + (n - 1, c, c)``.
+        """
         c = self.scores[0].shape[-1]
         segments, _, lengths = self._arguments()
-        transition = self.scores[1].expand(*self.batch_shape, c, c).reshape(self._batch_size(), c, c)
+        shape = (*self.scores[1].shape[len(self.batch_shape) : -2], c, c)
+        transition = self.scores[1].expand(*self.batch_shape, *shape).reshape(self._batch_size(), *shape)
         return self._to_batch(self.oracles.marginals(segments, transition, lengths)[1])
+
+    def cross_entropy(self, other: Self) -> Tensor:
+        if isinstance(other, SemiMarkov) and other._per_position != self._per_position:
+            return super(SemiMarkov, self._at_each_boundary()).cross_entropy(other._at_each_boundary())
+        return super().cross_entropy(other)
+
+    def _at_each_boundary(self) -> Self:
+        """The same with transitions for each position."""
+        segments, transition = self.scores
+        if self._per_position:
+            return self
+        steps = max(segments.shape[-3] - 1, 0)
+        *batch, rows, columns = transition.shape
+        return self._with_scores(segments, transition.unsqueeze(-3).expand(*batch, steps, rows, columns))
 
     @property
     def max_marginals(self) -> Tensor:
@@ -142,17 +168,21 @@ class SemiMarkov(StructuredDistribution):
         return torch.where(starts, self._following(event) - places, 0)
 
     def _places(self, event: Tensor) -> Places:
-        segments, transition = self.scores
-        n, k, c = segments.shape[-3:]
+        n, k, c = self.scores[0].shape[-3:]
         durations, following = self._durations(event), self._following(event)
         starts = torch.arange(n, device=event.device)
         labels = event.clamp(0, c - 1)
         used = durations > 0
         own = (starts * k + (durations - 1).clamp(0, k - 1)) * c + labels
-        next_labels = labels.gather(-1, following.clamp(max=n - 1)) if n else labels
-        pairs = labels * c + next_labels if transition.shape[-1] == c else torch.zeros_like(labels)
         followed = used & (following < self.lengths.unsqueeze(-1))
-        return torch.where(used, own, -1), torch.where(followed, pairs, -1)
+        return torch.where(used, own, -1), torch.where(followed, self._transitions(labels, following), -1)
+
+    def _transitions(self, labels: Tensor, following: Tensor) -> Tensor:
+        """The place of the transition onward from a segment at each position, given where the next one starts."""
+        n, rows = self.event_shape[0], self.scores[1].shape[-1]
+        next_labels = labels.gather(-1, following.clamp(max=n - 1)) if n else labels
+        pairs = labels * rows + next_labels if rows > 1 else torch.zeros_like(labels)
+        return (following - 1) * rows * rows + pairs if self._per_position else pairs
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         """All segments are forbidden that share a position with a required one, or its place."""
@@ -192,21 +222,42 @@ class SemiMarkov(StructuredDistribution):
         return torch.cartesian_prod(*[axis] * n).reshape(-1, n) if n else axis.new_zeros(1, 0)
 
 
+def _require_no_pairs(segments: Tensor, lengths: Tensor | None) -> None:
+    """Check that segments are not scores of pairs of labels, ``batch + (n, k, c, c)``.
+
+    Raises:
+        ValueError: If that is possible: the last two axes are equal, and lengths do not tell.
+    """
+    if segments.dim() < 5 or segments.shape[-1] != segments.shape[-2]:
+        return
+    batch = segments.shape[:-3]
+    if lengths is None or (isinstance(lengths, Tensor) and lengths.dim() == len(batch) - 1):
+        raise ValueError(
+            f"segments has shape {tuple(segments.shape)}, which may be batch + (n, k, c), or batch + (n, k, c, c) "
+            "with a score for each pair of labels, as torch-struct has it. For the first, give lengths of shape "
+            f"{tuple(batch)}; for the second, segments batch + (n, k, c) and transition batch + (n - 1, c, c)"
+        )
+
+
 def _fitting(segments: Tensor, transition: Tensor) -> Tensor:
-    """The transition with all batch axes, of size 1 if it is shared.
+    """The transition with all batch axes, of size 1 if it is shared: ``(*, c, c)`` or ``(*, n - 1, c, c)``.
 
     Raises:
         ValueError: If it does not fit the segments.
     """
     arguments.not_lengths("transition", transition, "segments", "SemiMarkov", "(c, c)")
-    arguments.scores("transition", transition, "(c, c) or batch + (c, c)", 2)
-    *batch, _, _, c = segments.shape
+    arguments.scores("transition", transition, "(c, c), batch + (c, c) or batch + (n - 1, c, c)", 2)
+    *batch, n, _, c = segments.shape
+    given, steps = transition, max(n - 1, 0)
+    if transition.dim() == 2:
+        transition = transition.view(*(1,) * len(batch), *transition.shape)
     *batched, rows, columns = transition.shape
-    shared = [1] * len(batch)
-    fits = len(batched) in (0, len(batch)) and (rows, columns) in ((c, c), (1, 1))
-    if fits and all(have in (1, want) for have, want in zip(batched, batch, strict=False)):
-        return transition.view(*(batched or shared), rows, columns)
+    boundaries = batched.pop() if transition.dim() == segments.dim() else steps
+    fits = len(batched) == len(batch) and boundaries == steps and (rows, columns) in ((c, c), (1, 1))
+    if fits and all(have in (1, want) for have, want in zip(batched, batch, strict=True)):
+        return transition
     raise ValueError(
-        f"transition has shape {tuple(transition.shape)}, which does not fit segments of shape "
-        f"{tuple(segments.shape)}; expected ({c}, {c}), {(*batch, c, c)}, or (1, 1) for all pairs alike"
+        f"transition has shape {tuple(given.shape)}, which does not fit segments of shape "
+        f"{tuple(segments.shape)}; expected ({c}, {c}), {(*batch, c, c)} or {(*batch, steps, c, c)}, with 1 for "
+        f"an axis of the batch if all items share it, or (1, 1) in place of ({c}, {c}) for all pairs alike"
     )

@@ -64,7 +64,7 @@ def sparsemap_within_budget(
         tol: By how much the number of dependents of a head may be above the budget.
 
     Raises:
-        ValueError: If there are other batch axes, or the budget or the bound is below 1.
+        ValueError: If there are other batch axes or labels, or the budget or the bound is below 1.
 
     Warns:
         UserWarning: If the budget of some item is not kept.
@@ -80,6 +80,7 @@ def sparsemap_within_budget(
     """
     if len(trees.batch_shape) != 1:
         raise ValueError(f"trees has batch shape {tuple(trees.batch_shape)}; expected one batch axis")
+    require_unlabelled(trees)
     if budget < 1:
         raise ValueError(f"budget is {budget}; expected at least 1")
     require_iterations(max_iterations)
@@ -99,6 +100,16 @@ def sparsemap_within_budget(
             stacklevel=2,
         )
     return BudgetedTrees(marginals.to(arcs.dtype), prices.to(arcs.dtype), status, iterations)
+
+
+def require_unlabelled(trees: Trees) -> None:
+    """Check that trees have no labels.
+
+    Raises:
+        ValueError: If they have.
+    """
+    if trees.labelled:
+        raise ValueError("trees has labels; expected trees without: a budget counts arcs")
 
 
 class _Dual(NamedTuple):

@@ -168,7 +168,7 @@ class Tree(Structure):
                 f"arcs has shape {given.shape}; expected (n, n + 1): a row for each word, and in it the root as "
                 "head (column 0), then each word"
             )
-        super().__init__(given, lambda scores: self.kind(scores, single_root=single_root))
+        super().__init__(given, lambda scores: self.kind(scores, single_root=single_root, labelled=False))
 
 
 class ProjectiveTree(Tree):

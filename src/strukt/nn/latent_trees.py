@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from strukt.distributions import NonProjectiveTree
-from strukt.distributions.tree_budgets import BudgetedTrees, sparsemap_within_budget
+from strukt.distributions.tree_budgets import BudgetedTrees, require_unlabelled, sparsemap_within_budget
 from strukt.factor_graph import FactorGraph, factors
 from strukt.factor_graph.linear_program import Relaxation
 from strukt.kernels.guards import within
@@ -78,7 +78,7 @@ def with_budget(
     Words beyond the lengths have no head and are none, and no word is its own.
 
     Raises:
-        ValueError: If the budget is no whole number above 0, or there is no iteration.
+        ValueError: If the budget is no whole number above 0, there is no iteration, or the trees have labels.
 
     Examples:
         >>> arcs = torch.zeros(1, 3, 4)
@@ -92,6 +92,7 @@ def with_budget(
         raise ValueError(f"budget is {budget}; expected a whole number, at least 1")
     if iterations is None:
         return sparsemap_within_budget(trees, budget)
+    require_unlabelled(trees)
     arcs = _possible(trees.scores[0], trees.lengths)
     graph = FactorGraph()
     variables = graph.variables(*arcs.shape[1:])

@@ -33,7 +33,7 @@ PYTORCHS_OWN = (
 )
 """Deprecation warnings that PyTorch gives for what it does itself."""
 
-IMPOSSIBLE = "log_prob of batch item .* is -inf"
+IMPOSSIBLE = ".*a mean loss with it is infinite"
 """The warning for training on impossible events, of which laws ask on purpose."""
 
 

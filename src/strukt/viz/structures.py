@@ -107,16 +107,30 @@ def picture(
         return _brackets(_spans(event), forms, labels)
     if issubclass(family, SemiMarkov):
         return _brackets(_segments(event), forms, labels)
+    if issubclass(family, _TREES):
+        return _tree(event, forms, labels)
     if event.dim() > 1:
         rows, columns = ([str(place) for place in range(1, size + 1)] for size in event.shape)
         return HeatMap("", forms or rows, labels or columns, event.tolist())
-    values = event.tolist()
-    while values and values[-1] < 0:  # beyond the length
-        values.pop()
+    values = event[: _used(event)].tolist()
     words = forms or [str(place) for place in range(1, len(values) + 1)]
-    if issubclass(family, _TREES):
-        return Diagram(words, heads=values)
     return Diagram(words, [_name(value, labels) if value >= 0 else "" for value in values])
+
+
+def _tree(event: Tensor, forms: Sequence[str], labels: Sequence[str]) -> Diagram:
+    """The heads of a tree, and with labels ``(n, 2)`` those of its arcs."""
+    pairs = event if event.dim() > 1 else event.unsqueeze(-1)
+    values = pairs[: _used(pairs[:, 0])]
+    words = forms or [str(place) for place in range(1, len(values) + 1)]
+    heads, *of_arcs = values.unbind(-1)
+    relations = [_name(value, labels) for column in of_arcs for value in column.tolist()]
+    return Diagram(words, heads=heads.tolist(), relations=relations)
+
+
+def _used(values: Tensor) -> int:
+    """The number of positions up to the length."""
+    places = (values >= 0).nonzero()
+    return int(places[-1]) + 1 if len(places) else 0
 
 
 def _spans(event: Tensor) -> list[tuple[int, int, int]]:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import Scores
+from strukt.kernels.choices import expected_surprise
 from strukt.kernels.inside.reference import max_marginals
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF, log_softmax, logsumexp
@@ -104,10 +105,7 @@ class BitOracles:
         spans = logsumexp(bits, -1).sum(-1)
         (used,) = self._trees.marginals(spans, lengths, False)
         log_p, log_q = log_softmax(bits, -1), log_softmax(_bits(other[0], other[1], lengths), -1)
-        possible = log_p > NEG_INF
-        each = torch.where(possible, -log_p.exp() * torch.where(possible, log_q, 0.0), 0.0)
-        inside = torch.where(used > 0, used * each.sum((-1, -2)), torch.zeros_like(used))
-        return of_trees(spans, lengths, False) + inside.sum((-1, -2))
+        return of_trees(spans, lengths, False) + expected_surprise(used, log_p, log_q)
 
 
 class CodeReference:

@@ -9,9 +9,13 @@ weighs less than `chain.cpu_probability.TINY` but not nothing, relative to the o
 space. Single segments may vanish: that changes a label's weight by less than the rounding of doubles. A transition
 matrix of one row and one column stands for all pairs of labels.
 
-The chart holds for an item of length n three pages: what starts at positions 0 to n, by label; what ends there,
-by label; and the exponents. Entry ``[0, 0]`` of the second page, which would be unused, names
-the space. Memory is O(n c): the weights of segments are computed twice and not stored.
+Transitions are one matrix for each group of items, ``(g, c, c)``, or one for each boundary inside the sequence,
+``(g, n - 1, c, c)``; the kernels see ``(g, s, c, c)`` in both cases.
+
+The chart holds for an item of length n three pages: what starts at positions 0 to n - 1, by label; what ends at
+1 to n, by label; and the exponents of what starts. Entry ``[0, 0]`` of the second page, which would be unused,
+names the space. Memory is O(n c), and the weights of the transitions: those of segments are computed twice and not
+stored.
 """
 
 from __future__ import annotations
@@ -55,10 +59,10 @@ def outside(
     arrays = _arrays(segments, transition, lengths)
     matrices, tops = _weights(arrays[1], True)
     slots = _threads(arrays[0], arrays[1]) if len(transition) < len(segments) else 1
-    pairs = np.zeros((slots, *transition.shape))
+    pairs = np.zeros((slots, *arrays[1].shape))
     weighed = (matrices, tops, weights.contiguous().numpy(), chart.numpy())
     _run(cpu_probability.backward, *arrays, *weighed, marginals.numpy(), pairs)
-    return marginals, torch.from_numpy(pairs.sum(0)).to(transition.dtype)
+    return marginals, torch.from_numpy(pairs.sum(0).reshape(transition.shape)).to(transition.dtype)
 
 
 def best(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -96,16 +100,19 @@ def sample(segments: Tensor, transition: Tensor, lengths: Tensor, count: int) ->
 
 
 def _arrays(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Array, Array, Array]:
-    tensors = (segments, transition, lengths)
+    steps = transition if transition.dim() == segments.dim() else transition.unsqueeze(1)
+    tensors = (segments, steps, lengths)
     return tuple(tensor.detach().contiguous().numpy() for tensor in tensors)  # type: ignore[return-value]
 
 
 def _weights(transition: Array, transposed: bool) -> tuple[Array, Array]:
-    """exp(transition - top) of each group; top is a whole number, NaN where a weight could underflow."""
-    matrices, tops = shared_weights(transition[:, None], transposed)
+    """exp(transition - top) of each matrix; top is a whole number, NaN where a weight could underflow."""
+    groups, steps, rows, _ = transition.shape
+    matrices, tops = shared_weights(transition.reshape(groups * steps, 1, rows, rows), transposed)
+    tops[np.isinf(tops)] = np.nan  # in padding, or not checked
     whole = np.rint(tops)
     matrices *= np.exp(tops - whole)[:, None, None]
-    return matrices, whole
+    return matrices.reshape(transition.shape), whole.reshape(groups, steps)
 
 
 def _run(function: Callable[..., None], segments: Array, transition: Array, *arrays: Array) -> None:
@@ -115,4 +122,4 @@ def _run(function: Callable[..., None], segments: Array, transition: Array, *arr
 
 def _threads(segments: Array, transition: Array) -> int:
     batch, n = segments.shape[:2]
-    return thread_count(batch, segments.size + batch * n * transition[0].size)
+    return thread_count(batch, segments.size + batch * n * transition[0, :1].size)

@@ -11,7 +11,7 @@ import numpy as np
 from strukt.kernels.chain.cpu_log import enter_max
 from strukt.kernels.cpu_candidates import Candidates, make_candidates, offer_others, take
 from strukt.kernels.jit import inner, kernel, scratch
-from strukt.kernels.semi_markov.cpu_log import Array
+from strukt.kernels.semi_markov.cpu_log import Array, at_boundary
 
 
 @kernel
@@ -43,20 +43,25 @@ def _fill(segments: Array, transition: Array, length: int, entered: Array, ended
             start = end - 1 - d
             for j in range(c):
                 ended[end, j] = max(ended[end, j], entered[start, j] + segments[start, d, j])
-        if transition.shape[0] == 1:
-            entered[end, :] = ended[end].max() + transition[0, 0]
+        if end == length:
+            return
+        matrix = at_boundary(transition, end)
+        if matrix.shape[0] == 1:
+            entered[end, :] = ended[end].max() + matrix[0, 0]
         else:
-            enter_max(ended[end], transition, entered[end])
+            enter_max(ended[end], matrix, entered[end])
 
 
 @inner
 def _by_label(transition: Array, ended: Array, labels: Array, end: int, room: Array) -> Array:
     """The best score with each label of a segment that ends at ``end``, given what follows it."""
-    ways, last = room[: ended.shape[1]], transition.shape[0] - 1
-    for i in range(ways.shape[0]):
-        ways[i] = ended[end, i]
-        if end < labels.shape[0]:
-            ways[i] += transition[min(i, last), min(labels[end], last)]
+    ways = room[: ended.shape[1]]
+    ways[:] = ended[end]
+    if end < labels.shape[0]:
+        matrix = at_boundary(transition, end)
+        last = matrix.shape[0] - 1
+        for i in range(ways.shape[0]):
+            ways[i] += matrix[min(i, last), min(labels[end], last)]
     return ways
 
 

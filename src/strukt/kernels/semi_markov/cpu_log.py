@@ -16,6 +16,12 @@ from strukt.kernels.jit import difference, exp, inner, kernel, scratch
 Array = npt.NDArray[Any]
 
 
+@inner
+def at_boundary(matrices: Array, position: int) -> Array:
+    """The matrix of the boundary before a position; all boundaries may share one."""
+    return matrices[min(position, matrices.shape[0]) - 1]  # type: ignore[no-any-return]
+
+
 @kernel
 def log_sum(values: Array) -> float:
     """The log-sum-exp of a vector."""
@@ -83,7 +89,9 @@ def forward_item(
             for j in range(c):
                 ended[end, j] -= top
         scales[end] = base
-        _enter(ended[end], transition, tops, entered[end])
+        if end < length:
+            _enter(ended[end], at_boundary(transition, end), tops, entered[end])
+    entered[length, :] = -np.inf
     return base + log_sum(ended[length])
 
 
@@ -109,8 +117,9 @@ def backward_item(
             for j in range(c):
                 marginals[start, d, j] = weight * exp(entered[start, j] + ways[d, j])
         if start > 0:
-            _leave(transition, flow, onward[start])
-            _add_pairs(ended[start], transition, flow, onward[start], weight, pairs)
+            matrix = at_boundary(transition, start)
+            _leave(matrix, flow, onward[start])
+            _add_pairs(ended[start], matrix, flow, onward[start], weight, at_boundary(pairs, start))
 
 
 @inner

@@ -12,7 +12,7 @@ from strukt.kernels.chain.cpu_backward import add_products
 from strukt.kernels.chain.cpu_probability import TINY, multiply
 from strukt.kernels.jit import difference, exp, inner, kernel, scratch
 from strukt.kernels.semi_markov import cpu_log
-from strukt.kernels.semi_markov.cpu_log import Array
+from strukt.kernels.semi_markov.cpu_log import Array, at_boundary
 
 EMPTY, PROBABILITY, LOG = 0.0, 1.0, 2.0
 """The space of a chart; EMPTY if there is no segmentation."""
@@ -81,6 +81,12 @@ def _normalise(values: Array, tops: Array, top: float) -> float:
 
 
 @inner
+def shift_at(shifts: Array, position: int) -> float:
+    """The shift of the weights of the boundary before a position."""
+    return shifts[min(position, shifts.shape[0]) - 1]  # type: ignore[no-any-return]
+
+
+@inner
 def _through(given: Array, matrix: Array, out: Array) -> None:
     """The product of a row ``(1, c)`` with a matrix, or with a number that stands for all pairs of labels."""
     if matrix.shape[0] == 1:
@@ -91,26 +97,24 @@ def _through(given: Array, matrix: Array, out: Array) -> None:
 
 @inner
 def _forward_item(
-    segments: Array, matrix: Array, shift: float, length: int, entered: Array, ended: Array, scales: Array
+    segments: Array, matrices: Array, shifts: Array, length: int, entered: Array, ended: Array, scales: Array
 ) -> float:
     """The log-partition of one item, NaN if it must run in log space.
 
     Args:
         segments: ``(n, k, c)``.
-        matrix: The weights of transitions, times exp(-shift).
-        shift: NaN if one of them could underflow.
+        matrices: The weights of transitions, times exp(-shift).
+        shifts: One for each matrix; NaN if one of its weights could underflow.
         length: Positions in use.
         entered: Page 1 of the chart.
         ended: Page 2.
-        scales: Page 3; where no segmentation has a boundary, that of the boundary before.
+        scales: Page 3, with the shifts; where no segmentation has a boundary, that of the boundary before.
     """
     k, c = segments.shape[1:]
     tops, logs = np.empty(c), scratch(1, k * c)[0]
-    if np.isnan(shift):
-        return np.nan
     entered[0, :] = 1.0
-    scales[0] = -shift
-    base = scales[0]
+    scales[0] = 0.0
+    base = 0.0
     for end in range(1, length + 1):
         durations = min(k, end)
         top = _weigh_ends(segments, end, entered, scales, base, tops, logs)
@@ -120,11 +124,14 @@ def _forward_item(
             for d in range(durations):
                 for j in range(c):
                     ended[end, j] += entered[end - 1 - d, j] * logs[d * c + j]
-            base += shift + _normalise(ended[end], tops, top)
-            if np.isnan(base):
-                return np.nan
+            base += _normalise(ended[end], tops, top)
         scales[end] = base
-        _through(ended[end : end + 1], matrix, entered[end : end + 1])
+        if end < length:
+            scales[end] += shift_at(shifts, end)
+            _through(ended[end : end + 1], at_boundary(matrices, end), entered[end : end + 1])
+        if np.isnan(scales[end]):
+            return np.nan
+    entered[length, :] = 0.0
     total = _sum(ended[length])
     return base + np.log(total) if total > 0.0 else -np.inf
 
@@ -134,7 +141,7 @@ def forward(
     segments: Array, transition: Array, lengths: Array, matrices: Array, tops: Array, chart: Array,
     log_partition: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Log-partitions and charts; ``matrices`` and ``tops`` are the weights of transitions of each group."""
+    """Log-partitions and charts; ``matrices`` and ``tops`` are the weights of transitions ``(g, s, c, c)``."""
     batch, _, _, c = segments.shape
     for b in range(start, batch, step):
         n = lengths[b]
@@ -153,12 +160,12 @@ def forward(
 
 @inner
 def _weigh_starts(
-    segments: Array, start: int, durations: int, entered: Array, scales: Array, shift: float, logs: Array
+    segments: Array, start: int, durations: int, entered: Array, scales: Array, exits: Array, logs: Array
 ) -> None:
     """Log-weights of the segments that start at a position, relative to the scales of both ends."""
     c = segments.shape[2]
     for d in range(durations):
-        change = difference(scales[start] + shift, scales[start + d + 1])
+        change = difference(scales[start], exits[start + d + 1])
         for j in range(c):
             log = segments[start, d, j] + change
             logs[d * c + j] = log if entered[start, j] > 0.0 else -np.inf
@@ -166,7 +173,7 @@ def _weigh_starts(
 
 @inner
 def _backward_item(
-    segments: Array, transposed: Array, shift: float, length: int, weight: float, entered: Array, ended: Array,
+    segments: Array, transposed: Array, shifts: Array, length: int, weight: float, entered: Array, ended: Array,
     scales: Array, marginals: Array, pairs: Array,
 ) -> None:  # fmt: skip
     """Weighted marginals of the segments of one item; its expected transitions are added to ``pairs``.
@@ -176,13 +183,16 @@ def _backward_item(
     """
     k, c = segments.shape[1:]
     logs = scratch(1, k * c)[0]
-    onward, flow = scratch(length + 1, c), scratch(length + 1, c)
+    onward, flow, exits = scratch(length + 1, c), scratch(length + 1, c), np.empty(length + 1)
+    for t in range(1, length):
+        exits[t] = scales[t] - shift_at(shifts, t)
+    exits[length] = scales[length]
     flow[:, :] = 0.0
     onward[:, :] = 0.0
     onward[length, :] = 1.0 / _sum(ended[length])
     for start in range(length - 1, -1, -1):
         durations = min(k, length - start)
-        _weigh_starts(segments, start, durations, entered, scales, shift, logs)
+        _weigh_starts(segments, start, durations, entered, scales, exits, logs)
         _exponentiate(logs, durations * c, 0.0)
         for d in range(durations):
             for j in range(c):
@@ -190,8 +200,14 @@ def _backward_item(
                 flow[start, j] += rest
                 marginals[start, d, j] = weight * entered[start, j] * rest
         if start > 0:
-            _through(flow[start : start + 1], transposed, onward[start : start + 1])
-    _add_pairs(ended[1:length], flow[1:length], transposed, weight, pairs)
+            _through(flow[start : start + 1], at_boundary(transposed, start), onward[start : start + 1])
+    if length < 2:  # no boundary, and weights that were not needed may be NaN
+        return
+    if transposed.shape[0] == 1:
+        _add_pairs(ended[1:length], flow[1:length], transposed[0], weight, pairs[0])
+    else:
+        for t in range(1, length):
+            _add_pairs(ended[t : t + 1], flow[t : t + 1], transposed[t - 1], weight, pairs[t - 1])
 
 
 @inner

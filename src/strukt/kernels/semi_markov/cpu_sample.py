@@ -7,7 +7,7 @@ import numpy as np
 from strukt.kernels.chain.cpu_log import rebase
 from strukt.kernels.cpu_draw import accumulate, find, uniform
 from strukt.kernels.jit import exp, inner, kernel, scratch
-from strukt.kernels.semi_markov.cpu_log import Array
+from strukt.kernels.semi_markov.cpu_log import Array, at_boundary
 from strukt.kernels.semi_markov.cpu_probability import EMPTY, LOG, pages
 
 
@@ -73,7 +73,7 @@ def _draw_ending(
             onward, state = following[q], states[q : q + 1]
             if not labels_made[onward]:
                 labels_made[onward] = True
-                _weigh_labels(ended[end], transition, onward, by_label[onward])
+                _weigh_labels(ended[end], transition, end, onward, by_label[onward])
             label = find(by_label[onward], 0, c, uniform(state))
             if not durations_made[label]:
                 durations_made[label] = True
@@ -84,13 +84,15 @@ def _draw_ending(
 
 
 @inner
-def _weigh_labels(ended: Array, transition: Array, following: int, table: Array) -> None:
-    """The table of the label of a segment, given that of the next."""
-    c, last = table.shape[0], transition.shape[0] - 1
-    for i in range(c):
-        table[i] = ended[i]
-        if following < c:
-            table[i] += transition[min(i, last), min(following, last)]
+def _weigh_labels(ended: Array, transition: Array, end: int, following: int, table: Array) -> None:
+    """The table of the label of a segment that ends at ``end``, given that of the next."""
+    c = table.shape[0]
+    table[:] = ended
+    if following < c:
+        matrix = at_boundary(transition, end)
+        last = matrix.shape[0] - 1
+        for i in range(c):
+            table[i] += matrix[min(i, last), min(following, last)]
     _tabulate(table)
 
 

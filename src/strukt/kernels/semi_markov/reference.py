@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -15,8 +17,9 @@ def recursion(semiring: Semiring, segments: Tensor, transition: Tensor, lengths:
     Args:
         semiring: What to compute.
         segments: ``(..., batch, n, k, c)``; ``[t, d, j]`` scores a segment of d + 1 positions from t on, label j.
-        transition: ``(..., g, c, c)``, or ``(..., g, 1, 1)`` for one score of all pairs of labels; g divides the
-            batch, and consecutive items share a matrix.
+        transition: ``(..., g, c, c)``, or ``(..., g, n - 1, c, c)`` where ``[t]`` is for the boundary between the
+            positions t and t + 1; ``(1, 1)`` in place of ``(c, c)`` for one score of all pairs of labels. g
+            divides the batch, and consecutive items share their matrices.
         lengths: ``(batch,)``.
 
     Durations are summed before transitions: time O(n k c + n c^2), or O(n k c) if all pairs score alike; n steps
@@ -26,7 +29,7 @@ def recursion(semiring: Semiring, segments: Tensor, transition: Tensor, lengths:
     if segments.shape[-3] == 0:
         return empty
     segments = segments.masked_fill(_beyond(segments, lengths), 0.0)
-    _, ended = _forward(semiring, segments, _each(transition, lengths))
+    _, ended = _forward(semiring, segments, _matrices(segments, transition, lengths))
     ways = semiring.stack(ended)
     last = (lengths - 1).clamp(min=0)[:, None, None].expand(*ways.shape[:-1], 1)
     return torch.where(lengths > 0, semiring.sum(ways.gather(-1, last).squeeze(-1), -1), empty)
@@ -41,8 +44,8 @@ def max_marginals(segments: Tensor, transition: Tensor, lengths: Tensor) -> Tens
     if n == 0:
         return segments
     segments = segments.masked_fill(_beyond(segments, lengths), NEG_INF)
-    transition = _each(transition, lengths)
-    entered, _ = _forward(Max(), segments, transition)
+    matrices = _matrices(segments, transition, lengths)
+    entered, _ = _forward(Max(), segments, matrices)
     at_end = torch.where(lengths[:, None] == torch.arange(n + 1, device=lengths.device), 0.0, NEG_INF)
     onward = [at_end[:, n, None].to(segments.dtype).expand(batch, c)]  # from the last position backwards
     found = []
@@ -52,8 +55,9 @@ def max_marginals(segments: Tensor, transition: Tensor, lengths: Tensor) -> Tens
         through = segments[:, start, :durations] + rest
         used = entered[start].unsqueeze(1) + through
         found.append(torch.nn.functional.pad(used, (0, 0, 0, k - durations), value=NEG_INF))
-        following = (transition + through.amax(1).unsqueeze(-2)).amax(-1)
-        onward.append(torch.maximum(following, at_end[:, start, None]).expand(batch, c))
+        if start > 0:
+            following = (matrices[start - 1] + through.amax(1).unsqueeze(-2)).amax(-1)
+            onward.append(torch.maximum(following, at_end[:, start, None]).expand(batch, c))
     return torch.stack(found[::-1], 1)
 
 
@@ -64,27 +68,37 @@ def _beyond(segments: Tensor, lengths: Tensor) -> Tensor:
     return (starts[:, None] + durations >= lengths[:, None, None]).unsqueeze(-1)
 
 
-def _each(transition: Tensor, lengths: Tensor) -> Tensor:
-    """One transition for each item."""
-    return transition.repeat_interleave(len(lengths) // max(transition.shape[-3], 1), -3)
+def _matrices(segments: Tensor, transition: Tensor, lengths: Tensor) -> Sequence[Tensor]:
+    """The transitions at each boundary inside the sequence, of each item: n - 1 times ``(..., batch, c, c)``."""
+    n, per_position = segments.shape[-3], transition.dim() == segments.dim()
+    groups = -4 if per_position else -3
+    each = transition.repeat_interleave(len(lengths) // max(transition.shape[groups], 1), groups)
+    if not per_position:
+        return [each] * (n - 1)
+    beyond = torch.arange(1, n, device=segments.device) >= lengths[:, None]
+    return each.masked_fill(beyond[..., None, None], 0.0).unbind(-3)
 
 
-def _forward(semiring: Semiring, segments: Tensor, transition: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+def _forward(
+    semiring: Semiring, segments: Tensor, matrices: Sequence[Tensor]
+) -> tuple[list[Tensor], list[Tensor]]:
     """For each position the total over all ways to be there, between two segments.
 
     Returns:
-        For positions 0 to n by the label of the segment that starts, for 1 to n by that of the one that ends.
+        For positions 0 to n - 1 by the label of the segment that starts, for 1 to n by that of the one that ends.
         If all pairs score alike, there is one number for all labels that may start.
     """
     n, k = segments.shape[-3:-1]
     by_end = _by_end(segments).unbind(-3)  # unlike n selections, its gradient takes one pass
-    entered = [semiring.one(torch.zeros_like(segments[..., 0, 0, : transition.shape[-1]]))]
+    first = segments[..., 0, 0, : matrices[0].shape[-1]] if matrices else segments[..., 0, 0, :]
+    entered = [semiring.one(torch.zeros_like(first))]
     ended = []
     for end in range(1, n + 1):
         durations = min(k, end)
         starts = semiring.stack(entered[: -durations - 1 : -1])
         ended.append(semiring.sum(semiring.weigh(starts, by_end[end - 1][..., :durations, :].mT), -1))
-        entered.append(semiring.sum(semiring.weigh(ended[-1].unsqueeze(-1), transition), -2))
+        if end < n:
+            entered.append(semiring.sum(semiring.weigh(ended[-1].unsqueeze(-1), matrices[end - 1]), -2))
     return entered, ended
 
 

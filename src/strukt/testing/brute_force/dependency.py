@@ -17,7 +17,8 @@ def non_projective_tree(length: int, arcs: Tensor, single_root: bool = True) -> 
 
     Args:
         length: Number of words in use.
-        arcs: `(n, n + 1)`; `[m, h]` scores head h for word m + 1, head 0 is the root.
+        arcs: `(n, n + 1)`, or with labels `(n, n + 1, c)`; `[m, h]` scores head h for word m + 1, head 0 is the
+            root.
         single_root: Whether exactly one word hangs from the root.
     """
     return _trees(_dependency_trees(length, single_root), length, arcs)
@@ -34,8 +35,22 @@ def projective_tree(length: int, arcs: Tensor, single_root: bool = True) -> Tabl
 
 def _trees(trees: Sequence[Sequence[int]], length: int, arcs: Tensor) -> Table:
     n = arcs.shape[0]
-    events, parts = choices(trees, n, n + 1)
-    return Table(events, parts, arcs.double()[torch.arange(length), events[:, :length]].sum(1))
+    heads, parts = choices(trees, n, n + 1)
+    if arcs.dim() == 3:
+        return _labelled(heads, length, arcs)
+    return Table(heads, parts, arcs.double()[torch.arange(length), heads[:, :length]].sum(1))
+
+
+def _labelled(heads: Tensor, length: int, arcs: Tensor) -> Table:
+    """All ways to label the arcs of all trees; events `(rows, n, 2)`."""
+    n, _, c = arcs.shape
+    ways = list(itertools.product(range(c), repeat=length))
+    labels, _ = choices(ways, n, c)
+    heads, labels = heads.repeat_interleave(len(ways), 0), labels.repeat(len(heads), 1)
+    arc = heads[..., None, None] == torch.arange(n + 1)[:, None]
+    used = arcs.double()[torch.arange(length), heads[:, :length], labels[:, :length]]
+    parts = arc & (labels[..., None, None] == torch.arange(c))
+    return Table(torch.stack([heads, labels], -1), parts.double(), used.sum(1))
 
 
 @cache

@@ -17,10 +17,12 @@ def semi_markov(length: int, segments: Tensor, transition: Tensor | None = None)
         length: Number of positions in use.
         segments: `(n, k, c)`; `[t, d, j]` scores a segment of d + 1 positions from t on, with label j.
         transition: `(c, c)`; `[i, j]` scores a segment of label i followed by one of label j. None for no scores.
+            Or `(n - 1, c, c)`; `[t]` is for the boundary between the positions t and t + 1.
     """
     n, longest, labels = segments.shape
     scores = segments.double()
     pairs = scores.new_zeros(labels, labels) if transition is None else transition.double()
+    pairs = pairs if pairs.dim() == 3 else pairs.expand(n - 1, labels, labels)
     events, parts, totals = [], [], []
     for durations in _compositions(length, longest):
         starts = torch.tensor([0, *itertools.accumulate(durations)], dtype=torch.long)[:-1]
@@ -34,7 +36,8 @@ def semi_markov(length: int, segments: Tensor, transition: Tensor | None = None)
         part[torch.arange(len(choices))[:, None], starts, last, choices] = 1
         events.append(event)
         parts.append(part)
-        totals.append(scores[starts, last, choices].sum(1) + pairs[choices[:, :-1], choices[:, 1:]].sum(1))
+        own, onward = scores[starts, last, choices], pairs[starts[1:] - 1, choices[:, :-1], choices[:, 1:]]
+        totals.append(own.sum(1) + onward.sum(1))
     return Table(torch.cat(events), torch.cat(parts), torch.cat(totals))
 
 

@@ -17,11 +17,33 @@ def _arcs(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tupl
     return (normal(generator, *batch, size, size + 1),)
 
 
+ARC_LABELS = 2
+
+
+def _labelled_arcs(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
+    return (normal(generator, *batch, size, size + 1, ARC_LABELS),)
+
+
 SUBJECTS = (
     *(
         Subject(
+            f"{make.__name__}, labelled, {'single' if single_root else 'any'} root",
+            partial(make, single_root=single_root, labelled=True),
+            partial(trees, single_root=single_root),
+            _labelled_arcs,
+            {"arcs": 3},
+            size=3,
+            free=frozenset({"arcs"}),
+        )
+        for make, trees, single_root in (
+            (NonProjectiveTree, brute_force.non_projective_tree, True),
+            (ProjectiveTree, brute_force.projective_tree, False),
+        )
+    ),
+    *(
+        Subject(
             f"{make.__name__}, {'single' if single_root else 'any'} root",
-            partial(make, single_root=single_root),
+            partial(make, single_root=single_root, labelled=False),
             partial(trees, single_root=single_root),
             _arcs,
             {"arcs": 2},

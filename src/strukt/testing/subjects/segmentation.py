@@ -14,7 +14,7 @@ Drawn = tuple[Tensor, ...]
 
 
 def _segments_only(generator: torch.Generator, batch: tuple[int, ...], size: int) -> Drawn:
-    return (normal(generator, *batch, size, 3, LABELS),)
+    return (normal(generator, *batch, size, LABELS - 1, LABELS),)
 
 
 def _shared(generator: torch.Generator, batch: tuple[int, ...], size: int) -> Drawn:
@@ -23,6 +23,11 @@ def _shared(generator: torch.Generator, batch: tuple[int, ...], size: int) -> Dr
 
 def _per_item(generator: torch.Generator, batch: tuple[int, ...], size: int) -> Drawn:
     return normal(generator, *batch, size, size + 1, LABELS), normal(generator, *batch, LABELS, LABELS)
+
+
+def _per_position(generator: torch.Generator, batch: tuple[int, ...], size: int) -> Drawn:
+    pairs = normal(generator, *batch, max(size - 1, 0), LABELS, LABELS)
+    return normal(generator, *batch, size, 2, LABELS), pairs
 
 
 SUBJECTS = (
@@ -40,6 +45,13 @@ SUBJECTS = (
         brute_force.semi_markov,
         _shared,
         {"segments": 3, "transition": 2},
+    ),
+    Subject(
+        "SemiMarkov, transition per position",
+        SemiMarkov,
+        brute_force.semi_markov,
+        _per_position,
+        {"segments": 3, "transition": 3},
     ),
     Subject(
         "SemiMarkov, transition per item",

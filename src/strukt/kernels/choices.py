@@ -1,0 +1,94 @@
+"""Choices that are independent of each other given the parts of a structure: labels of arcs, bits of spans."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.semiring import NEG_INF
+
+Steps = list[tuple[Tensor, Tensor, Tensor]]
+"""For each choice made: of each result, which pair it is, and of each pair its two ranks."""
+
+
+def expected_surprise(used: Tensor, log_p: Tensor, log_q: Tensor) -> Tensor:
+    """``(batch,)`` in nats: -E[log q] of the choices at the parts that are used, under p.
+
+    Args:
+        used: The probability of each part ``(batch, ...)``.
+        log_p: Log-probabilities ``(batch, ..., *choices)`` of the alternatives at each part.
+        log_q: Those of the other distribution.
+    """
+    possible = log_p > NEG_INF
+    each = torch.where(possible, -log_p.exp() * torch.where(possible, log_q, 0.0), 0.0)
+    at_part = torch.where(used > 0, each.flatten(used.dim()).sum(-1), 0.0)
+    return torch.where(used > 0, used * at_part, 0.0).flatten(1).sum(1)
+
+
+def draw(cumulative: Tensor, rows: Tensor) -> Tensor:
+    """Exact samples of one alternative each, by bisection in O(log c).
+
+    Args:
+        cumulative: Running sums of the weights of alternatives ``(batch, rows, c)``.
+        rows: From which row to draw ``(batch, count)``.
+
+    Returns:
+        ``(batch, count)``; the last alternative where all weigh nothing.
+    """
+    c = cumulative.shape[-1]
+    flat, first = cumulative.flatten(1), rows * c
+    target = torch.rand(rows.shape, dtype=flat.dtype, device=flat.device) * flat.gather(1, first + c - 1)
+    low, high = torch.zeros_like(rows), torch.full_like(rows, c - 1)
+    for _ in range((c - 1).bit_length()):
+        middle = (low + high) // 2
+        below = flat.gather(1, first + middle) <= target
+        low, high = torch.where(below, (middle + 1).clamp(max=c - 1), low), torch.where(below, high, middle)
+    return high
+
+
+def best_combinations(scores: Tensor, k: int) -> tuple[Tensor, Steps]:
+    """The k best ways to choose one alternative at each of n places, or all if there are fewer.
+
+    Args:
+        scores: Scores of alternatives ``(..., n, c)``, descending.
+        k: How many ways to keep.
+
+    Returns:
+        Their scores ``(..., ways)``, descending, and the steps that `ranks` traces back.
+
+    After each place the k best ways to it are kept. A pair of ranks i and j (from 1 on) can be among these only if
+    i j <= k, so that a place takes O(k log k).
+    """
+    totals, steps = scores.new_zeros(*scores.shape[:-2], 1), []
+    for place in range(scores.shape[-2]):
+        before, chosen = _pairs(totals.shape[-1], scores.shape[-1], k, scores.device)
+        sums = totals[..., before] + scores[..., place, chosen]
+        totals, order = sums.topk(min(k, sums.shape[-1]), -1)
+        steps.append((order, before, chosen))
+    return totals, steps
+
+
+def ranks(steps: Steps, rows: Tensor, ways: Tensor) -> Tensor:
+    """The rank of the alternative chosen at each place.
+
+    Args:
+        steps: Of combinations with the axes ``(batch, rows)`` in front.
+        rows: Which row of each ``(batch, count)``.
+        ways: Which of its ways ``(batch, count)``.
+
+    Returns:
+        ``(batch, count, n)``.
+    """
+    traced = []
+    for order, before, chosen in reversed(steps):
+        pair = order.flatten(1).gather(1, rows * order.shape[-1] + ways)
+        traced.append(chosen[pair])
+        ways = before[pair]
+    return torch.stack(traced[::-1], -1) if traced else ways.new_zeros(*ways.shape, 0)
+
+
+def _pairs(first: int, second: int, k: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    """The pairs of ranks, from 0 on, of which no more than k - 1 others are at least as good in both."""
+    left, right = torch.arange(first, device=device)[:, None], torch.arange(second, device=device)
+    kept = ((left + 1) * (right + 1) <= k).nonzero()
+    return kept[:, 0], kept[:, 1]

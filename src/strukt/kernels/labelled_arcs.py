@@ -1,0 +1,165 @@
+"""Oracles of dependency trees whose arcs carry labels, out of the oracles of trees without labels.
+
+Given its arcs, a tree's labels are independent of each other. The recursions over trees therefore never see a
+label: for sums an arc scores the log of the summed weights of its labels, for the best tree as its best label
+does. A tree among the k best has arcs that are among the k best, too, if each arc scores as its best label does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.arguments import precise
+from strukt.kernels.autograd import Scores, as_tuple
+from strukt.kernels.choices import best_combinations, draw, expected_surprise, ranks
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.semiring import NEG_INF, log_softmax, logsumexp
+
+
+class LabelledOracles:
+    """The questions of `strukt.kernels.oracles.Oracles` about trees with labels.
+
+    Args:
+        trees: Oracles of trees without labels, with the option ``single_root``.
+
+    Every method takes ``arcs``, ``(batch, n, n + 1, c)``, lengths ``(batch,)`` and ``single_root``, and takes
+    O(n^2 c) more than for trees without labels. Events are heads and labels, ``(batch, n, 2)``. All is computed in
+    float64.
+    """
+
+    event_dim = 1
+
+    def __init__(self, trees: Oracles) -> None:
+        self._trees = trees
+        self.reference = self
+
+    def sparsemap(self, main: Tensor) -> None:
+        """There is no kernel that finds the structures of SparseMAP."""
+
+    def log_partition(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+        """``(batch,)``, twice differentiable."""
+        return self._trees.log_partition(_summed(arcs, lengths), lengths, single_root).to(arcs.dtype)
+
+    def inside(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
+        """The log-partition ``(batch,)`` and the chart that `outside` goes on from; no derivatives."""
+        log_partition, chart = self._trees.inside(_summed(arcs, lengths), lengths, single_root)
+        return log_partition.to(arcs.dtype), chart
+
+    def outside(
+        self, arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, chart: Tensor
+    ) -> Tensor:
+        """The marginals times weights ``(batch,)``; no derivatives."""
+        each = tree_arcs(arcs, lengths)
+        summed = logsumexp(each, -1)
+        (used,) = as_tuple(self._trees.outside(summed, lengths, single_root, weights.to(summed.dtype), chart))
+        return _of_labels(used, each).to(arcs.dtype)
+
+    def marginals(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Scores:
+        """The probability of each label of each arc; differentiable."""
+        each = tree_arcs(arcs, lengths)
+        (used,) = self._trees.marginals(logsumexp(each, -1), lengths, single_root)
+        return (_of_labels(used, each).to(arcs.dtype),)
+
+    def entropy(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+        """``(batch,)`` in nats: that of the arcs, and of their labels."""
+
+        def of_trees(summed: Tensor) -> Tensor:
+            return self._trees.reference.entropy(summed, lengths, single_root)
+
+        return self._surprise(of_trees, arcs, arcs, lengths, single_root)
+
+    def cross_entropy(self, scores: Scores, other: Scores, lengths: Tensor, single_root: bool) -> Tensor:
+        """``(batch,)`` in nats: -E[log q] of the distribution q of ``other`` under that of ``scores``."""
+
+        def of_trees(summed: Tensor) -> Tensor:
+            others = _summed(other[0], lengths)
+            return self._trees.reference.cross_entropy((summed,), (others,), lengths, single_root)
+
+        return self._surprise(of_trees, scores[0], other[0], lengths, single_root)
+
+    def best(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
+        """A best event ``(batch, n, 2)`` and its score."""
+        scores, labels = tree_arcs(arcs, lengths).max(-1)
+        heads, total = self._trees.best(scores, lengths, single_root)
+        return _event(heads, _at_heads(labels.unsqueeze(-1), heads).squeeze(-1)), total.to(arcs.dtype)
+
+    def kbest(self, arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Tensor, Tensor]:
+        """The k best events ``(batch, k, n, 2)`` and their scores; O(n k^2 log k) more than without labels."""
+        each = tree_arcs(arcs, lengths)
+        scores, labels = each.topk(min(k, each.shape[-1]), -1)
+        heads, best = self._trees.kbest(scores[..., 0], lengths, single_root, k)
+        one_way = torch.where(torch.arange(scores.shape[-1], device=arcs.device) == 0, 0.0, NEG_INF)
+        of_words = torch.where(heads.unsqueeze(-1) < 0, one_way, _at_heads(scores, heads))
+        ways, steps = best_combinations(of_words, k)
+        ways = ways.masked_fill(best.unsqueeze(-1) == NEG_INF, NEG_INF)
+        totals, places = ways.flatten(1).topk(k, -1)
+        rows = places // ways.shape[-1]
+        heads = heads.gather(1, rows.unsqueeze(-1).expand(-1, -1, heads.shape[-1]))
+        heads = heads.masked_fill((totals == NEG_INF).unsqueeze(-1), -1)
+        chosen = ranks(steps, rows, places % ways.shape[-1]).unsqueeze(-1)
+        return _event(heads, _at_heads(labels, heads).gather(-1, chosen).squeeze(-1)), totals.to(arcs.dtype)
+
+    def sample(self, arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tuple[Tensor, Tensor]:
+        """Exact samples ``(batch, count, n, 2)``, and the log-partition: arcs first, then their labels."""
+        each = tree_arcs(arcs, lengths)
+        heads, log_partition = self._trees.sample(logsumexp(each, -1), lengths, single_root, count)
+        n, m = each.shape[1:3]
+        rows = torch.arange(n, device=arcs.device) * m + heads.clamp(min=0)
+        cumulative = log_softmax(each.detach(), -1).exp().cumsum(-1).flatten(1, 2)
+        labels = draw(cumulative, rows.flatten(1)) if n else rows.flatten(1)
+        return _event(heads, labels.reshape(heads.shape)), log_partition.to(arcs.dtype)
+
+    def _surprise(
+        self,
+        of_trees: Callable[[Tensor], Tensor],
+        arcs: Tensor,
+        other: Tensor,
+        lengths: Tensor,
+        single_root: bool,
+    ) -> Tensor:
+        """-E[log] of the trees as ``of_trees`` says, and of the labels of ``other``, under ``arcs``."""
+        each = tree_arcs(arcs, lengths)
+        summed = logsumexp(each, -1)
+        (used,) = self._trees.marginals(summed, lengths, single_root)
+        labels = expected_surprise(used, log_softmax(each, -1), log_softmax(tree_arcs(other, lengths), -1))
+        return (of_trees(summed) + labels).to(arcs.dtype)
+
+
+def tree_arcs(arcs: Tensor, lengths: Tensor) -> Tensor:
+    """The scores in float64, with -inf for whatever is no arc of a tree: padding, and words as their own heads.
+
+    Args:
+        arcs: ``batch + (n, n + 1, c)``.
+        lengths: ``batch``.
+    """
+    n = arcs.shape[-3]
+    index = torch.arange(n + 1, device=arcs.device)
+    length = lengths[..., None, None]
+    no_arc = (index[:n, None] >= length) | (index > length) | (index == index[:n, None] + 1)
+    return precise(arcs).masked_fill(no_arc.unsqueeze(-1), NEG_INF)
+
+
+def _summed(arcs: Tensor, lengths: Tensor) -> Tensor:
+    """The log of the summed weights of all labels of each arc."""
+    return logsumexp(tree_arcs(arcs, lengths), -1)
+
+
+def _of_labels(used: Tensor, each: Tensor) -> Tensor:
+    """The probability of each label of each arc, from that of the arcs ``(batch, n, n + 1)``."""
+    return used.unsqueeze(-1) * log_softmax(each, -1).exp()
+
+
+def _at_heads(values: Tensor, heads: Tensor) -> Tensor:
+    """Of values ``(batch, n, n + 1, c)`` those of trees with heads ``(batch, ..., n)``: ``(batch, ..., n, c)``."""
+    _, n, m, c = values.shape
+    rows = torch.arange(n, device=values.device) * m + heads.clamp(min=0)
+    index = rows.flatten(1).unsqueeze(-1).expand(-1, -1, c)
+    return values.flatten(1, 2).gather(1, index).reshape(*heads.shape, c)
+
+
+def _event(heads: Tensor, labels: Tensor) -> Tensor:
+    """Heads and labels side by side; -1 for both where there is no head."""
+    return torch.stack([heads, torch.where(heads < 0, -1, labels)], -1)
