@@ -34,8 +34,7 @@ def answer(distribution, operator):
     try:
         value = getattr(distribution, operator)
         value = value(*arguments.get(operator, ())) if callable(value) else value
-    except NotImplementedError as error:
-        assert str(error)
+    except NotImplementedError:
         return None
     value = value.marginals if isinstance(value, SparseMAP) else value
     return value[0] if isinstance(value, tuple) else value

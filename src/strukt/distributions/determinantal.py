@@ -137,8 +137,8 @@ class KDPP(SubsetStructure):
     def mode_parts(self, gradient: str = "straight-through", step: float = 1.0) -> Tensor:
         if gradient == "spigot":
             raise NotImplementedError(
-                "the score of a subset has a determinant beside the scores of its items, so that the point nearest "
-                "to its parts is not that of SparseMAP; use gradient='perceptron', which needs the mode only"
+                "the score of a subset has a determinant beside the scores of its items, so that the point "
+                "nearest to its parts is not that of SparseMAP; use gradient='perceptron', which needs the mode only"
             )
         return super().mode_parts(gradient, step)
 

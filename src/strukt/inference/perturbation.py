@@ -76,7 +76,7 @@ class _Towards(torch.autograd.Function):
         return parts.clone()
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ARG004
         scores, parts, ctx.target, ctx.step = inputs
         ctx.save_for_backward(scores, parts)
 
@@ -99,7 +99,7 @@ class _Once(torch.autograd.Function):
         pass
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, grad: Tensor) -> Any:  # noqa: ARG004
         raise RuntimeError(
             "the gradient of the parts of a mode is a surrogate without a derivative of its own; use "
             "rsample_relaxed or marginals where second derivatives are needed"
