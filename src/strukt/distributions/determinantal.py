@@ -138,7 +138,8 @@ class KDPP(SubsetStructure):
         if gradient == "spigot":
             raise NotImplementedError(
                 "the score of a subset has a determinant beside the scores of its items, so that the point "
-                "nearest to its parts is not that of SparseMAP; use gradient='perceptron', which needs the mode only"
+                "nearest to its parts is not that of SparseMAP; use gradient='perceptron', which needs "
+                "the mode only"
             )
         return super().mode_parts(gradient, step)
 
