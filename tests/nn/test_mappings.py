@@ -114,3 +114,17 @@ def test_losses_start_from_the_settings_of_their_functions():
 def test_messages_name_the_misfit():
     with pytest.raises(ValueError, match=r"alpha is 1.0; expected more than 1"):
         Entmax(1.0)
+
+
+def test_an_alpha_given_as_a_tensor_keeps_its_gradient():
+    x = torch.randn(3, 4, generator=torch.Generator().manual_seed(0))
+    alpha = torch.tensor(1.3, requires_grad=True)
+    module = Entmax(alpha)
+    module(x)[0].max().backward()
+    assert alpha.grad.abs() > 0
+    assert not list(module.parameters())
+    parameter = torch.nn.Parameter(torch.tensor(1.5))
+    assert list(Entmax(parameter).parameters()) == [parameter]
+    assert Entmax(parameter).alpha is parameter
+    with pytest.raises(ValueError, match="leave out learn and shape"):
+        Entmax(alpha, learn=True)

@@ -109,7 +109,7 @@ class BitSpanTree(BinaryTree):
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:  # noqa: ARG002
         positive, negative = scores
-        return type(self)(positive, lengths, validate_args=False, negative=negative)
+        return type(self)(positive, lengths, validate_args=False, negative=negative.expand(positive.shape))
 
     @property
     def _labels(self) -> int:

@@ -112,7 +112,7 @@ class KDPP(SubsetStructure):
 
     @property
     def mbr(self) -> Tensor:
-        marginals = self.marginals.reshape(self._batch_size(), -1)
+        marginals = self.marginals.reshape(self._batch_size(), *self.event_shape)
         events, weights = enumeration.most_expected(marginals, *self._arguments())
         guards.require_feasible(events, weights)
         return self._to_batch(events)
@@ -143,6 +143,15 @@ class KDPP(SubsetStructure):
             "determinants to a power are no determinants, so that there are no marginals at a temperature; use "
             "rsample_implicit, which needs the mode only"
         )
+
+    def mode_parts(self, gradient: str = "straight-through", step: float = 1.0) -> Tensor:
+        if gradient == "spigot":
+            raise NotImplementedError(
+                "the score of a subset has a determinant beside the scores of its items, so that the point "
+                "nearest to its parts is not that of SparseMAP; use gradient='perceptron', which needs "
+                "the mode only"
+            )
+        return super().mode_parts(gradient, step)
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
         taken, omitted, kernel = scores

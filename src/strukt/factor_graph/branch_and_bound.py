@@ -19,6 +19,7 @@ from strukt.errors import InfeasibleError
 from strukt.factor_graph.compile import Problem
 from strukt.inference.lp_sparsemap import Solution, solve
 from strukt.kernels.semiring import NEG_INF
+from strukt.kernels.undifferentiated import numpy_of, plain
 
 Bits = npt.NDArray[np.int8]
 
@@ -60,7 +61,7 @@ def best_assignment(problem: Problem, most_nodes: int, tol: float) -> Best:
     """Search the assignments of one item, the most promising node first.
 
     Args:
-        problem: Of one item.
+        problem: Of one item; derivatives in its scores are not carried on.
         most_nodes: Bound on the relaxations.
         tol: Of these.
 
@@ -72,7 +73,7 @@ def best_assignment(problem: Problem, most_nodes: int, tol: float) -> Best:
     best, bound = -np.inf, np.inf
     assignment: Tensor | None = None
     root = np.full(problem.layout.variables, OPEN, np.int8)
-    root[problem.scores[0].cpu().numpy() == NEG_INF] = 0
+    root[numpy_of(problem.scores[0]) == NEG_INF] = 0
     waiting = [(-np.inf, next(order), root)]
     while waiting:
         bound = min(bound, -waiting[0][0])
@@ -88,8 +89,8 @@ def best_assignment(problem: Problem, most_nodes: int, tol: float) -> Best:
         if found is None:
             continue
         iterations += int(found.iterations)
-        most = min(-above, float(found.bound) + _earned(problem, fixed))
-        marginals = _unflipped(found.marginals[0], fixed)
+        most = min(-above, float(plain(found.bound)) + _earned(problem, fixed))
+        marginals = _unflipped(plain(found.marginals)[0], fixed)
         rounded = (marginals > 0.5).long()
         score = total_score(problem, rounded)
         best, assignment = max((best, assignment), (score, rounded), key=_first)
@@ -112,7 +113,7 @@ def total_score(problem: Problem, assignment: Tensor) -> float:
     for factor in problem.factors:
         index, negated = factor.variables.index, factor.variables.negated
         seen = assignment[torch.from_numpy(index)] ^ torch.from_numpy(negated).to(assignment)
-        total = total + factor.log_potential(seen.to(scores).reshape(1, 1, -1)).sum()
+        total = total + plain(factor.log_potential(seen.to(scores).reshape(1, 1, -1)).sum())
     return float(total)
 
 
@@ -152,7 +153,7 @@ def _unflipped(marginals: Tensor, fixed: Bits) -> Tensor:
 
 def _children(fixed: Bits, marginals: Tensor) -> list[Bits]:
     """The two halves of a node by the open variable that is least decided."""
-    doubt = np.where(fixed == OPEN, 0.5 - np.abs(marginals.cpu().numpy() - 0.5), -1.0)
+    doubt = np.where(fixed == OPEN, 0.5 - np.abs(numpy_of(marginals) - 0.5), -1.0)
     halves = [fixed.copy(), fixed.copy()]
     for value, half in enumerate(halves):
         half[int(doubt.argmax())] = value

@@ -140,7 +140,8 @@ class FactorGraph:
     ) -> Relaxation:
         """The best point of the graph's linear relaxation: an upper bound on the best score (Martins et al. 2015).
 
-        Where it is whole, it is the best assignment.
+        Where it is whole, it is the best assignment. Marginals are constant where there are no ties: they have no
+        derivative in the scores.
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor
 from strukt.factor_graph.branch_and_bound import best_assignment
 from strukt.factor_graph.compile import Arrays, Problem
 from strukt.inference.lp_sparsemap import MAX_ITERATIONS, solve, warn_unless_converged
+from strukt.kernels.undifferentiated import plain
 
 
 @dataclass(frozen=True)
@@ -82,11 +83,12 @@ def solve_relaxation(
 
 
 def solve_exactly(problem: Problem, arrays: Arrays, most_nodes: int, tol: float) -> Relaxation:
-    """The best assignments, by `branch_and_bound`; the state is None.
+    """The best assignments, by `branch_and_bound`; the state is None. Nothing has a derivative.
 
     Raises:
         InfeasibleError: If no assignment of some item is permitted.
     """
+    problem = replace(problem, scores=plain(problem.scores), pair_scores=plain(problem.pair_scores))
     found = [best_assignment(problem.of_item(item), most_nodes, tol) for item in range(len(problem.scores))]
     if open_items := [best for best in found if not best.proven]:
         gap = max(best.bound - best.score for best in open_items)

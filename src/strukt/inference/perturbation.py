@@ -19,6 +19,9 @@ from torch import Tensor
 Parts = Callable[[Tensor], Tensor]
 """Scores of parts to parts, both of one shape."""
 
+Target = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""Scores, the parts of their best structures, and a move against both, to the parts that it asks for."""
+
 
 def gumbel_noise(scores: Tensor) -> Tensor:
     """Independent standard Gumbel noise in the shape of ``scores``."""
@@ -57,33 +60,47 @@ def spigot(scores: Tensor, best_parts: Parts, project: Parts, step: float) -> Te
     return _towards(scores, best_parts, lambda _, parts, move: project(parts - move), step)
 
 
-def _towards(
-    scores: Tensor, best_parts: Parts, target: Callable[[Tensor, Tensor, Tensor], Tensor], step: float
-) -> Tensor:
+def _towards(scores: Tensor, best_parts: Parts, target: Target, step: float) -> Tensor:
     if not step > 0:
         raise ValueError(f"step is {step!r}; expected a number above 0")
-    parts: Tensor = _Towards.apply(scores, best_parts, target, step)  # type: ignore[no-untyped-call]
-    return parts
+    parts = best_parts(scores.detach())
+    result: Tensor = _Towards.apply(scores, parts.detach(), target, step)  # type: ignore[no-untyped-call]
+    return result
 
 
 class _Towards(torch.autograd.Function):
     """The best structures; the gradient is how they differ from a target that the gradient of the parts names."""
 
     @staticmethod
-    def forward(
-        ctx: Any,
-        scores: Tensor,
-        best_parts: Parts,
-        target: Callable[[Tensor, Tensor, Tensor], Tensor],
-        step: float,
-    ) -> Tensor:
-        parts = best_parts(scores)
-        ctx.save_for_backward(scores, parts)
-        ctx.target, ctx.step = target, step
-        return parts
+    def forward(scores: Tensor, parts: Tensor, target: Target, step: float) -> Tensor:  # noqa: ARG004
+        return parts.clone()
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:  # noqa: ARG004
+        scores, parts, ctx.target, ctx.step = inputs
+        ctx.save_for_backward(scores, parts)
+
+    @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
-        scores, parts = ctx.saved_tensors
-        return (parts - ctx.target(scores, parts, ctx.step * grad)) / ctx.step, None, None, None
+        scores, parts = (value.detach() for value in ctx.saved_tensors)
+        move = (parts - ctx.target(scores, parts, ctx.step * grad.detach())) / ctx.step
+        return _Once.apply(move, grad), None, None, None  # type: ignore[no-untyped-call]
+
+
+class _Once(torch.autograd.Function):
+    """A value whose derivative is undefined: asking for it is an error, not 0."""
+
+    @staticmethod
+    def forward(value: Tensor, origin: Tensor) -> Tensor:  # noqa: ARG004
+        return value.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:  # noqa: ARG004
+        raise RuntimeError(
+            "the gradient of the parts of a mode is a surrogate without a derivative of its own; use "
+            "rsample_relaxed or marginals where second derivatives are needed"
+        )

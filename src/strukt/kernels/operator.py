@@ -16,7 +16,12 @@ _BODIES: dict[Any, Callable[..., Any]] = {}
 
 
 def operator(
-    recursion: str, question: str, schema: str, reference: Callable[..., Any], fake: Callable[..., Any]
+    recursion: str,
+    question: str,
+    schema: str,
+    reference: Callable[..., Any],
+    fake: Callable[..., Any],
+    declined: Callable[..., bool] | None = None,
 ) -> Any:
     """The operator ``strukt::recursion_question``.
 
@@ -26,11 +31,14 @@ def operator(
         schema: Types of the arguments and the result.
         reference: Answers where the backend has no such function.
         fake: Gives empty tensors of the right shapes, for tracing.
+        declined: ``declined(backend, *arguments)``: whether the backend's function must not answer; never if None.
     """
 
     def body(*arguments: Any) -> Any:
         backend = dispatch.select(recursion, arguments[0])
-        compute = getattr(backend, question, None) or reference
+        compute = getattr(backend, question, None)
+        if compute is None or (declined is not None and declined(backend, *arguments)):
+            compute = reference
         return compute(*arguments)
 
     return define(f"{recursion}_{question}", schema, body, fake)

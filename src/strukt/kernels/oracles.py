@@ -30,6 +30,7 @@ from strukt.kernels.autograd import (
     outside_function,
 )
 from strukt.kernels.gradients import differentiated, outside_derivative, owned, pull_backs
+from strukt.kernels.magnitude import beyond
 from strukt.kernels.operator import operator
 from strukt.kernels.sparsemap.found import Found
 
@@ -88,6 +89,7 @@ class Oracles:
         self.reference = reference
         self.event_dim = event_dim
         self._count = len(scores)
+        self._arity = len(scores) + 1 + len(constants) + len(options)
         tensors = ", ".join(f"Tensor {score}" for score in (*scores, "lengths", *constants))
         arguments = ", ".join([tensors, *(f"bool {option}" for option in options)])
         marginals = ", ".join(["Tensor"] * len(scores))
@@ -154,11 +156,17 @@ class Oracles:
 
     def _operator(self, question: str, schema: str, fake: Callable[..., Any]) -> Any:
         """The backend's kernel if it has one, else the method of this name."""
-        return operator(self.name, question, schema, getattr(self, f"_reference_{question}"), fake)
+        declined = self._beyond if question in ("inside", "outside", "derivative") else None
+        return operator(self.name, question, schema, getattr(self, f"_reference_{question}"), fake, declined)
+
+    def _beyond(self, backend: Any, *arguments: Any) -> bool:
+        """Whether scores are too large for the backend; see `strukt.kernels.magnitude`."""
+        given = arguments[: self._arity]
+        return beyond(given[: self._count], lambda: backend.inside(*given)[0])
 
     def _reference_inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         with torch.no_grad():
-            return self.reference.log_partition(*arguments), arguments[0].new_empty(len(arguments[0]), 0)
+            return self.reference.log_partition(*arguments), self._fake_inside(*arguments)[1]
 
     def _reference_outside(self, *arguments: Any) -> Tensor | Scores:
         *arguments_, weights, _ = arguments

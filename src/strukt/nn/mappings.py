@@ -16,7 +16,8 @@ class Entmax(nn.Module):
     """`strukt.mappings.entmax` with an alpha of its own, which may be learned and never falls to 1.
 
     Args:
-        alpha: Above 1; where it starts from, if it is learned.
+        alpha: Above 1; where it starts from, if it is learned. A tensor is used as it is, so that a gradient
+            reaches it, and an ``nn.Parameter`` becomes one of the module's.
         dim: The axis of the probabilities.
         learn: Whether alpha is a parameter.
         shape: Of a learned alpha, broadcast to the scores with size 1 along ``dim``: ``(heads, 1, 1)`` gives each
@@ -32,12 +33,21 @@ class Entmax(nn.Module):
     """
 
     def __init__(
-        self, alpha: float = 1.5, dim: int = -1, learn: bool = False, shape: tuple[int, ...] = ()
+        self, alpha: float | Tensor = 1.5, dim: int = -1, learn: bool = False, shape: tuple[int, ...] = ()
     ) -> None:
         super().__init__()
+        self.dim = dim
+        self.given: Tensor | None = None
+        if isinstance(alpha, Tensor):
+            if learn or shape:
+                raise ValueError(
+                    "alpha is a tensor, which has its own shape and derivative; leave out learn and shape, and "
+                    "give an nn.Parameter to learn it"
+                )
+            self.given = alpha
+            return
         if not alpha > 1.0:
             raise ValueError(f"alpha is {alpha}; expected more than 1")
-        self.dim = dim
         raw = torch.full(shape, math.log(math.expm1(alpha - 1.0)))
         if learn:
             self.raw = nn.Parameter(raw)
@@ -46,7 +56,9 @@ class Entmax(nn.Module):
 
     @property
     def alpha(self) -> Tensor:
-        """1 + softplus of what is learned."""
+        """The tensor that was given, or 1 + softplus of what is learned."""
+        if self.given is not None:
+            return self.given
         return 1.0 + nn.functional.softplus(self.raw)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from strukt.kernels.determinantal.dependence import combinations
 from strukt.kernels.semiring import NEG_INF
 from strukt.kernels.subset.sorting import clean
 
@@ -20,6 +21,7 @@ class Items(NamedTuple):
         kernel: Symmetric ``(batch, n, n)``; 0 beyond the length.
         size: The size of the subsets ``(batch,)``.
         feasible: Whether some subset of this size has a weight above 0 ``(batch,)``.
+        combined: How dependent items combine independent ones ``(batch, n, n)``; see `dependence.combinations`.
     """
 
     scores: Tensor
@@ -27,6 +29,7 @@ class Items(NamedTuple):
     kernel: Tensor
     size: Tensor
     feasible: Tensor
+    combined: Tensor
 
     @classmethod
     def load(cls, scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tensor, k: Tensor) -> Items:
@@ -36,15 +39,16 @@ class Items(NamedTuple):
         kernel = clean_kernel(kernel.double(), lengths)
         feasible = _feasible(scores.detach(), omitted.detach(), kernel.detach(), k, tolerance)
         some = feasible.unsqueeze(-1)
-        return cls(
-            torch.where(some, scores, 0.0),
-            torch.where(some, omitted, 0.0),
-            torch.where(
-                some.unsqueeze(-1), kernel, torch.eye(kernel.shape[-1], dtype=kernel.dtype, device=k.device)
-            ),
-            torch.where(feasible, k, 0),
-            feasible,
-        )
+        scores, omitted = torch.where(some, scores, 0.0), torch.where(some, omitted, 0.0)
+        identity = torch.eye(kernel.shape[-1], dtype=kernel.dtype, device=k.device)
+        kernel, k = torch.where(some.unsqueeze(-1), kernel, identity), torch.where(feasible, k, 0)
+        combined = combinations(scores - omitted, kernel, k, tolerance)
+        return cls(scores, omitted, kernel, k, feasible, combined)
+
+    @property
+    def dependent(self) -> Tensor:
+        """Which items count as sums of others, or as 0, ``(batch, n)``."""
+        return (self.combined != 0).any(-1) | (self.kernel.diagonal(dim1=-2, dim2=-1) <= 0)
 
 
 def rank_tolerance(kernel: Tensor) -> float:

@@ -39,7 +39,7 @@ class Determinantal(SubsetEvents):
         count = _count_points(largest(items.size, arguments[0].shape[-1]), arguments[0].shape[-1])
         angle = math.pi / count * torch.arange(1, count, 2, dtype=tilt.dtype, device=tilt.device)
         point = torch.polar(torch.ones_like(angle), angle)[:, None, None]
-        omission, interaction = torch.diag_embed(ensemble.omission)[:, None], ensemble.interaction[:, None]
+        omission, interaction = ensemble.omission()[:, None], ensemble.interaction[:, None]
         sign, log_size = torch.linalg.slogdet(omission + point * interaction)
         top = log_size.detach().amax(-1, keepdim=True)
         turned = sign * torch.polar(torch.ones_like(log_size), -angle * items.size.unsqueeze(-1))

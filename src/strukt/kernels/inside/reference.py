@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from strukt.kernels.dynamic_program import DynamicProgram, used_alternatives
 from strukt.kernels.semiring import NEG_INF, Max, Semiring
@@ -46,7 +47,8 @@ def max_marginals(spans: Tensor, lengths: Tensor, labelled: bool) -> Tensor:
     around = [values.new_full((len(values), n + 1 - width), NEG_INF) for width in range(n + 1)]
     found = torch.full_like(values, NEG_INF)
     for width in range(n, 0, -1):
-        around[width][:, 0] = torch.where(lengths == width, 0.0, around[width][:, 0])
+        covers = (lengths == width).unsqueeze(-1) & (torch.arange(n + 1 - width, device=spans.device) == 0)
+        around[width] = torch.where(covers, 0.0, around[width])
         best = around[width] + split[width]
         found.diagonal(width, -2, -1).copy_(best)
         parent = around[width] + values.diagonal(width, -2, -1)
@@ -55,8 +57,8 @@ def max_marginals(spans: Tensor, lengths: Tensor, labelled: bool) -> Tensor:
             rest = width - part
             left = parent + inside[rest][:, part : part + count]
             right = parent + inside[rest][:, :count]
-            around[part][:, :count] = torch.maximum(around[part][:, :count], left)
-            around[part][:, rest : rest + count] = torch.maximum(around[part][:, rest : rest + count], right)
+            for more in (pad(left, (0, rest), value=NEG_INF), pad(right, (rest, 0), value=NEG_INF)):
+                around[part] = torch.maximum(around[part], more)
     return found.unsqueeze(-1) + spans if labelled else found + spans
 
 

@@ -122,7 +122,10 @@ def eliminate(weights: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
     """
     total = weights.new_zeros(len(weights))
     total_order = orders.new_zeros(len(weights))
+    taken_off = torch.zeros_like(total)
     for k in range(weights.shape[1] - 1, -1, -1):
+        heaviest = _heaviest(weights, orders)
+        weights, taken_off = weights - heaviest.unsqueeze(-1), taken_off + heaviest.sum(-1)
         out, out_order = weights[:, k, : k + 1], orders[:, k, : k + 1]
         pivot, pivot_order = _sum(out, out_order)
         total, total_order = total + pivot, total_order + pivot_order
@@ -137,7 +140,7 @@ def eliminate(weights: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
             torch.stack([weights[:, :k, : k + 1], through], -1),
             torch.stack([orders[:, :k, : k + 1], through_order], -1),
         )
-    return total, total_order
+    return total + taken_off, total_order
 
 
 def padded_weights(arcs: Tensor, lengths: Tensor) -> Tensor:
@@ -168,6 +171,17 @@ def _sum(weights: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:
     lowest = orders.masked_fill(weights == NEG_INF, NOWHERE).amin(-1)
     kept = weights.masked_fill(orders != lowest.unsqueeze(-1), NEG_INF)
     return logsumexp(kept, -1), lowest
+
+
+def _heaviest(weights: Tensor, orders: Tensor) -> Tensor:
+    """The largest term of lowest order of each word ``(batch, n)``, 0 if it has none; without derivatives.
+
+    A tree has one head for each word, so that it may be taken off all of them: large scores that tie stay apart.
+    """
+    weights = weights.detach()
+    lowest = orders.masked_fill(weights == NEG_INF, NOWHERE).amin(-1, keepdim=True)
+    found = weights.masked_fill(orders != lowest, NEG_INF).amax(-1)
+    return torch.where(found == NEG_INF, 0.0, found)
 
 
 def _relative(arcs: Tensor, lengths: Tensor) -> Tensor:

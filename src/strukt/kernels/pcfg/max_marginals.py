@@ -73,4 +73,4 @@ def _around_pairs(grammar: Grammar, chart: Chart, best: Chart, above: Tensor, wi
 
 def _raise(values: Tensor, others: Tensor) -> None:
     """Replace values by others where these are larger."""
-    values.copy_(torch.maximum(values, others))
+    values.copy_(torch.maximum(values.clone(), others))  # the derivative needs what they were

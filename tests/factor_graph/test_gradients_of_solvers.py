@@ -1,0 +1,49 @@
+"""Solvers of factor graphs take scores that need a gradient, of variables and of pairs, also under torch.func."""
+
+import pytest
+import torch
+
+from strukt import FactorGraph
+from strukt.factor_graph import factors
+
+SOLVERS = [
+    ("lp_map", {"exact": True}),
+    ("lp_map", {}),
+    ("lp_sparsemap", {}),
+    ("belief_propagation", {}),
+    ("enumerate", {}),
+]
+
+
+def solved(scores, pairs, solver, options):
+    graph = FactorGraph()
+    variables = graph.variables(3, 2)
+    for row in range(3):
+        graph.add(factors.Xor(variables[row]))
+    graph.add(factors.Budget(variables[:, 0], 1))
+    graph.add(factors.Pairwise(variables[:2, 0], variables[1:, 1], pairs))
+    return getattr(graph, solver)(scores, **options)
+
+
+def leaves():
+    generator = torch.Generator().manual_seed(1)
+    return torch.randn(2, 3, 2, generator=generator), torch.randn(2, 2, generator=generator)
+
+
+@pytest.mark.parametrize(("solver", "options"), SOLVERS, ids=lambda value: str(value))
+@pytest.mark.parametrize("both", [False, True])
+def test_scores_that_need_a_gradient(solver, options, both):
+    scores, pairs = leaves()
+    plain = solved(scores, pairs, solver, options).marginals
+    found = solved(scores.clone().requires_grad_(), pairs.clone().requires_grad_(both), solver, options)
+    assert torch.allclose(found.marginals.detach(), plain, atol=1e-6)
+    assert found.marginals.requires_grad == (solver != "lp_map")
+
+
+def test_an_exact_answer_is_that_of_enumeration_with_and_without_a_gradient():
+    scores, pairs = leaves()
+    result = solved(scores.requires_grad_(), pairs.requires_grad_(), "lp_map", {"exact": True})
+    assert result.status.all()
+    assert torch.allclose(
+        result.bound, solved(scores, pairs, "enumerate", {}).max_score.to(result.bound), atol=1e-6
+    )
