@@ -33,8 +33,8 @@ class _DependencyTree(ArcStructure, abc.ABC):
         validate_args: bool | None = None,
     ) -> None:
         arguments.scores("arcs", arcs, "batch + (n, n + 1) or batch + (n, n + 1, c)", 2)
-        lengths = as_tensor(lengths, arcs.device, "lengths")
-        labelled = has_labels(arcs, lengths) if labelled is None else labelled
+        given: Tensor | None = as_tensor(lengths, arcs.device, "lengths")
+        labelled = has_labels(arcs, given) if labelled is None else labelled
         shape = arcs.shape[:-1] if labelled else arcs.shape
         if len(shape) < 2 or shape[-1] != shape[-2] + 1:
             raise ValueError(
@@ -46,7 +46,7 @@ class _DependencyTree(ArcStructure, abc.ABC):
         if labelled:
             self.oracles = self.labelled_oracles  # type: ignore[misc, assignment]
         self.single_root = single_root
-        super().__init__(arcs, lengths, (single_root,), labelled, validate_args)
+        super().__init__(arcs, given, (single_root,), labelled, validate_args)
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:  # noqa: ARG002
         return type(self)(scores[0], lengths, self.single_root, self.labelled, validate_args=False)

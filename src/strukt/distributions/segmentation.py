@@ -73,15 +73,15 @@ class SemiMarkov(StructuredDistribution):
                 f"segments has shape {tuple(segments.shape)}: no durations or no labels to choose from; expected "
                 "batch + (n, k, c) with k >= 1 and c >= 1"
             )
-        lengths = as_tensor(lengths, segments.device, "lengths")
+        given: Tensor | None = as_tensor(lengths, segments.device, "lengths")
         if transition is None:
-            _require_no_pairs(segments, lengths)
+            _require_no_pairs(segments, given)
             transition = segments.new_zeros(1, 1)
         transition = _fitting(segments, transition)
         self._per_position = transition.dim() == segments.dim()
         steps = [-1] if self._per_position else []
         self.extents = ([0, ONWARD, UNBOUNDED], [*steps, UNBOUNDED, UNBOUNDED])
-        super().__init__((segments, transition), lengths, (), validate_args)
+        super().__init__((segments, transition), given, (), validate_args)
 
     @property
     def transition_marginals(self) -> Tensor:
