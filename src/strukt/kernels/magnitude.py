@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -20,7 +21,7 @@ def beyond(scores: Sequence[Tensor], log_partition: Callable[[], Tensor]) -> boo
     """Whether some item has such logarithms.
 
     Args:
-        scores: Score tensors.
+        scores: Score tensors on the CPU.
         log_partition: Gives that of each item. It is asked for only if some score is far below 0: penalties of
             structures that have no weight beside others do no harm.
     """
@@ -28,7 +29,8 @@ def beyond(scores: Sequence[Tensor], log_partition: Callable[[], Tensor]) -> boo
     for score in scores:
         if not score.numel():
             continue
-        least, most = (float(value) for value in torch.aminmax(score.detach()))
+        values = score.detach().numpy()
+        least, most = np.minimum.reduce(values, axis=None), np.maximum.reduce(values, axis=None)
         if least > -LARGE and most < LARGE:
             continue
         if most != most:  # NaN in padding
