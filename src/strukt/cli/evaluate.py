@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from strukt.cli import corpora
+from strukt.cli import corpora, outputs
 from strukt.cli.console import UsageError
-from strukt.cli.drawing import write
+from strukt.cli.drawing import PICTURE, write
 from strukt.cli.options import Parser, add_format
 from strukt.cli.table import detailed, percentages
 from strukt.data import corpus
@@ -29,11 +29,14 @@ def run(arguments: list[str]) -> int:
         )
     if options.svg and options.json:
         raise UsageError("--svg and --json are two forms of the same; give one")
+    models = [options.model, *options.beside]
+    if options.svg:
+        outputs.require_free(options.svg, [options.file], options.force, models, PICTURE)
 
     from strukt.train import bundle
 
     measured = {}
-    for folder in [options.model, *options.beside]:
+    for folder in models:
         model = bundle.load(folder)
         measured[folder] = model.measure(corpus.read_annotated(options.file, options.format, model.readers()))
     if options.svg:
@@ -84,4 +87,5 @@ def _parser() -> Parser:
     )
     parser.add_argument("--json", action="store_true", help="print one line of JSON instead of a table")
     add_format(parser)
+    outputs.add_force(parser)
     return parser

@@ -21,6 +21,7 @@ from typing import Any
 
 from torch import Tensor
 
+from strukt.data.digests import explained
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError
 from strukt.tasks import TASKS
@@ -34,6 +35,17 @@ FORMAT = 1
 
 GRAPHS = "onnx"
 """The folder that holds, in place of weights, the graphs of an exported model."""
+
+PARTS = (
+    "config.json",
+    "vocabularies.json",
+    "weights.safetensors",
+    "metrics.json",
+    "environment.json",
+    "encoder",
+    GRAPHS,
+)
+"""All that a model writes into its folder, but `format.json`."""
 
 HUB = "hf://"
 """With what the names of models begin that are on the hub of Hugging Face, and not in a folder."""
@@ -79,8 +91,9 @@ def writing(
     """
     here = this_environment()
     path = Path(folder)
-    path.mkdir(parents=True, exist_ok=True)
-    (path / "format.json").unlink(missing_ok=True)
+    with explained(path, "written"):
+        path.mkdir(parents=True, exist_ok=True)
+        (path / "format.json").unlink(missing_ok=True)
     write_json(path / "config.json", {"task": model.task, "options": dataclasses.asdict(model.config)})
     symbols = {name: vocabulary.to_json() for name, vocabulary in model.vocabularies.items()}
     write_json(path / "vocabularies.json", symbols)
@@ -89,6 +102,20 @@ def writing(
     write_json(path / "environment.json", environment or here)
     model.save_assets(path / "encoder")
     write_json(path / "format.json", {"format": FORMAT, "strukt": here["strukt"]})
+
+
+def require_no_others(folder: str | os.PathLike[str]) -> None:
+    """Looks whether a folder without a model holds files that one would replace, of whatever they are.
+
+    Args:
+        folder: Where a new model is to go.
+
+    Raises:
+        DataError: It does.
+    """
+    for name in PARTS:
+        if os.path.lexists(os.path.join(folder, name)):
+            raise DataError(f"holds {name}, which the model would replace; give another folder", folder)
 
 
 def load(folder: str | os.PathLike[str]) -> Model:
