@@ -8,6 +8,10 @@ from collections.abc import Iterable
 from typing import TextIO
 
 from strukt.errors import StruktError
+from strukt.viz.width import printable
+
+LONGEST_MESSAGE = 2000
+"""Characters of an error or warning; more of what was given than that helps nobody."""
 
 
 class UsageError(StruktError):
@@ -57,6 +61,10 @@ def suggestion(given: str, known: list[str]) -> str:
     """
     from difflib import get_close_matches
 
+    from strukt.cli.guesses import meant
+
+    if given.startswith("--") and (same := meant(given, known)):
+        return f"did you mean {same!r}?"
     near = get_close_matches(given, known, n=1, cutoff=0.5)
     return f"did you mean {near[0]!r}?" if near else f"known are: {', '.join(known)}"
 
@@ -71,4 +79,5 @@ def _coloured(text: str, code: str, stream: TextIO) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]} ..."
