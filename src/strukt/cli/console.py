@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable
 from typing import TextIO
@@ -31,6 +32,13 @@ def error(text: str) -> None:
 def warning(text: str) -> None:
     """Says in one line what the person should know, though the command goes on."""
     message(f"{_coloured('warning:', '33', sys.stderr)} {_one_line(text)}")
+
+
+def shown(text: str, stream: TextIO) -> str:
+    """Text of a file as a stream may have it: to the byte, but without what steers a terminal if it is one."""
+    if not stream.isatty():
+        return text
+    return re.sub(r"[^\t\n]+", lambda found: printable(found[0]), text)
 
 
 def choose(given: str, known: Iterable[str], kind: str) -> str:

@@ -14,6 +14,7 @@ from strukt.cli.table import detailed, percentages
 from strukt.data import corpus
 from strukt.viz import svg
 from strukt.viz.curves import Curves
+from strukt.viz.width import printable
 
 if TYPE_CHECKING:
     from strukt.tasks.model import Measurement
@@ -38,14 +39,15 @@ def run(arguments: list[str]) -> int:
     measured = {}
     for folder in models:
         model = bundle.load(folder)
-        measured[folder] = model.measure(corpus.read_annotated(options.file, options.format, model.readers()))
+        sentences = corpus.read_annotated(options.file, options.format, model.readers())
+        measured[folder] = model.measure(corpora.warned(sentences))
     if options.svg:
         write(options.svg, svg.document(_by_length(measured)))
     elif options.json:
         found = {folder: each.scores | each.details for folder, each in measured.items()}
         print(json.dumps(found if options.beside else found[options.model]))
     else:
-        titles = {folder: f"{folder}\n\n" if options.beside else "" for folder in measured}
+        titles = {folder: f"{printable(folder)}\n\n" if options.beside else "" for folder in measured}
         print("\n\n".join(f"{titles[folder]}{report(each)}" for folder, each in measured.items()))
     return 0
 

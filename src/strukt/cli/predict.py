@@ -54,7 +54,7 @@ def run(arguments: list[str]) -> int:
     found = Annotation(options.probabilities, options.infill).texts(model, sentences)
     with _output(options.output) as stream:
         for written in found:
-            stream.write(written)
+            stream.write(console.shown(written, stream))
             stream.flush()
     return 0
 
