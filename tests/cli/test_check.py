@@ -140,3 +140,36 @@ def test_training_names_the_line_that_check_names(name, corpus, tmp_path, capsys
     error = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
     assert error == [f"error: {first}"]
     assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("task", ["lm", "mlm", "sort", "count"])
+def test_a_nul_byte_is_a_problem_of_its_line(task, tmp_path, capsys):
+    path = tmp_path / "corpus.txt"
+    path.write_bytes(b"1 0\n1 \0 0\n0\n")
+    assert main(["check", task, str(path)]) == 2
+    out, err = capsys.readouterr()
+    assert out.startswith(f"{path}:2: the line holds a NUL byte; is this a UTF-8 text file?\n")
+    assert ["sentences", "2"] in [line.split() for line in out.splitlines()]
+    assert err == ""
+
+
+def test_a_sentence_of_empty_nodes_alone_has_no_words(tmp_path, capsys):
+    path = tmp_path / "corpus.conllu"
+    path.write_text("0.1\tx" + "\t_" * 8 + "\n\n1\tx" + "\t_" * 4 + "\t0\troot\t_\t_\n\n")
+    assert main(["check", "dependency", str(path)]) == 2
+    out, err = capsys.readouterr()
+    assert out.startswith(
+        f"{path}:1: the sentence has empty nodes and no words; write its words, or delete it\n"
+    )
+    assert err == ""
+
+
+def test_escape_sequences_of_a_corpus_do_not_reach_the_terminal(tmp_path, capsys):
+    path = tmp_path / "corpus.conllu"
+    row = "\t".join(["1", "\x1b[31mred", "_", "\x1b]0;title\x07", "_", "_", "5", "dep", "_", "_"])
+    path.write_text(f"{row}\n\n{row.replace(chr(9) + '5', chr(9) + '0')}\n\n")
+    for task in ("tag", "dependency"):
+        assert main(["check", task, str(path)]) == 2
+        out, err = capsys.readouterr()
+        assert "title" in out or "red" in out
+        assert not {"\x1b", "\x07"} & set(out + err)

@@ -38,3 +38,24 @@ def test_a_file_is_read_for_what_it_is_needed_for(tmp_path):
     assert [sentence.forms for sentence in corpora.read([str(path)], None, corpus.ENTITIES)] == [["Go"]]
     with pytest.raises(DataError, match=r"a\.jsonl: is of the format jsonl; expected one of conllu"):
         list(corpora.read([str(path)], None, corpus.WORDS))
+
+
+def test_a_long_sentence_is_warned_of_once(tmp_path, capsys):
+    path = tmp_path / "text.txt"
+    path.write_text("short\n" + "x " * 3000 + "\n" + "y " * 2000 + "\n")
+    sentences = list(corpora.read([str(path)], None, corpus.WORDS))
+    assert [len(sentence) for sentence in sentences] == [1, 3000, 2000]
+    error = capsys.readouterr().err
+    assert error.startswith(f"warning: {path}:2: the sentence has 3,000 words, which may take minutes; ")
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "show"])
+def test_every_command_warns_of_a_long_sentence(command, tagger, tmp_path, capsys):
+    from strukt.cli.main import main
+
+    path = tmp_path / "long.conllu"
+    forms = ["x"] * 1001
+    path.write_text(str(conllu.from_forms(forms).annotated(xpos=["NAME"] * 1001)), encoding="utf-8")
+    assert main([command, tagger, " ".join(forms) if command == "show" else str(path)]) == 0
+    assert "the sentence has 1,001 words, which may take minutes" in capsys.readouterr().err

@@ -72,7 +72,7 @@ def test_scores_by_length_are_drawn(tmp_path, tagger, treebank, capsys):
     assert "16-20" in drawn
     assert without in drawn
     assert with_it in drawn
-    assert main(["evaluate", tagger, treebank.test, "--svg", str(picture)]) == 2
+    assert main(["evaluate", tagger, treebank.test, "--svg", str(picture), "--force"]) == 2
     assert "--svg draws scores by length" in capsys.readouterr().err
     assert main(["evaluate", tagger, treebank.test, "--svg", str(picture), "--json"]) == 2
 

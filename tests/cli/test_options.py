@@ -1,5 +1,7 @@
 """Options of the commands that are not configurations."""
 
+import re
+
 import pytest
 
 from strukt.cli.console import UsageError, choose, suggestion
@@ -62,3 +64,50 @@ def test_missing_arguments_end_with_code_2(command, capsys):
 def test_an_unknown_format_is_named(command, capsys):
     assert main([command, "model", "file", "--format", "xml"]) == 2
     assert "'xml'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["train", "tag", "--lr", "1e-3"], "--optimizer.learning_rate"),
+        (["train", "tag", "--learning_rate", "1e-3"], "--optimizer.learning_rate"),
+        (["train", "tag", "--learning-rate=1e-3"], "--optimizer.learning_rate"),
+        (["train", "tag", "--epochs", "3"], "--trainer.epochs"),
+        (["train", "tag", "--num_epochs", "3"], "--trainer.epochs"),
+        (["train", "tag", "--batch_size", "32"], "--trainer.tokens"),
+        (["train", "tag", "--gpus", "1"], "--trainer.accelerator"),
+        (["train", "tag", "--device", "cuda"], "--trainer.accelerator"),
+        (["train", "tag", "--num_gpus", "2"], "--trainer.devices"),
+        (["train", "tag", "--seed", "2"], "--trainer.seed"),
+        (["train", "tag", "--layers", "2"], "--encoder.layers"),
+        (["train", "tag", "--dropout", "0"], "--encoder.dropout"),
+        (["train", "tag", "--valid", "dev.conllu"], "--dev"),
+        (["train", "tag", "--output_dir", "model"], "--output"),
+        (["predict", "model", "file", "--marginals"], "--probabilities"),
+        (["predict", "model", "file", "--out", "x"], "--output"),
+        (["predict", "model", "file", "--overwrite"], "--force"),
+        (["predict", "model", "file", "--device", "cuda"], "--gpus"),
+        (["show", "model", "x", "--marginals"], "--probabilities"),
+        (["show", "model", "x", "--probs"], "--probabilities"),
+        (["generate", "model", "--count", "3"], "--number"),
+    ],
+)
+def test_names_that_other_programs_have_are_understood(arguments, option, capsys):
+    assert main(arguments) == 2
+    given = next(word for word in arguments if word.startswith("--")).partition("=")[0]
+    expected = f"error: unknown option {given!r}; did you mean {option!r}?\n"
+    assert capsys.readouterr() == ("", expected)
+
+
+def test_every_synonym_is_of_an_option_that_there_is():
+    from importlib import import_module
+
+    from strukt.cli import configuration
+    from strukt.cli.guesses import SYNONYMS
+    from strukt.cli.main import COMMANDS
+
+    helps = [configuration.build("tag").format_help()]
+    for command in COMMANDS.keys() - {"train"}:
+        helps.append(import_module(f"strukt.cli.{command}")._parser().format_help())
+    known = {option.rpartition(".")[2].lstrip("-") for option in re.findall(r"--[\w.-]+", " ".join(helps))}
+    assert SYNONYMS.keys() <= known

@@ -76,6 +76,29 @@ def test_commands_work_in_a_pipe(tagger, parser, treebank):
     assert len(trees.stdout.splitlines()) == len(Path(treebank.test).read_bytes().splitlines())
 
 
+def test_nothing_given_is_standard_input_in_a_pipe(tagger, treebank, capsys):
+    assert main(["predict", tagger, treebank.test]) == 0
+    done = predict(tagger, input=Path(treebank.test).read_bytes())
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode() == capsys.readouterr().out
+
+
+def test_nothing_given_at_a_terminal_is_asked_for(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    assert main(["predict", "model"]) == 2
+    assert capsys.readouterr().err.startswith("error: give FILE, or send a corpus through a pipe; see: ")
+
+
+@pytest.mark.parametrize("text", ["Dogs bark .", "They told us to wait for a long time at the door ."])
+def test_plain_text_in_place_of_conllu_is_recognised(tagger, text, tmp_path, capsys):
+    path = tmp_path / "raw.conllu"
+    path.write_text(text + "\n\n")
+    assert main(["predict", tagger, str(path)]) == 2
+    message = "expected 10 columns, found 1; if this is plain text to annotate, give --format text"
+    assert capsys.readouterr() == ("", f"error: {path}:1: {message}\n")
+    assert main(["predict", tagger, str(path), "--format", "text"]) == 0
+
+
 def test_plain_text(parser):
     done = predict(parser, "-", "--format", "text", input="x = 国 ( y )\n\nreturn x\n".encode())
     assert done.returncode == 0
@@ -120,7 +143,7 @@ def test_a_kill_leaves_nothing_half_written(tagger, treebank, tmp_path, before):
     output = tmp_path / "out.conllu"
     if before:
         output.write_text(before)
-    arguments = [*STRUKT, "predict", tagger, "-", "-o", str(output)]
+    arguments = [*STRUKT, "predict", tagger, "-", "-o", str(output), "--force"]
     process = subprocess.Popen(arguments, stdin=subprocess.PIPE)
     process.stdin.write(Path(treebank.test).read_bytes() * 30)
     process.stdin.flush()
@@ -135,7 +158,7 @@ def test_a_broken_line_is_named_and_the_old_file_stays(tagger, treebank, tmp_pat
     broken, output = tmp_path / "broken.conllu", tmp_path / "out.conllu"
     broken.write_text(Path(treebank.test).read_text() * 20 + "1\tx\n\n")
     output.write_text("what stood here\n")
-    assert main(["predict", tagger, str(broken), "-o", str(output)]) == 2
+    assert main(["predict", tagger, str(broken), "-o", str(output), "--force"]) == 2
     err = capsys.readouterr().err
     assert err.startswith(f"error: {broken}:{broken.read_text().count(chr(10)) - 1}: ")
     assert err.count("\n") == 1

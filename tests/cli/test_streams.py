@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from strukt.cli import console
 from strukt.cli.main import main
+from strukt.cli.table import detailed, table
 
 
 def shell(command: str, **environment: str) -> subprocess.CompletedProcess:
@@ -95,3 +97,49 @@ def test_output_is_not_compressed(tagger, treebank, tmp_path, capsys):
     assert main(["predict", tagger, treebank.test, "-o", str(tmp_path / "out.conllu.gz")]) == 2
     assert "leave off .gz" in capsys.readouterr().err
     assert not any(tmp_path.iterdir())
+
+
+class Stream:
+    def __init__(self, is_terminal: bool) -> None:
+        self.is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        return self.is_terminal
+
+
+def test_predictions_keep_their_bytes_but_do_not_steer_a_terminal():
+    text = "1\t\x1b[31mred\x07\t_\n\n"
+    assert console.shown(text, Stream(False)) == text
+    assert console.shown(text, Stream(True)) == "1\t�[31mred�\t_\n\n"
+
+
+def test_predictions_in_a_pipe_keep_escape_sequences(tagger, tmp_path, capsys):
+    path = tmp_path / "text.txt"
+    path.write_text("\x1b[31mred cat\n")
+    assert main(["predict", tagger, str(path)]) == 0
+    assert "1\t\x1b[31mred\t" in capsys.readouterr().out
+
+
+def test_errors_warnings_and_tables_do_not_steer_a_terminal(capsys):
+    console.error("\x1b[31m: there is no such file")
+    console.warning("a\x07b")
+    assert capsys.readouterr().err == "error: �[31m: there is no such file\nwarning: a�b\n"
+    assert main(["predict", "\x1b[31mmodel", "\x1b]0;x\x07.conllu"]) == 2
+    assert "\x1b" not in capsys.readouterr().err
+    assert table([("a", "\x1b[31m")]) == "a  �[31m"
+    assert "\x1b" not in detailed("type", {"\x1b[31m": {"f1": 1.0, "gold": 2}})
+
+
+def test_pictures_do_not_steer_a_terminal(tagger, parser, capsys):
+    for model in (tagger, parser):
+        assert main(["show", model, "x\x1b[31m = \x07 y"]) == 0
+        assert not {"\x1b", "\x07"} & set(capsys.readouterr().out)
+
+
+def test_an_operating_system_error_names_its_file(monkeypatch, capsys):
+    def dispatch(arguments):
+        os.stat("m" * 300)
+
+    monkeypatch.setattr("strukt.cli.main.dispatch", dispatch)
+    assert main([]) == 2
+    assert capsys.readouterr().err == f"error: {'m' * 300}: File name too long\n"

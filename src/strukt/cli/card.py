@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from strukt.cli import console, corpora
+from strukt.cli import console, corpora, outputs
 from strukt.cli.options import Parser, add_format
 from strukt.data import corpus
 
@@ -10,7 +10,10 @@ from strukt.data import corpus
 def run(arguments: list[str]) -> int:
     """Prints the card, or writes it."""
     options = _parser().parse(arguments)
-    corpora.require_files([options.test] if options.test else [])
+    read = [options.test] if options.test else []
+    corpora.require_files(read)
+    if options.output is not None:
+        outputs.require_free(options.output, read, options.force, [options.model])
 
     from pathlib import Path
 
@@ -54,4 +57,5 @@ def _parser() -> Parser:
         "--language", metavar="CODE", action="append", default=[], help="such as en; any number"
     )
     add_format(parser)
+    outputs.add_force(parser)
     return parser

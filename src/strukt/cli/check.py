@@ -12,6 +12,7 @@ from strukt.data.check import check
 from strukt.data.check_report import Report
 from strukt.data.tag_schemes import SCHEMES
 from strukt.tasks import TASKS
+from strukt.viz.width import printable
 
 FAULTY = 2
 SHOWN_LABELS = 12
@@ -29,7 +30,7 @@ def run(arguments: list[str]) -> int:
             raise UsageError(f"--{name} is an option of the task tag, not of {task}")
     report = check(task, options.file, options.format, **chosen)
     for problem in report.problems:
-        print(f"{problem} [repaired]" if problem.repaired else problem)
+        print(printable(f"{problem} [repaired]" if problem.repaired else str(problem)))
     unlisted = report.problem_count + report.repair_count - len(report.problems)
     if unlisted:
         print(f"... and {unlisted:,} more")
@@ -56,7 +57,7 @@ def contents(report: Report) -> str:
         rows.append(("repaired", f"{report.repair_count:,}"))
     rows += [(name, f"{count:,}") for name, count in report.summary().items()]
     labels = [(column, _frequencies(counts)) for column, counts in report.labels.items() if counts]
-    return "\n".join([table(rows), *(f"\n{column}  {listed}" for column, listed in labels)])
+    return "\n".join([table(rows), *(f"\n{column}  {printable(listed)}" for column, listed in labels)])
 
 
 def _frequencies(labels: Counter[str]) -> str:

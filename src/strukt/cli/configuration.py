@@ -10,6 +10,7 @@ from typing import Any, NoReturn, get_type_hints
 
 import jsonargparse
 
+from strukt.cli import option_files
 from strukt.cli.console import UsageError, suggestion
 from strukt.cli.options import refuse_unknown
 from strukt.tasks import TASKS
@@ -46,6 +47,9 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
     """
     parser = build(task)
     refuse_unknown(arguments, parser)
+    groups = {key.rpartition(".")[0] for key in vars(parser.get_defaults().as_flat())} - {""}
+    for path in option_files.named(arguments, ["--config", *(f"--{group}" for group in groups)]):
+        option_files.require_text(path)
     values = vars(parser.instantiate(parser.parse_args(list(arguments))))
     config = _config_class(task)
     chosen = {field.name: values[field.name] for field in fields(config)}
@@ -55,7 +59,12 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
 def build(task: str) -> jsonargparse.ArgumentParser:
     """The parser of a task's options."""
     summary = import_module(TASKS[task]).SUMMARY
-    parser = _Parser(prog=f"strukt train {task}", description=summary, allow_abbrev=False)
+    parser = _Parser(
+        prog=f"strukt train {task}",
+        description=summary,
+        allow_abbrev=False,
+        parser_mode=option_files.MODE,
+    )
     parser.add_argument(
         "--config", action="config", help="YAML or JSON file of options, as --print_config gives"
     )
@@ -80,6 +89,11 @@ def _config_class(task: str) -> Any:
 
 class _Parser(jsonargparse.ArgumentParser):
     """Raises instead of printing its usage and leaving."""
+
+    def parse_path(self, path: Any, *arguments: Any, **options: Any) -> Any:
+        """Reads a file of options, also one that another one names as its `config`."""
+        option_files.require_text(path)
+        return super().parse_path(path, *arguments, **options)
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         raise UsageError(f"{_readable(message, self)}; see: {self.prog} --help") from ex

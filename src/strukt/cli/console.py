@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable
 from typing import TextIO
 
 from strukt.errors import StruktError
+from strukt.viz.width import printable
+
+LONGEST_MESSAGE = 2000
+"""Characters of an error or warning; more of what was given than that helps nobody."""
 
 
 class UsageError(StruktError):
@@ -27,6 +32,13 @@ def error(text: str) -> None:
 def warning(text: str) -> None:
     """Says in one line what the person should know, though the command goes on."""
     message(f"{_coloured('warning:', '33', sys.stderr)} {_one_line(text)}")
+
+
+def shown(text: str, stream: TextIO) -> str:
+    """Text of a file as a stream may have it: to the byte, but without what steers a terminal if it is one."""
+    if not stream.isatty():
+        return text
+    return re.sub(r"[^\t\n]+", lambda found: printable(found[0]), text)
 
 
 def choose(given: str, known: Iterable[str], kind: str) -> str:
@@ -57,6 +69,10 @@ def suggestion(given: str, known: list[str]) -> str:
     """
     from difflib import get_close_matches
 
+    from strukt.cli.guesses import meant
+
+    if given.startswith("--") and (same := meant(given, known)):
+        return f"did you mean {same!r}?"
     near = get_close_matches(given, known, n=1, cutoff=0.5)
     return f"did you mean {near[0]!r}?" if near else f"known are: {', '.join(known)}"
 
@@ -71,4 +87,5 @@ def _coloured(text: str, code: str, stream: TextIO) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]} ..."

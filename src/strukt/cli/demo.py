@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import cast
 
 from strukt.cli import console
+from strukt.cli.console import UsageError
 from strukt.cli.drawing import draw
 from strukt.cli.options import Parser
 from strukt.cli.table import table
 from strukt.data import conllu, embedded
+from strukt.data.digests import explained
 from strukt.data.files import atomic_write
 from strukt.metrics.trees import AttachmentScore
 from strukt.tasks.config import EncoderConfig, OptimizerConfig, TrainerConfig
@@ -22,9 +24,14 @@ SIZES: dict[embedded.Split, int] = {"train": 3000, "dev": 400, "test": 800}
 """Statements of each split; more would be better, and slower."""
 
 
+MARK = ".strukt-demo"
+"""The empty file that tells the folder of a demonstration from every other."""
+
+
 def run(arguments: list[str]) -> int:
     """Trains a parser, measures it beside a baseline, draws a statement, and says what to try next."""
     folder = Path(_parser().parse(arguments).output)
+    _claim(folder)
     console.message("Reading the statements of Python's own library as a treebank ...")
     splits = {split: embedded.treebank(split, limit=size) for split, size in SIZES.items()}
     _prepare(folder, splits)
@@ -88,9 +95,19 @@ def configuration(folder: Path) -> Config:
     )
 
 
+def _claim(folder: Path) -> None:
+    """Makes the folder, or takes that of an earlier demonstration, whose files are replaced."""
+    with explained(folder, "written"):
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / MARK).exists() and any(folder.iterdir()):
+            raise UsageError(
+                f"{folder} holds something else than a demonstration; give another with -o FOLDER"
+            )
+        (folder / MARK).touch()
+
+
 def _prepare(folder: Path, splits: dict[embedded.Split, list[conllu.Sentence]]) -> None:
     shutil.rmtree(folder / "parser", ignore_errors=True)  # that of an earlier demonstration
-    folder.mkdir(parents=True, exist_ok=True)
     for split, sentences in splits.items():
         with atomic_write(folder / f"{split}.conllu") as stream:
             stream.writelines(map(str, sentences))

@@ -8,6 +8,9 @@ import sys
 from strukt.cli import console
 from strukt.viz import canvas, svg, terminal
 
+PAGE, PICTURE = (".html", ".htm"), (".svg",)
+"""How the names of pages and of pictures end."""
+
 
 def draw(picture: svg.Picture) -> None:
     """Prints a picture that fits the terminal, in colour if it shows colours."""

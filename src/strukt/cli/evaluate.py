@@ -6,14 +6,15 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from strukt.cli import corpora
+from strukt.cli import corpora, outputs
 from strukt.cli.console import UsageError
-from strukt.cli.drawing import write
+from strukt.cli.drawing import PICTURE, write
 from strukt.cli.options import Parser, add_format
 from strukt.cli.table import detailed, percentages
 from strukt.data import corpus
 from strukt.viz import svg
 from strukt.viz.curves import Curves
+from strukt.viz.width import printable
 
 if TYPE_CHECKING:
     from strukt.tasks.model import Measurement
@@ -29,20 +30,24 @@ def run(arguments: list[str]) -> int:
         )
     if options.svg and options.json:
         raise UsageError("--svg and --json are two forms of the same; give one")
+    models = [options.model, *options.beside]
+    if options.svg:
+        outputs.require_free(options.svg, [options.file], options.force, models, PICTURE)
 
     from strukt.train import bundle
 
     measured = {}
-    for folder in [options.model, *options.beside]:
+    for folder in models:
         model = bundle.load(folder)
-        measured[folder] = model.measure(corpus.read_annotated(options.file, options.format, model.readers()))
+        sentences = corpus.read_annotated(options.file, options.format, model.readers())
+        measured[folder] = model.measure(corpora.warned(sentences))
     if options.svg:
         write(options.svg, svg.document(_by_length(measured)))
     elif options.json:
         found = {folder: each.scores | each.details for folder, each in measured.items()}
         print(json.dumps(found if options.beside else found[options.model]))
     else:
-        titles = {folder: f"{folder}\n\n" if options.beside else "" for folder in measured}
+        titles = {folder: f"{printable(folder)}\n\n" if options.beside else "" for folder in measured}
         print("\n\n".join(f"{titles[folder]}{report(each)}" for folder, each in measured.items()))
     return 0
 
@@ -84,4 +89,5 @@ def _parser() -> Parser:
     )
     parser.add_argument("--json", action="store_true", help="print one line of JSON instead of a table")
     add_format(parser)
+    outputs.add_force(parser)
     return parser

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, cast
 
+from strukt.cli import console
 from strukt.cli.console import UsageError
 from strukt.cli.options import Parser
 
@@ -26,7 +28,7 @@ def run(arguments: list[str]) -> int:
     model = require_language_model(bundle.load(options.model), "strukt generate")
     torch.manual_seed(options.seed)
     for words in model.generate(options.number, options.length):
-        print(" ".join(words))
+        print(console.shown(" ".join(words), sys.stdout))
     return 0
 
 

@@ -61,7 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except OSError as error:
         if error.filename is not None:
-            raise
+            console.error(f"{os.fsdecode(error.filename)}: {error.strerror}")
+            return FAILURE
         console.error(f"standard output cannot be written: {error.strerror}")
         _write_no_more()
         return FAILURE

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from strukt.cli import console
+from strukt.cli import console, outputs
 from strukt.cli.console import UsageError
 from strukt.cli.options import Parser
 from strukt.data.files import LONGEST_LINE
@@ -31,6 +31,7 @@ def run(arguments: list[str]) -> int:
     options = _parser().parse(arguments)
     task = console.choose(options.task, DEFAULTS, "task")
     _fill_in(options, task)
+    outputs.require_free(options.output, [], options.force)
     lines = _expressions(options) if task == "listops" else _numbers(options)
 
     from strukt.data.files import atomic_write
@@ -123,4 +124,5 @@ def _parser() -> Parser:
         help="operators of expressions, of MIN, MAX, MED, SM, FIRST and LAST (MIN,MAX,MED,SM)",
     )
     parser.add_argument("--seed", type=int, default=1, help="other numbers give other corpora (1)")
+    outputs.add_force(parser)
     return parser

@@ -79,7 +79,7 @@ def _sentence(model: Model, options: Namespace) -> Sentence:
         raise console.UsageError(
             'SENTENCE is a tree; give its words alone, for example: strukt show MODEL "Dogs bark."'
         )
-    (sentence,) = reader(io.StringIO(line))
+    (sentence,) = corpora.warned(reader(io.StringIO(line)))
     return sentence
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from strukt.cli import console, corpora
+from strukt.cli import console, corpora, outputs
 from strukt.cli.console import UsageError
 from strukt.cli.options import Parser, add_format
 from strukt.scale import parquet
@@ -39,10 +39,12 @@ LISTED = 10
 def run(arguments: list[str]) -> int:
     """Writes the annotated sentences in order, each as soon as it is computed; into a folder shard by shard."""
     options = _parser().parse(arguments)
+    options.file = options.file or _piped()
     corpora.require_files(options.file)
     if _into_folder(options):
         _check(options)
         return _predict_shards(options)
+    _check_output(options)
 
     from strukt.scale.annotation import Annotation
     from strukt.train import bundle
@@ -52,7 +54,7 @@ def run(arguments: list[str]) -> int:
     found = Annotation(options.probabilities, options.infill).texts(model, sentences)
     with _output(options.output) as stream:
         for written in found:
-            stream.write(written)
+            stream.write(console.shown(written, stream))
             stream.flush()
     return 0
 
@@ -60,7 +62,9 @@ def run(arguments: list[str]) -> int:
 def _parser() -> Parser:
     parser = Parser("predict", "Annotates corpora; the format of the output is that of the input.")
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
-    parser.add_argument("file", metavar="FILE", nargs="+", help="corpora in turn; - is standard input")
+    parser.add_argument(
+        "file", metavar="FILE", nargs="*", help="corpora in turn; - or nothing, in a pipe, is standard input"
+    )
     parser.add_argument(
         "-o",
         "--output",
@@ -78,6 +82,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("--probabilities", action="store_true", help="note how probable each prediction is")
     add_format(parser)
+    outputs.add_force(parser)
     shards = parser.add_argument_group("into a folder")
     shards.add_argument("--shard_size", metavar="BYTES", type=int, help=f"of a shard ({SHARD_SIZE:,})")
     shards.add_argument(
@@ -97,6 +102,23 @@ def _parser() -> Parser:
     return parser
 
 
+def _piped() -> list[str]:
+    """Standard input, if something other than a person at a terminal feeds it."""
+    if sys.stdin.isatty():
+        raise UsageError("give FILE, or send a corpus through a pipe; see: strukt predict --help")
+    return [corpora.STANDARD_INPUT]
+
+
+def _check_output(options: Namespace) -> None:
+    """Refuses an output that would take the place of something else."""
+    if options.output is None:
+        outputs.require_no_loop(options.file)
+        return
+    if options.output.endswith(".gz"):
+        raise UsageError(f"{options.output}: the output is not compressed; leave off .gz")
+    outputs.require_free(options.output, options.file, options.force, [options.model])
+
+
 @contextmanager
 def _output(path: str | None) -> Iterator[TextIO]:
     if path is None:
@@ -105,8 +127,6 @@ def _output(path: str | None) -> Iterator[TextIO]:
         return
     from strukt.data.files import atomic_write
 
-    if path.endswith(".gz"):
-        raise UsageError(f"{path}: the output is not compressed; leave off .gz")
     with atomic_write(path) as stream:
         yield stream
 
@@ -128,6 +148,10 @@ def _into_folder(options: Namespace) -> bool:
 
 def _check(options: Namespace) -> None:
     """Refuses values that cannot be, and options that would not be read."""
+    if options.force:
+        raise UsageError(
+            "--force is for an output file; a folder is gone on with, so remove its parts to begin again"
+        )
     if corpora.STANDARD_INPUT in options.file:
         raise UsageError("standard input cannot be cut into shards; give files")
     if options.engine is None:

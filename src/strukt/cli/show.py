@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from strukt.cli import console, corpora
-from strukt.cli.drawing import draw, write
+from argparse import Namespace
+
+from strukt.cli import console, corpora, outputs
+from strukt.cli.drawing import PAGE, PICTURE, draw, write
 from strukt.cli.options import Parser
 from strukt.cli.pictures import OF_STEPS, chosen, pictures
 from strukt.viz import html, svg
@@ -17,6 +19,7 @@ def run(arguments: list[str]) -> int:
         raise console.UsageError(f"--number is {options.number}; expected at least 1")
     if options.ambiguous is not None:
         corpora.require_files([options.ambiguous])
+    _check_outputs(options)
 
     from strukt.train import bundle
 
@@ -30,6 +33,14 @@ def run(arguments: list[str]) -> int:
         for picture in found:
             draw(picture)
     return 0
+
+
+def _check_outputs(options: Namespace) -> None:
+    """Refuses files that would take the place of something else, or that no program would open."""
+    read = [options.ambiguous] if options.ambiguous else []
+    for path, endings in ((options.html, PAGE), (options.svg, PICTURE)):
+        if path:
+            outputs.require_free(path, read, options.force, [options.model], endings)
 
 
 def _parser() -> Parser:
@@ -83,4 +94,5 @@ def _parser() -> Parser:
         "--html", metavar="FILE", help="write a page that needs nothing else, instead of drawing here"
     )
     parser.add_argument("--svg", metavar="FILE", help="write a picture, instead of drawing here")
+    outputs.add_force(parser)
     return parser

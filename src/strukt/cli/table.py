@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from strukt.viz.width import display_width, pad
+from strukt.viz.width import display_width, pad, pad_left
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
@@ -25,10 +25,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
     first = pad(row[0], widths[0])
-    others = [
-        " " * (columns - display_width(cell)) + cell
-        for cell, columns in zip(row[1:], widths[1:], strict=True)
-    ]
+    others = [pad_left(cell, columns) for cell, columns in zip(row[1:], widths[1:], strict=True)]
     return "  ".join([first, *others]).rstrip()
 
 

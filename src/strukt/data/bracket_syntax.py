@@ -6,6 +6,8 @@ import re
 from sys import intern
 from typing import NamedTuple
 
+from strukt.data.problems import PLAIN_TEXT
+
 TOKEN = re.compile(r"[()]|[^\s()]+", re.ASCII)
 """A bracket, a label or a word. White space beyond ASCII separates nothing: a word may hold a no-break space."""
 
@@ -151,7 +153,8 @@ def _after_tree(token: str, offset: int) -> BracketError:
 
 def _no_tree(token: str, offset: int) -> BracketError:
     message = f"expected a tree in brackets, found {token!r}"
-    return BracketError("no-tree", message, "write trees, such as (ROOT (NP (NN tea)))", offset)
+    remedy = f"write trees, such as (ROOT (NP (NN tea))); {PLAIN_TEXT}"
+    return BracketError("no-tree", message, remedy, offset)
 
 
 def _bare_word(word: str | None, offset: int) -> BracketError:

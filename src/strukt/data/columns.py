@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from strukt.data import sentence
 from strukt.data.blocks import Block, blocks
 from strukt.data.files import Source
-from strukt.data.problems import Problem, Report, stop
+from strukt.data.problems import PLAIN_TEXT, Problem, Report, stop
 from strukt.data.sentence import Cell, add_note, cells
 
 COLUMNS = ("form", "tag", "misc")
@@ -115,7 +115,8 @@ def _faults(row: list[str]) -> Iterator[tuple[str, str, str]]:
     if len(row) > len(COLUMNS):
         yield "column-count", f"expected word and tag, found {len(row)} columns", "keep these two"
     if len(row) == 1 and " " in row[0]:
-        yield "column-count", "the line has spaces but no TAB", "put one TAB between the word and its tag"
+        remedy = f"put one TAB between the word and its tag; {PLAIN_TEXT}"
+        yield "column-count", "the line has spaces but no TAB", remedy
     if "" in row:
         yield "empty-column", f"the column {row.index('') + 1} is empty", "write the word, a TAB, and its tag"
 

@@ -223,6 +223,10 @@ def require_tree(sentence: Sentence) -> Sentence:
 
 def tree_problems(sentence: Sentence) -> Iterator[Problem]:
     """Everything that keeps a sentence from being a dependency tree with one root and labelled arcs."""
+    if not sentence.words:
+        message = "the sentence has empty nodes and no words"
+        yield Problem("no-words", message, "write its words, or delete it", sentence.path, sentence.line)
+        return
     for word in sentence.words:
         if word.head is None:
             yield _no_head(sentence, word)

@@ -11,7 +11,7 @@ from sys import intern
 from typing import NamedTuple
 
 from strukt.data.blocks import Block
-from strukt.data.problems import Problem, Report
+from strukt.data.problems import PLAIN_TEXT, Problem, Report
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
@@ -100,8 +100,12 @@ class _Parser:
 
     def _column_count(self, row: list[str], number: int) -> None:
         remedy = "separate the columns by one TAB each"
-        if len(row) == 1 and len(row[0].split()) >= 10:
-            remedy = "the line is separated by spaces, use one TAB instead"
+        if len(row) == 1:
+            cells = row[0].split()
+            if not cells[0][0].isdecimal():
+                remedy = PLAIN_TEXT
+            elif len(cells) >= 10:
+                remedy = "the line is separated by spaces, use one TAB instead"
         self._problem("column-count", f"expected 10 columns, found {len(row)}", remedy, number)
 
     def _word(self, row: list[str], number: int) -> None:

@@ -15,7 +15,7 @@ from strukt.data.entities import Entity, check_entities, ordered
 from strukt.data.files import Source, lines, name_of
 from strukt.data.json_text import around, repeated_key
 from strukt.data.line_blocks import Faulty, LineSentence, parsed
-from strukt.data.problems import Problem, Report, stop
+from strukt.data.problems import PLAIN_TEXT, Problem, Report, stop
 
 LAYOUT = '[{"start": 0, "end": 2, "type": "PER"}, ...]'
 """How the entities of a sentence are written; words are counted from 0, and `end` is not included."""
@@ -151,7 +151,8 @@ def read_text(source: Source) -> Iterator[Sentence]:
 
 def _sentence(block: Block) -> Sentence:
     (line,) = block.lines
-    content = json_object(line, 'write {"tokens": [...], "entities": [...]}')
+    remedy = 'write {"tokens": [...], "entities": [...]}'
+    content = json_object(line, remedy if line.lstrip().startswith("{") else f"{remedy}; {PLAIN_TEXT}")
     tokens = content.get("tokens")
     if not isinstance(tokens, list) or not tokens:
         raise Faulty("the object has no tokens", 'give "tokens": ["first", "second", ...]')

@@ -9,7 +9,7 @@ from strukt.data import entities
 from strukt.data.blocks import Block, blocks
 from strukt.data.entities import Entity, check_entities, ordered
 from strukt.data.files import Source
-from strukt.data.problems import Problem, Report, stop
+from strukt.data.problems import PLAIN_TEXT, Problem, Report, stop
 from strukt.data.sentence import Cell
 
 
@@ -131,8 +131,8 @@ def _row_problems(block: Block, rows: list[list[str]]) -> Iterator[Problem]:
             remedy = "write the word, a TAB, and its label, O for none"
             yield Problem("empty-column", message, remedy, block.path, number)
         elif len(row) == 1 and " " in row[0]:
-            message, remedy = "the line has spaces but no TAB", "put one TAB between the word and each label"
-            yield Problem("column-count", message, remedy, block.path, number)
+            remedy = f"put one TAB between the word and each label; {PLAIN_TEXT}"
+            yield Problem("column-count", "the line has spaces but no TAB", remedy, block.path, number)
         elif len(row) != len(rows[0]):
             message = f"expected {len(rows[0])} columns as in the lines before, found {len(row)}"
             remedy = "give every word of a sentence as many labels, O for none"

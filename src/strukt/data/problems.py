@@ -45,6 +45,9 @@ class Problem:
         return str(self.error())
 
 
+PLAIN_TEXT = "if this is plain text to annotate, give --format text"
+"""The remedy where a line without columns, brackets or objects is read as if it had some."""
+
 Report = Callable[[Problem], None]
 """Where a reader tells its problems. It may raise, or return to have the reader go on."""
 

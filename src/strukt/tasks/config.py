@@ -6,6 +6,8 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, get_type_hints
 
+from strukt.tasks.typed import require_type
+
 ConfigT = TypeVar("ConfigT")
 
 EstimatorName = Literal[
@@ -272,18 +274,23 @@ def from_dict(kind: type[ConfigT], values: dict[str, Any]) -> ConfigT:
         values: Its fields; those that are missing keep their defaults.
 
     Raises:
-        ValueError: A field is not known.
+        ValueError: A field is not known, or a value is of another type than the field.
 
     Examples:
         >>> from_dict(TaskConfig, {"train": "a.conllu", "trainer": {"epochs": 3}}).trainer.epochs
         3
     """
     hints = get_type_hints(kind)
+    if not isinstance(values, dict):
+        raise ValueError(f"{kind.__name__}: expected options by their names, got {type(values).__name__}")
     unknown = values.keys() - hints.keys()
     if unknown:
         raise ValueError(
             f"{kind.__name__}: unknown option {sorted(unknown)[0]!r}; known are {', '.join(hints)}"
         )
+    for name, value in values.items():
+        if not dataclasses.is_dataclass(hints[name]):
+            require_type(name, hints[name], value)
     arguments = {
         name: from_dict(hints[name], value) if dataclasses.is_dataclass(hints[name]) else value
         for name, value in values.items()

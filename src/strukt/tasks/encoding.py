@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from strukt.data.vocabulary import Vocabulary
+from strukt.data.vocabulary import SPECIALS, Vocabulary
 from strukt.nn import (
     LSTM,
     BiLSTM,
@@ -148,6 +148,9 @@ class FromWords(Encoder):
     def __init__(self, config: EncoderConfig, vocabularies: dict[str, Vocabulary]) -> None:
         super().__init__()
         self.vocabularies = vocabularies
+        for name in ("words", "characters", *AFFIXES):
+            if name in vocabularies and vocabularies[name].symbols[:2] != SPECIALS:
+                raise ValueError(f"the vocabulary {name} does not begin with {' and '.join(SPECIALS)}")
         self.word_of = _word_of(config)
         self.kinds = [kind for kind in AFFIXES if kind in vocabularies]
         self.embeddings = WordEmbeddings(

@@ -179,12 +179,24 @@ def require_valid(config: Any) -> None:
         Traceback (most recent call last):
         strukt.errors.SettingError: --trainer.epochs is 0; expected a number from 1 on
     """
+    require_possible(config)
+    _require_read(config, _flat(dataclasses.asdict(config)))
+
+
+def require_possible(config: Any) -> None:
+    """Check that there can be a model of these options, be it that some of them are not read.
+
+    Args:
+        config: The configuration of a task, a dataclass.
+
+    Raises:
+        SettingError: As for `require_valid`.
+    """
     options = _flat(dataclasses.asdict(config))
     for name, (expected, accepts) in RANGES.items():
         if name in options and not accepts(options[name]):
             raise SettingError(f"--{name} is {options[name]}; expected {expected}")
     _require_fitting(options)
-    _require_read(config, options)
 
 
 def _require_fitting(options: Mapping[str, Any]) -> None:

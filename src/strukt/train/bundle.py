@@ -21,12 +21,15 @@ from typing import Any
 
 from torch import Tensor
 
+from strukt.data.digests import explained
 from strukt.data.vocabulary import Vocabulary
-from strukt.errors import DataError
+from strukt.errors import DataError, MissingExtraError
 from strukt.tasks import TASKS
 from strukt.tasks.config import from_dict
 from strukt.tasks.model import Model
+from strukt.tasks.ranges import require_possible
 from strukt.train.environment import environment as this_environment
+from strukt.train.intact import require_sizes, require_symbols, require_weights
 from strukt.train.storage import read_json, read_tensors, write_json, write_tensors
 
 FORMAT = 1
@@ -34,6 +37,29 @@ FORMAT = 1
 
 GRAPHS = "onnx"
 """The folder that holds, in place of weights, the graphs of an exported model."""
+
+PARTS = (
+    "config.json",
+    "vocabularies.json",
+    "weights.safetensors",
+    "metrics.json",
+    "environment.json",
+    "encoder",
+    GRAPHS,
+)
+"""All that a model writes into its folder, but `format.json`."""
+
+_NO_MODEL = (
+    KeyError,
+    IndexError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    OverflowError,
+    RuntimeError,
+    MemoryError,
+)
+"""What making a model raises where its description is damaged."""
 
 HUB = "hf://"
 """With what the names of models begin that are on the hub of Hugging Face, and not in a folder."""
@@ -79,8 +105,9 @@ def writing(
     """
     here = this_environment()
     path = Path(folder)
-    path.mkdir(parents=True, exist_ok=True)
-    (path / "format.json").unlink(missing_ok=True)
+    with explained(path, "written"):
+        path.mkdir(parents=True, exist_ok=True)
+        (path / "format.json").unlink(missing_ok=True)
     write_json(path / "config.json", {"task": model.task, "options": dataclasses.asdict(model.config)})
     symbols = {name: vocabulary.to_json() for name, vocabulary in model.vocabularies.items()}
     write_json(path / "vocabularies.json", symbols)
@@ -89,6 +116,20 @@ def writing(
     write_json(path / "environment.json", environment or here)
     model.save_assets(path / "encoder")
     write_json(path / "format.json", {"format": FORMAT, "strukt": here["strukt"]})
+
+
+def require_no_others(folder: str | os.PathLike[str]) -> None:
+    """Looks whether a folder without a model holds files that one would replace, of whatever they are.
+
+    Args:
+        folder: Where a new model is to go.
+
+    Raises:
+        DataError: It does.
+    """
+    for name in PARTS:
+        if os.path.lexists(os.path.join(folder, name)):
+            raise DataError(f"holds {name}, which the model would replace; give another folder", folder)
 
 
 def load(folder: str | os.PathLike[str]) -> Model:
@@ -132,12 +173,18 @@ def described(path: Path) -> Model:
     try:
         task = import_module(TASKS[saved["task"]])
         config = from_dict(task.Config, saved["options"])
+        require_possible(config)
+        require_sizes(config, path / "weights.safetensors")
         vocabularies = {name: Vocabulary.from_json(listed) for name, listed in symbols.items()}
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        require_symbols(vocabularies)
+        model: Model = task.model_class().from_saved(config, vocabularies, path / "encoder")
+    except (DataError, MissingExtraError):
+        raise
+    except _NO_MODEL as error:
+        reason = f"{type(error).__name__} {error}" if isinstance(error, (KeyError, MemoryError)) else error
         raise DataError(
-            f"config.json and vocabularies.json do not describe a model ({error})", path
+            f"config.json and vocabularies.json do not describe a model ({reason})", path
         ) from error
-    model: Model = task.model_class().from_saved(config, vocabularies, path / "encoder")
     return model
 
 
@@ -149,17 +196,19 @@ def load_weights(model: Model, path: Path) -> None:
         path: The file.
 
     Raises:
-        DataError: The file is missing, damaged, or of another model.
+        DataError: The file is missing, damaged, or of another model, or its numbers are none.
     """
     try:
-        model.load_state_dict(read_tensors(path))
+        tensors = read_tensors(path)
+        require_weights(model, tensors, path)
+        model.load_state_dict(tensors)
     except RuntimeError as error:
         reason = " ".join(str(error).split())
         raise DataError(f"does not fit the model of its folder: {reason}", path) from error
 
 
 def _check_format(path: Path) -> None:
-    if not path.is_dir():
+    if not os.path.isdir(path):
         raise DataError("there is no such model folder", path)
     if not (path / "format.json").exists():
         unfinished = (path / "training").is_dir()
@@ -168,7 +217,7 @@ def _check_format(path: Path) -> None:
         )
         raise DataError(f"is no saved model: {remedy}", path)
     found = read_json(path / "format.json")
-    if not isinstance(found, dict) or not isinstance(found.get("format"), int):
+    if not isinstance(found, dict) or type(found.get("format")) is not int or found["format"] < 1:
         raise DataError("is damaged (no format version); restore it from a copy", path / "format.json")
     if found["format"] > FORMAT:
         raise DataError(

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from strukt.errors import StruktError
+from strukt.train.bundle import require_no_others
 from strukt.train.storage import read_json, write_json
 
 CHANGEABLE = ("max_minutes", "checkpoint_steps")
@@ -28,7 +29,8 @@ class RunFolder:
         checkpoints: The folder of the checkpoints.
 
     Raises:
-        StruktError: Another run holds the folder.
+        StruktError: Another run holds the folder, or it cannot be written.
+        DataError: As `bundle.require_no_others`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -38,9 +40,11 @@ class RunFolder:
         self._lock: IO[str] | None = None
 
     def __enter__(self) -> RunFolder:
+        if not self.training.exists() and not (self.path / "format.json").exists():
+            require_no_others(self.path)
         try:
             self.training.mkdir(parents=True, exist_ok=True)
-            self._lock = open(self.training / "lock", "w")
+            self._lock = open(self.training / "lock", "a")  # changes nothing of a file that is there
         except OSError as error:
             raise StruktError(
                 f"{self.path}: cannot be written ({error.strerror}); choose another folder"

@@ -62,7 +62,7 @@ def export(
 
     Raises:
         SettingError: The model cannot be exported.
-        DataError: The folder holds a model already.
+        DataError: The folder holds a model already, or files that one would replace.
         MissingExtraError: onnx or onnxscript is not installed.
 
     Examples:
@@ -78,6 +78,7 @@ def export(
     exportable = _exportable(model)
     if (Path(folder) / "format.json").exists():
         raise DataError("holds a model already; choose another folder or remove it", folder)
+    bundle.require_no_others(folder)
     _require("onnx", "onnxscript")
     networks = copy.deepcopy(exportable).cpu().eval()
     examples = [_calls(networks, lengths, longest) for lengths, longest in EXAMPLES]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,9 @@ from torch import Tensor
 
 from strukt.data.files import atomic_write
 from strukt.errors import DataError
+
+LARGEST_JSON = 1 << 30
+"""Bytes; a vocabulary of a million words has some million."""
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -39,11 +43,22 @@ def read_json(path: Path) -> Any:
         DataError: The file is missing or damaged.
     """
     try:
+        require_regular(path)
+        if path.stat().st_size > LARGEST_JSON:
+            raise DataError(f"has more than {LARGEST_JSON:,} bytes; restore it from a copy", path)
         return json.loads(path.read_text("utf-8"))
     except FileNotFoundError as error:
         raise DataError("is missing", path) from error
+    except RecursionError:
+        raise DataError("is damaged (nested too deeply); restore it from a copy", path) from None
     except (OSError, ValueError) as error:
         raise DataError(f"is damaged ({error}); restore it from a copy", path) from error
+
+
+def require_regular(path: Path) -> None:
+    """Raises DataError if a path leads to a pipe, a device or a folder, from which reading may never end."""
+    if path.exists() and not path.is_file():
+        raise DataError("is no regular file; restore it from a copy", path)
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
@@ -80,11 +95,31 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     Raises:
         DataError: The file is missing or damaged.
     """
+    with _opened(path) as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
+        same = file.metadata() or {}
+        return tensors | {name: tensors[first] for name, first in same.items() if first in tensors}
+
+
+def require_tensors(path: Path) -> None:
+    """Opens a file of tensors without reading them.
+
+    Args:
+        path: The file.
+
+    Raises:
+        DataError: The file is missing or damaged.
+    """
+    with _opened(path):
+        pass
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    require_regular(path)
     try:
         with safe_open(path, "pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
-            same = file.metadata() or {}
-        return tensors | {name: tensors[first] for name, first in same.items() if first in tensors}
+            yield file
     except FileNotFoundError as error:
         raise DataError("is missing", path) from error
     except (OSError, SafetensorError) as error:

@@ -1,0 +1,132 @@
+"""Files of options: what is no small, plain text of a few levels is refused before the YAML loader sees it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from typing import Any
+
+import jsonargparse
+import yaml
+
+from strukt.cli.console import UsageError
+
+LARGEST = 1_000_000
+"""Bytes of a file; that of `--print_config` has some thousand."""
+
+DEEPEST = 20
+"""Levels of lists and mappings within each other; the options have three."""
+
+MOST_PARTS = 10_000
+"""Keys and values, those counted again that an alias repeats."""
+
+MODE = "strukt"
+"""The name of this loader for jsonargparse."""
+
+_STARTS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
+_ENDS = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
+_PARTS = (*_STARTS, yaml.ScalarEvent, yaml.AliasEvent)
+
+
+class OptionsError(ValueError):
+    """A text is no options, in one line."""
+
+
+def load(text: str) -> Any:
+    """Reads YAML or JSON.
+
+    Args:
+        text: Of a file, or the value of an option.
+
+    Raises:
+        YAMLError: It is neither.
+        OptionsError: It is larger, deeper or more repetitive than options are.
+
+    Examples:
+        >>> load("encoder: {layers: 1}")
+        {'encoder': {'layers': 1}}
+        >>> load("x: &x {y: *x}")
+        Traceback (most recent call last):
+        strukt.cli.option_files.OptionsError: the alias *x stands inside what it repeats; write out the value
+    """
+    if len(text) > LARGEST:
+        raise OptionsError(f"there are more than {LARGEST:,} characters; options are a few lines")
+    _require_small(text)
+    try:
+        return jsonargparse.get_loader("yaml")(text)
+    except ValueError as error:  # such as an integer of more digits than Python reads
+        raise OptionsError(str(error)) from None
+
+
+def _require_small(text: str) -> None:
+    """Goes through the parts of a text without recursion, before the loader builds them with it."""
+    sizes: dict[str, int] = {}
+    starts: list[tuple[str | None, int]] = []
+    count = 0
+    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        before = count
+        count += isinstance(event, _PARTS)
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor in (anchor for anchor, _ in starts):
+                message = f"the alias *{event.anchor} stands inside what it repeats; write out the value"
+                raise OptionsError(message)
+            count += sizes.get(event.anchor, 0)
+        elif isinstance(event, _STARTS):
+            starts.append((event.anchor, before))
+        elif isinstance(event, _ENDS):
+            anchor, before = starts.pop()
+            sizes[anchor or ""] = count - before
+        elif isinstance(event, yaml.ScalarEvent):
+            sizes[event.anchor or ""] = 1
+        if len(starts) > DEEPEST:
+            raise OptionsError(f"lists or mappings are nested more than {DEEPEST} deep; options are not")
+        if count > MOST_PARTS:
+            raise OptionsError(f"there are more than {MOST_PARTS:,} values, aliases written out")
+
+
+def require_text(path: str | os.PathLike[str]) -> None:
+    """Looks whether a file can be one of options, if there is one.
+
+    Raises:
+        UsageError: It is no regular file, too large, or not UTF-8 text.
+    """
+    name = os.fspath(path)
+    try:
+        status = os.stat(name)
+        if not stat.S_ISREG(status.st_mode):
+            raise UsageError(f"{name}: is no file of options; give a regular file")
+        if status.st_size > LARGEST:
+            raise UsageError(f"{name}: has more than {LARGEST:,} bytes; a file of options has a few lines")
+        with open(name, "rb") as stream:
+            stream.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        message = (
+            f"byte 0x{error.object[error.start]:02x} is not UTF-8; convert the file, for example with iconv"
+        )
+        raise UsageError(f"{name}:{line}: {message}") from None
+    except (OSError, ValueError):
+        return  # the parser says what is missing
+
+
+def named(arguments: Sequence[str], options: Sequence[str]) -> list[str]:
+    """The values of options that may be files.
+
+    Args:
+        arguments: The command line.
+        options: Names of such options, with their dashes.
+
+    Examples:
+        >>> named(["--config", "a.yaml", "--x=1", "--encoder=b.yaml"], ["--config", "--encoder"])
+        ['a.yaml', 'b.yaml']
+    """
+    found = []
+    for argument, after in zip(arguments, [*arguments[1:], ""], strict=False):
+        name, equals, value = argument.partition("=")
+        if name in options:
+            found.append(value if equals else after)
+    return found
+
+
+jsonargparse.set_loader(MODE, load, exceptions=(yaml.YAMLError, OptionsError))

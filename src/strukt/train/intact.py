@@ -1,0 +1,100 @@
+"""Whether the files of a saved model can be its own: sizes, symbols and weights, before they are used."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from strukt.data.vocabulary import Vocabulary
+from strukt.errors import DataError
+from strukt.train.storage import require_tensors
+
+NOT_SIZES = ("trainer", "optimizer")
+"""Parts of a configuration that say nothing of the size of the model."""
+
+_SEPARATOR = re.compile(r"[\t\n\r\0]")
+
+
+def require_sizes(config: Any, weights: Path) -> None:
+    """Compares the sizes of a configuration with the file of the weights, before a network of them is made.
+
+    Args:
+        config: The configuration of the task.
+        weights: The file; nothing is said if it is not there.
+
+    Raises:
+        ValueError: An option is larger than the file has bytes, so that its weights cannot be in there.
+        DataError: The file is damaged.
+    """
+    if not weights.is_file():
+        return
+    require_tensors(weights)
+    room = weights.stat().st_size
+    for name, value in _numbers(dataclasses.asdict(config)):
+        if value > room:
+            raise ValueError(f"{name} is {value}, and weights.safetensors has {room:,} bytes")
+
+
+def require_symbols(vocabularies: Mapping[str, Vocabulary]) -> None:
+    """Looks for symbols that no file could hold.
+
+    Raises:
+        ValueError: A symbol has half of a character, or a separator of columns or lines.
+    """
+    for name, vocabulary in vocabularies.items():
+        for symbol in vocabulary.symbols:
+            try:
+                symbol.encode()
+            except UnicodeEncodeError:
+                raise ValueError(f"{name} has half of a character: {symbol!r}") from None
+            if _SEPARATOR.search(symbol):
+                raise ValueError(f"{name} has a symbol with a TAB, line end or NUL: {symbol!r}")
+
+
+def require_weights(model: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
+    """Compares the types of tensors with those of a model, and looks for what is not finite.
+
+    Minus infinity is a value of buffers, such as the scores of what is forbidden; NaN is none of any.
+
+    Args:
+        model: The model.
+        tensors: What is to become its weights.
+        path: Their file.
+
+    Raises:
+        DataError: A tensor is of another type, or it has NaN, or a parameter is infinite.
+    """
+    parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+    for name, own in model.state_dict().items():
+        if name not in tensors or not isinstance(own, Tensor):
+            continue
+        given = tensors[name]
+        if given.dtype != own.dtype:
+            raise DataError(
+                f"{name} is of type {_named(given)}; expected {_named(own)}; restore it from a copy", path
+            )
+        if not given.is_floating_point():
+            continue
+        if bool(given.isnan().any()):
+            raise DataError(f"{name} has NaN among its numbers; train the model again", path)
+        if name in parameters and not bool(torch.isfinite(given).all()):
+            raise DataError(f"{name} has infinite numbers; train the model again", path)
+
+
+def _named(tensor: Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def _numbers(options: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, int]]:
+    for name, value in options.items():
+        if isinstance(value, dict):
+            if name not in NOT_SIZES:
+                yield from _numbers(value, f"{prefix}{name}.")
+        elif type(value) is int:
+            yield f"{prefix}{name}", value

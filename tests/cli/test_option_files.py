@@ -1,0 +1,95 @@
+"""Files of options that are hostile or damaged: one line and exit code 2, and nothing hangs or crashes."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from strukt.cli import option_files
+from strukt.cli.main import main
+
+BRACKETS = "[" * 50_000
+LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n"
+    for before, name in zip("abcde", "bcdef", strict=True)
+)
+
+TEXTS = {
+    "recursive alias": ("x: &x {y: *x}", "the alias *x stands inside what it repeats"),
+    "alias of a list": ("encoder: &e [1, [*e]]", "the alias *e stands inside what it repeats"),
+    "brackets": (BRACKETS, "nested more than 20 deep"),
+    "closed brackets": ("train: " + BRACKETS + "]" * 50_000, "nested more than 20 deep"),
+    "braces": ("{a: " * 50_000, "nested more than 20 deep"),
+    "laughs": (LAUGHS, "there are more than 10,000 values"),
+    "digits": ("trainer: {epochs: " + "9" * 5000 + "}", "4300 digits"),
+    "a constructor": ("!!python/object:os.system {}", "could not determine a constructor"),
+    "large": ("# " + "x" * 1_000_001, "has more than 1,000,000 bytes"),
+    "an escape": ('"\\e[31mred": 3', "Option '�[31mred' is not accepted"),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_file_is_refused_in_one_line(name, tmp_path):
+    """In a process of its own, which may crash or hang."""
+    text, message = TEXTS[name]
+    path = tmp_path / "options.yaml"
+    path.write_text(text, encoding="utf-8")
+    program = [sys.executable, "-m", "strukt", "train", "tag", "--config", str(path)]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: ")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--config", "--encoder"])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("train: a\nencoder: {kind: ä}\n".encode("latin-1"), ":2: byte 0xe4 is not UTF-8; convert the file"),
+        ("train: ä\n".encode("utf-16-le"), ":1: byte 0xe4 is not UTF-8; convert the file"),
+        (b"\xfe\xff\x00t", ":1: byte 0xfe is not UTF-8"),
+    ],
+)
+def test_another_encoding_is_said(option, content, message, tmp_path, capsys):
+    path = tmp_path / "options.yaml"
+    path.write_bytes(content)
+    assert main(["train", "tag", option, str(path)]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {path}{message}")
+    assert main(["train", "tag", f"{option}={path}"]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {path}{message}")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no FIFOs")
+def test_a_fifo_is_not_waited_for(tmp_path, capsys):
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "options.yaml").write_text(f"config: {tmp_path / 'fifo'}\n")
+    for name in ("fifo", "options.yaml"):
+        assert main(["train", "tag", "--config", str(tmp_path / name)]) == 2
+        assert "fifo: is no file of options" in capsys.readouterr().err
+
+
+def test_values_of_options_are_read_by_the_same_loader(capsys):
+    assert main(["train", "tag", "--encoder", BRACKETS]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: --encoder")
+    assert len(error) < 2100
+
+
+def test_aliases_that_repeat_something_are_read():
+    assert option_files.load("a: &a {x: [1, 2]}\nb: *a\nc: {<<: *a, y: &y 3}\nd: *y") == {
+        "a": {"x": [1, 2]}, "b": {"x": [1, 2]}, "c": {"x": [1, 2], "y": 3}, "d": 3,
+    }  # fmt: skip
+
+
+def test_the_limits_are_those_that_are_said():
+    deepest = "[" * option_files.DEEPEST + "]" * option_files.DEEPEST
+    assert isinstance(option_files.load(deepest), list)
+    with pytest.raises(option_files.OptionsError, match="nested more than 20 deep"):
+        option_files.load(f"[{deepest}]")
+    most = ["1"] * (option_files.MOST_PARTS - 1)
+    assert len(option_files.load(f"[{','.join(most)}]")) == len(most)
+    with pytest.raises(option_files.OptionsError, match="more than 10,000 values"):
+        option_files.load(f"[{','.join([*most, '1'])}]")
