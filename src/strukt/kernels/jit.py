@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
+from strukt.kernels import compiling
 from strukt.kernels.threads import run
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -24,6 +25,7 @@ try:
     from numba.extending import intrinsic
 
     UNAVAILABLE: str | None = None
+    compiling.listen()
 except Exception as error:  # numba may be absent, or present and broken in many ways
     UNAVAILABLE = f"numba cannot be imported ({error})"
 
