@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from strukt.kernels import compiling
+from strukt.kernels.interpreted import current
 from strukt.kernels.threads import run
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -256,6 +257,7 @@ def over_batch(function: Callable[..., None], threads: int, *arguments: Any) -> 
 
     The function handles the items ``range(start, batch, step)``; ``start`` also numbers the threads.
     """
+    function = current(function)
     if threads == 1:
         function(*arguments, 0, 1)
     else:
