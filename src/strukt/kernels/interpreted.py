@@ -19,7 +19,7 @@ import numpy as np
 
 _used: ContextVar[bool] = ContextVar("strukt_interpreted", default=False)
 
-_OF_NUMPY = {"exp": np.exp, "log1p": np.log1p, "difference": operator.sub}
+_OF_NUMPY: dict[str, Callable[..., Any]] = {"exp": np.exp, "log1p": np.log1p, "difference": operator.sub}
 """Functions of `jit` that are written for the compiler alone."""
 
 _plain: dict[Any, FunctionType] = {}

@@ -60,7 +60,7 @@ def close(sets: ActiveSet, found: Found) -> None:
 def enlarged(sets: ActiveSet, k: int) -> ActiveSet:
     """The same with room for k structures."""
     items, old, p = sets.parts.shape
-    larger = current(make)(items, sets.main.shape[1], p, k)
+    larger: ActiveSet = current(make)(items, sets.main.shape[1], p, k)
     for new, given in zip(larger, sets, strict=True):
         new[tuple(slice(size) for size in given.shape)] = given
     larger.slots[:, old:] = np.arange(old, k)
