@@ -38,6 +38,7 @@ ORACLES: dict[str, Oracle] = {
     "log_partition": attrgetter("log_partition"),
     "max_score": attrgetter("max_score"),
     "mode": attrgetter("mode"),
+    "log_prob": lambda structure: structure.log_prob(structure.mode),
     "marginals": attrgetter("marginals"),
     "topk": lambda structure: structure.topk(3)[0],
     "derivative of marginals": _derivative,
