@@ -8,9 +8,14 @@ from typing import Any
 import hypothesis
 import pytest
 
+from strukt.kernels.compiling import NOTICE
+
 # The first call of a kernel compiles it, and machines are shared: an example has no deadline.
 hypothesis.settings.register_profile("strukt", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("strukt")
+
+# A line on standard error that one of the tests would find, whichever compiles for two seconds.
+NOTICE.silence()
 
 # A shell starts what runs in the background with Control-C ignored, and processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

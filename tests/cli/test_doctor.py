@@ -1,32 +1,90 @@
 """The self-check finds what is wrong, and only that."""
 
 import os
+import subprocess
+import sys
+import time
 from operator import attrgetter
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
 
+import strukt.kernels
 from strukt.cli import doctor, self_check
 from strukt.cli.main import main
 from strukt.kernels import dispatch
 
+KERNELS = sum(len(self_check.oracles_of(structure)) for structure in self_check.STRUCTURES)
+
 
 def test_all_is_well(capsys):
-    assert main(["doctor"]) == 0
+    assert main(["doctor", "--thorough"]) == 0
     out = capsys.readouterr().out
     for name in ("python", "torch", "reference", *self_check.STRUCTURES):
         assert name in out
-    assert out.count(" ok\n") == len(self_check.STRUCTURES) * len(self_check.ORACLES) * (
-        len(dispatch.backends()) - 1
+    fused = len(dispatch.backends()) - 1
+    assert out.count(" ok\n") == len(self_check.STRUCTURES) * fused
+    assert f"{KERNELS * fused} of {KERNELS * fused} kernels checked" in out
+
+
+def test_every_folder_of_kernels_is_checked(monkeypatch):
+    asked = set()
+    select = dispatch.select
+    monkeypatch.setattr(dispatch, "select", lambda name, scores: (asked.add(name), select(name, scores))[1])
+    for structure in self_check.STRUCTURES:
+        first = next(iter(self_check.oracles_of(structure)))
+        self_check._computed(structure, "reference", first)
+    folders = {path.parent.name for path in Path(strukt.kernels.__path__[0]).glob("*/cpu.py")}
+    of_layers = {"near"}  # of networks, not of structures or mappings
+    of_marginals = {"rank_inside", "codes"}
+    of_events = {"places", "spans"}
+    assert folders - of_layers - of_marginals - of_events <= asked
+    assert "log_prob" in self_check.ORACLES
+
+
+def test_what_there_is_no_time_for_is_listed_as_not_checked(monkeypatch, capsys):
+    monkeypatch.setattr(doctor, "QUICK", 0.0)
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    for structure in self_check.STRUCTURES:
+        assert structure in out
+    assert out.count(" not checked\n") == len(self_check.STRUCTURES)
+    assert f"0 of {KERNELS} kernels checked" in out
+    assert "strukt doctor --thorough checks all of them" in out
+
+
+def test_the_time_is_looked_at_before_each_kernel(monkeypatch):
+    """The first takes all the time there is."""
+    monkeypatch.setattr(self_check, "ORACLES", {"log_partition": attrgetter("log_partition")})
+
+    def slow():
+        time.sleep(0.05)
+        return SimpleNamespace(log_partition=torch.zeros(2))
+
+    monkeypatch.setattr(self_check, "STRUCTURES", {"first": slow, "second": slow})
+    verdicts = [line[-1] for line in self_check.check_kernels(["cpu"], seconds=0.02)]
+    assert verdicts == ["ok", self_check.NOT_CHECKED]
+
+
+@pytest.mark.slow
+def test_the_quick_check_needs_no_more_than_half_a_minute_of_a_core_without_a_cache(tmp_path):
+    code = (
+        "import time; from strukt.cli.main import main; code = main(['doctor']); "
+        "print(time.process_time()); raise SystemExit(code)"
     )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout.split()[-1]) < 30
 
 
 def computed_as(values):
     """A structure of which the log-partition depends on the backend."""
 
-    def make(scores, lengths):
-        value = values[os.environ["STRUKT_BACKEND"]]
+    def make():
+        value = values["reference" if dispatch.select("chain", torch.zeros(1)) is None else "cpu"]
         if isinstance(value, Exception):
             raise value
         return SimpleNamespace(log_partition=torch.tensor(value))
@@ -52,14 +110,16 @@ def test_a_kernel_is_judged_by_the_reference(monkeypatch, capsys, found, verdict
     assert verdict in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("before", [None, "reference"])
-def test_the_environment_is_left_as_it_was(monkeypatch, before):
-    monkeypatch.delenv("STRUKT_BACKEND", raising=False)
-    if before:
-        monkeypatch.setenv("STRUKT_BACKEND", before)
-    with self_check.chosen("cpu"):
-        assert os.environ["STRUKT_BACKEND"] == "cpu"
-    assert os.environ.get("STRUKT_BACKEND") == before
+def test_verdicts_that_differ_stand_beside_each_other():
+    verdicts = [
+        ("Chain", "cpu", "mode", "ok"),
+        ("Chain", "cpu", "topk", "differs"),
+        ("Trees", "cpu", "mode", "ok"),
+    ]
+    assert list(doctor._by_structure(verdicts)) == [
+        ("Chain", "cpu", "ok: mode; differs: topk"),
+        ("Trees", "cpu", "ok"),
+    ]
 
 
 def test_a_package_that_is_missing_is_said_to_be(monkeypatch):

@@ -164,7 +164,7 @@ def test_attention_is_drawn(model, option, tmp_path, capsys):
         (["1 0", "--interactions", "9"], "the step is 9; expected one from 1 to"),
         (["1 0", "--tree", "0"], "the step is 0; expected one from 1 to"),
         (["1 0", "--tree", "1", "--sweeps", "1"], "picture at a time"),
-        (["--tree", "1"], "the sentence is empty"),
+        (["", "--tree", "1"], "the sentence is empty"),
         (["--codes", "--tree", "1"], "picture at a time"),
         (["1 0", "--states"], "picture at a time"),
         (["1 z"], "'z' is no "),

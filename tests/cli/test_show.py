@@ -1,8 +1,10 @@
 """Pictures from the command line."""
 
+import html
 import io
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -76,6 +78,26 @@ def test_a_page_is_written_and_the_sentence_escaped(parser, tmp_path, capsys):
 @pytest.mark.parametrize("sentence", ["", "  "])
 def test_an_empty_sentence_is_asked_for(parser, sentence, capsys):
     assert main(["show", parser, sentence]) == 2
+    assert capsys.readouterr().err.startswith("error: the sentence is empty; give one")
+
+
+def test_without_a_sentence_one_of_the_development_corpus_is_drawn(parser, treebank, tmp_path, capsys):
+    assert main(["show", parser]) == 0
+    drawn, said = capsys.readouterr()
+    known = re.fullmatch("no sentence was given; the model carries this one: (.*)\n", said)
+    example = known.group(1)
+    assert example.split() in [sentence.forms for sentence in conllu.read(treebank.dev)]
+    assert main(["show", parser, example]) == 0
+    assert capsys.readouterr() == (drawn, "")
+    page = tmp_path / "tree.html"
+    assert main(["show", parser, "--html", str(page)]) == 0
+    assert f"<title>{html.escape(example)}</title>" in page.read_text(encoding="utf-8")
+
+
+def test_without_a_sentence_a_model_that_carries_none_asks_for_one(parser, tmp_path, capsys):
+    folder = shutil.copytree(parser, tmp_path / "old")
+    (folder / "examples.json").unlink()
+    assert main(["show", str(folder)]) == 2
     assert capsys.readouterr().err.startswith("error: the sentence is empty; give one")
 
 

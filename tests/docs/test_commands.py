@@ -34,7 +34,7 @@ NOT_RUN = {
     r"^curl|^strukt serve": "a server runs until it is stopped; tests/serve",
     r"^strukt data|^zcat test_d20s": "downloads; tests/cli/test_data.py",
     r"^strukt push|hf://": "needs an account, or a model on the hub; tests/train/test_hub.py",
-    r"^strukt (demo|doctor|benchmark)": "takes a minute or more; tests/cli, tests/benchmarks",
+    r"^strukt (demo|doctor|warm-up|benchmark)": "takes a minute or more; tests/cli, tests/benchmarks",
     r"^strukt export": "needs the extra onnx; tests/cli/test_export.py",
     r"^strukt predict exported": "the same",
     r"--engine ray|\.parquet": "starts Ray; tests/scale",

@@ -1,5 +1,7 @@
 """Which backend computes a recursion."""
 
+import threading
+
 import pytest
 import torch
 
@@ -43,3 +45,30 @@ def test_other_devices_and_the_setting_have_the_reference(monkeypatch):
     monkeypatch.setenv("STRUKT_BACKEND", "gpus")
     with pytest.raises(SettingError, match="'gpus'; expected one of cpu, reference"):
         dispatch.select("chain", SCORES)
+
+
+@needs_numba
+def test_a_backend_is_used_within_a_context_alone(monkeypatch):
+    monkeypatch.setenv("STRUKT_BACKEND", "cpu")
+    with dispatch.using("reference"):
+        assert dispatch.select("chain", SCORES) is None
+        with dispatch.using("cpu"):
+            assert dispatch.select("chain", SCORES) is not None
+        assert dispatch.select("chain", SCORES) is None
+    assert dispatch.select("chain", SCORES) is not None
+
+
+@needs_numba
+def test_a_backend_is_used_by_one_thread_alone():
+    found = []
+    with dispatch.using("reference"):
+        thread = threading.Thread(target=lambda: found.append(dispatch.select("chain", SCORES)))
+        thread.start()
+        thread.join()
+    assert found[0] is not None
+
+
+def test_a_backend_that_there_is_not_is_refused():
+    expected = "backend is 'gpus'; expected one of cpu, reference"
+    with pytest.raises(SettingError, match=expected), dispatch.using("gpus"):
+        pass

@@ -1,5 +1,6 @@
 """A service of small models, and a browser."""
 
+import contextlib
 import shutil
 import time
 
@@ -48,6 +49,21 @@ def browser():
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def opened_at(browser):
+    """Opens the page of a service of some models at a fragment."""
+    with contextlib.ExitStack() as stack:
+
+        def open_page(served, fragment):
+            page = browser.new_page()
+            stack.callback(page.close)
+            page.set_default_timeout(15_000)
+            page.goto(f"{stack.enter_context(running(served))}/#{fragment}")
+            return page
+
+        yield open_page
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 import uvicorn
 
 from strukt.serve.app import create_app
+from strukt.serve.connections import protocol
 from strukt.serve.limits import Limits
 
 
@@ -20,7 +21,8 @@ from strukt.serve.limits import Limits
 def running(models: Mapping, limits: Limits | None = None) -> Iterator[str]:
     """Its address, as soon as it is ready."""
     listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(create_app(models, limits), log_level="warning"))
+    app, limits = create_app(models, limits), limits or Limits()
+    server = uvicorn.Server(uvicorn.Config(app, http=protocol(limits.seconds), log_level="warning"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     address = f"http://127.0.0.1:{listening.getsockname()[1]}"

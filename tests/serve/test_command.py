@@ -1,10 +1,12 @@
 """`strukt serve` from the command line."""
 
+import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
@@ -28,9 +30,9 @@ def folders(tmp_path_factory):
 
 
 @contextmanager
-def serving(*arguments):
+def serving(*arguments, **options):
     process = subprocess.Popen(
-        [sys.executable, "-m", "strukt", "serve", *arguments], stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "strukt", "serve", *arguments], stderr=subprocess.PIPE, text=True, **options
     )
     try:
         yield process
@@ -111,3 +113,27 @@ def test_without_the_extra_the_way_to_it_is_told(folders, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert main(["serve", str(folders / "tagger")]) == 2
     assert 'pip install "strukt[serve]"' in capsys.readouterr().err
+
+
+def test_with_an_empty_cache_the_first_answers_come_before_any_kernel_is_compiled(tmp_path):
+    """Of trees without a reference for their mode, and of the view that takes longest to compile."""
+    bundle.save(models.parser(), tmp_path / "parser")
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    with serving(str(tmp_path / "parser"), "--port", "0", "--seconds", "60", env=environment) as process:
+        address, _ = address_of(process)
+        wait_until_up(address)
+        for view in ("mode", "sparsemap"):
+            (answer,) = ask(address, texts=[TEXT], view=view)["answers"]
+            assert answer["words"] == TEXT.split()
+        with pytest.raises(urllib.error.HTTPError, match="503"):
+            urllib.request.urlopen(f"{address}/ready")
+
+
+def wait_until_up(address):
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        try:
+            with urllib.request.urlopen(f"{address}/health"):
+                return
+        except OSError:
+            time.sleep(0.05)

@@ -60,6 +60,8 @@ def test_questions_without_an_answer_are_told_why(client, question, message):
         (b"", "the body is empty"),
         (b'{"texts": }', "the body is no JSON at character 11: Expecting value"),
         (b"[" * 30_000 + b"]" * 30_000, "the body nests too deeply"),
+        (b"9" * 60_000, "the body has a number of too many digits"),
+        (b'{"texts": ["\xff"]}', "the body is no UTF-8 at byte 13"),
         (b"[]", "the body is a list"),
         (b'"a"', "the body is a string"),
         (b"3", "the body is a number"),
@@ -100,7 +102,7 @@ def test_odd_json_is_refused_in_one_line(client, body):
 def test_a_body_that_is_not_declared_as_json_is_refused(client):
     body = json.dumps({"texts": [TEXT], "model": "parser"})
     response = client.post("/predict", content=body, headers={"Content-Type": "text/plain"})
-    assert refused(response, 422, "the body is no JSON; expected .*, sent as Content-Type: application/json")
+    assert refused(response, 422, "the body is not declared as JSON; expected .*, sent as Content-Type: ")
 
 
 def test_the_length_of_a_body_has_a_limit(client):
@@ -149,3 +151,10 @@ def test_a_service_of_one_machine_answers_only_for_its_own_names(local, host, fi
 def local():
     with TestClient(create_app({"tagger": models.tagger()}, hosts=LOOPBACK)) as client:
         yield client
+
+
+def test_what_is_not_there_and_what_is_not_taken_are_told(client):
+    assert refused(client.get("/nowhere"), 404, "there is nothing at this address; /openapi.json lists all")
+    refusal = client.get("/predict")
+    assert refused(refusal, 405, "this address does not take GET; it takes POST")
+    assert refusal.headers["Allow"] == "POST"

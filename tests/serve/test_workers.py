@@ -89,3 +89,47 @@ def test_a_late_call_keeps_its_place_until_it_ends_and_one_that_waited_gives_it_
     asyncio.run(late())
     assert ran == ["the last"]
     workers.close()
+
+
+def test_a_call_of_a_client_that_hung_up_is_dropped_where_it_waits_and_ended_where_it_runs():
+    workers = Workers(Limits(threads=1, queue=1, seconds=20))
+    began, ended, ran = threading.Event(), threading.Event(), []
+
+    def compute(deadline):
+        began.set()
+        while True:
+            time.sleep(0.01)
+            try:
+                deadline.check()
+            except LateError:
+                ended.set()
+                raise
+
+    async def hang_up():
+        running = asyncio.create_task(workers.run(compute))
+        await asyncio.to_thread(began.wait, 5)
+        waiting = asyncio.create_task(workers.run(lambda _: ran.append("waiting")))
+        await asyncio.sleep(0.01)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        assert workers.late == 0
+        follower = asyncio.create_task(workers.run(lambda _: 3))  # there is room for it again
+        await asyncio.sleep(0.01)
+        running.cancel()
+        assert await follower == 3
+
+    asyncio.run(hang_up())
+    assert ended.wait(5)
+    assert ran == []
+    workers.close()
+
+
+def test_a_full_queue_tells_whether_anybody_waits_for_what_is_computed():
+    workers = Workers(Limits(threads=1, queue=0, seconds=0.05))
+    may_end = threading.Event()
+    with pytest.raises(LateError):
+        asyncio.run(workers.run(lambda _: may_end.wait(5)))
+    with pytest.raises(OverloadError, match="all threads compute for requests that nobody waits for"):
+        asyncio.run(workers.run(lambda _: 3))
+    may_end.set()
+    workers.close()

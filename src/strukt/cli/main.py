@@ -29,9 +29,10 @@ COMMANDS = {
     "push": "put a model on the hub of Hugging Face",
     "export": "write a model whose networks are graphs of ONNX",
     "benchmark": "measure strukt and its peers side by side",
-    "doctor": "say what is installed, and check every kernel",
+    "doctor": "say what is installed, and check the kernels",
+    "warm-up": "compile every kernel ahead, so that nobody waits for it later",
 }
-"""Every command and what it does; its module is `strukt.cli.<command>`."""
+"""Every command and what it does; its module is `strukt.cli.<command>`, with _ for -."""
 
 FAILURE, INTERRUPTED = 2, 130
 
@@ -94,7 +95,7 @@ def dispatch(arguments: Sequence[str]) -> int:
         print(version())
         return 0
     console.choose(arguments[0], COMMANDS, "command")
-    command = import_module(f"strukt.cli.{arguments[0]}")
+    command = import_module(f"strukt.cli.{arguments[0].replace('-', '_')}")
     return int(command.run(list(arguments[1:])))
 
 

@@ -16,10 +16,13 @@ from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 from strukt.viz import svg
 from strukt.viz.curves import Curves
+from strukt.viz.width import printable
 
 if TYPE_CHECKING:
     from strukt.tasks.model import Model
     from strukt.tasks.structured_model import StructuredModel
+
+EMPTY = 'the sentence is empty; give one, for example: strukt show MODEL "Dogs bark."'
 
 Make = Callable[["Model", Namespace], Sequence[svg.Picture]]
 
@@ -44,7 +47,7 @@ def chosen(options: Namespace) -> str | None:
     """The option that asks for something else than the prediction, if one does.
 
     Raises:
-        UsageError: Several do, or there is no sentence to be drawn.
+        UsageError: Several do, one that goes with no sentence has one, or the sentence has no words.
     """
     asked = [name for name in (*INSTEAD, *OF_SENTENCES) if _is_given(getattr(options, name))]
     has_words = bool(text.tokenize(" ".join(options.sentence)))
@@ -54,10 +57,8 @@ def chosen(options: Namespace) -> str | None:
             "there is one kind of picture at a time: of a sentence, of its --channels, --lattice or --structures, "
             "of a step of its output, of --ambiguous sentences, of --codes, --states, or the --history of a score"
         )
-    if not has_words and not alone:
-        raise console.UsageError(
-            'the sentence is empty; give one, for example: strukt show MODEL "Dogs bark."'
-        )
+    if options.sentence and not has_words and not alone:
+        raise console.UsageError(EMPTY)
     return asked[0] if asked else None
 
 
@@ -67,6 +68,8 @@ def _is_given(value: object) -> bool:
 
 
 def _sentence(model: Model, options: Namespace) -> Sentence:
+    if not options.sentence:
+        options.sentence = _example(model)
     reader = model.readers()["text"]
     parts = [" ".join(text.tokenize(part)) for part in options.sentence]
     if reader is pairs.read and len(parts) != 2:
@@ -81,6 +84,15 @@ def _sentence(model: Model, options: Namespace) -> Sentence:
         )
     (sentence,) = corpora.warned(reader(io.StringIO(line)))
     return sentence
+
+
+def _example(model: Model) -> list[str]:
+    """The first input that the model carries."""
+    if not model.examples:
+        raise console.UsageError(EMPTY)
+    parts = [printable(part) for part in model.examples[0]]
+    console.message(f"no sentence was given; the model carries this one: {' | '.join(parts)}")
+    return parts
 
 
 def _prediction(model: Model, options: Namespace) -> Sequence[svg.Picture]:

@@ -30,6 +30,7 @@ def run(arguments: list[str]) -> int:
 
         from strukt.serve import guard
         from strukt.serve.app import create_app
+        from strukt.serve.connections import protocol
     except ModuleNotFoundError as error:
         raise MissingExtraError(str(error.name), "serve") from None
 
@@ -55,7 +56,10 @@ def run(arguments: list[str]) -> int:
         console.message(f"serving {', '.join(names)} at http://{host}:{port}")
         _note(guard.requests)
         app = create_app(models, limits, _settle, hosts)
-        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
+        config = uvicorn.Config(
+            app, http=protocol(limits.seconds), ws="none", log_level="warning", access_log=False,
+            server_header=False,
+        )  # fmt: skip
         uvicorn.Server(config).run(sockets=[address])
     return 0
 

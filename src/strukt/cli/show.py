@@ -50,7 +50,8 @@ def _parser() -> Parser:
         "sentence",
         metavar="SENTENCE",
         nargs="*",
-        help="running text, which is cut into words; of the task nli two sentences",
+        help="running text, which is cut into words; of the task nli two sentences; without one, the first that "
+        "the model carries from its development corpus",
     )
     parser.add_argument(
         "--probabilities", action="store_true", help="write the marginal probabilities beside it"

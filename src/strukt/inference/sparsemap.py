@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.arguments import precise
+from strukt.kernels.interpreted import current
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.sparsemap import rounds
 from strukt.kernels.sparsemap.found import Found, Settings, Start, capacity, make_found
@@ -81,8 +82,8 @@ def active_set(
     """
     batch, d = len(main), main[0].numel()
     most = capacity(d, start, settings)
-    sets = make(batch, d, p, min(rounds.FIRST_ROOM + start.weights.shape[1], most))
-    rounds.begin(main.reshape(batch, d).cpu().numpy(), start, sets)
+    sets = current(make)(batch, d, p, min(rounds.FIRST_ROOM + start.weights.shape[1], most))
+    current(rounds.begin)(main.reshape(batch, d).cpu().numpy(), start, sets)
     answers = []
     while rounds.any_open(sets):
         events, values = best(torch.from_numpy(sets.query.copy()).reshape(main.shape).to(main))
@@ -94,7 +95,7 @@ def active_set(
         if sets.counters[:, SIZE].max() >= sets.slots.shape[1] - 2 and sets.slots.shape[1] < most:
             sets = rounds.enlarged(sets, min(2 * sets.slots.shape[1], most))
     found = make_found(batch, sets.slots.shape[1], p)
-    rounds.close(sets, found)
+    current(rounds.close)(sets, found)
     return found, answers
 
 

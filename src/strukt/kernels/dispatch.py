@@ -1,7 +1,8 @@
 """Which backend computes an oracle, and why the others do not.
 
 The rule is short: tensors on the CPU go to the Numba kernels where Numba works, everything else goes to the
-reference in PyTorch. The environment variable ``STRUKT_BACKEND`` (``reference`` or ``cpu``) overrides it.
+reference in PyTorch. The environment variable ``STRUKT_BACKEND`` (``reference`` or ``cpu``) overrides it, and the
+context ``using`` both, for one thread or task.
 """
 
 from __future__ import annotations
@@ -10,14 +11,20 @@ import functools
 import importlib
 import importlib.util
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import ModuleType
 
 from torch import Tensor
 
 from strukt.errors import SettingError
 from strukt.kernels import jit
+from strukt.kernels.interpreted import interpreting
 
 NAMES = ("cpu", "reference")
+
+_used: ContextVar[str | None] = ContextVar("strukt_backend", default=None)
 
 
 def select(recursion: str, scores: Tensor) -> ModuleType | None:
@@ -26,7 +33,7 @@ def select(recursion: str, scores: Tensor) -> ModuleType | None:
     Raises:
         SettingError: If ``STRUKT_BACKEND`` names no backend.
     """
-    wanted = os.environ.get("STRUKT_BACKEND", "")
+    wanted = _used.get() or os.environ.get("STRUKT_BACKEND", "")
     if wanted not in ("", *NAMES):
         raise SettingError(f"STRUKT_BACKEND is {wanted!r}; expected one of {', '.join(NAMES)}, or nothing")
     if wanted == "reference" or scores.device.type != "cpu":
@@ -35,6 +42,41 @@ def select(recursion: str, scores: Tensor) -> ModuleType | None:
         _warn_once()
         return None
     return _load(recursion)
+
+
+@contextmanager
+def using(backend: str) -> Iterator[None]:
+    """Have one backend compute all oracles while the context lasts, in this thread or task alone.
+
+    Args:
+        backend: One of `NAMES`.
+
+    Raises:
+        SettingError: If there is no such backend.
+
+    Examples:
+        >>> import torch
+        >>> with using("reference"):
+        ...     print(select("chain", torch.zeros(1)))
+        None
+    """
+    if backend not in NAMES:
+        raise SettingError(f"backend is {backend!r}; expected one of {', '.join(NAMES)}")
+    token = _used.set(backend)
+    try:
+        yield
+    finally:
+        _used.reset(token)
+
+
+@contextmanager
+def uncompiled() -> Iterator[None]:
+    """Have nothing compiled while the context lasts, in this thread or task alone.
+
+    The reference answers, and kernels that have none run as plain Python: slow, and right.
+    """
+    with using("reference"), interpreting():
+        yield
 
 
 def backends() -> dict[str, str]:

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
+from strukt.kernels import compiling
+from strukt.kernels.interpreted import current
 from strukt.kernels.threads import run
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -24,6 +26,7 @@ try:
     from numba.extending import intrinsic
 
     UNAVAILABLE: str | None = None
+    compiling.listen()
 except Exception as error:  # numba may be absent, or present and broken in many ways
     UNAVAILABLE = f"numba cannot be imported ({error})"
 
@@ -254,6 +257,7 @@ def over_batch(function: Callable[..., None], threads: int, *arguments: Any) -> 
 
     The function handles the items ``range(start, batch, step)``; ``start`` also numbers the threads.
     """
+    function = current(function)
     if threads == 1:
         function(*arguments, 0, 1)
     else:

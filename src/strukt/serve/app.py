@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from importlib.resources import files
@@ -20,9 +20,9 @@ from strukt.serve.guard import BodyLimit, Guard, Hosts
 from strukt.serve.limits import Limits
 from strukt.serve.messages import Answers, ModelCard, Problem, Question
 from strukt.serve.metrics import Metrics
-from strukt.serve.refusals import TOO_DEEP, problem, told
+from strukt.serve.refusals import problem, told, unreadable
 from strukt.serve.service import Service
-from strukt.serve.workers import LateError, OverloadError
+from strukt.serve.workers import BUSY, LateError, OverloadError
 from strukt.tasks.model import Model
 from strukt.viz import svg
 
@@ -39,10 +39,13 @@ ASSETS = {
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     413: {"model": Problem, "description": "The request is too large"},
     422: {"model": Problem, "description": "The request cannot be understood or answered"},
-    503: {"model": Problem, "description": "Too many requests wait, or the models are not ready"},
+    503: {"model": Problem, "description": "Too many requests wait"},
     504: {"model": Problem, "description": "The answer took too long"},
 }
 """What may go wrong, for the documentation."""
+
+HUNG_UP = 499
+"""The status, in logs and metrics, of requests whose clients did not wait for an answer."""
 
 RETRY = {"Retry-After": "1"}
 KEEP = {"Cache-Control": "max-age=300"}
@@ -95,11 +98,9 @@ def _add_api(app: FastAPI, service: Service, metrics: Metrics) -> None:
     @app.post("/predict", responses=PROBLEMS, response_model_exclude_none=True)
     async def predict(question: Question, request: Request) -> Answers:
         """Structures of sentences."""
-        if not service.warm:
-            raise HTTPException(503, "the models are not ready yet; try again soon", RETRY)
         served = service.served(question.model)
         request.state.model = served.card.name
-        return await service.answer(served, question)
+        return await _unless_hung_up(request, service.answer(served, question))
 
     @app.get("/models")
     async def models() -> list[ModelCard]:
@@ -113,17 +114,36 @@ def _add_api(app: FastAPI, service: Service, metrics: Metrics) -> None:
 
     @app.get("/ready", responses={503: PROBLEMS[503]})
     async def ready() -> dict[str, str]:
-        """Whether questions are answered."""
+        """Whether questions are answered at full speed."""
         if not service.warm:
-            raise HTTPException(503, "the models are not ready yet", RETRY)
+            raise HTTPException(503, "kernels are being compiled; questions are answered, more slowly", RETRY)
         if service.workers.lost:
-            raise HTTPException(503, "all threads compute for requests that nobody waits for any more", RETRY)
+            raise HTTPException(503, BUSY, RETRY)
         return {"status": "ready"}
 
     @app.get("/metrics", response_class=Response)
     async def measured() -> Response:
         """What is counted, for Prometheus."""
         return Response(metrics.text(service.cards, service.workers.late), media_type=counting.CONTENT_TYPE)
+
+
+async def _unless_hung_up(request: Request, answering: Coroutine[Any, Any, Answers]) -> Answers:
+    """The answer; it is given up as soon as the client closes the connection, so that others get its place."""
+    work, gone = asyncio.ensure_future(answering), asyncio.ensure_future(_hung_up(request))
+    try:
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            raise HTTPException(HUNG_UP, "the client has closed the connection")
+        return work.result()
+    finally:
+        work.cancel()
+        gone.cancel()
+
+
+async def _hung_up(request: Request) -> None:
+    """Wait until the client closes the connection; the body of the request is read already."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def _add_page(app: FastAPI) -> None:
@@ -147,9 +167,15 @@ def _add_problems(app: FastAPI) -> None:
         return problem(422, told(error.errors()[0]))
 
     @app.exception_handler(HTTPException)
-    async def refused(_: Request, error: HTTPException) -> JSONResponse:
+    async def refused(request: Request, error: HTTPException) -> JSONResponse:
         if error.status_code == 400:  # FastAPI's, for JSON which Python cannot read
-            return problem(422, TOO_DEEP)
+            return problem(422, unreadable(error.__cause__))
+        if error.status_code == 404:
+            return problem(404, "there is nothing at this address; /openapi.json lists all that there is")
+        if error.status_code == 405:
+            allowed = (error.headers or {}).get("Allow", "other methods")
+            message = f"this address does not take {request.method}; it takes {allowed}"
+            return problem(405, message, error.headers)
         return problem(error.status_code, error.detail, error.headers)
 
     @app.exception_handler(StruktError)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Collection
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from strukt.serve.limits import Limits
@@ -134,6 +135,9 @@ class BodyLimit:
                 scope, receive, send
             )
             return
+        except ClientDisconnect:
+            await problem(499, "the client has closed the connection")(scope, receive, send)
+            return
         if body is None:
             await problem(413, f"the request is larger than {self.limits.body} bytes")(scope, receive, send)
             return
@@ -151,6 +155,8 @@ class BodyLimit:
         body, more = b"", True
         while more:
             message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnect
             body += message.get("body", b"")
             more = message.get("more_body", False)
             if len(body) > self.limits.body:

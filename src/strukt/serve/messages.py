@@ -174,12 +174,14 @@ class ModelCard(Message):
         task: What it was trained for.
         views: What it can show.
         part: What can be required or forbidden; null if nothing can.
+        examples: Texts to try it with, from its development corpus.
     """
 
     name: str
     task: str
     views: list[View]
     part: Kind | None
+    examples: list[Text] = []
 
 
 class Problem(Message):

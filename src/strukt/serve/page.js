@@ -76,6 +76,7 @@ function show() {
   const { views = [], part: kind } = card() ?? {};
   if (!views.includes(state.view)) state.view = views[0] ?? "mode";
   element("model").value = state.model;
+  showExamples();
   if (element("text").value !== state.text) element("text").value = state.text;
   grow();
   const tabs = views.map(tab), shown = element("tabs").children;
@@ -91,6 +92,20 @@ function show() {
   element("hint").textContent = what ? `Click ${what}, or press Enter on it, to require it; again to forbid it; again to let it be.` : "";
   showConditions();
 }
+
+// Sentences of the corpus that the model was developed on: it reads others less well.
+
+function showExamples() {
+  const examples = card()?.examples ?? [];
+  element("examples").hidden = examples.length === 0;
+  element("examples").replaceChildren(...examples.map((text) => {
+    const button = make("button", { type: "button", textContent: text.replace("\n", " / "), title: text, onclick: () => change(fresh({ text })) });
+    button.setAttribute("aria-pressed", text === state.text);
+    return button;
+  }));
+}
+
+const fresh = (values) => ({ ...values, conditions: new Map() });  // conditions are those of a sentence and a model
 
 function tab(view) {
   const chosen = view === state.view;
@@ -111,6 +126,14 @@ function move(event) {
   event.preventDefault();
   change({ view: views[target] });
   element(`tab-${views[target]}`).focus();
+}
+
+// An example of one model gives way to one of the next.
+
+function choose(model) {
+  const given = card()?.examples?.includes(state.text);
+  change(fresh({ model }));
+  if (given && card().examples.length) change({ text: card().examples[0] });
 }
 
 function grow() {
@@ -137,14 +160,13 @@ async function start() {
     return complain("The service does not answer; is it still running?");
   }
   element("model").replaceChildren(...models.map((model) => new Option(`${model.name} (${model.task})`, model.name)));
-  const fresh = (values) => ({ ...values, conditions: new Map() });  // conditions are those of a sentence and a model
   element("text").addEventListener("input", (event) => change(fresh({ text: event.target.value }), PAUSE));
   element("text").addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     change({});
   });
-  element("model").addEventListener("change", (event) => change(fresh({ model: event.target.value })));
+  element("model").addEventListener("change", (event) => choose(event.target.value));
   element("temperature").addEventListener("input", (event) => change({ temperature: event.target.value }, PAUSE / 3));
   element("k").addEventListener("input", (event) => event.target.validity.valid && event.target.value && change({ k: event.target.value }, PAUSE));
   element("tabs").addEventListener("keydown", move);

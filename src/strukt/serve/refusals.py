@@ -22,14 +22,11 @@ KINDS = {
     dict: "an object",
     list: "a list",
     str: "a string",
-    bytes: "no JSON",
+    bytes: "not declared as JSON",
     bool: "true or false",
     type(None): "null",
 }
 """What bodies are called that are no objects."""
-
-TOO_DEEP = f"the body nests too deeply, or has a number of too many digits; {EXPECTED}"
-"""Of JSON that Python cannot read."""
 
 
 def problem(status: int, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
@@ -41,6 +38,25 @@ def problem(status: int, message: str, headers: Mapping[str, str] | None = None)
         headers: Of this answer.
     """
     return JSONResponse({"error": _shortened(message, LONGEST)}, status, headers=headers)
+
+
+def unreadable(reason: BaseException | None) -> str:
+    """Why Python cannot read a body.
+
+    Args:
+        reason: What Python raised.
+
+    Examples:
+        >>> unreadable(RecursionError())[:27]
+        'the body nests too deeply; '
+    """
+    if isinstance(reason, UnicodeDecodeError):
+        return f"the body is no UTF-8 at byte {reason.start + 1}; {EXPECTED}"
+    if isinstance(reason, RecursionError):
+        return f"the body nests too deeply; {EXPECTED}"
+    if isinstance(reason, ValueError):
+        return f"the body has a number of too many digits; {EXPECTED}"
+    return f"the body cannot be read; {EXPECTED}"
 
 
 def told(error: Mapping[str, Any]) -> str:

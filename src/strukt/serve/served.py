@@ -90,7 +90,9 @@ class ServedPrediction(Served):
 
     @override
     def describe(self, name: str) -> ModelCard:
-        return ModelCard(name=name, task=self.model.task, views=["mode"], part=None)
+        return ModelCard(
+            name=name, task=self.model.task, views=["mode"], part=None, examples=examples(self.model)
+        )
 
     @override
     def answer(self, sentence: Sentence, question: Question, deadline: Deadline) -> Answer:
@@ -119,7 +121,13 @@ class ServedDistribution(Served):
     @override
     def describe(self, name: str) -> ModelCard:
         views = [view for view in get_args(View) if view != "marginals" or self.structures.has_marginals]
-        return ModelCard(name=name, task=self.model.task, views=views, part=self.structures.kind)
+        return ModelCard(
+            name=name,
+            task=self.model.task,
+            views=views,
+            part=self.structures.kind,
+            examples=examples(self.model),
+        )
 
     @override
     def answer(self, sentence: Sentence, question: Question, deadline: Deadline) -> Answer:
@@ -133,6 +141,8 @@ class ServedDistribution(Served):
             except InfeasibleError:
                 raise QuestionError(
                     "no structure has all required parts and none of the forbidden ones; take some back"
+                    if question.required or question.forbidden
+                    else "the model permits no structure of this text; give another"
                 ) from None
             deadline.check()
             log_probs = distribution.log_prob(seen.events.unsqueeze(1)).flatten()
@@ -180,6 +190,11 @@ class ServedDistribution(Served):
         return [
             FoundPart(part=part, probability=probability) for part, probability in found if part is not None
         ]
+
+
+def examples(model: Model) -> list[str]:
+    """The texts that a model carries, of pairs two lines each."""
+    return ["\n".join(parts) for parts in model.examples]
 
 
 def serve(name: str, model: Model, words: int) -> Served:

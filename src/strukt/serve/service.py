@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 from strukt.errors import StruktError
+from strukt.kernels import dispatch
 from strukt.serve.limits import Limits
 from strukt.serve.messages import Answer, Answers, ModelCard, Question
 from strukt.serve.served import QuestionError, Served, serve
-from strukt.serve.workers import Deadline, Workers
+from strukt.serve.workers import Deadline, LateError, OverloadError, Workers
 from strukt.tasks.model import Model
 
 SPECIMEN = "The old man saw 3 of 4 birds .\nThey sang ."
@@ -26,7 +27,8 @@ class Service:
 
     Attributes:
         models: The models.
-        warm: Whether everything that is compiled on first use is compiled.
+        warm: Whether everything that is compiled on first use is compiled. Until then nothing is, for a question:
+            the reference answers, slower and at once.
         workers: The threads.
     """
 
@@ -69,15 +71,26 @@ class Service:
             LateError: It took too long.
         """
         sentences = served.sentences(question)
+        compiled = self.warm
 
         def compute(deadline: Deadline) -> list[Answer]:
+            with nullcontext() if compiled else dispatch.uncompiled():
+                return answers(deadline)
+
+        def answers(deadline: Deadline) -> list[Answer]:
             found = []
             for sentence in sentences:
                 deadline.check()
                 found.append(served.answer(sentence, question, deadline))
             return found
 
-        return Answers(model=served.card.name, answers=await self.workers.run(compute))
+        try:
+            found = await self.workers.run(compute)
+        except LateError as error:
+            if compiled:
+                raise
+            raise OverloadError(f"{error}; kernels are being compiled, which makes it slow") from None
+        return Answers(model=served.card.name, answers=found)
 
     def close(self) -> None:
         """Ends the threads, and the warming up if it has not ended."""

@@ -1,6 +1,9 @@
 // What is set, which lives in the address after "#", and the models it is set for.
 
 const DEFAULTS = { text: "They told us to wait for the bus.", view: "mode", temperature: "0", k: "5", seed: "1" };
+// What is read where the address tells no text: the first example of the model, if it carries some.
+const firstText = () => card()?.examples?.[0] ?? DEFAULTS.text;
+
 const FIELDS = { arc: ["word", "head"], tag: ["word", "tag"], span: ["start", "end", "label"] };
 
 // Conditions are "required" or "forbidden", by the keys of parts.
@@ -49,6 +52,7 @@ export function recall() {
   state.model = address.get("model") ?? "";
   state.model = card()?.name ?? "";
   for (const [field, usual] of Object.entries(DEFAULTS)) state[field] = address.get(field) ?? usual;
+  if (!address.has("text")) state.text = firstText();
   const kind = card()?.part, is = (text) => kind && key(part(kind, text)) === text;
   state.conditions = new Map(["required", "forbidden"].flatMap((condition) =>
     address.getAll(condition).filter(is).map((text) => [text, condition])));

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import torch
@@ -27,12 +27,16 @@ class LateError(StruktError):
     """There was not enough time."""
 
 
+BUSY = "all threads compute for requests that nobody waits for any more; try again later"
+
+
 @dataclass(frozen=True)
 class Deadline:
     """The end of a request, which whatever takes long looks at now and then.
 
     Attributes:
         time: From which on nobody waits for the answer any more, as of `time.monotonic`.
+        hung_up: Set when whoever asked has gone before.
 
     Examples:
         >>> Deadline().check()
@@ -42,14 +46,15 @@ class Deadline:
     """
 
     time: float = math.inf
+    hung_up: threading.Event = field(default_factory=threading.Event)
 
     def check(self) -> None:
         """Ends a computation that nobody waits for.
 
         Raises:
-            LateError: The time has come.
+            LateError: The time has come, or whoever asked has gone.
         """
-        if time.monotonic() > self.time:
+        if self.hung_up.is_set() or time.monotonic() > self.time:
             raise LateError("nobody waits for the rest")
 
 
@@ -91,11 +96,14 @@ class Workers:
             OverloadError: As many calls wait as may.
             LateError: There is no result in time. A call that is under way cannot be stopped from outside; it
                 keeps its place, and is counted by `late`, until it ends.
+            CancelledError: The task was cancelled, because whoever asked has gone; the same holds for the call,
+                and one that still waits is dropped.
         """
         if not self._room.acquire(blocking=False):
-            raise OverloadError("too many requests wait already; try again later")
+            raise OverloadError(BUSY if self.lost else "too many requests wait already; try again later")
+        deadline = Deadline(time.monotonic() + self.limits.seconds)
         try:
-            future = self._threads.submit(function, Deadline(time.monotonic() + self.limits.seconds))
+            future = self._threads.submit(function, deadline)
         except BaseException:
             self._room.release()
             raise
@@ -103,12 +111,21 @@ class Workers:
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), self.limits.seconds)
         except (TimeoutError, asyncio.TimeoutError):  # two classes before Python 3.11
-            if future.running():
-                self._late.add(future)
-                future.add_done_callback(self._late.discard)
-            raise LateError(
-                f"there is no answer within {self.limits.seconds:g} seconds; give less text, or a smaller k"
-            ) from None
+            began = self._give_up(future)
+            reason = "give less text, or a smaller k" if began else "others were before it; try again later"
+            raise LateError(f"there is no answer within {self.limits.seconds:g} seconds: {reason}") from None
+        except asyncio.CancelledError:
+            deadline.hung_up.set()
+            self._give_up(future)
+            raise
+
+    def _give_up(self, future: Future[Any]) -> bool:
+        """Forget a call, which is counted as late until it ends; return whether it had begun."""
+        if future.cancelled():  # while it waited
+            return False
+        self._late.add(future)
+        future.add_done_callback(self._late.discard)
+        return True
 
     def close(self) -> None:
         """Takes no more calls and forgets those that wait."""

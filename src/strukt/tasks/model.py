@@ -57,6 +57,7 @@ class Model(nn.Module, ABC):
             all its weights, so that they can be exported; empty if prediction needs more.
         config: The configuration.
         vocabularies: The vocabularies.
+        examples: Inputs of its development corpus, to be shown: each a text, or the two texts of a pair.
     """
 
     task: ClassVar[str]
@@ -66,6 +67,7 @@ class Model(nn.Module, ABC):
         super().__init__()
         self.config = config
         self.vocabularies = vocabularies
+        self.examples: list[tuple[str, ...]] = []
 
     @classmethod
     @abstractmethod

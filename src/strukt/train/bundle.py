@@ -5,6 +5,7 @@ vocabularies.json   words, characters, labels ...
 weights.safetensors (or onnx/, see `strukt.train.onnx_export`)
 metrics.json        what it reached on the development corpus, epoch by epoch
 environment.json    what it was trained with
+examples.json       a few inputs of the development corpus, to be shown; folders of earlier versions have none
 encoder/            tokenizer and configuration of a pretrained encoder, if there is one
 format.json         version of this format; written last, so that a folder that has it is complete
 """
@@ -38,12 +39,15 @@ FORMAT = 1
 GRAPHS = "onnx"
 """The folder that holds, in place of weights, the graphs of an exported model."""
 
+EXAMPLES = "examples.json"
+
 PARTS = (
     "config.json",
     "vocabularies.json",
     "weights.safetensors",
     "metrics.json",
     "environment.json",
+    EXAMPLES,
     "encoder",
     GRAPHS,
 )
@@ -111,6 +115,7 @@ def writing(
     write_json(path / "config.json", {"task": model.task, "options": dataclasses.asdict(model.config)})
     symbols = {name: vocabulary.to_json() for name, vocabulary in model.vocabularies.items()}
     write_json(path / "vocabularies.json", symbols)
+    write_json(path / EXAMPLES, model.examples)
     yield path
     write_json(path / "metrics.json", metrics or {})
     write_json(path / "environment.json", environment or here)
@@ -185,7 +190,18 @@ def described(path: Path) -> Model:
         raise DataError(
             f"config.json and vocabularies.json do not describe a model ({reason})", path
         ) from error
+    model.examples = _examples(path / EXAMPLES)
     return model
+
+
+def _examples(path: Path) -> list[tuple[str, ...]]:
+    saved = read_json(path) if path.exists() else []
+    fine = isinstance(saved, list) and all(
+        isinstance(parts, list) and parts and all(isinstance(part, str) for part in parts) for parts in saved
+    )
+    if not fine:
+        raise DataError("is damaged (expected a list of lists of texts); restore it from a copy", path)
+    return [tuple(parts) for parts in saved]
 
 
 def load_weights(model: Model, path: Path) -> None:

@@ -26,6 +26,7 @@ from strukt.tasks.model import Model
 from strukt.tasks.ranges import require_valid
 from strukt.train import bundle
 from strukt.train import resume as checkpoints
+from strukt.train.examples import examples_of
 from strukt.train.folder import RunFolder
 from strukt.train.memory import keep_freed_memory
 from strukt.train.processes import Processes, training_processes
@@ -79,6 +80,7 @@ def fit(
         model = model_class.from_corpus(config, usable)
         for sentence in dev_sentences:  # now, and not after the first epoch
             model.require_annotated(sentence)
+        model.examples = examples_of(model, dev_sentences)
         if any(True for _ in model.parameters()):
             _run(model, usable, dev_sentences, folder, processes)
         elif processes.rank == 0:

@@ -29,6 +29,7 @@ FILES = (
     "weights.safetensors",
     "metrics.json",
     "environment.json",
+    bundle.EXAMPLES,
     "encoder/*",
     "format.json",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.interpreted import current
 from strukt.kernels.jit import kernel
 from strukt.kernels.sparsemap import active_set
 from strukt.kernels.sparsemap.found import Found, Settings, Start, close_item, open_item
@@ -59,7 +60,7 @@ def close(sets: ActiveSet, found: Found) -> None:
 def enlarged(sets: ActiveSet, k: int) -> ActiveSet:
     """The same with room for k structures."""
     items, old, p = sets.parts.shape
-    larger = make(items, sets.main.shape[1], p, k)
+    larger: ActiveSet = current(make)(items, sets.main.shape[1], p, k)
     for new, given in zip(larger, sets, strict=True):
         new[tuple(slice(size) for size in given.shape)] = given
     larger.slots[:, old:] = np.arange(old, k)

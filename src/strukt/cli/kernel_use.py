@@ -1,0 +1,102 @@
+"""Questions that between them use every kernel, on inputs that are as small as can be."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+from strukt import HMM, FactorGraph
+from strukt.factor_graph import factors
+from strukt.kernels.distance_buckets import Buckets
+from strukt.kernels.hmm import few_rows
+from strukt.kernels.near import NEAR
+
+Question = Callable[[], object]
+
+
+def _gradient(structure: Any, value: Tensor) -> object:
+    return torch.autograd.grad(value.sum(), structure.scores[0], allow_unused=True, retain_graph=True)
+
+
+def of_structure(structure: Any) -> Iterator[Question]:
+    """The questions to a distribution, with their derivatives."""
+    yield lambda: _gradient(structure, structure.log_partition)
+    yield lambda: _gradient(structure, structure.marginals.square())
+    yield lambda: _gradient(structure, structure.max_score)
+    yield lambda: _gradient(structure, structure.entropy())
+    yield lambda: _gradient(structure, structure.topk(3)[0])
+    yield lambda: _gradient(structure, structure.log_prob(structure.mode))
+    yield lambda: structure.max_marginals
+    yield lambda: structure.log_count
+    yield lambda: structure.sample((2,))
+    yield lambda: _gradient(structure, structure.sparsemap().marginals.square())
+    yield lambda: structure.sample_without_replacement(2)
+
+
+def of_mapping(mapped: tuple[Tensor, Tensor]) -> Iterator[Question]:
+    """The derivative of a mapping; its value is there already."""
+    x, value = mapped
+    yield lambda: torch.autograd.grad(value.square().sum(), x)
+
+
+def _hidden_markov_model(dtype: torch.dtype) -> None:
+    few_rows.product(torch.ones(2, 256, dtype=dtype), torch.ones(256, 256, dtype=dtype).mT)
+    initial, transition, emission = (torch.zeros(shape, dtype=dtype) for shape in ((3,), (3, 3), (3, 5)))
+    model = HMM(initial, transition, emission)
+    words = torch.tensor([[0, 1, 2, 3]])
+    model.log_prob(words)
+    model.viterbi(words)
+    model.posterior(words).sample((2,))
+
+
+def _factor_graph(dtype: torch.dtype) -> None:
+    graph = FactorGraph()
+    x = graph.variables(3, 4)
+    for factor in (factors.Xor, factors.Or, factors.AtMostOne, factors.Imply, factors.And, factors.OrOut,
+                   factors.XorOut, partial(factors.Budget, most=2)):  # fmt: skip
+        graph.add(factor(x[0]))
+    graph.add(factors.Knapsack(x[1], torch.ones(4, dtype=dtype), 3.0))
+    graph.add(factors.Pairwise(x[1, 0], x[2, 0], torch.ones((), dtype=dtype)))
+    graph.add(factors.Dense(x[2, :2], torch.zeros(2, 2, dtype=dtype)))
+    _relaxed(graph, torch.linspace(-1, 1, 12, dtype=dtype).reshape(3, 4))
+    trees = FactorGraph()
+    arcs = trees.variables(3, 4)
+    trees.add(factors.Tree(arcs))
+    trees.add(factors.Budget(arcs[:, 1], 1))
+    _relaxed(trees, torch.linspace(-1, 1, 12, dtype=dtype).reshape(3, 4))
+    tags = FactorGraph()
+    y = tags.variables(3, 4)
+    tags.add(factors.Chain(y, torch.zeros(4, 4, dtype=dtype)))
+    tags.add(factors.Budget(y[:, 1], 1))
+    _relaxed(tags, torch.linspace(-1, 1, 12, dtype=dtype).reshape(3, 4))
+
+
+def _relaxed(graph: FactorGraph, scores: Tensor) -> None:
+    scores = scores.requires_grad_()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # whether it converges is of no interest
+        marginals = cast("Tensor", graph.lp_sparsemap(scores).marginals)
+        torch.autograd.grad(marginals.square().sum(), scores)
+        graph.lp_map(scores.detach())
+
+
+def _near_pairs(dtype: torch.dtype) -> None:
+    buckets = Buckets(1, shared=False)
+    left = right = torch.ones(1, 3, 2, 2, dtype=dtype)
+    weights, pairs = torch.ones(buckets.places, 2, 2, dtype=dtype), torch.ones(1, 2, 3, 3, dtype=dtype)
+    for compute, rows in zip(NEAR, ((left, right, weights), (pairs, right, weights), (pairs, left, weights),
+                                    (pairs, left, right)), strict=True):  # fmt: skip
+        compute(*rows, buckets)
+
+
+OTHERS: Mapping[str, Callable[[torch.dtype], None]] = {
+    "HMM": _hidden_markov_model,
+    "FactorGraph": _factor_graph,
+    "layers with distances": _near_pairs,
+}
+"""What is neither one of the structures nor one of the mappings of `self_check`."""

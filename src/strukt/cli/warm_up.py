@@ -1,0 +1,67 @@
+"""`strukt warm-up`: compiles every kernel ahead, so that nobody waits for the compiler: for images, and for CI."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from strukt.cli import console
+from strukt.cli.options import Parser
+from strukt.errors import StruktError
+
+
+def run(arguments: list[str]) -> int:
+    """Compiles what is not in the cache yet.
+
+    Raises:
+        StruktError: There is no compiler.
+    """
+    _parser().parse(arguments)
+    from strukt.kernels import jit
+    from strukt.kernels.compiling import NOTICE
+
+    if jit.UNAVAILABLE is not None:
+        raise StruktError(f"there is nothing to compile kernels with: {jit.UNAVAILABLE}; install numba")
+    NOTICE.silence()  # it is said below
+    start, works = time.monotonic(), list(kernels())
+    console.message("compiling kernels, once for this environment; with an empty cache it takes minutes")
+    for number, (name, use) in enumerate(works, start=1):
+        before = time.monotonic()
+        use()
+        console.message(f"{number}/{len(works)} {name}, {time.monotonic() - before:.1f} s")
+    console.message(f"all kernels are compiled, in {time.monotonic() - start:.0f} s")
+    return 0
+
+
+def kernels() -> Iterator[tuple[str, Callable[[], None]]]:
+    """What uses kernels, by name, and what has all of its kernels compiled, for single and double precision."""
+    from strukt.cli import kernel_use, self_check
+
+    for name in self_check.STRUCTURES:
+        questions = kernel_use.of_mapping if name in self_check.MAPPINGS else kernel_use.of_structure
+        yield name, partial(_ask, self_check.STRUCTURES[name], questions)
+    for name, use in kernel_use.OTHERS.items():
+        yield name, partial(_in_both, use)
+
+
+def _ask(make: Callable[..., Any], questions: Callable[[Any], Iterator[Callable[[], object]]]) -> None:
+    def ask(dtype: Any) -> None:
+        for question in questions(make(dtype)):
+            with suppress(NotImplementedError):  # not every structure answers every question
+                question()
+
+    _in_both(ask)
+
+
+def _in_both(use: Callable[[Any], object]) -> None:
+    import torch
+
+    for dtype in (torch.float32, torch.float64):
+        use(dtype)
+
+
+def _parser() -> Parser:
+    return Parser("warm-up", "Compiles every kernel ahead, so that nobody waits for the compiler later.")

@@ -1,0 +1,80 @@
+"""Kernels as plain Python, for answers that must not wait for the compiler; slow, and right.
+
+Some questions have no reference in PyTorch, such as the best non-projective tree. Their kernels are Python over
+NumPy arrays, as they run where there is no Numba.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import CellType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+_used: ContextVar[bool] = ContextVar("strukt_interpreted", default=False)
+
+_OF_NUMPY: dict[str, Callable[..., Any]] = {"exp": np.exp, "log1p": np.log1p, "difference": operator.sub}
+"""Functions of `jit` that are written for the compiler alone."""
+
+_plain: dict[Any, FunctionType] = {}
+_lock = threading.RLock()
+
+
+@contextmanager
+def interpreting() -> Iterator[None]:
+    """Have `current` give plain Python while the context lasts, in this thread or task alone."""
+    token = _used.set(True)
+    try:
+        yield
+    finally:
+        _used.reset(token)
+
+
+def current(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel itself, or within `interpreting` the same as plain Python."""
+    if not (_used.get() and hasattr(kernel, "py_func")):
+        return kernel
+
+    @functools.wraps(kernel)
+    def call(*arguments: Any) -> Any:
+        with np.errstate(all="ignore"):  # compiled code does not warn either
+            return _function(kernel)(*arguments)
+
+    return call
+
+
+def _function(kernel: Any) -> Callable[..., Any]:
+    """A kernel as plain Python, with all that it calls."""
+    source = kernel.py_func
+    if source.__module__ == "strukt.kernels.jit" and source.__name__ in _OF_NUMPY:
+        return _OF_NUMPY[source.__name__]
+    with _lock:
+        if kernel not in _plain:
+            names: dict[str, Any] = {}
+            cells = tuple(CellType(_value(cell.cell_contents)) for cell in source.__closure__ or ())
+            function = FunctionType(source.__code__, names, source.__name__, source.__defaults__, cells)
+            _plain[kernel] = function  # before its names, which may lead to itself
+            names |= {name: _value(value) for name, value in source.__globals__.items()}
+        return _plain[kernel]
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, ModuleType) and value.__name__.startswith("strukt.kernels"):
+        return _Module(value)
+    return _function(value) if hasattr(value, "py_func") else value
+
+
+class _Module:
+    """A module whose kernels are plain Python."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return _value(getattr(self._module, name))

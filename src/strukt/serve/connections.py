@@ -1,0 +1,69 @@
+"""Connections on which the heads of requests must come in time, as `guard.BodyLimit` has it of their bodies."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from strukt.serve.guard import HEADERS
+from strukt.serve.refusals import problem
+
+
+def protocol(seconds: float) -> type[asyncio.Protocol]:
+    """The protocol of a server that ends connections on which the head of a request does not arrive in time.
+
+    Uvicorn itself waits for the rest of a head for ever, and for the first byte of a new connection, too.
+
+    Args:
+        seconds: How long a head may take.
+    """
+    return cast("type[asyncio.Protocol]", type("Timed", (_Timed,), {"seconds": seconds}))
+
+
+class _Timed(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    seconds: float
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._timer: asyncio.TimerHandle | None = None
+        self._has_begun = False
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:  # the head is here
+            self._stop()
+            return
+        self._has_begun = True
+        if self._timer is None:
+            self._wait()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._stop()
+        super().connection_lost(error)
+
+    def _wait(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self.seconds, self._give_up)
+
+    def _stop(self) -> None:
+        self._has_begun = False
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _give_up(self) -> None:
+        if self._has_begun and not self.transport.is_closing():
+            self.transport.write(_refusal(self.seconds))
+        self.transport.close()
+
+
+def _refusal(seconds: float) -> bytes:
+    answer = problem(408, f"the head of the request took more than {seconds:g} seconds to come")
+    headers = {**HEADERS, **dict(answer.headers), "Connection": "close"}
+    lines = ["HTTP/1.1 408 Request Timeout", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
+    return "\r\n".join(lines).encode("latin-1") + bytes(answer.body)
