@@ -32,6 +32,7 @@ def folder(tmp_path):
 def test_trained_saved_moved_and_loaded_without_its_source(task, folder, tmp_path, monkeypatch):
     config = {"tag": tiny_corpora.tag_config, "dependency": tiny_corpora.dependency_config}[task]()
     config.encoder.kind, config.encoder.pretrained, config.trainer.epochs = "pretrained", str(folder), 2
+    config.trainer.tokens = 200  # pieces, of which overlapping windows have many
     results = fit(task, config, tmp_path / "m", train=SENTENCES, dev=SENTENCES)
     shutil.rmtree(folder)
     shutil.move(tmp_path / "m", tmp_path / "moved")
@@ -57,6 +58,7 @@ def test_the_pretrained_weights_are_where_training_begins(folder):
 def tuned(folder, **options):
     config = tiny_corpora.tag_config()
     config.encoder.kind, config.encoder.pretrained, config.trainer.epochs = "pretrained", str(folder), 2
+    config.trainer.tokens = 200  # pieces, of which overlapping windows have many
     config.encoder.fine_tuning = FineTuningConfig(**options)
     return config
 
