@@ -51,7 +51,7 @@ class Training(LightningModule):
     ) -> None:
         super().__init__()
         self.automatic_optimization = False  # a batch may have to be taken in pieces
-        self.model = model
+        self.model = model.train()  # Hugging Face loads models without dropout, and Lightning leaves them so
         self.train_sentences = train
         self._sizes = model.sizes(train)
         self.progress = checkpoint.progress if checkpoint else Progress()
