@@ -50,7 +50,7 @@ def prediction_batches(model: StructuredModel, sentences: Sequence[Sentence]) ->
 
     for start in range(0, len(sentences), WINDOW):
         window = sentences[start : start + WINDOW]
-        for part in batches([len(sentence) for sentence in window], model.config.trainer.tokens):
+        for part in batches(model.sizes(window), model.config.trainer.tokens):
             yield [window[index] for index in part]
 
 

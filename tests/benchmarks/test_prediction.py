@@ -25,7 +25,8 @@ def test_share_is_of_the_total() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 700])
 def test_batches_hold_every_sentence_once_and_respect_the_bound(count: int) -> None:
-    model = SimpleNamespace(config=SimpleNamespace(trainer=SimpleNamespace(tokens=50)))
+    config = SimpleNamespace(trainer=SimpleNamespace(tokens=50))
+    model = SimpleNamespace(config=config, sizes=lambda sentences: list(map(len, sentences)))
     sentences = [["word"] * (1 + index % 9) for index in range(count)]
     parts = list(prediction_batches(model, sentences))
     assert sum(map(len, parts)) == count

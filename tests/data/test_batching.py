@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strukt.data import conllu
-from strukt.data.batching import batches, split_long
+from strukt.data.batching import batches, padded_size, runs, split_long
 from strukt.data.problems import DataWarning
 
 lengths = st.lists(st.integers(0, 60), max_size=60)
@@ -27,7 +27,7 @@ def test_every_sentence_is_in_exactly_one_batch(sizes, max_tokens, seed, epoch):
 @given(lengths, st.integers(1, 100), seeds)
 def test_padded_size_is_bounded(sizes, max_tokens, seed):
     for batch in batches(sizes, max_tokens, seed):
-        padded = len(batch) * max(sizes[index] for index in batch)
+        padded = padded_size([sizes[index] for index in batch])
         assert padded <= max_tokens or len(batch) == 1
 
 
@@ -73,6 +73,26 @@ def test_bound_below_one(max_tokens):
         batches([1], max_tokens)
 
 
+@given(lengths, st.integers(1, 100), st.integers(1, 9))
+def test_runs_are_a_stream_cut_where_it_is_full(sizes, max_tokens, most):
+    words = [["w"] * size for size in sizes]
+    found = list(runs(iter(words), lambda group: list(map(len, group)), max_tokens, most))
+    assert [word for run in found for word in run] == words
+    for run in found:
+        assert len(run) <= most
+        assert len(run) * max(map(len, run)) <= max_tokens or len(run) == 1
+
+
+def test_runs_read_no_further_ahead_than_they_may():
+    stream = iter([["w"]] * 10)
+    assert len(next(runs(stream, lambda group: list(map(len, group)), max_tokens=100, most=4))) == 4
+    assert len(list(stream)) == 6
+
+
+def test_the_padded_size_of_no_sentences():
+    assert padded_size([]) == 0
+
+
 def made(length, line):
     return conllu.from_forms(["w"] * length, path="a.conllu", line=line)
 
@@ -84,6 +104,15 @@ def test_long_sentences_are_set_apart_and_said():
     assert len(caught) == 1
     assert short == [sentences[0], sentences[2]]
     assert long == [sentences[1], sentences[3]]
+
+
+def test_what_is_long_is_said_in_the_unit_of_the_reader():
+    """Of the shorter sentence more is read."""
+    sentences = [made(3, 1), made(2, 5)]
+    message = r"^a\.conllu:5: 1 of 2 sentences have more than 8 word pieces and are set apart"
+    with pytest.warns(DataWarning, match=message):
+        short, long = split_long(sentences, 8, [8, 9], "word pieces")
+    assert (short, long) == (sentences[:1], sentences[1:])
 
 
 def test_no_warning_without_long_sentences():

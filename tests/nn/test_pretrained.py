@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from strukt.errors import DataError, SettingError
-from strukt.nn.pretrained import PretrainedEncoder, windows
+from strukt.nn.pretrained import LONGEST_WORD, PretrainedEncoder, windows
 
 pytest.importorskip("transformers")
 import tokenizers
@@ -75,6 +75,29 @@ def test_far_words_see_only_their_own_window(encoder):
     first, second = (encode(encoder, [[letter] * 30 + ["a"] * 30])[0] for letter in "bc")
     assert not torch.allclose(first[0], second[0])
     torch.testing.assert_close(first[45:], second[45:])
+
+
+def test_sizes_are_known_before_anything_is_read(encoder):
+    """Of sentences with several windows, too, which are 16 pieces wide."""
+    sentences = [["abc", "d"], [], ["j"] * 13, ["ab"] * 40, ["a-b" * 9, "c"], ["\u200b"]]
+    sizes = encoder.sizes(sentences)
+    assert sizes == [encoder.inputs([forms])["pieces"].numel() for forms in sentences]
+    assert encoder.sizes([]) == []
+    for first in range(len(sentences)):
+        for last in range(first + 1, len(sentences) + 1):
+            padded = encoder.inputs(sentences[first:last])["pieces"].numel()
+            assert padded <= (last - first) * max(sizes[first:last])
+
+
+def test_of_a_word_of_many_pieces_the_first_and_the_last_are_read(encoder):
+    """A word of 500 pieces would take as much as a paragraph."""
+    half = LONGEST_WORD // 2
+    word, short = "a-" * half + "c" + "b-" * 250, "a-" * (half // 2) + "b-" * (half // 2)
+    inputs = encoder.inputs([["e", word, "f"]])
+    assert inputs["counts"].tolist() == [[1, LONGEST_WORD, 1]]
+    torch.testing.assert_close(encode(encoder, [["e", word, "f"]]), encode(encoder, [["e", short, "f"]]))
+    [size] = encoder.sizes([["e", word, "f"]])
+    assert size == inputs["pieces"].numel() < 5 * LONGEST_WORD
 
 
 def test_no_sentences(encoder):

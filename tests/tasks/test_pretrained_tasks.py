@@ -1,12 +1,14 @@
 """Tasks on top of a Hugging Face model, from its folder to a saved model that no longer needs it."""
 
 import shutil
+import signal
 
 import pytest
 import torch
-from tests import tiny_corpora
+from tests import children, tiny_corpora
 
-from strukt.errors import SettingError
+from strukt.data import conllu
+from strukt.errors import DataError, SettingError
 from strukt.tasks.config import FineTuningConfig
 from strukt.tasks.tagger import Tagger
 from strukt.train import bundle
@@ -30,6 +32,7 @@ def folder(tmp_path):
 def test_trained_saved_moved_and_loaded_without_its_source(task, folder, tmp_path, monkeypatch):
     config = {"tag": tiny_corpora.tag_config, "dependency": tiny_corpora.dependency_config}[task]()
     config.encoder.kind, config.encoder.pretrained, config.trainer.epochs = "pretrained", str(folder), 2
+    config.trainer.tokens = 200  # pieces, of which overlapping windows have many
     results = fit(task, config, tmp_path / "m", train=SENTENCES, dev=SENTENCES)
     shutil.rmtree(folder)
     shutil.move(tmp_path / "m", tmp_path / "moved")
@@ -55,6 +58,7 @@ def test_the_pretrained_weights_are_where_training_begins(folder):
 def tuned(folder, **options):
     config = tiny_corpora.tag_config()
     config.encoder.kind, config.encoder.pretrained, config.trainer.epochs = "pretrained", str(folder), 2
+    config.trainer.tokens = 200  # pieces, of which overlapping windows have many
     config.encoder.fine_tuning = FineTuningConfig(**options)
     return config
 
@@ -85,6 +89,42 @@ def test_only_what_is_to_learn_learns_and_all_is_saved(options, folder, tmp_path
     assert len(list(model.predict(SENTENCES))) == len(SENTENCES)
 
 
+def test_a_killed_training_is_resumed_to_the_same_bits(folder, tmp_path):
+    config = tuned(folder)
+    config.train = config.dev = tiny_corpora.write(SENTENCES, tmp_path / "corpus.conllu")
+    fit("tag", config, tmp_path / "whole")
+    assert children.train("tag", config, tmp_path / "m", at_step=5) == -signal.SIGKILL
+    fit("tag", config, tmp_path / "m", resume=True)
+    whole, resumed = ((tmp_path / name / "weights.safetensors").read_bytes() for name in ("whole", "m"))
+    assert whole == resumed
+
+
+def test_sentences_of_too_many_pieces_are_set_apart_and_the_model_knows_nothing_of_them(folder, tmp_path):
+    """One word, but more pieces than a batch may have."""
+    long = conllu.from_forms(["abcdefghij" * 9]).annotated(xpos=["ODD"])
+    config = tuned(folder)
+    config.trainer.epochs, config.trainer.tokens = 1, 100
+    with pytest.warns(
+        UserWarning, match="1 of 13 sentences have more than 100 word pieces and are set apart"
+    ):
+        fit("tag", config, tmp_path / "m", train=[long, *SENTENCES], dev=SENTENCES)
+    model = bundle.load(tmp_path / "m")
+    assert "ODD" not in model.vocabularies["labels"]
+    assert len(list(model.predict([long, *SENTENCES]))) == 13
+
+
+def test_a_corpus_of_long_sentences_alone_is_refused(folder, tmp_path):
+    config = tuned(folder)
+    config.trainer.tokens = 3
+    with (
+        pytest.warns(UserWarning, match="more than 3 word pieces"),
+        pytest.raises(
+            DataError, match=r"no sentence of at most 3 word pieces \(trainer\.tokens\) to train on"
+        ),
+    ):
+        fit("tag", config, tmp_path / "m", train=SENTENCES, dev=SENTENCES)
+
+
 def test_layers_of_several_rates_are_groups_whose_state_is_found_again(folder):
     model = Tagger.from_corpus(tuned(folder, decay=0.5), SENTENCES)
     trainings = [Training(model, SENTENCES).configure_optimizers() for _ in range(2)]
@@ -106,8 +146,6 @@ def test_more_layers_than_there_are_cannot_be_frozen(folder, tmp_path):
 
 
 def test_a_damaged_tokenizer_is_named(folder, tmp_path):
-    from strukt.errors import DataError
-
     config = tiny_corpora.tag_config()
     config.encoder.kind, config.encoder.pretrained = "pretrained", str(folder)
     bundle.save(Tagger.from_corpus(config, SENTENCES), tmp_path / "m")

@@ -1,14 +1,16 @@
-"""The C library keeps what is freed."""
+"""The C library keeps what is freed, and oneDNN few primitives."""
 
 import ctypes
+import os
 import resource
+import subprocess
 import sys
 
 import pytest
 import torch
 from tests import children
 
-from strukt.train.memory import keep_freed_memory
+from strukt.train.memory import PRIMITIVES, keep_freed_memory
 
 
 def faults_of_large_blocks():
@@ -33,3 +35,42 @@ def test_large_blocks_no_longer_fault():
 
 def test_it_may_be_asked_for_twice():
     assert children.run(keep_freed_memory) == 0
+
+
+PRODUCTS = """
+import sys
+import torch
+from strukt.train.memory import bound_primitive_cache
+
+bound_primitive_cache()
+torch.set_num_threads(1)
+square = torch.ones(32, 32, dtype=torch.bfloat16)
+for rows in [*range(65, 65 + int(sys.argv[1])), 65]:
+    torch.ones(rows, 32, dtype=torch.bfloat16) @ square
+"""
+
+
+def is_kept(shapes, **environment):
+    """Whether oneDNN still has the primitive of the first of so many shapes, by what it says of its cache."""
+    known = {name: value for name, value in os.environ.items() if "PRIMITIVE_CACHE" not in name}
+    spoken = subprocess.run(
+        [sys.executable, "-c", PRODUCTS, str(shapes)],
+        env=known | {"ONEDNN_VERBOSE": "2"} | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    made = [line for line in spoken.stdout.splitlines() if ",create:" in line]
+    assert len(made) == shapes + 1
+    return "cache_hit" in made[-1]
+
+
+@pytest.mark.skipif(
+    not (torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()),
+    reason="PyTorch does not multiply by oneDNN in bfloat16 on this processor",
+)
+def test_few_primitives_are_kept_unless_it_is_asked_for_more():
+    assert is_kept(PRIMITIVES // 4)
+    assert not is_kept(PRIMITIVES + 10)
+    assert is_kept(PRIMITIVES + 10, ONEDNN_PRIMITIVE_CACHE_CAPACITY="1024")
+    assert is_kept(PRIMITIVES + 10, DNNL_PRIMITIVE_CACHE_CAPACITY="1024")

@@ -25,6 +25,7 @@ def trained(kind, folder, **options):
     config.encoder.kind, config.encoder.pretrained = "pretrained", str(folder / "pretrained")
     config.encoder.fine_tuning = FineTuningConfig(**options)
     config.trainer.epochs = 1
+    config.trainer.tokens = 200  # pieces, of which overlapping windows have many
     return fit("tag", config, folder / "model", train=SENTENCES, dev=SENTENCES)
 
 

@@ -7,11 +7,12 @@ from strukt.train.resume import Progress
 from strukt.train.schedule import Batches, rate
 
 SENTENCES = tiny_corpora.trees(40)
+SIZES = [len(sentence) for sentence in SENTENCES]
 CONFIG = tiny_corpora.tag_config().trainer
 
 
 def batches(epoch=0, batch=0, rank=0, processes=1):
-    return Batches(SENTENCES, CONFIG, Progress(epoch=epoch, batch=batch), rank, processes)
+    return Batches(SENTENCES, SIZES, CONFIG, Progress(epoch=epoch, batch=batch), rank, processes)
 
 
 def test_the_rate_rises_and_falls_in_straight_lines():

@@ -1,10 +1,11 @@
-"""Batches bounded by their number of tokens, in an order that is a function of (seed, epoch) alone."""
+"""Batches of bounded padded size, in an order that is a function of (seed, epoch) alone."""
 
 from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 
 from strukt.data.problems import DataWarning
 from strukt.data.sentence import SentenceT
@@ -15,12 +16,11 @@ def batches(
 ) -> list[list[int]]:
     """Groups sentences of similar length into batches.
 
-    A batch of k sentences costs k times the length of its longest one, padding included; that product is at
-    most `max_tokens`, except that a sentence longer than `max_tokens` makes a batch of its own. Every
-    sentence is in exactly one batch.
+    The padded size of a batch is at most `max_tokens`, except that a sentence longer than `max_tokens` makes a
+    batch of its own. Every sentence is in exactly one batch.
 
     Args:
-        lengths: Number of tokens of each sentence.
+        lengths: Number of words of each sentence, or of whatever else its reader pads.
         max_tokens: Bound on the padded size of a batch.
         seed: Without one, batches come in the order of length, longest last. With one, sentences of the same
             length are dealt out at random and the batches shuffled.
@@ -50,14 +50,59 @@ def batches(
     return result
 
 
-def split_long(sentences: Iterable[SentenceT], limit: int) -> tuple[list[SentenceT], list[SentenceT]]:
-    """Splits off the sentences with more than `limit` words, with a warning that says how many and where.
+def padded_size(lengths: Sequence[int]) -> int:
+    """Return the size of a batch of sentences, padding included: each is as long as the longest.
+
+    Args:
+        lengths: Number of words (or of pieces) of each sentence.
+
+    Examples:
+        >>> padded_size([3, 4])
+        8
+    """
+    return len(lengths) * max(lengths, default=0)
+
+
+def runs(
+    sentences: Iterable[SentenceT], sizes: Callable[[list[SentenceT]], list[int]], max_tokens: int, most: int
+) -> Iterator[list[SentenceT]]:
+    """Cuts a stream of sentences into runs of bounded padded size, in their order.
+
+    Args:
+        sentences: Any number; no more than `most` are read ahead.
+        sizes: Number of words (or of pieces) of each of some sentences.
+        max_tokens: Bound on the padded size of a run; a longer sentence makes a run of its own.
+        most: The most sentences in a run.
+
+    Examples:
+        >>> list(runs(["ab", "c", "defgh"], lambda words: [len(word) for word in words], max_tokens=6, most=9))
+        [['ab', 'c'], ['defgh']]
+    """
+    stream = iter(sentences)
+    while ahead := list(islice(stream, most)):
+        lengths, start = sizes(ahead), 0
+        for end in range(1, len(ahead) + 1):
+            if end == len(ahead) or padded_size(lengths[start : end + 1]) > max_tokens:
+                yield ahead[start:end]
+                start = end
+
+
+def split_long(
+    sentences: Iterable[SentenceT], limit: int, lengths: Sequence[int] | None = None, unit: str = "words"
+) -> tuple[list[SentenceT], list[SentenceT]]:
+    """Splits off the sentences that are longer than a limit, with a warning that says how many and where.
+
+    Args:
+        sentences: The sentences.
+        limit: The greatest length of the others.
+        lengths: Of each sentence, what its reader reads of it; the number of words if None.
+        unit: Name of what is counted, in the plural, for the warning.
 
     Returns:
         The others and the long ones, each in their order; together they are all sentences.
 
     Raises:
-        ValueError: The limit is below 1.
+        ValueError: If the limit is below 1.
 
     Examples:
         >>> from strukt.data import conllu
@@ -72,12 +117,13 @@ def split_long(sentences: Iterable[SentenceT], limit: int) -> tuple[list[Sentenc
         raise ValueError(f"limit: got {limit}, expected at least 1")
     short: list[SentenceT] = []
     long: list[SentenceT] = []
-    for sentence in sentences:
-        (long if len(sentence) > limit else short).append(sentence)
+    found = list(sentences)
+    for sentence, length in zip(found, map(len, found) if lengths is None else lengths, strict=True):
+        (long if length > limit else short).append(sentence)
     if long:
         first = long[0]
         count = f"{len(long)} of {len(short) + len(long)} sentences"
-        message = f"{count} have more than {limit} words and are set apart; the first stands here"
+        message = f"{count} have more than {limit} {unit} and are set apart; the first stands here"
         warnings.warn(f"{first.path}:{first.line}: {message}", DataWarning, stacklevel=2)
     return short, long
 

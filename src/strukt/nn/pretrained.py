@@ -42,10 +42,15 @@ def windows(pieces: int, width: int) -> list[tuple[int, int, int, int]]:
     return [*result, (start, pieces, start + margin if start else 0, pieces)]
 
 
+LONGEST_WORD = 64
+"""The most pieces of a word; of a longer one (an address, a line of dashes) those in the middle are left out."""
+
+
 class PretrainedEncoder(nn.Module):
     """A pretrained Transformer; the vector of a word is the mean of those of its pieces.
 
-    Sentences longer than the model's window are read in overlapping windows.
+    Sentences longer than the model's window are read in overlapping windows; of a word of more than
+    `LONGEST_WORD` pieces the first and the last ones are read.
 
     Args:
         tokenizer: Of Hugging Face.
@@ -166,6 +171,25 @@ class PretrainedEncoder(nn.Module):
             "counts": torch.bincount(target, minlength=words).reshape(len(sentences), n),
         }
 
+    def sizes(self, sentences: list[list[str]]) -> list[int]:
+        """Count the pieces that the model reads of each sentence, with special ones and the padding of windows.
+
+        No batch of sentences has more pieces after padding than their number times the greatest count.
+
+        Args:
+            sentences: The words of each sentence.
+
+        Complexity: O(pieces of the distinct words + number of words).
+        """
+        distinct = list(dict.fromkeys(form for forms in sentences for form in forms))
+        count = {form: len(pieces) for form, pieces in zip(distinct, self._of_words(distinct), strict=True)}
+        special, sizes = len(self._prefix) + len(self._suffix), []
+        for forms in sentences:
+            spans = windows(sum(count[form] for form in forms), self._width)
+            start, stop, *_ = spans[0]  # none is wider
+            sizes.append(len(spans) * (stop - start + special))
+        return sizes
+
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:  # noqa: ARG002
         """Reads the sentences.
 
@@ -190,14 +214,25 @@ class PretrainedEncoder(nn.Module):
         return states
 
     def _pieces(self, forms: list[str]) -> tuple[list[int], list[int]]:
-        """Pieces, and the word of each; a word without any (a control character) gets the unknown one."""
+        """Pieces, and the word of each."""
+        pairs = [(piece, word) for word, pieces in enumerate(self._of_words(forms)) for piece in pieces]
+        return [piece for piece, _ in pairs], [word for _, word in pairs]
+
+    def _of_words(self, forms: list[str]) -> list[list[int]]:
+        """The pieces of each word; one without any (a control character) gets the unknown one."""
         if not forms:
-            return [], []
+            return []
         spaced = [self._space + form for form in forms]
         encoded = self.tokenizer(spaced, add_special_tokens=False, verbose=False)["input_ids"]
         unknown = self.tokenizer.unk_token_id or 0
-        pairs = [(piece, word) for word, pieces in enumerate(encoded) for piece in pieces or [unknown]]
-        return [piece for piece, _ in pairs], [word for _, word in pairs]
+        return [_shortened(pieces) or [unknown] for pieces in encoded]
+
+
+def _shortened(pieces: list[int]) -> list[int]:
+    """The first and the last pieces of a long word."""
+    if len(pieces) <= LONGEST_WORD:
+        return pieces
+    return pieces[: LONGEST_WORD // 2] + pieces[-(LONGEST_WORD // 2) :]
 
 
 def _space(tokenizer: Any) -> str:

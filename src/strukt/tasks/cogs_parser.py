@@ -17,7 +17,7 @@ from typing_extensions import override
 from strukt.data import cogs
 from strukt.data.logical_forms import NONE, Tags
 from strukt.data.sentence import Sentence
-from strukt.data.vocabulary import UNKNOWN, Vocabulary
+from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError
 from strukt.metrics.logical_forms import LogicalForms
 from strukt.nn import SharedDropout
@@ -70,9 +70,9 @@ class SemanticParser(SentenceModel):
         self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
     ) -> None:
         super().__init__(config, vocabularies, assets)
-        self.sizes = [len(vocabularies[name]) for name in Tags._fields]
+        self.tag_sizes = [len(vocabularies[name]) for name in Tags._fields]
         self.dropout = SharedDropout(config.encoder.dropout)
-        self.score = nn.Linear(self.encoder.size, sum(self.sizes))
+        self.score = nn.Linear(self.encoder.size, sum(self.tag_sizes))
 
     @classmethod
     @override
@@ -117,7 +117,7 @@ class SemanticParser(SentenceModel):
             return batch
         hidden = torch.rand(batch.targets["verb"].shape) < self.config.hide
         forms = [
-            [UNKNOWN if hide else form for form, hide in zip(sentence.forms, row, strict=False)]
+            [self.encoder.unknown if hide else form for form, hide in zip(sentence.forms, row, strict=False)]
             for sentence, row in zip(sentences, hidden.tolist(), strict=True)
         ]
         targets = batch.targets | {"verb": batch.targets["verb"].masked_fill(hidden, -1)}
@@ -169,7 +169,7 @@ class SemanticParser(SentenceModel):
     def _scores(self, batch: Batch) -> dict[str, Tensor]:
         """Of each tag `(batch, n, values)`."""
         scores: Tensor = self.score(self.dropout(self.encoder(batch.inputs, batch.lengths)))
-        return dict(zip(Tags._fields, torch.split(scores.float(), self.sizes, -1), strict=True))
+        return dict(zip(Tags._fields, torch.split(scores.float(), self.tag_sizes, -1), strict=True))
 
 
 def _head(head: int | None, category: str) -> int:

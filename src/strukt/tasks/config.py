@@ -185,7 +185,8 @@ class TrainerConfig:
         epochs: Passes over the training corpus; the learning rate reaches zero at the end of the last.
         max_minutes: Stop cleanly after this time, counted over all resumptions; 0 for no limit.
         patience: Stop after so many epochs without a better result on the development corpus.
-        tokens: Most words in a batch, padding included.
+        tokens: Most that the encoder reads in a batch, padding included: words, or the word pieces of a pretrained
+            model. Longer sentences are left out of the training, with a warning.
         seed: Decides everything random: weights, order, dropout.
         checkpoint_steps: Steps between two checkpoints.
         precision: Of the arithmetic; auto is bf16 where the hardware computes with it. Weights are always

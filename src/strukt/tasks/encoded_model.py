@@ -56,6 +56,17 @@ class EncodedModel(Model):
         """That of the encoder."""
         return self.encoder.penalty()
 
+    @property
+    @override
+    def unit(self) -> str:
+        """That of the encoder."""
+        return self.encoder.unit
+
+    @override
+    def sizes(self, sentences: Sequence[Sentence]) -> list[int]:
+        """Count what the encoder reads of each."""
+        return self.encoder.sizes([self.forms_of(self.config, sentence) for sentence in sentences])
+
     @override
     def rates(self) -> dict[str, float]:
         """Those of the encoder."""

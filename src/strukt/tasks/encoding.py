@@ -11,8 +11,9 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
+from typing_extensions import override
 
-from strukt.data.vocabulary import SPECIALS, Vocabulary
+from strukt.data.vocabulary import SPECIALS, UNKNOWN, Vocabulary
 from strukt.nn import (
     LSTM,
     BiLSTM,
@@ -46,10 +47,14 @@ class Encoder(nn.Module, ABC):
     Attributes:
         size: Size of these vectors.
         sentence_size: Size of the vector of a sentence.
+        unit: Name of what is read, in the plural.
+        unknown: A form that is read as an unknown word.
     """
 
     size: int
     sentence_size: int
+    unit: str = "words"
+    unknown: str = UNKNOWN
 
     @abstractmethod
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
@@ -58,6 +63,10 @@ class Encoder(nn.Module, ABC):
     @abstractmethod
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """Vectors `(batch, n, size)`."""
+
+    def sizes(self, sentences: list[list[str]]) -> list[int]:
+        """Count what is read of each sentence: its words."""
+        return [len(forms) for forms in sentences]
 
     def mean_field(self, inputs: dict[str, Tensor], lengths: Tensor) -> Encoding | None:  # noqa: ARG002
         """All that mean field says of the words, if that is what encodes them."""
@@ -240,6 +249,8 @@ class Pretrained(Encoder):
         assets: Where tokenizer and configuration of a saved encoder are, or None for a new one.
     """
 
+    unit = "word pieces"
+
     def __init__(self, config: EncoderConfig, assets: Path | None) -> None:
         super().__init__()
         if not config.pretrained:
@@ -258,10 +269,16 @@ class Pretrained(Encoder):
         if assets is None:
             self.words.require_reads()
         self.size = self.sentence_size = self.words.size
+        self.unknown = self.words.tokenizer.unk_token or UNKNOWN
 
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
         """Word pieces in windows."""
         return self.words.inputs(sentences)
+
+    @override
+    def sizes(self, sentences: list[list[str]]) -> list[int]:
+        """Count the word pieces of each sentence, in all windows, with the special ones."""
+        return self.words.sizes(sentences)
 
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """Vectors `(batch, n, size)` of the words in their sentences."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,6 +14,7 @@ from torch.nn import functional
 from typing_extensions import override
 
 from strukt.data import conllu
+from strukt.data.batching import padded_size
 from strukt.data.pairs import Pair
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
@@ -87,6 +89,13 @@ class EntailmentModel(ClassModel):
         if with_targets and pairs:
             targets = {"label": torch.stack([self.targets(pair)["label"] for pair in pairs])}
         return Batch(sentences, lengths, self.encoder.inputs(forms), targets)
+
+    @override
+    def sizes(self, sentences: Sequence[Sentence]) -> list[int]:
+        """Count what is read of each pair: its two sentences, both as long as the longer one."""
+        parts = [[s.premise, s.hypothesis] if isinstance(s, Pair) else [s.forms] for s in sentences]
+        counts = iter(self.encoder.sizes([forms for each in parts for forms in each]))
+        return [padded_size(list(islice(counts, len(each)))) for each in parts]
 
     @override
     def loss(self, batch: Batch) -> Tensor:

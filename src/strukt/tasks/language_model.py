@@ -15,7 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
 from strukt.data import brackets, conllu
-from strukt.data.batching import batches
+from strukt.data.batching import batches, runs
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import END, UNKNOWN, Vocabulary
 from strukt.errors import SettingError
@@ -40,7 +40,7 @@ BEGINNING = "·"
 """What pictures have in the place of the word before the first."""
 
 TOGETHER = 32
-"""Sentences that are annotated at once."""
+"""The most sentences that are annotated at once."""
 
 
 class LanguageModel(Model):
@@ -87,6 +87,11 @@ class LanguageModel(Model):
     @override
     def require_annotated(self, sentence: Sentence) -> None:
         """Words are all that is needed."""
+
+    @override
+    def sizes(self, sentences: Sequence[Sentence]) -> list[int]:
+        """Count the words of each sentence, its end included where it is one."""
+        return [len(self._forms(sentence)) for sentence in sentences]
 
     @override
     def collate(self, sentences: list[Sentence]) -> Batch:
@@ -250,7 +255,7 @@ class LanguageModel(Model):
     def _sentences(self, sentences: Sequence[Sentence]) -> float:
         """The log-probability of a corpus, sentence by sentence."""
         text, total = self.text(), 0.0
-        for indices in batches([len(sentence) + 1 for sentence in sentences], self.config.trainer.tokens):
+        for indices in batches(self.sizes(sentences), self.config.trainer.tokens):
             batch = self.collate([sentences[index] for index in indices]).to(self.device)
             total += float(text.stream(batch.inputs["words"], batch.lengths)[0].double().sum())
         return total
@@ -272,7 +277,6 @@ class LanguageModel(Model):
 
     def _groups(self, sentences: Iterable[Sentence]) -> Iterator[tuple[list[Sentence], Tensor, Tensor]]:
         """Some sentences at a time, as they come, with their words and lengths."""
-        stream = iter(sentences)
-        while group := list(islice(stream, TOGETHER)):
+        for group in runs(sentences, self.sizes, self.config.trainer.tokens, TOGETHER):
             batch = self.collate(group).to(self.device)
             yield group, batch.inputs["words"], batch.lengths

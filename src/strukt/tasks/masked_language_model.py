@@ -93,7 +93,7 @@ class MaskedLanguageModel(EncodedModel):
         drawn = [self._drawn(piece, generator) for piece in pieces]
         total, count = 0.0, 0
         with self.predicting():
-            for indices in batches([len(piece) for piece in pieces], self.config.trainer.tokens):
+            for indices in batches(self.sizes(pieces), self.config.trainer.tokens):
                 batch = self._hidden(
                     [pieces[index] for index in indices], [drawn[index] for index in indices]
                 )

@@ -121,6 +121,25 @@ class Model(nn.Module, ABC):
         """What training adds to the loss, whatever the batch."""
         return 0.0
 
+    @property
+    def unit(self) -> str:
+        """Name of what `sizes` counts, in the plural."""
+        return "words"
+
+    def sizes(self, sentences: Sequence[Sentence]) -> list[int]:
+        """Count what the model reads of each sentence; `trainer.tokens` bounds it in a batch, padding included.
+
+        The padded size of a batch, known before it is made, is the number of its sentences times the greatest
+        count.
+
+        Args:
+            sentences: What they are annotated with is not read.
+
+        Returns:
+            The number of words of each, or of what `unit` names.
+        """
+        return [len(sentence) for sentence in sentences]
+
     def rates(self) -> Mapping[str, float]:
         """Of parameters, by name, the share of the learning rate that they have; of all others it is 1."""
         return {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import torch
@@ -13,7 +12,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
-from strukt.data.batching import batches
+from strukt.data.batching import batches, runs
 from strukt.data.sentence import Sentence
 from strukt.data.synthetic import numbers
 from strukt.data.vocabulary import Vocabulary
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 TOGETHER = 32
-"""Sentences that are annotated at once."""
+"""The most sentences that are annotated at once."""
 
 BUCKET = 5
 """Lengths in a row of the table of scores by length."""
@@ -148,7 +147,7 @@ class NumberModel(Model):
         corpus, total, rows = list(sentences), _Means(), defaultdict[int, _Means](_Means)
         lengths = [len(sentence) for sentence in corpus]
         with self.predicting():
-            for indices in batches(lengths, self.config.trainer.tokens):
+            for indices in batches(self.sizes(corpus), self.config.trainer.tokens):
                 batch = self.collate([corpus[index] for index in indices]).to(self.device)
                 for index, shares in zip(indices, self.judged(batch), strict=True):
                     total.add(shares)
@@ -162,8 +161,7 @@ class NumberModel(Model):
     @override
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
         """Notes the answers in the MISC column."""
-        stream = iter(sentences)
-        while group := list(islice(stream, TOGETHER)):
+        for group in runs(sentences, self.sizes, self.config.trainer.tokens, TOGETHER):
             with self.predicting():
                 answers = self.answers(self.read(self.collate(group).to(self.device)))
             for sentence, answer in zip(group, answers, strict=True):

@@ -183,7 +183,7 @@ class SentenceModel(EncodedModel):
 
     def _predict_window(self, window: list[Sentence], probabilities: bool) -> list[Prediction]:
         predictions: dict[int, Prediction] = {}
-        for indices in batches([len(sentence) for sentence in window], self.config.trainer.tokens):
+        for indices in batches(self.sizes(window), self.config.trainer.tokens):
             found = self._predict_batch([window[index] for index in indices], probabilities)
             predictions.update(zip(indices, found, strict=True))
         return [predictions[index] for index in range(len(window))]

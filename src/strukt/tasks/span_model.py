@@ -89,7 +89,7 @@ class SpanModel(StructuredModel):
             self.layer.calibrate(self._known(sentences))
 
     def _known(self, sentences: Sequence[Sentence]) -> Iterator[tuple[Tensor, GoldSpans, Tensor]]:
-        for indices in batches([len(sentence) for sentence in sentences], self.config.trainer.tokens):
+        for indices in batches(self.sizes(sentences), self.config.trainer.tokens):
             batch = self.collate([sentences[index] for index in indices]).to(self.device)
             yield self.words(batch.inputs, batch.lengths), GoldSpans.of(batch.targets), batch.lengths
 

@@ -107,17 +107,24 @@ class StructuredModel(SentenceModel):
             weights, order = found.weights.sort(descending=True, stable=True)
             count = max(1, int((weights >= LEAST).sum()))
             events = distribution.from_parts(found.parts[order[:count]].unsqueeze(1)).squeeze(1)
-            copies = self.collate([sentence] * count, with_targets=False).to(self.device)
-            pictures = self.drawn(copies, events)
+            pictures = self._pictures(sentence, events)
         rest = weights[count:]
         return WeightedStructures(
             pictures, weights[:count].tolist(), others=len(rest), rest=rest.sum().item()
         )
 
+    def _pictures(self, sentence: Sentence, events: Tensor) -> list[Diagram]:
+        """Of each structure of a sentence, in batches as bounded as any."""
+        pictures: list[Diagram] = []
+        for indices in batches(self.sizes([sentence]) * len(events), self.config.trainer.tokens):
+            copies = self.collate([sentence] * len(indices), with_targets=False).to(self.device)
+            pictures += self.drawn(copies, events[indices])
+        return pictures
+
     def _heaviest(self, few: Estimator, sentences: Iterable[Sentence]) -> Iterator[tuple[float, Sentence]]:
         """The weight of the heaviest structure of each sentence."""
         for window in windows(sentences):
-            for indices in batches([len(sentence) for sentence in window], self.config.trainer.tokens):
+            for indices in batches(self.sizes(window), self.config.trainer.tokens):
                 chosen = [window[index] for index in indices]
                 for sentence in chosen:
                     self.require_usable(sentence)

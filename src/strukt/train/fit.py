@@ -28,7 +28,7 @@ from strukt.train import bundle
 from strukt.train import resume as checkpoints
 from strukt.train.examples import examples_of
 from strukt.train.folder import RunFolder
-from strukt.train.memory import keep_freed_memory
+from strukt.train.memory import bound_primitive_cache, keep_freed_memory
 from strukt.train.processes import Processes, training_processes
 from strukt.train.storage import read_json
 
@@ -68,16 +68,16 @@ def fit(
     model_class: type[Model] = module.model_class()
     train_sentences = _corpus("train", config.train, train, module.READERS)
     dev_sentences = _corpus("dev", config.dev, dev, module.READERS)
-    usable, _ = split_long(model_class.trainable(config, train_sentences), config.trainer.tokens)
-    if not usable:
+    trainable = model_class.trainable(config, train_sentences)
+    if not trainable:
         raise DataError("holds no sentence to train on", config.train or None)
     folder = RunFolder(Path(output))
     order = {"task": task, "options": dataclasses.asdict(config), "processes": processes.count}
-    with _claimed(folder, order | {"sha256": _digest(usable)}, resume, processes), torch.random.fork_rng():
+    with _claimed(folder, order | {"sha256": _digest(trainable)}, resume, processes), torch.random.fork_rng():
         _set_threads(config.trainer)
         keep_freed_memory()
-        torch.manual_seed(config.trainer.seed)
-        model = model_class.from_corpus(config, usable)
+        bound_primitive_cache()
+        model, usable = _begun(model_class, config, trainable)
         for sentence in dev_sentences:  # now, and not after the first epoch
             model.require_annotated(sentence)
         model.examples = examples_of(model, dev_sentences)
@@ -87,6 +87,25 @@ def fit(
             _count(model, usable, dev_sentences, folder)
     metrics: dict[str, Any] = read_json(folder.path / "metrics.json") if processes.rank == 0 else {}
     return metrics
+
+
+def _begun(
+    model_class: type[Model], config: Any, sentences: Sequence[Sentence]
+) -> tuple[Model, Sequence[Sentence]]:
+    """A new model, and the sentences that fit into a batch of it, which are all that it knows."""
+
+    def built(known: Sequence[Sentence]) -> Model:
+        torch.manual_seed(config.trainer.seed)
+        return model_class.from_corpus(config, known)
+
+    model = built(sentences)
+    usable, long = split_long(sentences, config.trainer.tokens, model.sizes(sentences), model.unit)
+    if not usable:
+        raise DataError(
+            f"holds no sentence of at most {config.trainer.tokens} {model.unit} (trainer.tokens) to train on",
+            config.train or None,
+        )
+    return (built(usable) if long else model), usable
 
 
 @contextlib.contextmanager

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import os
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 _GIBIBYTE = 1 << 30
+
+PRIMITIVES = 256
+"""The most primitives that oneDNN keeps; its own bound is 1,024."""
 
 
 def keep_freed_memory() -> None:
@@ -21,3 +25,17 @@ def keep_freed_memory() -> None:
     if mallopt is not None:
         mallopt(_M_MMAP_THRESHOLD, _GIBIBYTE)
         mallopt(_M_TRIM_THRESHOLD, 2 * _GIBIBYTE - 1)
+
+
+def bound_primitive_cache() -> None:
+    """Has oneDNN keep no more than `PRIMITIVES` primitives, unless `ONEDNN_PRIMITIVE_CACHE_CAPACITY` is set.
+
+    A primitive is compiled for one shape of its operands, and nearly every batch of a training has a shape of its
+    own: those of past batches fill the cache and are hardly asked for again. PyTorch multiplies matrices by oneDNN
+    in bfloat16. The bound is read once, before the first primitive is made; later calls
+    in the same process change nothing.
+
+    Source: oneDNN's guide, "Primitive Cache".
+    """
+    if "DNNL_PRIMITIVE_CACHE_CAPACITY" not in os.environ:  # its former name, which is still read
+        os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(PRIMITIVES))

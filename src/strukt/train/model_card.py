@@ -197,7 +197,7 @@ def _speed(model: Model, trial: Trial | None) -> str:
         sentences, words = (_rounded(count / trial.seconds) for count in (trial.sentences, trial.words))
         parts.append(
             f"{sentences} sentences, {words} words a second on {trial.machine}, in batches of up to "
-            f"{model.config.trainer.tokens:,} words."
+            f"{model.config.trainer.tokens:,} {model.unit}, padding included."
         )
     parts.append(f"{weights:,} weights, {size:.1f} MB.")
     return "\n\n".join(parts)

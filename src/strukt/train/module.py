@@ -51,8 +51,9 @@ class Training(LightningModule):
     ) -> None:
         super().__init__()
         self.automatic_optimization = False  # a batch may have to be taken in pieces
-        self.model = model
+        self.model = model.train()  # Hugging Face loads models without dropout, and Lightning leaves them so
         self.train_sentences = train
+        self._sizes = model.sizes(train)
         self.progress = checkpoint.progress if checkpoint else Progress()
         if checkpoint:
             _load(model, checkpoint.tensors["weights"])
@@ -65,6 +66,7 @@ class Training(LightningModule):
         """The batches of this process."""
         return Batches(
             self.train_sentences,
+            self._sizes,
             self.model.config.trainer,
             self.progress,
             self.global_rank,

@@ -31,6 +31,7 @@ class Batches:
 
     Args:
         sentences: The training corpus.
+        sizes: What the model reads of each sentence, as `Model.sizes` counts it.
         config: Batch size and seed.
         progress: The position, read whenever an iteration begins.
         rank: Number of this process.
@@ -40,17 +41,18 @@ class Batches:
     def __init__(
         self,
         sentences: Sequence[Sentence],
+        sizes: Sequence[int],
         config: TrainerConfig,
         progress: Progress,
         rank: int = 0,
         processes: int = 1,
     ) -> None:
         self.sentences = sentences
+        self.sizes = sizes
         self.config = config
         self.progress = progress
         self.rank = rank
         self.processes = processes
-        self._lengths = [len(sentence) for sentence in sentences]
 
     def order(self, epoch: int) -> list[list[int]]:
         """The batches of this process as indices; every process has equally many.
@@ -58,7 +60,7 @@ class Batches:
         Args:
             epoch: Counted from 0.
         """
-        order = batches(self._lengths, self.config.tokens, self.config.seed, epoch)
+        order = batches(self.sizes, self.config.tokens, self.config.seed, epoch)
         # The first batches come again where the last round would leave processes without one.
         missing = -len(order) % self.processes
         return (order + order[:missing])[self.rank :: self.processes]
