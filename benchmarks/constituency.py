@@ -104,7 +104,8 @@ def torchlatent_log_partition(spans: Tensor) -> Tensor:
 
 def torchlatent_mode(spans: Tensor) -> Tensor:
     """The decoder is a gradient, so that the scores must ask for one."""
-    found = _torchlatent(spans.requires_grad_()).argmax
+    with torch.enable_grad():
+        found = _torchlatent(spans.requires_grad_()).argmax
     first, last, label = found.data.unbind(-1)
     item = torch.arange(len(spans)).repeat_interleave(found.token_sizes)
     event = spans.new_full(spans.shape[:-1], -1, dtype=torch.int64)

@@ -5,6 +5,8 @@ Arc scores are `(batch, n, n + 1)`; `[m, h]` scores head h of word m + 1, head 0
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
@@ -62,16 +64,22 @@ def torch_struct_non_projective_log_partition(arcs: Tensor) -> Tensor:
     return NonProjectiveDependencyCRF(_head_child(arcs), multiroot=False).partition
 
 
-def torch_struct_projective_log_partition(arcs: Tensor) -> Tensor:
+def _torch_struct_projective(arcs: Tensor) -> Any:
+    """The recursion writes into its scores, which it can only if they were computed from some with gradients."""
     from torch_struct import DependencyCRF
 
-    return DependencyCRF(_head_child(arcs), multiroot=False).partition
+    return DependencyCRF(_head_child(arcs.requires_grad_()), multiroot=False)
+
+
+def torch_struct_projective_log_partition(arcs: Tensor) -> Tensor:
+    with torch.enable_grad():
+        log_partition: Tensor = _torch_struct_projective(arcs).partition
+    return log_partition
 
 
 def torch_struct_projective_mode(arcs: Tensor) -> Tensor:
-    from torch_struct import DependencyCRF
-
-    head = DependencyCRF(_head_child(arcs), multiroot=False).argmax.argmax(1)
+    with torch.enable_grad():
+        head = _torch_struct_projective(arcs).argmax.argmax(1)
     child = torch.arange(head.shape[-1])
     return torch.where(head == child, 0, head + 1)
 
