@@ -59,37 +59,36 @@ def _judging(family: Family, case: Case, reference: tuple[Tensor, ...]) -> Error
     inputs, score = case.inputs(), family.score
     exactly = tuple(scores.double() for scores in inputs)
     best = score(*exactly, *family.operations["mode"](family.contestants[0], exactly)) if score else None
-    learned = _training_step(family, exactly, reference) if "training step" in family.operations else ()
+    sums = _sums(family, exactly) if "training step" in family.operations else None
+    mean = (reference[0].mean(), *reference[1:])
 
     def errors(operation: str, answer: tuple[Tensor, ...]) -> float:
         if operation == "mode" and score and best is not None:
             return distance([score(*inputs, *answer)], [best])
-        if operation == "training step":
-            return distance(_summed(answer, len(reference[0])), learned)
+        if operation == "training step" and sums:
+            return distance(sums(*answer), mean)
         return distance(answer, reference[: len(answer)])
 
     return errors
 
 
-def _training_step(
-    family: Family, inputs: tuple[Tensor, ...], reference: tuple[Tensor, ...]
-) -> tuple[Tensor, ...]:
-    """The mean loss of the gold structures and the gradient of the summed one: log-partition less score."""
-    log_partition, *marginals = reference
+def _sums(family: Family, inputs: tuple[Tensor, ...]) -> Callable[..., tuple[Tensor, ...]]:
+    """From a training step to the mean log-partition and the gradient of the summed one, as strict as a gradient.
+
+    The loss is the log-partition less the score, which is known; or the negative log-partition.
+    """
     if family.gold is None:
-        return (-log_partition.mean(), *(-gradient for gradient in marginals))
+        return lambda loss, *slopes: (-loss, *(-len(inputs[0]) * slope for slope in slopes))
     assert family.score is not None
     leaves = [scores.detach().requires_grad_() for scores in inputs]
     scored = family.score(*leaves, family.gold(*inputs))
     parts = torch.autograd.grad(scored.sum(), leaves)
-    loss = (log_partition - scored.detach()).mean()
-    return (loss, *(expected - used for expected, used in zip(marginals, parts, strict=True)))
 
+    def sums(loss: Tensor, *slopes: Tensor) -> tuple[Tensor, ...]:
+        back = zip(slopes, parts, strict=True)
+        return (loss + scored.detach().mean(), *(len(scored) * slope + used for slope, used in back))
 
-def _summed(answer: tuple[Tensor, ...], batch: int) -> tuple[Tensor, ...]:
-    """A training step with the gradient of the sum in place of that of the mean: as strict as for one item."""
-    loss, *gradients = answer
-    return (loss, *(batch * gradient for gradient in gradients))
+    return sums
 
 
 def judge(contestant: Contestant, operation: str, reply: object, errors: Errors) -> Measurement:
