@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from benchmarks.contest import Case, Contestant, Family
+from benchmarks import gold
+from benchmarks.contest import TRAINING, Case, Contestant, Family, Loss
 from benchmarks.peers import supar_structs
 
 
@@ -22,6 +23,12 @@ def strukt_mode(emissions: Tensor, transition: Tensor) -> Tensor:
     from strukt.distributions import LinearChain
 
     return LinearChain(emissions, transition).mode
+
+
+def strukt_loss(tags: Tensor, *_: Tensor) -> Loss:
+    from strukt.distributions import LinearChain
+
+    return lambda *scores: -LinearChain(*scores).log_prob(tags).mean()
 
 
 def _torch_struct(emissions: Tensor, transition: Tensor) -> Any:
@@ -43,6 +50,14 @@ def torch_struct_mode(emissions: Tensor, transition: Tensor) -> Tensor:
     return torch.cat([first, following], dim=1)
 
 
+def torch_struct_loss(tags: Tensor, emissions: Tensor, _: Tensor) -> Loss:
+    """Its events have an entry for each pair of neighbouring tags."""
+    from torch_struct import LinearChain
+
+    parts = LinearChain.to_parts(tags, emissions.shape[-1]).float()
+    return lambda *scores: -_torch_struct(*scores).log_prob(parts).mean()
+
+
 def _supar(emissions: Tensor, transition: Tensor) -> Any:
     """supar keeps the start and end transitions in the last row and column."""
     return supar_structs().LinearChainCRF(emissions, pad(transition, (0, 1, 0, 1)))
@@ -54,6 +69,10 @@ def supar_log_partition(emissions: Tensor, transition: Tensor) -> Tensor:
 
 def supar_mode(emissions: Tensor, transition: Tensor) -> Tensor:
     return _supar(emissions, transition).argmax
+
+
+def supar_loss(tags: Tensor, *_: Tensor) -> Loss:
+    return lambda *scores: -_supar(*scores).log_prob(tags).mean()
 
 
 def _pytorch_crf(transition: Tensor) -> Any:
@@ -79,6 +98,14 @@ def pytorch_crf_mode(emissions: Tensor, transition: Tensor) -> Tensor:
     return torch.tensor(_pytorch_crf(transition).decode(emissions, everything))
 
 
+def pytorch_crf_loss(tags: Tensor, *_: Tensor) -> Loss:
+    def loss(emissions: Tensor, transition: Tensor) -> Tensor:
+        found: Tensor = -_pytorch_crf(transition)(emissions, tags, reduction="mean")
+        return found
+
+    return loss
+
+
 def _torchlatent(emissions: Tensor, transition: Tensor) -> Any:
     from torchlatent.crf import CrfDistribution
     from torchrua import D
@@ -98,6 +125,23 @@ def torchlatent_mode(emissions: Tensor, transition: Tensor) -> Tensor:
     return _torchlatent(emissions.requires_grad_(), transition).argmax.data
 
 
+def torchlatent_loss(tags: Tensor, *_: Tensor) -> Loss:
+    from torchrua import D
+
+    targets = D(data=tags, token_sizes=torch.full(tags.shape[:1], tags.shape[1]))
+
+    def loss(emissions: Tensor, transition: Tensor) -> Tensor:
+        chain = _torchlatent(emissions, transition)
+        found: Tensor = (chain.log_partitions - chain.log_scores(targets)).mean()
+        return found
+
+    return loss
+
+
+def gold_tags(emissions: Tensor, _: Tensor) -> Tensor:
+    return gold.tags(*emissions.shape)
+
+
 def score(emissions: Tensor, transition: Tensor, tags: Tensor) -> Tensor:
     """Score of tag sequences `(batch, n)`, in float64."""
     used = emissions.double().gather(-1, tags[..., None]).squeeze(-1)
@@ -112,14 +156,16 @@ def case(batch: int, length: int, labels: int) -> Case:
 FAMILY = Family(
     name="chain",
     title="Linear chain (batch x length x labels)",
-    cases=(case(32, 128, 32), case(8, 1000, 16), case(16, 64, 256), case(1, 128, 32)),
+    cases=(case(32, 128, 32), case(8, 1000, 16), case(16, 64, 256), case(1, 128, 32), case(1, 20, 10)),
     warm_up=case(2, 4, 3),
     contestants=(
-        Contestant("strukt", strukt_log_partition, strukt_mode),
-        Contestant("torch-struct", torch_struct_log_partition, torch_struct_mode),
-        Contestant("supar", supar_log_partition, supar_mode),
-        Contestant("pytorch-crf", pytorch_crf_log_partition, pytorch_crf_mode),
-        Contestant("torchlatent", torchlatent_log_partition, torchlatent_mode),
+        Contestant("strukt", strukt_log_partition, strukt_mode, learn=strukt_loss),
+        Contestant("torch-struct", torch_struct_log_partition, torch_struct_mode, learn=torch_struct_loss),
+        Contestant("supar", supar_log_partition, supar_mode, learn=supar_loss),
+        Contestant("pytorch-crf", pytorch_crf_log_partition, pytorch_crf_mode, learn=pytorch_crf_loss),
+        Contestant("torchlatent", torchlatent_log_partition, torchlatent_mode, learn=torchlatent_loss),
     ),
     score=score,
+    operations=TRAINING,
+    gold=gold_tags,
 )

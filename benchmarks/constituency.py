@@ -6,9 +6,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
+from torch.nn.functional import cross_entropy, one_hot, pad
 
-from benchmarks.contest import Case, Contestant, Family
+from benchmarks import gold
+from benchmarks.contest import TRAINING, Case, Contestant, Family, Loss
 from benchmarks.peers import supar_structs
 
 
@@ -22,6 +23,12 @@ def strukt_mode(spans: Tensor) -> Tensor:
     from strukt.distributions import SpanTree
 
     return SpanTree(spans, labelled=True).mode
+
+
+def strukt_loss(event: Tensor, *_: Tensor) -> Loss:
+    from strukt.distributions import SpanTree
+
+    return lambda spans: -SpanTree(spans, labelled=True).log_prob(event).mean()
 
 
 def _words(spans: Tensor) -> Tensor:
@@ -47,6 +54,14 @@ def torch_struct_mode(spans: Tensor) -> Tensor:
     return _event(TreeCRF(_words(spans)).argmax)
 
 
+def torch_struct_loss(event: Tensor, spans: Tensor) -> Loss:
+    """Its events are 0/1 spans with labels."""
+    from torch_struct import TreeCRF
+
+    parts = _words(one_hot(event + 1, spans.shape[-1] + 1)[..., 1:]).float()
+    return lambda spans: -TreeCRF(_words(spans)).log_prob(parts).mean()
+
+
 def supar_log_partition(spans: Tensor) -> Tensor:
     """supar's trees have no labels: their sum comes first."""
     return supar_structs().ConstituencyCRF(spans.logsumexp(-1)).log_partition
@@ -60,6 +75,19 @@ def supar_mode(spans: Tensor) -> Tensor:
         first, last = torch.tensor(tree).unbind(-1)
         event[item, first, last] = labels[item, first, last]
     return event
+
+
+def supar_loss(event: Tensor, *_: Tensor) -> Loss:
+    """The loss of the bracketing and that of the labels of its spans, as supar's own parser adds them up."""
+    mask = event >= 0
+    labels = event[mask]
+
+    def loss(spans: Tensor) -> Tensor:
+        trees = supar_structs().ConstituencyCRF(spans.logsumexp(-1))
+        labelling = cross_entropy(spans[mask], labels, reduction="sum") / len(spans)
+        return labelling - trees.log_prob(mask).mean()
+
+    return loss
 
 
 def _torchlatent(spans: Tensor) -> Any:
@@ -76,12 +104,34 @@ def torchlatent_log_partition(spans: Tensor) -> Tensor:
 
 def torchlatent_mode(spans: Tensor) -> Tensor:
     """The decoder is a gradient, so that the scores must ask for one."""
-    found = _torchlatent(spans.requires_grad_()).argmax
+    with torch.enable_grad():
+        found = _torchlatent(spans.requires_grad_()).argmax
     first, last, label = found.data.unbind(-1)
     item = torch.arange(len(spans)).repeat_interleave(found.token_sizes)
     event = spans.new_full(spans.shape[:-1], -1, dtype=torch.int64)
     event[item, first, last + 1] = label
     return event
+
+
+def torchlatent_loss(event: Tensor, *_: Tensor) -> Loss:
+    """Its events are the first word, last word and label of each span, all trees in one list."""
+    from torchrua import C
+
+    item, first, end = (event >= 0).nonzero().unbind(-1)
+    triples = torch.stack([first, end - 1, event[item, first, end]], -1)
+    targets = C(data=triples, token_sizes=(event >= 0).sum((1, 2)))
+
+    def loss(spans: Tensor) -> Tensor:
+        trees = _torchlatent(spans)
+        found: Tensor = (trees.log_partitions - trees.log_scores(targets)).mean()
+        return found
+
+    return loss
+
+
+def gold_trees(spans: Tensor) -> Tensor:
+    batch, fenceposts, _, labels = spans.shape
+    return gold.trees(batch, fenceposts - 1, range(labels), range(labels))
 
 
 def score(spans: Tensor, event: Tensor) -> Tensor:
@@ -98,13 +148,15 @@ def case(batch: int, words: int, labels: int) -> Case:
 FAMILY = Family(
     name="span-tree",
     title="Span tree (batch x words x labels)",
-    cases=(case(16, 40, 32), case(4, 100, 32), case(1, 40, 32)),
+    cases=(case(16, 40, 32), case(4, 100, 32), case(1, 40, 32), case(1, 20, 10)),
     warm_up=case(2, 4, 3),
     contestants=(
-        Contestant("strukt", strukt_log_partition, strukt_mode),
-        Contestant("torch-struct", torch_struct_log_partition, torch_struct_mode),
-        Contestant("supar", supar_log_partition, supar_mode),
-        Contestant("torchlatent", torchlatent_log_partition, torchlatent_mode),
+        Contestant("strukt", strukt_log_partition, strukt_mode, learn=strukt_loss),
+        Contestant("torch-struct", torch_struct_log_partition, torch_struct_mode, learn=torch_struct_loss),
+        Contestant("supar", supar_log_partition, supar_mode, learn=supar_loss),
+        Contestant("torchlatent", torchlatent_log_partition, torchlatent_mode, learn=torchlatent_loss),
     ),
     score=score,
+    operations=TRAINING,
+    gold=gold_trees,
 )

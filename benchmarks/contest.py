@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
 
 Answer = tuple[Tensor, ...]
+Loss = Callable[..., Tensor]
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,18 @@ class Contestant:
         compute: Returns the log-partition `(batch,)`, or for a mapping its value in the shape of the input.
         mode: Returns the best structures as compact events; None if the library has no decoder.
         yardstick: What it computes instead, for scale: its answers are not judged, and it is no peer.
+        learn: From gold structures, as compact events, and raw inputs, of which only the shapes count, to the mean
+            loss as a function of raw inputs. What it makes of the structures is made once and not timed. None if
+            the library has no loss.
+        loss: That function for the structures at hand, see `Family.taught`.
     """
 
     name: str
     compute: Callable[..., Tensor]
     mode: Callable[..., Tensor] | None = None
     yardstick: str = ""
+    learn: Callable[..., Loss] | None = None
+    loss: Loss | None = None
 
 
 def _aliases(inputs: tuple[Tensor, ...]) -> list[Tensor]:
@@ -80,6 +87,15 @@ def mode(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
         return (contestant.mode(*_aliases(inputs)),)
 
 
+def step(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
+    """The mean loss of the gold structures and its gradient in every raw input."""
+    if contestant.loss is None:
+        raise NotImplementedError("no loss")
+    leaves = [score.requires_grad_() for score in _aliases(inputs)]
+    value = contestant.loss(*leaves)
+    return (value.detach(), *torch.autograd.grad(value, leaves))
+
+
 def pull(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
     """The value of a mapping, and its Jacobian in the main scores times these."""
     leaf, *others = _aliases(inputs)
@@ -91,6 +107,12 @@ def pull(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
 
 Operation = Callable[[Contestant, tuple[Tensor, ...]], Answer]
 OPERATIONS: Mapping[str, Operation] = {"log-partition": forward, "gradient": gradient, "mode": mode}
+TRAINING: Mapping[str, Operation] = {
+    "log-partition": forward,
+    "gradient": gradient,
+    "training step": step,
+    "mode": mode,
+}
 
 MAPPINGS: Mapping[str, Operation] = {"forward": forward, "gradient": pull}
 
@@ -109,6 +131,8 @@ class Family:
         accuracy: Cases that are only checked, against `exact`, and not timed.
         exact: Log-partition and gradients of the raw inputs in arbitrary precision.
         operations: What is timed.
+        gold: Structures to train on for raw inputs, as compact events; None where they are part of the
+            distribution, so that the log-partition is the log-probability.
     """
 
     name: str
@@ -120,3 +144,24 @@ class Family:
     accuracy: tuple[Case, ...] = ()
     exact: Callable[..., Answer] | None = None
     operations: Mapping[str, Operation] = field(default_factory=lambda: OPERATIONS)
+    gold: Callable[..., Tensor] | None = None
+
+    def taught(self, contestant: Contestant, inputs: tuple[Tensor, ...]) -> Contestant:
+        """The library with the gold structures of some inputs in its own form."""
+        if contestant.learn is None:
+            return contestant
+        structures = self.gold(*inputs) if self.gold else torch.empty(0)
+        return replace(contestant, loss=_learned(contestant.learn, structures, inputs))
+
+
+def _learned(learn: Callable[..., Loss], structures: Tensor, inputs: tuple[Tensor, ...]) -> Loss:
+    """The loss of a library; one that raises if the library does, because that is its result."""
+    try:
+        return learn(structures, *inputs)
+    except Exception as error:
+        failure = error
+
+    def raising(*_: Tensor) -> Tensor:
+        raise failure
+
+    return raising

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import ctc_loss
 
-from benchmarks.contest import Case, Contestant, Family
+from benchmarks.contest import TRAINING, Case, Contestant, Family, Loss
 
 
 def targets(logits: Tensor) -> Tensor:
@@ -34,6 +34,15 @@ def torch_log_partition(logits: Tensor) -> Tensor:
     return -ctc_loss(logits.log_softmax(-1).transpose(0, 1), labels, *lengths, reduction="none")
 
 
+def strukt_loss(*_: Tensor) -> Loss:
+    """The log-probability of a target is its log-partition."""
+    return lambda logits: -strukt_log_partition(logits).mean()
+
+
+def torch_loss(*_: Tensor) -> Loss:
+    return lambda logits: -torch_log_partition(logits).mean()
+
+
 def score(logits: Tensor, frames: Tensor) -> Tensor:
     """Score of labels of frames `(batch, frames)`, in float64."""
     return logits.double().log_softmax(-1).gather(-1, frames[..., None]).squeeze(-1).sum(-1)
@@ -47,11 +56,12 @@ def case(batch: int, frames: int, labels: int) -> Case:
 FAMILY = Family(
     name="ctc",
     title="CTC (batch x frames x labels), targets of a fifth of the frames",
-    cases=(case(16, 200, 32), case(16, 400, 32), case(1, 200, 32)),
+    cases=(case(16, 200, 32), case(16, 400, 32), case(1, 200, 32), case(1, 20, 10)),
     warm_up=case(2, 10, 3),
     contestants=(
-        Contestant("strukt", strukt_log_partition, strukt_mode),
-        Contestant("torch", torch_log_partition),
+        Contestant("strukt", strukt_log_partition, strukt_mode, learn=strukt_loss),
+        Contestant("torch", torch_log_partition, learn=torch_loss),
     ),
     score=score,
+    operations=TRAINING,
 )

@@ -5,11 +5,14 @@ Arc scores are `(batch, n, n + 1)`; `[m, h]` scores head h of word m + 1, head 0
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from benchmarks.contest import Case, Contestant, Family
+from benchmarks import gold
+from benchmarks.contest import TRAINING, Case, Contestant, Family, Loss
 from benchmarks.exact import matrix_tree
 from benchmarks.peers import supar_structs
 
@@ -38,6 +41,18 @@ def strukt_projective_mode(arcs: Tensor) -> Tensor:
     return ProjectiveTree(arcs).mode
 
 
+def strukt_non_projective_loss(heads: Tensor, *_: Tensor) -> Loss:
+    from strukt.distributions import NonProjectiveTree
+
+    return lambda arcs: -NonProjectiveTree(arcs).log_prob(heads).mean()
+
+
+def strukt_projective_loss(heads: Tensor, *_: Tensor) -> Loss:
+    from strukt.distributions import ProjectiveTree
+
+    return lambda arcs: -ProjectiveTree(arcs).log_prob(heads).mean()
+
+
 def _head_child(arcs: Tensor) -> Tensor:
     """torch-struct's layout `(batch, n, n)`: [head, child] with the root scores on the diagonal."""
     return torch.diagonal_scatter(arcs[..., 1:].transpose(1, 2), arcs[..., 0], dim1=1, dim2=2)
@@ -49,18 +64,47 @@ def torch_struct_non_projective_log_partition(arcs: Tensor) -> Tensor:
     return NonProjectiveDependencyCRF(_head_child(arcs), multiroot=False).partition
 
 
-def torch_struct_projective_log_partition(arcs: Tensor) -> Tensor:
+def _torch_struct_projective(arcs: Tensor) -> Any:
+    """The recursion writes into its scores, which it can only if they were computed from some with gradients."""
     from torch_struct import DependencyCRF
 
-    return DependencyCRF(_head_child(arcs), multiroot=False).partition
+    return DependencyCRF(_head_child(arcs.requires_grad_()), multiroot=False)
+
+
+def torch_struct_projective_log_partition(arcs: Tensor) -> Tensor:
+    with torch.enable_grad():
+        log_partition: Tensor = _torch_struct_projective(arcs).partition
+    return log_partition
 
 
 def torch_struct_projective_mode(arcs: Tensor) -> Tensor:
-    from torch_struct import DependencyCRF
-
-    head = DependencyCRF(_head_child(arcs), multiroot=False).argmax.argmax(1)
+    with torch.enable_grad():
+        head = _torch_struct_projective(arcs).argmax.argmax(1)
     child = torch.arange(head.shape[-1])
     return torch.where(head == child, 0, head + 1)
+
+
+def torch_struct_non_projective_loss(heads: Tensor, *_: Tensor) -> Loss:
+    """The scores of its arcs are added up here: `log_prob` of this class raises AttributeError."""
+    from torch_struct import DepTree, NonProjectiveDependencyCRF
+
+    parts = DepTree.to_parts(heads).float()
+
+    def loss(arcs: Tensor) -> Tensor:
+        scores = _head_child(arcs)
+        trees = NonProjectiveDependencyCRF(scores, multiroot=False)
+        found: Tensor = (trees.partition - (scores * parts).sum((1, 2))).mean()
+        return found
+
+    return loss
+
+
+def torch_struct_projective_loss(heads: Tensor, *_: Tensor) -> Loss:
+    """`log_prob` needs scores that are contiguous."""
+    from torch_struct import DependencyCRF, DepTree
+
+    parts = DepTree.to_parts(heads).float()
+    return lambda arcs: -DependencyCRF(_head_child(arcs).contiguous(), multiroot=False).log_prob(parts).mean()
 
 
 def _with_root_row(arcs: Tensor) -> Tensor:
@@ -84,6 +128,20 @@ def supar_projective_mode(arcs: Tensor) -> Tensor:
     return supar_structs().DependencyCRF(_with_root_row(arcs)).argmax[:, 1:]
 
 
+def supar_non_projective_loss(heads: Tensor, *_: Tensor) -> Loss:
+    target = pad(heads, (1, 0))
+    return lambda arcs: -supar_structs().MatrixTree(_with_root_row(arcs)).log_prob(target).mean()
+
+
+def supar_projective_loss(heads: Tensor, *_: Tensor) -> Loss:
+    target = pad(heads, (1, 0))
+    return lambda arcs: -supar_structs().DependencyCRF(_with_root_row(arcs)).log_prob(target).mean()
+
+
+def gold_heads(arcs: Tensor) -> Tensor:
+    return gold.heads(*arcs.shape[:2])
+
+
 def score(arcs: Tensor, heads: Tensor) -> Tensor:
     """Score of head sequences `(batch, n)`, in float64."""
     return arcs.double().gather(-1, heads[..., None]).squeeze(-1).sum(-1)
@@ -97,14 +155,30 @@ def case(batch: int, words: int, charts: int, scale: float = 1.0) -> Case:
 NON_PROJECTIVE = Family(
     name="matrix-tree",
     title="Non-projective tree, single root (batch x words)",
-    cases=(case(32, 40, charts=1), case(1, 40, charts=1)),
+    cases=(case(32, 40, charts=1), case(1, 40, charts=1), case(1, 20, charts=1)),
     warm_up=case(2, 4, charts=1),
     contestants=(
-        Contestant("strukt", strukt_non_projective_log_partition, strukt_non_projective_mode),
-        Contestant("torch-struct", torch_struct_non_projective_log_partition),
-        Contestant("supar", supar_non_projective_log_partition, supar_non_projective_mode),
+        Contestant(
+            "strukt",
+            strukt_non_projective_log_partition,
+            strukt_non_projective_mode,
+            learn=strukt_non_projective_loss,
+        ),
+        Contestant(
+            "torch-struct",
+            torch_struct_non_projective_log_partition,
+            learn=torch_struct_non_projective_loss,
+        ),
+        Contestant(
+            "supar",
+            supar_non_projective_log_partition,
+            supar_non_projective_mode,
+            learn=supar_non_projective_loss,
+        ),
     ),
     score=score,
+    operations=TRAINING,
+    gold=gold_heads,
     accuracy=tuple(case(4, 40, charts=1, scale=scale) for scale in (1, 50, 200)),
     exact=matrix_tree,
 )
@@ -113,12 +187,29 @@ NON_PROJECTIVE = Family(
 PROJECTIVE = Family(
     name="projective-tree",
     title="Projective tree, single root (batch x words)",
-    cases=(case(16, 40, charts=2), case(1, 40, charts=2)),
+    cases=(case(16, 40, charts=2), case(1, 40, charts=2), case(1, 20, charts=2)),
     warm_up=case(2, 4, charts=2),
     contestants=(
-        Contestant("strukt", strukt_projective_log_partition, strukt_projective_mode),
-        Contestant("torch-struct", torch_struct_projective_log_partition, torch_struct_projective_mode),
-        Contestant("supar", supar_projective_log_partition, supar_projective_mode),
+        Contestant(
+            "strukt",
+            strukt_projective_log_partition,
+            strukt_projective_mode,
+            learn=strukt_projective_loss,
+        ),
+        Contestant(
+            "torch-struct",
+            torch_struct_projective_log_partition,
+            torch_struct_projective_mode,
+            learn=torch_struct_projective_loss,
+        ),
+        Contestant(
+            "supar",
+            supar_projective_log_partition,
+            supar_projective_mode,
+            learn=supar_projective_loss,
+        ),
     ),
     score=score,
+    operations=TRAINING,
+    gold=gold_heads,
 )

@@ -9,8 +9,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import one_hot
 
-from benchmarks.contest import Case, Contestant, Family
+from benchmarks import gold
+from benchmarks.contest import TRAINING, Case, Contestant, Family, Loss
 
 
 def distribution(root: Tensor, rules: Tensor, emission: Tensor) -> Any:
@@ -32,6 +34,14 @@ def strukt_log_partition(root: Tensor, rules: Tensor, emission: Tensor) -> Tenso
 def strukt_mode(root: Tensor, rules: Tensor, emission: Tensor) -> Tensor:
     mode: Tensor = distribution(root, rules, emission).mode
     return mode
+
+
+def strukt_loss(event: Tensor, *_: Tensor) -> Loss:
+    def loss(root: Tensor, rules: Tensor, emission: Tensor) -> Tensor:
+        found: Tensor = -distribution(root, rules, emission).log_prob(event).mean()
+        return found
+
+    return loss
 
 
 def _torch_struct(root: Tensor, rules: Tensor, emission: Tensor) -> Any:
@@ -60,11 +70,42 @@ def torch_struct_mode(root: Tensor, rules: Tensor, emission: Tensor) -> Tensor:
     return event
 
 
+def torch_struct_loss(event: Tensor, root: Tensor, _: Tensor, emission: Tensor) -> Loss:
+    """Scores come from the structure itself: `log_prob` of this class raises AttributeError.
+
+    Events are the uses of each preterminal for each word, of each rule and of each root.
+    """
+    from torch_struct import CKY
+
+    s, p = len(root), emission.shape[-1]
+    spans = one_hot(event + 1, s + p + 1)[:, :-1, 1:, 1:]
+    parts = CKY.to_parts(spans, (s, p), torch.full(event.shape[:1], emission.shape[1]))
+
+    def loss(*scores: Tensor) -> Tensor:
+        trees = _torch_struct(*scores)
+        found: Tensor = (trees.partition - CKY().score(trees.log_potentials, parts)).mean()
+        return found
+
+    return loss
+
+
+def gold_trees(root: Tensor, _: Tensor, emission: Tensor) -> Tensor:
+    batch, words, preterminals = emission.shape
+    return gold.trees(batch, words, range(len(root), len(root) + preterminals), range(len(root)))
+
+
 def score(root: Tensor, rules: Tensor, emission: Tensor, event: Tensor) -> Tensor:
-    """Score of trees `(batch, n + 1, n + 1)`, in float64, by the distribution itself."""
-    exact = distribution(root.double(), rules.double(), emission.double())
-    found: Tensor = exact.score(event)
-    return found
+    """Score of trees `(batch, n + 1, n + 1)`, in float64."""
+    words, used = event.diagonal(1, 1, 2) - len(root), event >= 0
+    emitted = emission.double().gather(-1, words.unsqueeze(-1)).squeeze(-1).sum(-1)
+    # a span, and a fencepost that cuts it into two others
+    item, start, middle, end = (
+        (used.unsqueeze(2) & used.unsqueeze(3) & used.unsqueeze(1)).nonzero().unbind(-1)
+    )
+    left, right = event[item, start, middle], event[item, middle, end]
+    each = _normalised(rules.double())[event[item, start, end], left, right]
+    rewritten = each.new_zeros(len(event)).index_add(0, item, each)
+    return root.double().log_softmax(-1)[event[:, 0, -1]] + emitted + rewritten
 
 
 def case(batch: int, words: int, nonterminals: int, preterminals: int) -> Case:
@@ -80,11 +121,13 @@ def case(batch: int, words: int, nonterminals: int, preterminals: int) -> Case:
 FAMILY = Family(
     name="pcfg",
     title="Context-free grammar (batch x words, nonterminals + preterminals)",
-    cases=(case(4, 30, 30, 60), case(1, 30, 30, 60)),
+    cases=(case(4, 30, 30, 60), case(1, 30, 30, 60), case(1, 20, 10, 20)),
     warm_up=case(2, 4, 2, 3),
     contestants=(
-        Contestant("strukt", strukt_log_partition, strukt_mode),
-        Contestant("torch-struct", torch_struct_log_partition, torch_struct_mode),
+        Contestant("strukt", strukt_log_partition, strukt_mode, learn=strukt_loss),
+        Contestant("torch-struct", torch_struct_log_partition, torch_struct_mode, learn=torch_struct_loss),
     ),
     score=score,
+    operations=TRAINING,
+    gold=gold_trees,
 )

@@ -7,6 +7,7 @@ import multiprocessing
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
+import torch
 from torch import Tensor
 
 from benchmarks.contest import Case, Contestant, Family
@@ -22,7 +23,7 @@ def player(contestant: Contestant, family: Family, case: Case, threads: int) -> 
     """A process with one library in it, as a function from requests to answers."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    arguments = (theirs, contestant, family.operations, family.warm_up, case, threads)
+    arguments = (theirs, contestant, family, case, threads)
     process = context.Process(target=serve, args=arguments, daemon=True)
     process.start()
     theirs.close()
@@ -42,32 +43,52 @@ def player(contestant: Contestant, family: Family, case: Case, threads: int) -> 
 
 
 def truth(family: Family, case: Case) -> Errors:
-    """How far an answer is from strukt's reference in float64; the best score judges a mode."""
-    inputs = case.inputs()
-    exactly = tuple(score.double() for score in inputs)
-    own, score = family.contestants[0], family.score
-    reference = family.operations["gradient"](own, exactly)
-    best = score(*exactly, *family.operations["mode"](own, exactly)) if score else None
-
-    def errors(operation: str, answer: tuple[Tensor, ...]) -> float:
-        if operation == "mode" and score and best is not None:
-            return distance([score(*inputs, *answer)], [best])
-        return distance(answer, reference[: len(answer)])
-
-    return errors
+    """How far an answer is from strukt's reference in float64; scores judge a mode and a training step."""
+    exactly = tuple(score.double() for score in case.inputs())
+    return _judging(family, case, family.operations["gradient"](family.contestants[0], exactly))
 
 
 def exact_truth(family: Family, case: Case) -> Errors:
     """How far an answer is from arbitrary precision; a mode is judged by float64."""
     assert family.exact is not None
-    exact, in_float64 = family.exact(*case.inputs()), truth(family, case)
+    return _judging(family, case, family.exact(*case.inputs()))
+
+
+def _judging(family: Family, case: Case, reference: tuple[Tensor, ...]) -> Errors:
+    """How far answers are from a log-partition with its gradient, and from what follows from it and scores."""
+    inputs, score = case.inputs(), family.score
+    exactly = tuple(scores.double() for scores in inputs)
+    best = score(*exactly, *family.operations["mode"](family.contestants[0], exactly)) if score else None
+    sums = _sums(family, exactly) if "training step" in family.operations else None
+    mean = (reference[0].mean(), *reference[1:])
 
     def errors(operation: str, answer: tuple[Tensor, ...]) -> float:
-        if operation == "mode":
-            return in_float64(operation, answer)
-        return distance(answer, exact[: len(answer)])
+        if operation == "mode" and score and best is not None:
+            return distance([score(*inputs, *answer)], [best])
+        if operation == "training step" and sums:
+            return distance(sums(*answer), mean)
+        return distance(answer, reference[: len(answer)])
 
     return errors
+
+
+def _sums(family: Family, inputs: tuple[Tensor, ...]) -> Callable[..., tuple[Tensor, ...]]:
+    """From a training step to the mean log-partition and the gradient of the summed one, as strict as a gradient.
+
+    The loss is the log-partition less the score, which is known; or the negative log-partition.
+    """
+    if family.gold is None:
+        return lambda loss, *slopes: (-loss, *(-len(inputs[0]) * slope for slope in slopes))
+    assert family.score is not None
+    leaves = [scores.detach().requires_grad_() for scores in inputs]
+    scored = family.score(*leaves, family.gold(*inputs))
+    parts = torch.autograd.grad(scored.sum(), leaves)
+
+    def sums(loss: Tensor, *slopes: Tensor) -> tuple[Tensor, ...]:
+        back = zip(slopes, parts, strict=True)
+        return (loss + scored.detach().mean(), *(len(scored) * slope + used for slope, used in back))
+
+    return sums
 
 
 def judge(contestant: Contestant, operation: str, reply: object, errors: Errors) -> Measurement:

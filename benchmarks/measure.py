@@ -24,7 +24,7 @@ class Measurement:
 
     Attributes:
         contestant: The library.
-        operation: Key of `contest.OPERATIONS`.
+        operation: Key of the family's operations.
         error: Distance from the truth, see `distance`.
         extra: Peak bytes over inputs and imports.
         seconds: Time of every run.

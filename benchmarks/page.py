@@ -23,7 +23,8 @@ def machine(threads: int) -> str:
     threads wait for each other lose far more than others.
     """
     return (
-        f"Measured on {date.today().isoformat()}: {processor()}, {os.cpu_count()} cores, {threads} threads, "
+        f"Measured on {date.today().isoformat()}: {processor()}, {os.cpu_count()} cores, "
+        f"{threads} thread{'s' if threads > 1 else ''}, "
         f"load of other programs {os.getloadavg()[0]:.1f}; "
         f"Python {platform.python_version()}, torch {torch.__version__}, strukt {version('strukt')}."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
@@ -19,5 +20,6 @@ def supar_structs() -> ModuleType:
         for name, path in (("supar", folder), ("supar.utils", folder / "utils")):
             bare = ModuleType(name)
             bare.__path__ = [str(path)]
+            bare.__spec__ = ModuleSpec(name, None, is_package=True)  # find_spec refuses modules without one
             sys.modules[name] = bare
     return importlib.import_module("supar.structs")

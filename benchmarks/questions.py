@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
@@ -17,43 +15,12 @@ from benchmarks import chain, constituency, ctc, dependency, grammar, segmentati
 from benchmarks.contest import Case
 from benchmarks.page import PageError, machine, publish, require_section
 from benchmarks.report import duration, table
+from benchmarks.structures import Structure, alignments, items, of_targets, subsets
 from benchmarks.worker import timed
 from strukt import distributions
-from strukt.distributions import StructuredDistribution
 
 SAMPLES = 1000
 BEST = 10
-
-
-@dataclass(frozen=True)
-class Structure:
-    """A structure on inputs of some sizes.
-
-    Attributes:
-        name: Its class.
-        build: The distribution of raw inputs.
-        cases: One item alone, and a batch.
-    """
-
-    name: str
-    build: Callable[..., StructuredDistribution]
-    cases: tuple[Case, ...]
-
-
-def _ctc(logits: Tensor) -> StructuredDistribution:
-    return distributions.CTC(logits.log_softmax(-1), ctc.targets(logits))
-
-
-def _subsets(scores: Tensor) -> StructuredDistribution:
-    return distributions.KSubset(scores, 10)
-
-
-def _alignments(batch: int) -> Case:
-    return Case(f"{batch}x50x60", ((batch, 50, 60),) * 3, chart=batch * 50 * 60)
-
-
-def _items(batch: int) -> Case:
-    return Case(f"{batch}x100, 10 of them", ((batch, 100),), chart=batch * 100 * 10)
 
 
 STRUCTURES = (
@@ -80,9 +47,11 @@ STRUCTURES = (
         "BitSpanTree", distributions.BitSpanTree, (constituency.case(1, 40, 8), constituency.case(16, 40, 8))
     ),
     Structure("PCFG", grammar.distribution, (grammar.case(1, 30, 30, 60), grammar.case(4, 30, 30, 60))),
-    Structure("MonotoneAlignment", distributions.MonotoneAlignment, (_alignments(1), _alignments(16))),
-    Structure("CTC", _ctc, (ctc.case(1, 200, 32), ctc.case(16, 200, 32))),
-    Structure("KSubset", _subsets, (_items(1), _items(16))),
+    Structure(
+        "MonotoneAlignment", distributions.MonotoneAlignment, (alignments(1, 50, 60), alignments(16, 50, 60))
+    ),
+    Structure("CTC", of_targets, (ctc.case(1, 200, 32), ctc.case(16, 200, 32))),
+    Structure("KSubset", subsets, (items(1, 100), items(16, 100))),
 )
 
 

@@ -13,6 +13,7 @@ HEADINGS = {
     "log-partition": "log-partition",
     "forward": "forward",
     "gradient": "with its gradient",
+    "training step": "training step",
     "mode": "mode",
 }
 
@@ -66,9 +67,15 @@ def speed_table(family: Family, case: Case, measurements: Sequence[Measurement])
     ahead = [ratio(measurements, own, operation) for operation in family.operations]
     times = ["-" if math.isnan(factor) else f"**{factor:.1f} x**" for factor in ahead]
     rows.append([f"{own} faster than the best peer", *times, "", ""])
-    chart = f"Chart: {4 * case.chart / 1e6:.2f} MB.\n\n" if case.chart else ""
-    title = f"### {family.title}: {case.name}\n\n{chart}"
+    title = f"### {family.title}: {case.name}\n\n{chart_size(case)}"
     return title + table(header, rows) + failures(measurements)
+
+
+def chart_size(case: Case) -> str:
+    """A line about the smallest table that the recursion fills, in float32."""
+    size = 4 * case.chart
+    text = f"{size / 1e6:.2f} MB" if size >= 1e4 else f"{size / 1e3:.1f} kB"
+    return f"Chart: {text}.\n\n" if size else ""
 
 
 def failures(measurements: Iterable[Measurement]) -> str:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
-from benchmarks.contest import Case, Contestant, Family
+from benchmarks import gold
+from benchmarks.contest import TRAINING, Case, Contestant, Family, Loss
 
 IMPOSSIBLE = -1e9
 
@@ -23,6 +25,12 @@ def strukt_mode(segments: Tensor, transition: Tensor) -> Tensor:
     from strukt.distributions import SemiMarkov
 
     return SemiMarkov(segments, transition).mode
+
+
+def strukt_loss(event: Tensor, *_: Tensor) -> Loss:
+    from strukt.distributions import SemiMarkov
+
+    return lambda *scores: -SemiMarkov(*scores).log_prob(event).mean()
 
 
 def _edges(segments: Tensor, transition: Tensor) -> Tensor:
@@ -51,11 +59,46 @@ def flash_semicrf_mode(segments: Tensor, transition: Tensor) -> Tensor:
     return torch.where((labels > 0).any(-1), labels.argmax(-1), -1)
 
 
-def score(segments: Tensor, transition: Tensor, event: Tensor) -> Tensor:
-    """Score of segmentations `(batch, n)`, in float64, by the distribution itself."""
-    from strukt.distributions import SemiMarkov
+def flash_semicrf_loss(event: Tensor, segments: Tensor, transition: Tensor) -> Loss:
+    """Its layer takes scores of positions and durations; scores of segments go to the structure below it.
 
-    return SemiMarkov(segments.double(), transition.double()).score(event)
+    Its events mark durations and labels, `[start, duration - 1, label, label before]`, before the first label 0.
+    """
+    from flash_semicrf.semimarkov import SemiMarkov
+
+    parts = segments.new_zeros(*segments.shape, len(transition))
+    for item, start, end, label, before in _listed(event):
+        parts[item, start, end - start - 1, label, before if start else 0] = 1
+
+    def loss(segments: Tensor, transition: Tensor) -> Tensor:
+        edges = _edges(segments, transition)
+        model = SemiMarkov()
+        found: Tensor = (model.sum(edges, use_linear_scan=True) - model.score(edges, parts)).mean()
+        return found
+
+    return loss
+
+
+def gold_segments(segments: Tensor, _: Tensor) -> Tensor:
+    return gold.segments(*segments.shape)
+
+
+def _listed(event: Tensor) -> list[tuple[int, int, int, int, int]]:
+    """Item, first position, end, label and the label before (-1 at the start) of each segment."""
+    found = []
+    for item, labels in enumerate(event.tolist()):
+        starts = [start for start, label in enumerate(labels) if label >= 0]
+        ends, before = [*starts[1:], len(labels)], [-1, *(labels[start] for start in starts[:-1])]
+        found += [(item, i, j, labels[i], last) for i, j, last in zip(starts, ends, before, strict=True)]
+    return found
+
+
+def score(segments: Tensor, transition: Tensor, event: Tensor) -> Tensor:
+    """Score of segmentations `(batch, n)`, in float64."""
+    item, start, end, label, before = torch.tensor(_listed(event)).unbind(-1)
+    following = pad(transition.double(), (0, 0, 0, 1))  # the last row follows the label -1 of the start
+    each = segments.double()[item, start, end - start - 1, label] + following[before, label]
+    return each.new_zeros(len(event)).index_add(0, item, each)
 
 
 def case(batch: int, n: int, longest: int, labels: int) -> Case:
@@ -69,11 +112,15 @@ def case(batch: int, n: int, longest: int, labels: int) -> Case:
 FAMILY = Family(
     name="semi-markov",
     title="Segmentation (batch x positions)",
-    cases=(case(8, 128, 8, 16), case(1, 128, 8, 16)),
+    cases=(case(8, 128, 8, 16), case(1, 128, 8, 16), case(1, 20, 8, 10)),
     warm_up=case(2, 5, 3, 2),
     contestants=(
-        Contestant("strukt", strukt_log_partition, strukt_mode),
-        Contestant("flash-semicrf", flash_semicrf_log_partition, flash_semicrf_mode),
+        Contestant("strukt", strukt_log_partition, strukt_mode, learn=strukt_loss),
+        Contestant(
+            "flash-semicrf", flash_semicrf_log_partition, flash_semicrf_mode, learn=flash_semicrf_loss
+        ),
     ),
     score=score,
+    operations=TRAINING,
+    gold=gold_segments,
 )

@@ -35,13 +35,13 @@ def sequence_marginals(unary: Tensor, transition: Tensor) -> Tensor:
 def strukt_trees(arcs: Tensor) -> Tensor:
     from strukt.distributions import NonProjectiveTree
 
-    return NonProjectiveTree(arcs).sparsemap().marginals
+    return NonProjectiveTree(arcs, labelled=False).sparsemap().marginals
 
 
 def tree_marginals(arcs: Tensor) -> Tensor:
     from strukt.distributions import NonProjectiveTree
 
-    return NonProjectiveTree(arcs).marginals
+    return NonProjectiveTree(arcs, labelled=False).marginals
 
 
 def strukt_matchings(scores: Tensor) -> Tensor:

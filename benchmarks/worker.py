@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from benchmarks import memory
-from benchmarks.contest import Case, Contestant, Operation
+from benchmarks.contest import Case, Contestant, Family
 
 MEMORY_LIMIT = 8 * 2**30
 SLICE = 0.1  # seconds of repetition in one turn; at least one run
@@ -42,8 +42,7 @@ class Failure:
 def serve(
     connection: Connection,
     contestant: Contestant,
-    operations: Mapping[str, Operation],
-    warm_up: Case,
+    family: Family,
     case: Case,
     threads: int,
 ) -> None:
@@ -51,18 +50,20 @@ def serve(
     warnings.simplefilter("ignore")  # the peers use deprecated functions
     memory.limit(MEMORY_LIMIT)
     torch.set_num_threads(threads)
+    operations, small = family.operations, family.warm_up.inputs()
     for operation in operations.values():
         with contextlib.suppress(Exception):  # raised again, and reported, on the real inputs
-            operation(contestant, warm_up.inputs())
+            operation(family.taught(contestant, small), small)
     inputs = case.inputs()
+    taught = family.taught(contestant, inputs)
     baseline = memory.resident()
 
     def attempt(name: str) -> Trial:
-        answer, peak = memory.peak(lambda: operations[name](contestant, inputs))
+        answer, peak = memory.peak(lambda: operations[name](taught, inputs))
         return Trial(tuple(tensor.detach().numpy() for tensor in answer), peak - baseline)
 
     def repeat(name: str) -> list[float]:
-        return timed(lambda: operations[name](contestant, inputs))
+        return timed(lambda: operations[name](taught, inputs))
 
     requests = {"try": attempt, "time": repeat}
     with contextlib.suppress(EOFError):

@@ -1,10 +1,11 @@
 """Processes side by side: a right library, a wrong one, one that raises, one that dies."""
 
 import os
+from dataclasses import replace
 
 import pytest
 import torch
-from benchmarks.contest import OPERATIONS, Case, Contestant, Family
+from benchmarks.contest import TRAINING, Case, Contestant, Family, Loss
 from benchmarks.harness import compare, exact_truth, truth
 from benchmarks.measure import Measurement, WrongResultError
 from torch import Tensor
@@ -40,6 +41,23 @@ def wrong_in_float32(scores: Tensor) -> Tensor:
     return wrong(scores) if scores.dtype == torch.float32 else right(scores)
 
 
+def right_loss(event: Tensor, *_: Tensor) -> Loss:
+    return lambda scores: -scores.log_softmax(-1).gather(-1, event[:, None]).mean()
+
+
+def wrong_loss(event: Tensor, *_: Tensor) -> Loss:
+    """Its gradient is right for all but the gold choices."""
+    return lambda scores: right(scores).mean() - 0.9 * scores.gather(-1, event[:, None]).mean()
+
+
+def refusing_loss(event: Tensor, scores: Tensor) -> Loss:
+    raise ValueError(f"cannot learn {event.tolist()} of {tuple(scores.shape)}")
+
+
+def gold(scores: Tensor) -> Tensor:
+    return torch.arange(len(scores))
+
+
 def score(scores: Tensor, event: Tensor) -> Tensor:
     return scores.double().gather(-1, event[:, None]).squeeze(-1)
 
@@ -49,34 +67,40 @@ def exactly(scores: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def family(*contestants: Contestant) -> Family:
-    return Family("choice", "Choice", (CASE,), CASE, contestants, score, exact=exactly)
+    return Family(
+        "choice", "Choice", (CASE,), CASE, contestants, score, exact=exactly, operations=TRAINING, gold=gold
+    )
 
 
-OWN = Contestant("own", right, best)
+OWN = Contestant("own", right, best, learn=right_loss)
 
 
 @pytest.fixture(scope="module")
 def measurements() -> dict[tuple[str, str], Measurement]:
-    peers = (("wrong", wrong, second_best), ("raising", raising), ("dying", dying))
-    choice = family(OWN, *(Contestant(*peer) for peer in peers))
+    choice = family(
+        OWN,
+        Contestant("wrong", wrong, second_best, learn=wrong_loss),
+        Contestant("raising", raising),
+        Contestant("dying", dying),
+    )
     results = compare(choice, CASE, truth(choice, CASE), rounds=2, threads=1)
     return {(result.contestant, result.operation): result for result in results}
 
 
 def test_every_library_is_measured_at_every_operation(measurements: dict) -> None:
     names = ("own", "wrong", "raising", "dying")
-    assert set(measurements) == {(name, operation) for name in names for operation in OPERATIONS}
+    assert set(measurements) == {(name, operation) for name in names for operation in TRAINING}
 
 
 def test_the_right_library_is_timed_in_every_round(measurements: dict) -> None:
-    for operation in OPERATIONS:
+    for operation in TRAINING:
         assert measurements["own", operation].right
         assert len(measurements["own", operation].seconds) >= 2
         assert min(measurements["own", operation].seconds) > 0
 
 
 def test_a_wrong_library_is_not_timed(measurements: dict) -> None:
-    for operation in OPERATIONS:
+    for operation in TRAINING:
         assert not measurements["wrong", operation].right
         assert not measurements["wrong", operation].seconds
     inputs = CASE.inputs()[0].double()
@@ -87,6 +111,16 @@ def test_a_wrong_library_is_not_timed(measurements: dict) -> None:
 def test_what_a_library_raises_is_its_result(measurements: dict) -> None:
     assert measurements["raising", "gradient"].failure == "RuntimeError: cannot do (2, 3)"
     assert measurements["raising", "mode"].failure == "NotImplementedError: no decoder"
+    assert measurements["raising", "training step"].failure == "NotImplementedError: no loss"
+
+
+def test_a_library_that_cannot_learn_the_gold_structures_does_all_else() -> None:
+    choice, inputs = family(OWN), CASE.inputs()
+    taught = choice.taught(Contestant("refusing", right, best, learn=refusing_loss), inputs)
+    with pytest.raises(ValueError, match=r"cannot learn \[0, 1\] of \(2, 3\)"):
+        choice.operations["training step"](taught, inputs)
+    (found,) = choice.operations["log-partition"](taught, inputs)
+    assert found.equal(right(*inputs))
 
 
 def test_a_process_that_ends_is_a_failure_of_its_library_only(measurements: dict) -> None:
@@ -107,4 +141,31 @@ def test_truth_judges_each_operation_by_its_own_measure() -> None:
         assert errors("gradient", (right(*inputs), inputs[0].softmax(-1))) < 1e-6
         assert errors("gradient", (right(*inputs), 2 * inputs[0].softmax(-1))) > 0.1
         assert errors("mode", (best(*inputs),)) == 0
+        leaf = inputs[0].clone().requires_grad_()
+        loss = right_loss(gold(*inputs))(leaf)
+        (slope,) = torch.autograd.grad(loss, leaf)
+        assert errors("training step", (loss.detach(), slope)) < 1e-6
+        assert errors("training step", (2 * loss.detach(), slope)) > 0.1
+        assert errors("training step", (loss.detach(), slope + 0.1)) == pytest.approx(0.2, rel=1e-3)
         assert errors("mode", (second_best(*inputs),)) > 0.01
+
+
+def test_the_loss_of_given_structures_is_their_log_partition() -> None:
+    choice = replace(family(OWN), gold=None)
+    (scores,) = CASE.inputs()
+    answer = (-right(scores).mean(), -scores.softmax(-1) / len(scores))
+    assert truth(choice, CASE)("training step", answer) < 1e-6
+
+
+def test_gold_structures_are_made_once_and_not_in_each_step() -> None:
+    made = []
+
+    def learn(event: Tensor, *_: Tensor) -> Loss:
+        made.append(event)
+        return right_loss(event)
+
+    choice = family(OWN)
+    taught = choice.taught(Contestant("own", right, best, learn=learn), CASE.inputs())
+    for _ in range(3):
+        choice.operations["training step"](taught, CASE.inputs())
+    assert len(made) == 1

@@ -57,6 +57,7 @@ def test_results_are_printed_with_and_without_a_page(page: Path, capsys: pytest.
 
 def test_the_machine_is_named_with_its_versions() -> None:
     line = machine(threads=3)
-    assert "3 threads" in line
+    assert "3 threads, " in line
+    assert "1 thread, " in machine(threads=1)
     assert "load of other programs" in line
     assert f"torch {torch.__version__}" in line

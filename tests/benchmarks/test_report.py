@@ -2,9 +2,9 @@
 
 import math
 
-from benchmarks.contest import OPERATIONS, Case, Contestant, Family
+from benchmarks.contest import OPERATIONS, TRAINING, Case, Contestant, Family
 from benchmarks.measure import Measurement
-from benchmarks.report import accuracy_table, duration, error_cell, speed_table, table, time_cell
+from benchmarks.report import accuracy_table, chart_size, duration, error_cell, speed_table, table, time_cell
 
 CASE = Case("2x3", ((2, 3),), chart=250_000)
 CONTESTANTS = tuple(Contestant(name, lambda scores: scores) for name in ("own", "peer", "broken"))
@@ -39,6 +39,16 @@ def test_duration_has_three_digits() -> None:
     ]
 
 
+def test_chart_is_in_kilobytes_where_megabytes_would_round_to_nothing() -> None:
+    sizes = (0, 200, 25_000, 130_000)
+    assert [chart_size(Case("", (), chart)).strip() for chart in sizes] == [
+        "",
+        "Chart: 0.8 kB.",
+        "Chart: 0.10 MB.",
+        "Chart: 0.52 MB.",
+    ]
+
+
 def test_cells_say_what_is_wrong() -> None:
     assert time_cell(Measurement("a", "mode", error=0.25)) == "wrong (error 2.5e-01)"
     assert time_cell(Measurement("a", "mode", error=math.nan)) == "wrong (error nan)"
@@ -56,6 +66,19 @@ def test_speed_table_has_times_memory_errors_and_ratios() -> None:
     assert rows[4][1:4] == ["failed", "wrong (error 2.5e-01)", "failed"]
     assert rows[5][:4] == ["own faster than the best peer", "**15.0 x**", "**15.0 x**", "-"]
     assert "Chart: 1.00 MB." in text
+
+
+def test_a_training_step_has_a_column_between_gradient_and_mode() -> None:
+    family = Family("choice", "Choice", (CASE,), CASE, CONTESTANTS[:2], operations=TRAINING)
+    timed = [
+        Measurement(name, operation, error=0.0, extra=0.0, seconds=[seconds])
+        for name, factor in (("own", 1.0), ("peer", 3.0))
+        for operation, seconds in zip(TRAINING, (0.001, 0.002, 0.003 * factor, 0.004), strict=True)
+    ]
+    rows = cells(speed_table(family, CASE, timed))
+    assert rows[0][1:5] == ["log-partition", "with its gradient", "training step", "mode"]
+    assert [rows[2][3], rows[3][3]] == ["3.00 ms", "9.00 ms"]
+    assert rows[4][3] == "**3.0 x**"
 
 
 def test_failures_are_told_once_per_reason_in_one_line() -> None:

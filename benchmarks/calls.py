@@ -1,0 +1,127 @@
+"""What a call costs where there is little to compute: one item of length 20, in multiples of an addition."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from statistics import median
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from benchmarks import chain, constituency, ctc, dependency, grammar, segmentation
+from benchmarks.page import PageError, machine, publish, require_section
+from benchmarks.report import table
+from benchmarks.structures import (
+    Structure,
+    alignments,
+    an_event,
+    brackets,
+    items,
+    log_partition_gradient,
+    of_targets,
+    per_step,
+    squares,
+    subsets,
+    training_step,
+)
+from strukt import distributions
+
+BLOCK = 0.002  # seconds of repetition between two looks at the clock, which takes half a microsecond itself
+BLOCKS = 100
+
+STRUCTURES = (
+    Structure("LinearChain", distributions.LinearChain, (chain.case(1, 20, 10), per_step(1, 20, 10))),
+    Structure("SemiMarkov", distributions.SemiMarkov, (segmentation.case(1, 20, 8, 10),)),
+    Structure("ProjectiveTree", distributions.ProjectiveTree, (dependency.case(1, 20, 2),)),
+    Structure("SpanTree", distributions.SpanTree, (constituency.case(1, 20, 10),)),
+    Structure("SpanTree", brackets, (squares(1, 20, fenceposts=True),)),
+    Structure("BitSpanTree", distributions.BitSpanTree, (constituency.case(1, 20, 10),)),
+    Structure("PCFG", grammar.distribution, (grammar.case(1, 20, 10, 20),)),
+    Structure("MonotoneAlignment", distributions.MonotoneAlignment, (alignments(1, 20, 20),)),
+    Structure("CTC", of_targets, (ctc.case(1, 20, 10),)),
+    Structure("KSubset", subsets, (items(1, 20),)),
+    Structure("NonProjectiveTree", distributions.NonProjectiveTree, (dependency.case(1, 20, 1),)),
+    Structure("SpanningTree", distributions.SpanningTree, (squares(1, 20),)),
+    Structure("Matching", distributions.Matching, (squares(1, 10),)),
+)
+
+
+def questions(structure: Structure, inputs: tuple[Tensor, ...]) -> Mapping[str, Callable[[], Any]]:
+    """What is asked of new distributions, each with its constructor."""
+    event = an_event(structure, inputs)
+
+    def build() -> Any:
+        return structure.build(*inputs)
+
+    return {
+        "constructor": build,
+        "log-partition": lambda: build().log_partition,
+        "with its gradient": lambda: log_partition_gradient(structure, inputs),
+        "training step": lambda: training_step(structure, inputs, event),
+        "mode": lambda: build().mode,
+    }
+
+
+def microseconds(action: Callable[[], object], blocks: int = BLOCKS) -> float:
+    """Median time of this process for one run, over blocks of runs that are long enough for the clock."""
+    repeats = 1
+    while _spent(action, repeats) < BLOCK:
+        repeats *= 2
+    return 1e6 * median(_spent(action, repeats) / repeats for _ in range(blocks))
+
+
+def _spent(action: Callable[[], object], repeats: int) -> float:
+    start = time.process_time()
+    for _ in range(repeats):
+        action()
+    return time.process_time() - start
+
+
+def rows(structure: Structure, blocks: int = BLOCKS) -> Iterator[list[str]]:
+    """A row for each case: an addition, and each question in microseconds and in additions."""
+    for case in structure.cases:
+        inputs = case.inputs()
+        largest = max(inputs, key=Tensor.numel)
+        addition = microseconds(lambda largest=largest: largest + largest, blocks)
+        cells = [f"{addition:.1f}"]
+        for action in questions(structure, inputs).values():
+            action()  # compiles and allocates
+            spent = microseconds(action, blocks)
+            cells.append(f"{spent:.0f} ({spent / addition:.0f})")
+        yield [f"`{structure.name}`", case.name, *cells]
+
+
+def report() -> str:
+    """One table for all structures."""
+    header = [
+        "",
+        "",
+        "addition",
+        "constructor",
+        "log-partition",
+        "with its gradient",
+        "training step",
+        "mode",
+    ]
+    return table(header, (row for structure in STRUCTURES for row in rows(structure)))
+
+
+def main() -> None:
+    """Parses the command line, measures, prints."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.calls", description=__doc__)
+    parser.add_argument("--output", help="page whose section 'calls' is replaced")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    try:
+        require_section("calls", arguments.output)
+        publish(f"{machine(1)}\n\n{report()}", "calls", arguments.output)
+    except PageError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""strukt's structures on raw inputs of some sizes, for programs that compare its operators with each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from benchmarks import ctc
+from benchmarks.contest import Case
+from strukt import distributions
+from strukt.distributions import StructuredDistribution
+
+SUBSET = 10
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A structure on inputs of some sizes.
+
+    Attributes:
+        name: Its class.
+        build: The distribution of raw inputs.
+        cases: The sizes.
+    """
+
+    name: str
+    build: Callable[..., StructuredDistribution]
+    cases: tuple[Case, ...]
+
+
+def of_targets(logits: Tensor) -> StructuredDistribution:
+    """The alignments of targets with frames."""
+    return distributions.CTC(logits.log_softmax(-1), ctc.targets(logits))
+
+
+def subsets(scores: Tensor) -> StructuredDistribution:
+    """Subsets of 10 items."""
+    return distributions.KSubset(scores, SUBSET)
+
+
+def brackets(spans: Tensor) -> StructuredDistribution:
+    """Trees without labels."""
+    return distributions.SpanTree(spans, labelled=False)
+
+
+def per_step(batch: int, n: int, labels: int) -> Case:
+    """A matrix of transitions for each pair of neighbours."""
+    shapes = ((batch, n, labels), (batch, n - 1, labels, labels))
+    return Case(f"{batch}x{n}x{labels}, transitions of each step", shapes, chart=batch * n * labels)
+
+
+def alignments(batch: int, n: int, m: int) -> Case:
+    """Scores of all three moves."""
+    return Case(f"{batch}x{n}x{m}", ((batch, n, m),) * 3, chart=batch * n * m)
+
+
+def items(batch: int, n: int) -> Case:
+    """Scores of items."""
+    return Case(f"{batch}x{n}, {SUBSET} of them", ((batch, n),), chart=batch * n * SUBSET)
+
+
+def squares(batch: int, n: int, fenceposts: bool = False) -> Case:
+    """A score for each pair of n, or for each span of n words."""
+    rows = n + fenceposts
+    return Case(f"{batch}x{n}", ((batch, rows, rows),), chart=batch * rows**2)
+
+
+def log_partition_gradient(structure: Structure, inputs: tuple[Tensor, ...]) -> Any:
+    """The mean log-partition, with its gradient in every raw input."""
+    leaves = [score.detach().requires_grad_() for score in inputs]
+    return torch.autograd.grad(structure.build(*leaves).log_partition.mean(), leaves)
+
+
+def training_step(structure: Structure, inputs: tuple[Tensor, ...], event: Tensor) -> Any:
+    """The mean loss of one event for each item, with its gradient in every raw input."""
+    leaves = [score.detach().requires_grad_() for score in inputs]
+    return torch.autograd.grad(-structure.build(*leaves).log_prob(event).mean(), leaves)
+
+
+def an_event(structure: Structure, inputs: tuple[Tensor, ...]) -> Tensor:
+    """A random event for each item, the same in every process."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return structure.build(*inputs).sample()

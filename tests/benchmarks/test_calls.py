@@ -1,0 +1,49 @@
+"""Calls on one short item, in microseconds and in additions."""
+
+import re
+import time
+
+import pytest
+from benchmarks.calls import STRUCTURES, microseconds, questions, rows
+from benchmarks.chain import case
+from benchmarks.structures import Structure
+
+from strukt import LinearChain
+
+
+@pytest.mark.parametrize("structure", STRUCTURES, ids=lambda structure: structure.name)
+def test_every_question_is_answered(structure: Structure) -> None:
+    for size in structure.cases:
+        inputs = size.inputs()
+        answers = {name: ask() for name, ask in questions(structure, inputs).items()}
+        assert answers["log-partition"].shape == (1,)
+        assert answers["mode"].shape == (1, *answers["constructor"].event_shape)
+        for name in ("with its gradient", "training step"):
+            assert [part.shape for part in answers[name]] == [score.shape for score in inputs]
+
+
+def test_questions_are_asked_of_new_distributions() -> None:
+    """A property that is kept would be read and not computed."""
+    asked = questions(STRUCTURES[0], STRUCTURES[0].cases[0].inputs())
+    assert asked["constructor"]() is not asked["constructor"]()
+    assert asked["mode"]() is not asked["mode"]()
+
+
+def test_a_row_holds_microseconds_and_multiples_of_an_addition() -> None:
+    (cells,) = rows(Structure("LinearChain", LinearChain, (case(1, 3, 2),)), blocks=1)
+    assert cells[:2] == ["`LinearChain`", "1x3x2"]
+    assert len(cells) == 8
+    addition = float(cells[2])
+    for cell in cells[3:]:
+        spent, multiple = map(float, re.fullmatch(r"(\d+) \((\d+)\)", cell).groups())
+        assert multiple == pytest.approx(spent / addition, rel=0.1, abs=1)
+
+
+def test_time_asleep_is_not_counted() -> None:
+    def half_asleep() -> None:
+        time.sleep(0.002)
+        end = time.process_time() + 0.001
+        while time.process_time() < end:
+            pass
+
+    assert 1000 <= microseconds(half_asleep, blocks=3) < 2000
