@@ -108,6 +108,6 @@ def test_every_synonym_is_of_an_option_that_there_is():
 
     helps = [configuration.build("tag").format_help()]
     for command in COMMANDS.keys() - {"train"}:
-        helps.append(import_module(f"strukt.cli.{command}")._parser().format_help())
+        helps.append(import_module(f"strukt.cli.{command.replace('-', '_')}")._parser().format_help())
     known = {option.rpartition(".")[2].lstrip("-") for option in re.findall(r"--[\w.-]+", " ".join(helps))}
     assert SYNONYMS.keys() <= known

@@ -77,7 +77,7 @@ def test_the_item_is_named():
         ((4,), (3,), "of sample 2, batch item 1"),
         ((), (3, 2), r"of sample \(2, 1\)"),
     ):
-        trees = strukt.NonProjectiveTree(torch.zeros(*batch, 3, 4))
+        trees = strukt.NonProjectiveTree(torch.zeros(*batch, 3, 4), labelled=False)
         events = heads.expand(*samples, *batch, 3).clone()
         flat = events.view(-1, 3)
         flat[-3 if samples and batch else -1 if samples else 1] = wrong
@@ -241,7 +241,7 @@ def test_explanations_are_given_in_inference_mode_too():
     with torch.inference_mode():
         arcs = torch.zeros(2, 3, 4)
         arcs[1, 2, 1] = NOTHING
-        trees = strukt.NonProjectiveTree(arcs)
+        trees = strukt.NonProjectiveTree(arcs, labelled=False)
         assert trees.explain(torch.tensor([[2, 0, 1], [2, 0, 1]])) == (
             "the event of batch item 1 has probability 0: arcs[2, 1] is -inf"
         )

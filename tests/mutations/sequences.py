@@ -73,11 +73,20 @@ SEQUENCES = [
                     ("(alpha[i] if in_log_space else 0.0)", "0.0"),
                     ("made[:] = False", "pass"),
                 ],
-                "distributions/distribution": [
+                "kernels/places/log_prob": [
+                    ("(score - log_partition)", "(score + log_partition)"),
                     ("numerator - torch.where(", "numerator + torch.where("),
+                    ("*arguments, -weight, chart", "*arguments, weight, chart"),
+                    ("if wanted:", "if not wanted:"),
+                ],
+                "kernels/places/cpu": [
+                    ("out[b] += score", "out[b] -= score"),
+                    ("+= weight[b]", "+= weight[0]"),
+                ],
+                "distributions/distribution": [
                     ("marginals * values", "values"),
                     ("main.masked_fill(forbidden, NEG_INF)", "main.masked_fill(forbidden, 0.0)"),
-                    ("return ranked, events", "return ranked.exp(), events"),
+                    ("return TopK(ranked, ", "return TopK(ranked.exp(), "),
                 ],
                 "distributions/positional": [
                     ("device=self.lengths.device) < self", "device=self.lengths.device) <= self"),
@@ -161,7 +170,7 @@ SEQUENCES = [
                 "distributions/alignment": [
                     ("(visited & ~last)", "visited"),
                     ("inside & begun & complete", "inside & complete"),
-                    ("visited & ~first, following", "visited, following"),
+                    ("visited & ~first, (3", "visited, (3"),
                     ("others | passing", "others"),
                     ("shifted(below_left, 1, -1)", "shifted(below_left, 0, -1)"),
                 ],

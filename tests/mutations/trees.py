@@ -168,7 +168,7 @@ TREES = [
                 ],
                 "distributions/context_free": [
                     ("& (self.lengths != 1)", ""),
-                    ("+ tops + emitted", "+ emitted"),
+                    ("top, -1), emitted", "top - 1, -1), emitted"),
                 ],
                 "distributions/grammar": [
                     ("(parent * self._labels + left)", "(parent * self._labels + right)"),

@@ -149,7 +149,7 @@ def test_counts_are_those_of_all_words():
         ({"state_dropout": 1.0}, "state_dropout is 1.0; expected from 0"),
         ({"feature_dropout": -0.1}, "feature_dropout is -0.1"),
         ({"states": 0}, "states is 0"),
-        ({"rank": 0}, "rank 0"),
+        ({"rank": 0}, "rank is 0"),
         ({"blocks": BLOCKS, "states": 7}, "3 blocks; expected (5,), and a divisor of the 7 states"),
         ({"blocks": BLOCKS[1:]}, "blocks has shape (4,)"),
     ],

@@ -23,7 +23,9 @@ def broadcast_shapes(*shapes: torch.Size | tuple[int, ...]) -> torch.Size:
         >>> broadcast_shapes((3, 1), (2,))
         torch.Size([3, 2])
     """
-    dim = max(map(len, shapes), default=0)
+    dim = 0
+    for shape in shapes:
+        dim = max(dim, len(shape))
     result = [1] * dim
     for shape in shapes:
         for axis, size in enumerate(shape, dim - len(shape)):

@@ -27,6 +27,7 @@ def is_plain() -> bool:
         torch._C._are_functorch_transforms_active()
         or forward_ad._current_level >= 0
         or torch._C._len_torch_dispatch_stack()
+        or torch._C._len_torch_function_stack()
     )
 
 

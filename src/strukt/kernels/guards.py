@@ -117,10 +117,11 @@ def _check_kernels(kernels: Tensor, lengths: Tensor) -> Tensor:
     used = torch.where(within(lengths, kernels.shape[1:], [0, 0]), kernels, torch.zeros_like(kernels))
     if not used.numel():
         return kernels.new_empty(len(kernels))
-    wrong = ~used.isfinite().flatten(1).all(1)
+    wrong = ~used.isfinite()
     if bool(wrong.any()):
+        index = tuple(wrong.nonzero()[0].tolist())
         raise ValueError(
-            f"kernel holds infinite numbers for batch item {_items(wrong)}; expected finite ones"
+            f"kernel holds {used[index].item()} at batch item {index[0]}, position {index[1:]}; expected finite numbers"
         )
     largest = used.abs().flatten(1).amax(1)
     wrong = (used - used.mT).abs().flatten(1).amax(1) > ASYMMETRY * largest

@@ -18,7 +18,7 @@ from strukt.train.storage import require_tensors
 NOT_SIZES = ("trainer", "optimizer")
 """Parts of a configuration that say nothing of the size of the model."""
 
-_SEPARATOR = re.compile(r"[\t\n\r\0]")
+_SEPARATOR = re.compile(r"[\n\r\0]")
 
 
 def require_sizes(config: Any, weights: Path) -> None:
@@ -45,7 +45,7 @@ def require_symbols(vocabularies: Mapping[str, Vocabulary]) -> None:
     """Looks for symbols that no file could hold.
 
     Raises:
-        ValueError: A symbol has half of a character, or a separator of columns or lines.
+        ValueError: A symbol has half of a character, or an end of a line.
     """
     for name, vocabulary in vocabularies.items():
         for symbol in vocabulary.symbols:
@@ -54,7 +54,7 @@ def require_symbols(vocabularies: Mapping[str, Vocabulary]) -> None:
             except UnicodeEncodeError:
                 raise ValueError(f"{name} has half of a character: {symbol!r}") from None
             if _SEPARATOR.search(symbol):
-                raise ValueError(f"{name} has a symbol with a TAB, line end or NUL: {symbol!r}")
+                raise ValueError(f"{name} has a symbol with a line end or NUL: {symbol!r}")
 
 
 def require_weights(model: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
