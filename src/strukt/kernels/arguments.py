@@ -23,7 +23,7 @@ def broadcast_shapes(*shapes: torch.Size | tuple[int, ...]) -> torch.Size:
         >>> broadcast_shapes((3, 1), (2,))
         torch.Size([3, 2])
     """
-    dim = max(map(len, shapes), default=0)
+    dim = max((0, *map(len, shapes)))  # torch.compile knows no default
     result = [1] * dim
     for shape in shapes:
         for axis, size in enumerate(shape, dim - len(shape)):
