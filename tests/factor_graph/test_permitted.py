@@ -121,13 +121,13 @@ STRUCTURES = {
         lambda x: factors.Chain(x, draw(3, 3)),
         lambda s: strukt.LinearChain(s, draw(3, 3)),
     ),
-    "Tree": ((3, 4), factors.Tree, strukt.NonProjectiveTree),
+    "Tree": ((3, 4), factors.Tree, lambda s: strukt.NonProjectiveTree(s, labelled=False)),
     "several roots": (
         (3, 4),
         lambda x: factors.Tree(x, single_root=False),
-        lambda s: strukt.NonProjectiveTree(s, single_root=False),
+        lambda s: strukt.NonProjectiveTree(s, single_root=False, labelled=False),
     ),
-    "ProjectiveTree": ((3, 4), factors.ProjectiveTree, strukt.ProjectiveTree),
+    "ProjectiveTree": ((3, 4), factors.ProjectiveTree, lambda s: strukt.ProjectiveTree(s, labelled=False)),
     "Matching": ((3, 4), factors.Matching, strukt.Matching),
     "KSubset": (
         (5,),

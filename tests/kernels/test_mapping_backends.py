@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
     dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"
 )
 
-ALPHAS = [1.0, 1 + 1e-9, 1.0001, 1.1, 1.25, 4 / 3, 1.5, 1.7, 2.0, 2.5, 10.0]
+ALPHAS = [0.1, 0.5, 0.9, 1 - 1e-9, 1.0, 1 + 1e-9, 1.0001, 1.1, 1.25, 4 / 3, 1.5, 1.7, 2.0, 2.5, 10.0]
 
 
 def compare(on, mapping, scores: torch.Tensor, parameter: torch.Tensor, tolerance: float = 1e-12) -> None:
@@ -99,10 +99,13 @@ def test_no_thread_changes_a_number(on, four_threads):
         assert torch.equal(together[::37], alone)
 
 
-def test_our_logarithm():
+def test_our_logarithms():
     exponents = np.random.default_rng(0).uniform(-12, 3, 20000)
     x = np.concatenate([10.0**exponents, -1 + 10.0 ** -np.linspace(0, 15, 5000), [0.0, 1e300]])
     x = np.concatenate([x, -x[(x > 0) & (x < 1)]])
+    positive = np.concatenate([x[x > 0], 10.0 ** np.linspace(-307, 308, 2000)])
+    logarithms = np.array([jit.log(value) for value in positive])
+    assert (np.abs(logarithms - np.log(positive)) <= 3 * np.finfo(float).eps * np.abs(np.log(positive))).all()
     found = np.array([jit.log1p(value) for value in x])
     expected = np.log1p(x)
     assert np.abs(found - expected).max() <= 1e-13

@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning"),
 ]
 
-ALPHAS = [1.0, 1.0001, 1.1, 4 / 3, 1.5, 1.7, 2.0, 2.5, 4.0]
+ALPHAS = [0.3, 0.8, 1.0, 1.0001, 1.1, 4 / 3, 1.5, 1.7, 2.0, 2.5, 4.0]
 
 
 def normal(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -248,7 +248,9 @@ def test_a_compiled_function_gives_the_same():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"alpha": 0.9}, "alpha holds 0.9"),
+        ({"alpha": 0.0}, r"alpha holds 0.* expected more than 0 \(1 is softmax\)"),
+        ({"alpha": -0.5}, "alpha holds -0.5"),
+        ({"alpha": torch.tensor([[0.5], [0.0]])}, "alpha holds 0"),
         ({"alpha": math.nan}, "alpha holds nan"),
         ({"dim": 2}, "dim is 2; expected -2 to 1"),
         ({"max_support": 0}, "max_support is 0"),

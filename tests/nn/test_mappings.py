@@ -30,6 +30,7 @@ from strukt.nn import (
     [
         (Sparsemax(0), lambda x: mappings.sparsemax(x, 0)),
         (Entmax15(), mappings.entmax15),
+        (Entmax(0.5, dim=2), lambda x: mappings.entmax(x, 0.5, 2)),
         (Entmax(1.3, dim=1), lambda x: mappings.entmax(x, 1.3, 1)),
         (Normmax(3.0), lambda x: mappings.normmax(x, 3.0)),
         (Fusedmax(0.1), lambda x: mappings.fusedmax(x, 0.1)),
@@ -77,6 +78,7 @@ def test_losses_take_the_place_of_cross_entropy():
     ("module", "settings", "function"),
     [
         (EntmaxLoss, {"alpha": 1.3}, losses.entmax_loss),
+        (EntmaxLoss, {"alpha": 0.4}, losses.entmax_loss),
         (NormmaxLoss, {"alpha": 3.0}, losses.normmax_loss),
         (FusedmaxLoss, {"weight": 0.1}, losses.fusedmax_loss),
         (OscarmaxLoss, {"weight": 0.1}, losses.oscarmax_loss),
@@ -112,8 +114,12 @@ def test_losses_start_from_the_settings_of_their_functions():
 
 
 def test_messages_name_the_misfit():
-    with pytest.raises(ValueError, match=r"alpha is 1.0; expected more than 1"):
-        Entmax(1.0)
+    with pytest.raises(ValueError, match=r"alpha is 1.0; expected more than 1, .* leave out learn"):
+        Entmax(1.0, learn=True)
+    with pytest.raises(ValueError, match=r"alpha is 0; expected more than 0 \(1 is softmax\)"):
+        Entmax(0)
+    with pytest.raises(ValueError, match="alpha holds 0"):
+        EntmaxLoss(0.0)(torch.zeros(1, 2), torch.tensor([0]))
 
 
 def test_an_alpha_given_as_a_tensor_keeps_its_gradient():

@@ -151,14 +151,11 @@ if UNAVAILABLE is None:
         return numba.types.float64(numba.types.int64), generate
 
     @numba.njit(fastmath={"contract"}, error_model="numpy", inline="never")
-    def log1p(x: float) -> float:
-        """The logarithm of 1 + x, to 2 ulp for x above -1, in a form that LLVM turns into vector instructions.
+    def _log(whole: float, lost: float) -> float:
+        """The logarithm of a normal number, plus what is lost to it.
 
-        What 1 + x rounds away is added back. The mantissa m is brought between sqrt(1/2) and sqrt(2), and log m is
-        a series in (m - 1) / (m + 1).
+        The mantissa m is brought between sqrt(1/2) and sqrt(2), and log m is a series in (m - 1) / (m + 1).
         """
-        whole = 1.0 + x
-        lost = (x - (whole - 1.0)) / whole
         bits: Any = _bits(whole)  # type: ignore[call-arg]
         exponent = _double((bits >> 52) | 0x4330000000000000) - 4503599627371519.0
         m = _double((bits & 0x000FFFFFFFFFFFFF) | 0x3FF0000000000000)
@@ -173,6 +170,17 @@ if UNAVAILABLE is None:
         return exponent * 0.693147180369123816490 + (
             2.0 * f + (p + (exponent * 1.90821492927058770002e-10 + lost))
         )
+
+    @numba.njit(fastmath={"contract"}, error_model="numpy", inline="never")
+    def log(x: float) -> float:
+        """The logarithm of a normal number, to 2 ulp, in a form that LLVM turns into vector instructions."""
+        return _log(x, 0.0)
+
+    @numba.njit(fastmath={"contract"}, error_model="numpy", inline="never")
+    def log1p(x: float) -> float:
+        """The logarithm of 1 + x for x above -1, like `log`; what 1 + x rounds away is added back."""
+        whole = 1.0 + x
+        return _log(whole, (x - (whole - 1.0)) / whole)
 
     # Said outright, else it inherits the liberties of the kernel that is compiled with it.
     @numba.njit(fastmath=False, error_model="numpy", inline="never")
@@ -219,6 +227,10 @@ else:
     def exp(x: float) -> float:  # type: ignore[misc]
         """The exponential."""
         return float(np.exp(x))
+
+    def log(x: float) -> float:  # type: ignore[misc]
+        """The logarithm."""
+        return float(np.log(x))
 
     def log1p(x: float) -> float:  # type: ignore[misc]
         """The logarithm of 1 + x."""

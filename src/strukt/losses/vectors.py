@@ -45,7 +45,7 @@ def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **option
 
     Returns:
         A number, or one for each example with ``reduction="none"``. Its gradient is the prediction less the
-        target; it is exactly 0 where the target's score exceeds all others by 1 / (alpha - 1).
+        target; above alpha = 1 it is exactly 0 where the target's score exceeds all others by 1 / (alpha - 1).
 
     Raises:
         ValueError: If a shape, type or value does not fit.
@@ -59,7 +59,9 @@ def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **option
         >>> scores.grad
         tensor([[ 0.8307, -0.8307,  0.0000]])
     """
-    each = of_rows("alpha", alpha, x, options.get("dim", -1), 1.0, "1 (cross-entropy) or more")
+    each = of_rows(
+        "alpha", alpha, x, options.get("dim", -1), 0.0, "more than 0 (1 is cross-entropy)", strict=True
+    )
     return _loss(x, target, mappings.entmax, each, options, not isinstance(alpha, Tensor))
 
 

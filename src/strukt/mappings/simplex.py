@@ -15,13 +15,16 @@ def entmax(
     mask: Tensor | None = None,
     max_support: int | None = None,
 ) -> Tensor:
-    """Softmax (alpha = 1), sparsemax (alpha = 2) and all between and beyond; sparse for alpha above 1.
+    """Softmax (alpha = 1), sparsemax (alpha = 2), all between, beyond and below; sparse for alpha above 1.
 
         argmax over p in the simplex of  <p, x> - (sum p ** alpha - 1) / (alpha (alpha - 1))
 
+    Below alpha = 1 every score but -inf has a probability. It falls like a power of the distance from the largest
+    score, not exponentially: tails are heavier than those of softmax.
+
     Args:
         x: Scores, of any shape; half types are computed in float32.
-        alpha: From 1 on; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``, for instance
+        alpha: Above 0; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``, for instance
             ``(heads, 1, 1)``. Differentiable.
         dim: The axis of the probabilities.
         mask: Boolean, broadcast to ``x``; scores where it is False have probability 0, as scores of -inf have.
@@ -44,9 +47,11 @@ def entmax(
         tensor([0.5705, 0.4295, 0.0000])
         >>> entmax(x, 2.0, mask=torch.tensor([True, False, True]))
         tensor([1., 0., 0.])
+        >>> entmax(10 * x, 0.5)
+        tensor([0.7730, 0.2189, 0.0081])
     """
     check_cap(max_support)
-    rows = of_rows("alpha", alpha, x, dim, 1.0, "1 (softmax) or more")
+    rows = of_rows("alpha", alpha, x, dim, 0.0, "more than 0 (1 is softmax)", strict=True)
     return on_rows(x, dim, mask, lambda scores, each: simplex.entmax(capped(scores, max_support), each), rows)
 
 

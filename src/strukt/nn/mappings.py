@@ -13,18 +13,18 @@ from strukt import losses, mappings
 
 
 class Entmax(nn.Module):
-    """`strukt.mappings.entmax` with an alpha of its own, which may be learned and never falls to 1.
+    """`strukt.mappings.entmax` with an alpha of its own, which may be learned and then never falls to 1.
 
     Args:
-        alpha: Above 1; where it starts from, if it is learned. A tensor is used as it is, so that a gradient
-            reaches it, and an ``nn.Parameter`` becomes one of the module's.
+        alpha: Above 0; where it starts from if it is learned, which is above 1. A tensor is used as it is, so that
+            a gradient reaches it, and an ``nn.Parameter`` becomes one of the module's.
         dim: The axis of the probabilities.
         learn: Whether alpha is a parameter.
         shape: Of a learned alpha, broadcast to the scores with size 1 along ``dim``: ``(heads, 1, 1)`` gives each
             head of an attention its own (Correia, Niculae and Martins 2019).
 
     Raises:
-        ValueError: If alpha is not above 1.
+        ValueError: If alpha is not above 0, or is to be learned and not above 1.
 
     Examples:
         >>> heads = Entmax(1.5, learn=True, shape=(2, 1, 1))
@@ -32,12 +32,13 @@ class Entmax(nn.Module):
         (torch.Size([3, 2, 4]), tensor([1.5000, 1.5000], grad_fn=<ViewBackward0>))
     """
 
+    given: Tensor | None
+
     def __init__(
         self, alpha: float | Tensor = 1.5, dim: int = -1, learn: bool = False, shape: tuple[int, ...] = ()
     ) -> None:
         super().__init__()
         self.dim = dim
-        self.given: Tensor | None = None
         if isinstance(alpha, Tensor):
             if learn or shape:
                 raise ValueError(
@@ -46,17 +47,22 @@ class Entmax(nn.Module):
                 )
             self.given = alpha
             return
+        if not learn:
+            if not alpha > 0.0:
+                raise ValueError(f"alpha is {alpha}; expected more than 0 (1 is softmax)")
+            self.register_buffer("given", torch.full(shape, float(alpha)), persistent=False)
+            return
         if not alpha > 1.0:
-            raise ValueError(f"alpha is {alpha}; expected more than 1")
-        raw = torch.full(shape, math.log(math.expm1(alpha - 1.0)))
-        if learn:
-            self.raw = nn.Parameter(raw)
-        else:
-            self.register_buffer("raw", raw, persistent=False)
+            raise ValueError(
+                f"alpha is {alpha}; expected more than 1, where a learned one stays; leave out learn, or give an "
+                "nn.Parameter that you keep above 0 yourself"
+            )
+        self.given = None
+        self.raw = nn.Parameter(torch.full(shape, math.log(math.expm1(alpha - 1.0))))
 
     @property
     def alpha(self) -> Tensor:
-        """The tensor that was given, or 1 + softplus of what is learned."""
+        """What was given, as a tensor, or 1 + softplus of what is learned."""
         if self.given is not None:
             return self.given
         return 1.0 + nn.functional.softplus(self.raw)

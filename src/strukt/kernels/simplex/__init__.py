@@ -26,7 +26,7 @@ def _map(
 
 
 entmax = _map("entmax", reference.entmax, derivatives.entmax_pull, derivatives.entmax_sensitivity)
-"""``(scores, alpha)``: probabilities ``(rows, d)`` for an alpha ``(rows,)`` from 1 on; rows of -inf give zeros."""
+"""``(scores, alpha)``: probabilities ``(rows, d)`` for an alpha ``(rows,)`` above 0; rows of -inf give zeros."""
 
 normmax = _map("normmax", reference.normmax, derivatives.normmax_pull, derivatives.normmax_sensitivity)
 """The same for an alpha above 1."""

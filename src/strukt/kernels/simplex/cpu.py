@@ -1,9 +1,10 @@
 """Fused Numba kernels of maps to the simplex: the threshold by Newton's method on the scores that may exceed it.
 
 The largest score has the weight 1 at the threshold 0, which is therefore too low, and scores that have no weight
-there never have one: only the others are looked at, and fewer after each step. Up to alpha = 2 the sum of the
-weights is convex in the threshold, so that Newton's steps never pass the solution, and for sparsemax they end
-exactly there (Michelot 1986). Beyond 2 it is the smallest weight that is sought, see `_smallest_weight`.
+there never have one: only the others are looked at, and fewer after each step. Below alpha = 1 all scores but -inf
+have a weight. Up to alpha = 2 the sum of the weights is convex in the threshold, so that Newton's steps never pass
+the solution, and for sparsemax they end exactly there (Michelot 1986). Beyond 2 it is the smallest weight that is
+sought, see `_smallest_weight`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ BLOCK = 32
 
 
 def entmax(scores: Tensor, alpha: Tensor) -> Tensor:
-    """Probabilities ``(rows, d)`` for an alpha of at least 1 for each row; rows of -inf become zeros."""
+    """Probabilities ``(rows, d)`` for an alpha above 0 for each row; rows of -inf become zeros."""
     b = alpha.detach().double() - 1.0
     return _run(_map, scores, b, 1.0 / b, 1.0 / b)
 
@@ -67,7 +68,7 @@ def _map(
             _softmax(scores[row], top, found[row])
         else:
             count = _collect(scores[row], top, scale, values, places)
-            if powers[row] >= 1.0:
+            if scale <= 1.0:
                 s, count = _newton(values, places, count, scale, powers[row])
                 _raise(values[:count], s, scale, roots[row])
             else:
@@ -101,7 +102,7 @@ def _softmax(scores: Array, top: float, found: Array) -> None:
 def _collect(scores: Array, top: float, scale: float, values: Array, places: Array) -> int:
     """What scores that may have a weight lie above the largest, and where they stand; gives their number."""
     d, count = scores.shape[0], 0
-    bound = scores.dtype.type(top - 1.0 / scale)
+    bound = scores.dtype.type(top - 1.0 / scale if scale > 0.0 else -np.inf)
     for first in range(0, d, BLOCK):
         last, some = min(first + BLOCK, d), 0
         for j in range(first, last):
@@ -110,7 +111,7 @@ def _collect(scores: Array, top: float, scale: float, values: Array, places: Arr
             for j in range(first, last):
                 value = np.float64(scores[j]) - top
                 values[count], places[count] = value, j
-                count += int(1.0 + scale * value > 0.0)
+                count += int(0.0 < 1.0 + scale * value < np.inf)
     return count
 
 
@@ -142,7 +143,7 @@ def _newton(values: Array, places: Array, count: int, scale: float, power: float
     s = 0.0
     for _ in range(MOST_STEPS):
         total, slope = _sums(values[:count], s, scale, power)
-        following = s + (total - 1.0) / slope
+        following = s + _excess(total, scale) / slope
         if not following > s:
             break
         s, kept = following, 0
@@ -152,6 +153,15 @@ def _newton(values: Array, places: Array, count: int, scale: float, power: float
             kept += int(1.0 + scale * (value - s) > 0.0)
         count = kept
     return s, count
+
+
+@inner
+def _excess(total: float, scale: float) -> float:
+    """What a sum of weights exceeds one by; below alpha = 1 such that the step is Newton's for another function.
+
+    There ``total ** scale`` is concave in the threshold, and a straight line where the scores are equal.
+    """
+    return total - 1.0 if scale > 0.0 else total * np.expm1(-scale * np.log(total)) / -scale
 
 
 @kernel

@@ -10,14 +10,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import exp, inner, kernel, log1p, over_batch, rows_of, thread_count
+from strukt.kernels.jit import exp, inner, kernel, log, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
 from strukt.kernels.simplex.cpu_backward import PIECE, any_bits
 
 Array = npt.NDArray[Any]
 
-LEAST = 1e-16
-"""What it is less than is nothing beside one."""
+LEAST = 1e-280
+"""What has a logarithm whose exponential, and a square of it more, is finite."""
 
 
 def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tensor:
@@ -88,16 +88,15 @@ def _terms(points: Array, scores: Array, centre: float, alpha: float) -> float:
     else:
         for j in range(points.shape[0]):
             p, above = np.float64(points[j]), np.float64(scores[j]) - centre
-            log = _log(p)
-            deformed = _expm1(b * log) / b if b > 0.0 else log
+            deformed = _deformed_log(log(max(p, LEAST)), b)
             total += p * (above - deformed / alpha) if p != 0.0 else 0.0
     return total
 
 
 @inner
-def _log(p: float) -> float:
-    """The logarithm, in vectors; times p it is right to the last digits of one."""
-    return log1p(max(p, LEAST) - 1.0)
+def _deformed_log(logarithm: float, b: float) -> float:
+    """``(p ** b - 1) / b`` from the logarithm of p, which is its limit for b = 0."""
+    return _expm1(b * logarithm) / b if b != 0.0 else logarithm
 
 
 @inner
@@ -127,12 +126,12 @@ def _changes(points: Array, b: float) -> float:
     total = 0.0
     for j in range(points.shape[0]):
         p = np.float64(points[j])
-        log = _log(p)
-        u = b * log
+        logarithm = log(max(p, LEAST))
+        u = b * logarithm
         less = _expm1(u)
         bend = _series(u) if abs(u) < 0.5 else (u * (less + 1.0) - less) / (u * u)
-        deformed = less / b if b > 0.0 else log
-        total += p * (bend * log * log - deformed / (b + 1.0))
+        deformed = less / b if b != 0.0 else logarithm
+        total += p * (bend * logarithm * logarithm - deformed / (b + 1.0))
     return total
 
 

@@ -18,16 +18,31 @@ MOST = 0.8
 
 def _powers(probabilities: Tensor, exponent: Tensor) -> Tensor:
     """``p ** exponent`` on the support and 0 elsewhere, without a NaN in any derivative."""
-    used, falls = probabilities > 0, exponent.detach() < 0
-    most = torch.finfo(probabilities.dtype).max ** MOST
-    least = torch.where(falls, most ** (1.0 / torch.where(falls, exponent.detach(), -1.0)), 0.0)
-    safe = torch.where(used, probabilities, 1.0).clamp(min=least.unsqueeze(-1))
+    used, each = probabilities > 0, exponent.detach()
+    safe = torch.where(used, probabilities, 1.0).clamp(min=_least(each, each < 0, probabilities.dtype))
     return torch.where(used, safe ** exponent.unsqueeze(-1), 0.0)
+
+
+def _least(exponent: Tensor, cut: Tensor, dtype: torch.dtype) -> Tensor:
+    """The smallest p, ``(rows, 1)``, whose power stays finite, for rows that are cut; 0 for others."""
+    most = torch.finfo(dtype).max ** MOST
+    return torch.where(cut, most ** (1.0 / torch.where(cut, exponent, -1.0)), 0.0).unsqueeze(-1)
 
 
 def _logs(probabilities: Tensor) -> Tensor:
     """Logarithms on the support and 0 elsewhere."""
     return torch.where(probabilities > 0, probabilities, 1.0).log()
+
+
+def curve(probabilities: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
+    """The logarithms of p and ``u = b log p`` with b = alpha - 1, ``(rows, d)``; 0 outside the support.
+
+    Below alpha = 1 ``e ** u = p ** b`` grows as p falls, and its slope like ``p ** (b - 1)``; both stay finite.
+    """
+    each = alpha.detach().to(probabilities.dtype)
+    safe = torch.where(probabilities > 0, probabilities, 1.0)
+    logs = safe.clamp(min=_least(each - 2.0, each < 1, probabilities.dtype)).log()
+    return logs, (alpha - 1.0).unsqueeze(-1).to(logs.dtype) * logs
 
 
 def _pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
@@ -68,19 +83,31 @@ def entmax_sensitivity(probabilities: Tensor, alpha: Tensor) -> Tensor:
     of the scores by ``-d/db (p ** b - 1) / b`` would. That is ``-phi(b log p) (log p) ** 2``, where
     ``phi(u) = (u e^u - e^u + 1) / u ** 2`` is 1/2 at alpha = 1.
     """
-    logs = _logs(probabilities)
-    u = (alpha - 1.0).unsqueeze(-1).to(logs.dtype) * logs
-    return entmax_pull(-_phi(u) * logs**2, probabilities, alpha)
+    logs, u = curve(probabilities, alpha)
+    return entmax_pull(-phi(u) * logs**2, probabilities, alpha)
 
 
-def _phi(u: Tensor) -> Tensor:
-    """``(u e^u - e^u + 1) / u ** 2`` for u up to 0: the sum of ``u ** k / (k! (k + 2))`` where that is small."""
+def phi(u: Tensor) -> Tensor:
+    """``(u e^u - e^u + 1) / u ** 2``, without cancelling where u is small."""
     small = u.abs() < 0.5
-    near, far = torch.where(small, u, 0.0), torch.where(small, -1.0, u)
+    far = torch.where(small, -1.0, u)
+    return torch.where(small, _series(u, small, 2), (far * far.exp() - far.expm1()) / far**2)
+
+
+def mean_exp(u: Tensor) -> Tensor:
+    """``(e^u - 1) / u``, with derivatives that do not cancel where u is small."""
+    small = u.abs() < 0.5
+    far = torch.where(small, -1.0, u)
+    return torch.where(small, _series(u, small, 1), far.expm1() / far)
+
+
+def _series(u: Tensor, small: Tensor, first: int) -> Tensor:
+    """The sum of ``u ** k / (k! (k + first))`` where u is small."""
+    near = torch.where(small, u, 0.0)
     series, term = torch.zeros_like(near), torch.ones_like(near)
     for k in range(16):
-        series, term = series + term / (k + 2), term * near / (k + 1)
-    return torch.where(small, series, (far * far.exp() - far.expm1()) / far**2)
+        series, term = series + term / (k + first), term * near / (k + 1)
+    return series
 
 
 def _unnormalised(probabilities: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor, Tensor]:

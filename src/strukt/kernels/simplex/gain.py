@@ -16,27 +16,21 @@ from torch import Tensor
 
 from strukt.kernels.autograd import Batched, call, constant_function, formula_function
 from strukt.kernels.operator import operator
-from strukt.kernels.simplex.derivatives import _logs, _phi
+from strukt.kernels.simplex.derivatives import curve, mean_exp, phi
 
 
 def _gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tensor:
-    exponent, p = alpha.unsqueeze(-1).double(), points.double()
+    each, p = alpha.double(), points.double()
+    exponent = each.unsqueeze(-1)
     above = torch.where(p != 0, scores.double() - centres.unsqueeze(-1), 0.0)
-    return (p * (above - torch.where(exponent < torch.inf, _deformed_log(p, exponent), 0.0) / exponent)).sum(
-        -1
-    )
-
-
-def _deformed_log(p: Tensor, exponent: Tensor) -> Tensor:
-    """``(p ** b - 1) / b`` on the support and 0 elsewhere."""
-    b, logs = exponent - 1.0, _logs(p)
-    curved = torch.where((b > 0) & (b < torch.inf), b, 1.0)
-    return torch.where(b > 0, torch.expm1(curved * logs) / curved, logs)
+    logs, u = curve(p, torch.where(each < torch.inf, each, 1.0))
+    return (p * (above - logs * mean_exp(u) / exponent)).sum(-1)
 
 
 def _slope(points: Tensor, alpha: Tensor) -> Tensor:
-    exponent, logs = alpha.unsqueeze(-1).to(points.dtype), _logs(points)
-    change = _phi((exponent - 1.0) * logs) * logs**2 - _deformed_log(points, exponent) / exponent
+    exponent = alpha.unsqueeze(-1).to(points.dtype)
+    logs, u = curve(points, alpha)
+    change = phi(u) * logs**2 - logs * mean_exp(u) / exponent
     return (points * change / exponent).sum(-1)
 
 
@@ -79,7 +73,7 @@ def gain(scores: Tensor, points: Tensor, centres: Tensor, alpha: Tensor) -> Tens
         scores: ``(rows, d)``, -inf where they are forbidden.
         points: ``(rows, d)``.
         centres: ``(rows,)``, what is taken from the scores of a row.
-        alpha: ``(rows,)``, from 1 on, inf for the expected score alone.
+        alpha: ``(rows,)``, above 0, inf for the expected score alone.
     """
     detached = (value.detach() for value in (scores, points, centres, alpha))
     return call(_GAIN, *detached)  # type: ignore[no-any-return]

@@ -6,7 +6,8 @@ the largest score:
     exp_b(u) = [1 + b u]_+ ** (1 / b),  exp_0(u) = exp(u),  with b = alpha - 1 and u = x - max x - s
 
 entmax (Peters, Niculae and Martins 2019, equation 10) chooses s such that the weights sum to one, normmax
-(Blondel, Martins and Niculae 2020) such that their powers of alpha do, with u / b in the place of u.
+(Blondel, Martins and Niculae 2020) such that their powers of alpha do, with u / b in the place of u. For a
+negative b no weight is 0, and they fall like a power of u where those of softmax fall exponentially.
 
 For b above 1 small weights of entmax are high roots, which lose their digits when they are counted from the
 largest score. There the weights are (g + w ** b) ** (1 / b), with w that of the smallest score of the support and
@@ -23,17 +24,17 @@ STEPS = 100
 
 
 def deformed_exp(u: Tensor, b: Tensor) -> Tensor:
-    """``[1 + b u]_+ ** (1 / b)``, and ``exp(u)`` where b is 0."""
-    curved = torch.where(b > 0, b, torch.ones_like(b))
+    """``[1 + b u]_+ ** (1 / b)``, and ``exp(u)`` where b is 0; u is at most 0 where b is negative."""
+    curved = torch.where(b != 0, b, torch.ones_like(b))
     inside = (curved * u).clamp(min=-1.0)
-    return torch.where(b > 0, (inside.log1p() / curved).exp(), u.exp())
+    return torch.where(b != 0, (inside.log1p() / curved).exp(), u.exp())
 
 
 def entmax(scores: Tensor, alpha: Tensor) -> Tensor:
-    """Probabilities ``(rows, d)`` for an alpha of at least 1 for each row; rows of -inf become zeros."""
+    """Probabilities ``(rows, d)`` for an alpha above 0 for each row; rows of -inf become zeros."""
     b = alpha.double().unsqueeze(-1) - 1.0
     log_size = torch.full_like(b, float(max(scores.shape[-1], 1))).log()
-    most = torch.where(b > 0, -torch.expm1(-b * log_size) / torch.where(b > 0, b, 1.0), log_size)
+    most = torch.where(b != 0, -torch.expm1(-b * log_size) / torch.where(b != 0, b, 1.0), log_size)
     found = _solve(scores, b, torch.ones_like(b), torch.ones_like(b), most)
     beyond = (b > 1) & found.isfinite() & (scores > -torch.inf)
     return torch.where(beyond, _solve_gaps(scores, b), found) if bool(beyond.any()) else found
