@@ -168,6 +168,10 @@ def lengths(
     if value is None:
         return torch.full(batch_shape, longest, dtype=torch.int64, device=device)
     given: Any = value if isinstance(value, Tensor) else as_tensor(value, device, name)
+    if isinstance(given, Tensor) and not given.numel():
+        given = given.long()  # PyTorch makes an empty list one of float32
+    if isinstance(given, Tensor) and torch.compiler.is_compiling():
+        return given.to(torch.int64)  # a comparison of sizes would fix them in a graph that is exported
     fits = isinstance(given, Tensor) and given.shape == batch_shape and given.dtype != torch.bool
     if not fits and isinstance(given, Tensor) and looks_like_mask(given, batch_shape, longest):
         raise ValueError(

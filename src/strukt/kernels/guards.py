@@ -121,7 +121,8 @@ def _check_kernels(kernels: Tensor, lengths: Tensor) -> Tensor:
     if bool(wrong.any()):
         index = tuple(wrong.nonzero()[0].tolist())
         raise ValueError(
-            f"kernel holds {used[index].item()} at batch item {index[0]}, position {index[1:]}; expected finite numbers"
+            f"kernel holds {used[index].item()} at batch item {index[0]}, position {index[1:]}; "
+            "expected finite numbers"
         )
     largest = used.abs().flatten(1).amax(1)
     wrong = (used - used.mT).abs().flatten(1).amax(1) > ASYMMETRY * largest

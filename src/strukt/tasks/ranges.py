@@ -180,7 +180,9 @@ def require_valid(config: Any) -> None:
         strukt.errors.SettingError: --trainer.epochs is 0; expected a number from 1 on
     """
     require_possible(config)
-    _require_read(config, _flat(dataclasses.asdict(config)))
+    options = _flat(dataclasses.asdict(config))
+    _require_fitting(options)
+    _require_read(config, options)
 
 
 def require_possible(config: Any) -> None:
@@ -196,12 +198,11 @@ def require_possible(config: Any) -> None:
     for name, (expected, accepts) in RANGES.items():
         if name in options and not accepts(options[name]):
             raise SettingError(f"--{name} is {options[name]}; expected {expected}")
-    _require_fitting(options)
+    if "encoder.kind" in options:
+        _require_fitting_encoder(options)
 
 
 def _require_fitting(options: Mapping[str, Any]) -> None:
-    if "encoder.kind" in options:
-        _require_fitting_encoder(options)
     if options.get("constraints", "none") != "none" and options["criterion"] != "crf":
         raise SettingError("--constraints needs --criterion crf; without it each tag is chosen for itself")
     if "mask" in options and options["encoder.kind"] == "pretrained":
