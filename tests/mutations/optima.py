@@ -27,9 +27,9 @@ OPTIMA = mutations(
         },
         VECTORS: {
             "kernels/simplex/cpu": [
-                ("following = s + (total - 1.0) / slope", "following = s + total / slope"),
+                ("following = s + _excess(total, scale) / slope", "following = s + total / slope"),
                 ("values[kept], places[kept] = value, place", "values[kept] = value"),
-                ("if powers[row] >= 1.0:", "if powers[row] >= 0.0:"),
+                ("if scale <= 1.0:", "if scale <= 9.0:"),
             ],
             "kernels/simplex/cpu_backward": [
                 ("difference(difference(move, shift), mean)", "difference(move, shift)"),
@@ -43,7 +43,7 @@ OPTIMA = mutations(
                 ("change = scale.unsqueeze(-1) * direction", "change = direction"),
             ],
             "kernels/simplex/derivatives": [
-                ("-_phi(u) * logs**2", "-(logs**2)"),
+                ("-phi(u) * logs**2", "-(logs**2)"),
                 ("threshold = -(", "threshold = ("),
                 ("(probabilities * direction).sum(", "direction.sum("),
             ],

@@ -132,7 +132,7 @@ def test_the_model_stays_as_it_is():
 
 def test_the_folder_has_graphs_in_place_of_weights(exported):
     files = {str(path.relative_to(exported)) for path in exported.rglob("*") if path.is_file()}
-    told = {f"{name}.json" for name in ("config", "vocabularies", "metrics", "environment", "format")}
+    told = {f"{name}.json" for name in ("config", "vocabularies", "metrics", "environment", "examples", "format")}
     assert files == told | {"onnx/scores.onnx"}
     assert (exported / "environment.json").read_text() == '{\n  "torch": "0.9"\n}\n'
 
