@@ -8,7 +8,16 @@ from collections.abc import Iterator
 from strukt.viz.diagram import Arc, Diagram
 from strukt.viz.listing import shorten
 from strukt.viz.svg_curve import (
-    BENDS, LEG, LEVEL, LINE, MARGIN, centres, curve, group, label_width, stem,
+    BENDS,
+    LEG,
+    LEVEL,
+    LINE,
+    MARGIN,
+    centres,
+    curve,
+    group,
+    label_width,
+    stem,
 )  # fmt: skip
 from strukt.viz.svg_elements import FORM, SMALL, faint, opening, text, text_width
 
@@ -48,10 +57,10 @@ class _Picture:
 
     def elements(self) -> Iterator[str]:
         yield opening(self.diagram.heading, self.diagram.description(), self.width, self.height)
+        for word in self.diagram.roots():  # below the labels of the arcs that they cross
+            yield from self._root(word)
         for arc in sorted(self.arcs, key=lambda arc: -arc.level):
             yield from self._arc(arc)
-        for word in self.diagram.roots():
-            yield from self._root(word)
         for word in range(len(self.centres)):
             yield from self._word(word)
         yield "</svg>"
@@ -68,9 +77,9 @@ class _Picture:
 
     def _root(self, word: int) -> Iterator[str]:
         probabilities = self.diagram.head_probabilities
-        name = self.diagram.relation(word) or "root"
+        probability = probabilities[word] if probabilities else None
         yield group(word + 1, head=0)
-        yield from stem(self.centres[word], self.baseline, name, probabilities[word] if probabilities else None)
+        yield from stem(self.centres[word], self.baseline, self.diagram.relation(word) or "root", probability)
         yield "</g>"
 
     def _word(self, word: int) -> Iterator[str]:

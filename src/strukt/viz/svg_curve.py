@@ -36,7 +36,9 @@ def centres(blocks: Sequence[float], arcs: Mapping[Arc, float]) -> tuple[list[fl
     return found, end - GAP + MARGIN if found else 2 * MARGIN
 
 
-def curve(arc: Arc, start: float, stop: float, baseline: float, more: str = "") -> Iterator[str]:
+def curve(
+    arc: Arc, start: float, stop: float, baseline: float, more: str = "", number: str = ""
+) -> Iterator[str]:
     """An arc between two words, with its tip and its label.
 
     Args:
@@ -45,6 +47,7 @@ def curve(arc: Arc, start: float, stop: float, baseline: float, more: str = "") 
         stop: Where it enters its dependent.
         baseline: Where the words stand.
         more: Attributes of the line.
+        number: What stands behind the label, in place of the probability.
     """
     foot = baseline - _FOOT
     top = foot - LEVEL * (arc.level - 0.25)
@@ -53,18 +56,25 @@ def curve(arc: Arc, start: float, stop: float, baseline: float, more: str = "") 
     fall = f"L{stop - bend:.1f} {top:.1f} Q{stop:.1f} {top:.1f} {stop:.1f} {foot - 6:.1f}"
     yield f'<path class="arc" d="{rise} {fall}"{more}/>'
     yield _tip(stop, foot)
-    if room := label_width(arc):
+    if room := label_width(arc, number):
         x = (start + stop - room) / 2 - 2
         yield f'<rect class="gap" x="{x:.1f}" y="{top - 7:.1f}" width="{room + 4:.1f}" height="14"/>'
-        yield label((start + stop) / 2, top + 4, arc.label, arc.probability)
+        yield label((start + stop) / 2, top + 4, arc.label, arc.probability, number)
 
 
-def stem(centre: float, baseline: float, name: str, probability: float | None) -> Iterator[str]:
-    """An arc from the root, with its tip and its label."""
+def stem(
+    centre: float,
+    baseline: float,
+    name: str,
+    probability: float | None,
+    number: str = "",
+    lowered: float = 0.0,
+) -> Iterator[str]:
+    """An arc from the root, with its tip and its label, which may stand lower than usual."""
     foot = baseline - _FOOT
-    yield f'<path class="arc" d="M{centre:.1f} {MARGIN + 10:.1f} L{centre:.1f} {foot - 6:.1f}"/>'
+    yield f'<path class="arc" d="M{centre:.1f} {MARGIN + 10 + lowered:.1f} L{centre:.1f} {foot - 6:.1f}"/>'
     yield _tip(centre, foot)
-    yield label(centre, MARGIN + 6, name, probability)
+    yield label(centre, MARGIN + 6 + lowered, name, probability, number)
 
 
 def group(word: int, head: int, kind: str = "") -> str:
@@ -73,9 +83,10 @@ def group(word: int, head: int, kind: str = "") -> str:
     return f'<g{role} data-word="{word}" data-head="{head}">'
 
 
-def label_width(arc: Arc) -> float:
-    """The room that the label of an arc needs."""
-    return text_width(arc.label + (" .00" if arc.probability is not None else ""), SMALL)
+def label_width(arc: Arc, number: str = "") -> float:
+    """The room that the label of an arc needs, with its probability or a number behind it."""
+    number = number or ("" if arc.probability is None else ".00")
+    return text_width(f"{arc.label} {number}".strip(), SMALL)
 
 
 def _tip(x: float, y: float) -> str:
