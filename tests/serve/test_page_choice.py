@@ -132,5 +132,4 @@ def test_the_colours_of_the_one_picture_stand_out(opened, scheme):
     assert len({*strokes}) == 2
     dashes = page.evaluate("getComputedStyle(document.querySelector('.overlay .other .arc')).strokeDasharray")
     assert dashes != "none"
-    examples = page.locator("#choice")
-    assert examples.bounding_box()["height"] < 60  # one line, however many there are
+    assert page.locator("#choice").bounding_box()["height"] < 60  # one line, however many there are
