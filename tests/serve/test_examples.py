@@ -58,6 +58,7 @@ def test_on_a_phone_they_take_one_line_that_can_be_moved(opened_at, monkeypatch)
     page = opened_at({"tagger": models.tagger()}, "text=a+dog")
     page.set_viewport_size({"width": 360, "height": 740})
     group = page.locator("#examples")
+    group.locator("button").nth(2).wait_for()
     tops = {button.bounding_box()["y"] for button in group.locator("button").all()}
     assert len(tops) == 1
     assert group.evaluate("({ scrollWidth, clientWidth }) => scrollWidth > clientWidth")
