@@ -51,3 +51,16 @@ def test_the_page_shows_them_as_buttons_and_reads_the_first(opened_at):
     page.get_by_label("Model").select_option("parser")
     expect(page.locator("#examples")).to_be_hidden()
     assert re.search("model=parser", page.url)
+
+
+def test_on_a_phone_they_take_one_line_that_can_be_moved(opened_at, monkeypatch):
+    monkeypatch.setattr(models.tagger(), "examples", [*EXAMPLES, ("a bird sees the old cat",)])
+    page = opened_at({"tagger": models.tagger()}, "text=a+dog")
+    page.set_viewport_size({"width": 360, "height": 740})
+    group = page.locator("#examples")
+    group.locator("button").nth(2).wait_for()
+    tops = {button.bounding_box()["y"] for button in group.locator("button").all()}
+    assert len(tops) == 1
+    assert group.evaluate("({ scrollWidth, clientWidth }) => scrollWidth > clientWidth")
+    wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert wide[0] <= wide[1]

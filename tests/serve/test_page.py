@@ -52,7 +52,7 @@ def test_what_is_typed_fast_is_asked_once(opened):
 
 def test_tabs_by_mouse(opened):
     page = opened(at(model="parser"))
-    for name, figures in {"k-best": 5, "Marginals": 1, "SparseMAP": None, "Samples": None, "Mode": 1}.items():
+    for name, figures in {"k-best": 6, "Marginals": 1, "SparseMAP": None, "Samples": None, "Mode": 1}.items():
         page.get_by_role("tab", name=name).click()
         expect(page.get_by_role("tab", name=name)).to_have_attribute("aria-selected", "true")
         expect(page.get_by_role("tab", name=name)).to_be_focused()
@@ -159,13 +159,13 @@ def test_a_link_restores_everything(opened):
     page.get_by_role("tab", name="k-best").click()
     page.get_by_label("Temperature").fill("0.5")
     page.get_by_label("Number").fill("3")
-    expect(page.locator("figure")).to_have_count(3)
+    expect(page.locator("figure")).to_have_count(4)
     arc(page, 1).first.focus()
     page.keyboard.press("Enter")
-    expect(page.locator("#panel .required")).to_have_count(3)
+    expect(page.locator("#panel .required")).to_have_count(4)
     shown, address = page.locator("#panel").inner_html(), page.url
     again = opened(address.split("#")[1])
-    expect(again.locator("#panel .required")).to_have_count(3)
+    expect(again.locator("#panel .required")).to_have_count(4)
     assert again.locator("#panel").inner_html() == shown
     assert again.locator("#degrees").text_content() == "3.16"
     assert again.url == address
@@ -187,7 +187,7 @@ def test_the_address_can_be_changed_while_the_page_is_open(opened):
 
 def test_another_model_is_chosen_from_the_menu(opened):
     page = opened(at(model="parser", required="1.3"))
-    expect(page.locator("#panel .arc").first).to_be_visible()
+    expect(page.locator("#panel .tip").first).to_be_visible()
     page.get_by_label("Model").select_option("tagger")
     expect(page.locator("#panel .arc")).to_have_count(0)
     expect(page.locator("#panel .tag")).to_have_count(6)
@@ -213,7 +213,7 @@ def test_a_link_is_copied(opened):
 
 def test_samples_are_drawn_again(opened):
     page = opened(at(model="parser", view="samples", k="20", temperature="0.5"))
-    expect(page.locator("figure").nth(1)).to_be_visible()
+    expect(page.locator("#choice button").nth(2)).to_be_visible()
     before = page.locator("#panel").inner_html()
     page.get_by_role("button", name="Draw again").click()
     page.wait_for_function("before => document.getElementById('panel').innerHTML !== before", arg=before)
@@ -230,7 +230,7 @@ def test_a_script_in_a_sentence_is_text(opened):
 
 def test_faint_arcs_are_faint_under_the_content_policy(opened):
     page = opened(at(model="parser", view="marginals", temperature="0.7"))
-    expect(page.locator("#panel .arc").first).to_be_visible()
+    expect(page.locator("#panel .tip").first).to_be_visible()
     opacities = page.eval_on_selector_all(
         "#panel .arc", "arcs => arcs.map(arc => Number(getComputedStyle(arc).opacity))"
     )

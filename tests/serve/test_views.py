@@ -1,6 +1,8 @@
 """What the service shows is what the distribution is."""
 
 import re
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from functools import cache
 
 import pytest
@@ -13,6 +15,8 @@ from strukt.serve.served import QuestionError, serve
 from strukt.serve.structures import PartError
 from strukt.serve.views import AT_A_TIME, SEARCHES
 from strukt.serve.workers import Deadline, LateError
+from strukt.viz.listing import exact
+from strukt.viz.overlay import MOST
 from strukt.viz.structures import LEAST
 
 NAMED = ["parser", "projective", "tagger", "constituency", "ner"]
@@ -270,6 +274,44 @@ def test_pictures_have_an_element_for_each_part_and_no_style(name, view):
         if kind == "span":
             labels = re.findall(r'class="label"[^>]*>([^<]+?) ?<', structure.picture)
             assert labels == [label for each in structure.parts for label in each.part.label.split()]
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+@pytest.mark.parametrize("view", ["samples", "kbest", "sparsemap"])
+def test_several_structures_are_one_picture_too_with_every_part_once(name, view):
+    text = "the mayor of Rome visits Ada ." if name == "ner" else TEXT
+    answer = answered(name, text, view=view, pictures=True, k=6, temperature=50.0)
+    assert len(answer.structures) > 1
+    kind = served(name).structures.part_type
+    fields = [f"data-{field}" for field in kind.model_fields]
+    root = ElementTree.fromstring(answer.overlay)
+    drawn = [tuple(map(each.get, fields)) for each in root.iter() if {*fields} <= {*each.keys()}]
+    places_and_labels = (
+        tuple(each.part.model_dump().values()) for shown in answer.structures[:MOST] for each in shown.parts
+    )
+    expected = {(*map(str, place), one) for *place, label in places_and_labels for one in str(label).split()}
+    assert {*drawn} == expected
+    assert len(drawn) == len(expected) or name == "codes"  # of which several have the same label
+    assert "style=" not in answer.overlay
+
+
+def test_weights_in_the_one_picture_are_those_of_the_structures():
+    answer = answered("parser", view="kbest", pictures=True, k=5, temperature=3.0)
+    expected = Counter()
+    for structure in answer.structures:
+        for each in structure.parts:
+            expected[str(each.part.word), str(each.part.head)] += structure.probability
+    whole = sum(structure.probability for structure in answer.structures)
+    for group in ElementTree.fromstring(answer.overlay).findall("{*}g"):
+        weight = expected[group.get("data-word"), group.get("data-head")]
+        numbers = [each.text for each in group.findall(".//{*}tspan")]
+        assert numbers == ([] if group.get("class") == "shared" else [exact(weight)])
+        assert (group.get("class") == "shared") == (weight == pytest.approx(whole))
+
+
+def test_a_single_structure_is_not_drawn_twice():
+    assert answered("parser", pictures=True).overlay is None
+    assert answered("parser", view="kbest", k=4).overlay is None  # nobody asked for pictures
 
 
 def test_there_is_no_picture_unless_it_is_asked_for():

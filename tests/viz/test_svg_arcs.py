@@ -70,11 +70,20 @@ def test_control_characters_are_replaced_because_xml_forbids_them():
 
 
 def test_an_improbable_arc_is_lighter():
-    faint, strong = elements(
+    _, faint, strong = elements(
         Diagram(["a", "b", "c"], heads=[2, 0, 2], head_probabilities=[0.1, 0.5, 1.0]), "path", "arc"
-    )[:2]
+    )
     assert faint.get("opacity") == "0.41"
     assert strong.get("opacity") == "1.00"
+
+
+def test_the_line_from_the_root_does_not_strike_through_the_labels_of_arcs():
+    picture = ElementTree.fromstring(
+        draw(Diagram(["a", "b", "c"], heads=[3, 0, 2], relations=["x", "y", "z"]))
+    )
+    groups = picture.findall(f"{NAMESPACE}g")
+    assert groups[0].get("data-head") == "0"  # what comes later covers what was before
+    assert all(group.find(f"{NAMESPACE}rect") is not None for group in groups[1:])
 
 
 def test_no_words_make_a_picture_too():

@@ -32,6 +32,8 @@ ASSETS = {
     "/page.js": ("page.js", "text/javascript"),
     "/drawing.js": ("drawing.js", "text/javascript"),
     "/state.js": ("state.js", "text/javascript"),
+    "/choice.js": ("choice.js", "text/javascript"),
+    "/elements.js": ("elements.js", "text/javascript"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
 """The files of the page and their types, by address."""

@@ -1,12 +1,19 @@
 // Draws what was answered: pictures whose parts are buttons, conditions, alternatives.
 
-import { card, change, key, part, state } from "./state.js";
+import { showChoice } from "./choice.js";
+import { make, short } from "./elements.js";
+import { card, change, hasSeveral, key, part, state } from "./state.js";
 
 const NEXT = { undefined: "required", required: "forbidden" };  // and then neither
 let words = [], touched = null;
 
 const element = (id) => document.getElementById(id);
-const word = (place) => (place === 0 ? "root" : words[place - 1] ?? "?");
+// A word, with its place behind it where there are several of its form.
+const word = (place) => {
+  if (place === 0) return "root";
+  const form = words[place - 1] ?? "?";
+  return words.indexOf(form) === words.lastIndexOf(form) ? form : `${form} (${place})`;
+};
 
 function name(kind, found) {
   if (kind === "arc") return `${word(found.head)} → ${word(found.word)}`;
@@ -16,10 +23,13 @@ function name(kind, found) {
 
 export function draw(answer) {
   words = answer.words;
-  element("panel").replaceChildren(...answer.structures.map(figure));
+  const figures = answer.structures.map(figure);
+  if (answer.overlay) figures.unshift(overlaid(answer));
+  element("panel").replaceChildren(...figures);
   if (answer.output) element("panel").append(make("figure", {}, make("pre", { textContent: answer.output })));
   list(answer.alternatives ?? []);
   showConditions();
+  showChoice(answer.overlay ? answer.structures.map(share) : []);
   refocus();
 }
 
@@ -30,34 +40,50 @@ function refocus() {
   if (!touched || !(here === document.body || here.dataset.key)) return;
   const places = ["panel", "alternatives", "conditions"].sort((left, right) => (right === touched.place) - (left === touched.place));
   const found = places.flatMap((place) => [...element(place).querySelectorAll("[data-key]")]);
-  found.find((each) => each.dataset.key === touched.key)?.focus({ preventScroll: true });
+  found.find((each) => each.dataset.key === touched.key && !each.closest("[hidden]"))?.focus({ preventScroll: true });
 }
 
 function figure(structure, place) {
-  const scroll = make("div", { className: "scroll" });
-  if (structure.picture) {
-    const picture = new DOMParser().parseFromString(structure.picture, "text/html").querySelector("svg");
-    scroll.append(document.importNode(picture, true));
-    enliven(scroll.firstChild, structure.parts);
-  }
-  return make("figure", {}, caption(structure, place), scroll);
+  return make("figure", {}, caption(structure, place), drawing(structure.picture, structure.parts));
 }
 
+function drawing(source, parts) {
+  const scroll = make("div", { className: "scroll" });
+  if (source) {
+    const picture = new DOMParser().parseFromString(source, "text/html").querySelector("svg");
+    scroll.append(document.importNode(picture, true));
+    enliven(scroll.firstChild, parts);
+  }
+  return scroll;
+}
+
+// All structures, or as many as have a key, in one picture.
+
+const AMOUNT = { samples: "share of the samples", kbest: "probability", sparsemap: "weight" };
+
+function overlaid({ overlay, structures }) {
+  const shown = structures.slice(0, 9), number = shown.length < structures.length ? `${shown.length} of ${structures.length}` : shown.length;
+  const legend = [
+    make("span", { textContent: `${number} in one picture, ${AMOUNT[state.view]} ${short(shown.map(share).reduce((sum, each) => sum + each))}` }),
+    make("span", { className: "shared", textContent: "in all" }),
+    make("span", { className: "first", textContent: "in the first" }),
+    make("span", { className: "other", textContent: "only in others" }),
+  ];
+  const figcaption = make("figcaption", { className: "legend" }, ...legend);
+  return make("figure", {}, figcaption, drawing(overlay, shown.flatMap(({ parts }) => parts)));
+}
+
+const share = ({ weight, probability }) => weight ?? probability;
+
 function caption(structure, place) {
-  const several = !["mode", "marginals"].includes(state.view);
-  const { weight, probability } = structure, share = weight ?? probability;
-  if (share === undefined) return make("figcaption", { hidden: true });
-  const texts = several ? [`${place + 1}.`] : [];
+  const { weight, probability } = structure;
+  if (share(structure) === undefined) return make("figcaption", { hidden: true });
+  const texts = hasSeveral() ? [`${place + 1}.`] : [];
   if (weight !== undefined) texts.push(`${state.view === "samples" ? "share" : "weight"} ${short(weight)}`);
   if (probability !== undefined) texts.push(`probability ${short(probability)}`);
   const bar = make("span", { className: "share" });
-  bar.style.setProperty("--p", share);
+  bar.style.setProperty("--p", share(structure));
   return make("figcaption", {}, bar, ...texts.map((text) => make("span", { textContent: text })));
-}
-
-export function short(value) {
-  if (value < 1e-300) return "< 1e-300";
-  return value >= 0.0995 ? value.toFixed(2) : value >= 1e-4 ? value.toPrecision(2) : value.toExponential(0);
 }
 
 // The elements of a picture that stand for parts become buttons.
@@ -66,7 +92,8 @@ function enliven(picture, parts) {
   const kind = card().part;
   if (!kind) return;
   picture.setAttribute("role", "group");
-  for (const [shape, { part: found, relation }] of shapes(picture, kind, parts)) {
+  const find = picture.matches(".overlay") ? shapesOfOverlay : shapes;
+  for (const [shape, { part: found, relation }] of find(picture, kind, parts)) {
     const condition = state.conditions.get(key(found));
     shape.classList.add("part", ...(condition ? [condition] : []));
     for (const line of shape.querySelectorAll(".arc")) {
@@ -86,6 +113,20 @@ function shapes(picture, kind, parts) {
   if (kind === "tag") return [...picture.querySelectorAll(".tag")].map((tag, place) => [tag, parts[place]]);
   const labels = parts.flatMap((each) => each.part.label.split(/\s+/).map(() => each));
   return [...picture.querySelectorAll(".label")].map((label, place) => [label, labels[place]]);
+}
+
+// The same part is in several structures, and stands in the overlay once; of spans the label may be one of several.
+
+function shapesOfOverlay(picture, kind, parts) {
+  const sets = { arc: "[data-head]", tag: "[data-tag]", span: "[data-label]" };
+  const is = {
+    arc: ({ word, head }, found) => word === String(found.word) && head === String(found.head),
+    tag: ({ word, tag }, found) => word === String(found.word) && tag === found.tag,
+    span: ({ start, end, label }, found) => start === String(found.start) && end === String(found.end)
+      && (label === found.label || found.label.split(/\s+/).includes(label)),
+  }[kind];
+  return [...picture.querySelectorAll(sets[kind])]
+    .map((shape) => [shape, parts.find(({ part: found }) => is(shape.dataset, found))]).filter(([, found]) => found);
 }
 
 function act(target, found, label) {
@@ -152,10 +193,4 @@ function option(kind, { part: found, probability }) {
   button.style.setProperty("--p", probability);
   act(button, found, `${name(kind, found)}, probability ${short(probability)}`);
   return button;
-}
-
-export function make(kind, properties, ...children) {
-  const made = Object.assign(document.createElement(kind), properties);
-  made.append(...children);
-  return made;
 }

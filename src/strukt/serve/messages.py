@@ -145,12 +145,16 @@ class Answer(Message):
         words: The words of the text.
         structures: The best one; of other views several, the most probable or heaviest first.
         alternatives: Of the view `marginals`, all parts with a probability of at least 0.01.
+        overlay: The first structures, at most nine, in one picture as SVG, if there are several and pictures were
+            asked for: what all have is grey, the rest has the weight of the structures that have it (of `samples`
+            their share, of `kbest` their probability).
         output: What `strukt predict` writes, of models that show nothing but their prediction.
     """
 
     words: list[str]
     structures: list[Structure]
     alternatives: list[FoundPart] = []
+    overlay: str | None = None
     output: str | None = None
 
 

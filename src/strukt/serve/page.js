@@ -1,7 +1,9 @@
 // The page of the service: every change of what is set asks the service anew.
 
-import { draw, make, showConditions } from "./drawing.js";
-import { card, change, degrees, models, part, recall, remember, state, whenChanged } from "./state.js";
+import { chooseByKey } from "./choice.js";
+import { draw, showConditions } from "./drawing.js";
+import { make } from "./elements.js";
+import { card, change, degrees, hasSeveral, models, part, recall, remember, state, whenChanged } from "./state.js";
 
 const NAMES = { mode: "Mode", marginals: "Marginals", samples: "Samples", kbest: "k-best", sparsemap: "SparseMAP" };
 const NOTHING = { words: [], structures: [], alternatives: [] };
@@ -88,6 +90,7 @@ function show() {
   element("k").value = state.k;
   element("count").hidden = !["samples", "kbest"].includes(state.view);
   element("again").hidden = state.view !== "samples";
+  element("keys").hidden = !hasSeveral();
   const what = { arc: "an arc", tag: "a tag", span: "a label" }[kind];
   element("hint").textContent = what ? `Click ${what}, or press Enter on it, to require it; again to forbid it; again to let it be.` : "";
   showConditions();
@@ -105,11 +108,11 @@ function showExamples() {
   }));
 }
 
-const fresh = (values) => ({ ...values, conditions: new Map() });  // conditions are those of a sentence and a model
+const fresh = (values) => ({ ...values, alone: "0", conditions: new Map() });  // conditions are those of a sentence and a model
 
 function tab(view) {
   const chosen = view === state.view;
-  const button = element(`tab-${view}`) ?? make("button", { id: `tab-${view}`, type: "button", textContent: NAMES[view], onclick: () => change({ view }) });
+  const button = element(`tab-${view}`) ?? make("button", { id: `tab-${view}`, type: "button", textContent: NAMES[view], onclick: () => change({ view, alone: "0" }) });
   button.tabIndex = chosen ? 0 : -1;
   button.setAttribute("role", "tab");
   button.setAttribute("aria-controls", "panel");
@@ -124,7 +127,7 @@ function move(event) {
   }[event.key];
   if (target === undefined) return;
   event.preventDefault();
-  change({ view: views[target] });
+  change({ view: views[target], alone: "0" });
   element(`tab-${views[target]}`).focus();
 }
 
@@ -170,8 +173,9 @@ async function start() {
   element("temperature").addEventListener("input", (event) => change({ temperature: event.target.value }, PAUSE / 3));
   element("k").addEventListener("input", (event) => event.target.validity.valid && event.target.value && change({ k: event.target.value }, PAUSE));
   element("tabs").addEventListener("keydown", move);
-  element("again").addEventListener("click", () => change({ seed: String(Number(state.seed) + 1) }));
+  element("again").addEventListener("click", () => change({ seed: String(Number(state.seed) + 1), alone: "0" }));
   element("link").addEventListener("click", copy);
+  addEventListener("keydown", chooseByKey);
   addEventListener("hashchange", () => { recall(); change({}); });
   addEventListener("resize", grow);
   recall();

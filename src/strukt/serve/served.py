@@ -26,7 +26,10 @@ from strukt.tasks.parser import Parser
 from strukt.tasks.span_model import SpanModel
 from strukt.tasks.tagger import Tagger
 from strukt.viz import svg
+from strukt.viz.brackets import BracketDiagram
+from strukt.viz.diagram import Diagram
 from strukt.viz.structures import LEAST
+from strukt.viz.weighted import WeightedStructures
 
 
 class QuestionError(StruktError):
@@ -146,20 +149,28 @@ class ServedDistribution(Served):
                 ) from None
             deadline.check()
             log_probs = distribution.log_prob(seen.events.unsqueeze(1)).flatten()
+            probabilities = log_probs.double().exp().tolist()
             marginals = distribution.marginals[0].clamp(0, 1) if question.view == "marginals" else None
-            found = []
+            found, drawn = [], []
             pictures = self.structures.pictures(batch, seen.events, marginals)
             for number, (event, picture) in enumerate(zip(seen.events, pictures, strict=True)):
                 deadline.check()
+                drawn.append(picture)
                 found.append(
                     Structure(
                         parts=self._parts(event, self.structures.relations(picture), marginals),
-                        probability=log_probs[number].double().exp().item(),
+                        probability=probabilities[number],
                         weight=seen.weights[number] if seen.weights else None,
                         picture=svg.draw(picture) if question.pictures else None,
                     )
                 )
-        return Answer(words=sentence.forms, structures=found, alternatives=self._alternatives(marginals))
+        overlay = _overlaid(drawn, seen.weights or probabilities) if question.pictures else None
+        return Answer(
+            words=sentence.forms,
+            structures=found,
+            alternatives=self._alternatives(marginals),
+            overlay=overlay,
+        )
 
     def _asked(self, distribution: StructuredDistribution, question: Question) -> StructuredDistribution:
         shape = distribution.scores[0].shape[1:]
@@ -190,6 +201,11 @@ class ServedDistribution(Served):
         return [
             FoundPart(part=part, probability=probability) for part, probability in found if part is not None
         ]
+
+
+def _overlaid(pictures: Sequence[Diagram | BracketDiagram], weights: Sequence[float]) -> str | None:
+    """The structures in one picture, if there are several."""
+    return svg.overlaid(WeightedStructures(pictures, [min(weight, 1.0) for weight in weights]))
 
 
 def examples(model: Model) -> list[str]:

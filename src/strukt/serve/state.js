@@ -1,11 +1,12 @@
 // What is set, which lives in the address after "#", and the models it is set for.
 
-const DEFAULTS = { text: "They told us to wait for the bus.", view: "mode", temperature: "0", k: "5", seed: "1" };
+const DEFAULTS = { text: "They told us to wait for the bus.", view: "mode", temperature: "0", k: "5", seed: "1", alone: "0" };
 // What is read where the address tells no text: the first example of the model, if it carries some.
 const firstText = () => card()?.examples?.[0] ?? DEFAULTS.text;
 
 const FIELDS = { arc: ["word", "head"], tag: ["word", "tag"], span: ["start", "end", "label"] };
 
+// Of several structures `alone` is the one that is shown by itself, from 1; 0 shows all of them in one picture.
 // Conditions are "required" or "forbidden", by the keys of parts.
 export const state = { ...DEFAULTS, model: "", conditions: new Map() };
 export const models = [];
@@ -18,6 +19,9 @@ let react = () => {};
 export function whenChanged(given) {
   react = given;
 }
+
+// Whether the view has several structures, which are drawn one over the other first.
+export const hasSeveral = () => !["mode", "marginals"].includes(state.view);
 
 export function change(values, wait = 0) {
   Object.assign(state, values);

@@ -24,7 +24,6 @@ from strukt.tasks.structured_model import StructuredModel
 from strukt.tasks.tagger import Tagger
 from strukt.viz.brackets import Bracket, BracketDiagram
 from strukt.viz.diagram import Diagram
-from strukt.viz.svg import Picture
 
 ModelT = TypeVar("ModelT", bound=StructuredModel)
 PartT = TypeVar("PartT", Tag, Arc, Span)
@@ -72,7 +71,9 @@ class Structures(ABC, Generic[ModelT, PartT]):
         """
 
     @abstractmethod
-    def pictures(self, batch: Batch, events: Tensor, marginals: Tensor | None) -> Iterator[Picture]:
+    def pictures(
+        self, batch: Batch, events: Tensor, marginals: Tensor | None
+    ) -> Iterator[Diagram | BracketDiagram]:
         """What pictures of structures show, one after the other.
 
         Args:
@@ -81,7 +82,7 @@ class Structures(ABC, Generic[ModelT, PartT]):
             marginals: Of all parts, in the shape of the main scores of the sentence; drawn if given.
         """
 
-    def relations(self, picture: Picture) -> Sequence[str]:  # noqa: ARG002
+    def relations(self, picture: Diagram | BracketDiagram) -> Sequence[str]:  # noqa: ARG002
         """The labels of the parts in a picture, where they have some besides their own."""
         return ()
 
@@ -151,7 +152,9 @@ class Tags(Structures[Tagger, Tag]):
         return part.word - 1, number_of(part.tag, self.labels)
 
     @override
-    def pictures(self, batch: Batch, events: Tensor, marginals: Tensor | None) -> Iterator[Picture]:
+    def pictures(
+        self, batch: Batch, events: Tensor, marginals: Tensor | None
+    ) -> Iterator[Diagram | BracketDiagram]:
         forms = batch.sentences[0].forms
         for event in events:
             tags = [self.labels[tag] for tag in event.tolist()]
@@ -182,11 +185,13 @@ class Arcs(Structures[Parser, Arc]):
         return part.word - 1, part.head
 
     @override
-    def relations(self, picture: Picture) -> Sequence[str]:
+    def relations(self, picture: Diagram | BracketDiagram) -> Sequence[str]:
         return cast("Diagram", picture).relations
 
     @override
-    def pictures(self, batch: Batch, events: Tensor, marginals: Tensor | None) -> Iterator[Picture]:
+    def pictures(
+        self, batch: Batch, events: Tensor, marginals: Tensor | None
+    ) -> Iterator[Diagram | BracketDiagram]:
         for event in events:
             for diagram in self.model.drawn(batch, event.unsqueeze(0)):
                 yield replace(diagram, head_probabilities=_chosen(marginals, event))
@@ -213,7 +218,9 @@ class Spans(Structures[SpanModel, Span]):
         return part.start, part.end, number_of(part.label, self.model.vocabularies["labels"].symbols)
 
     @override
-    def pictures(self, batch: Batch, events: Tensor, marginals: Tensor | None) -> Iterator[Picture]:
+    def pictures(
+        self, batch: Batch, events: Tensor, marginals: Tensor | None
+    ) -> Iterator[Diagram | BracketDiagram]:
         (prediction,) = self.model.predict_batch(batch)
         best = cast("BracketDiagram", prediction.diagram(batch.sentences[0]))  # with the tags of the words
         for event in events:

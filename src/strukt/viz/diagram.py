@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from strukt.shown import Shown
 from strukt.viz.wording import sentences, told_apart, with_number
@@ -36,6 +36,22 @@ class Arc:
     def right(self) -> int:
         """The second of its two words."""
         return max(self.head, self.dependent)
+
+
+def levelled(arcs: Iterable[Arc], words: int) -> list[Arc]:
+    """Arcs with their levels, lowest first: a skyline, shorter arcs first, each just above what it covers.
+
+    Args:
+        arcs: Their levels are not read.
+        words: The number of words.
+    """
+    skyline = [0] * words
+    found = []
+    for arc in sorted(arcs, key=lambda arc: (arc.right - arc.left, arc.left)):
+        level = 1 + max(skyline[arc.left : arc.right])
+        skyline[arc.left : arc.right] = [level] * (arc.right - arc.left)
+        found.append(replace(arc, level=level))
+    return found
 
 
 @dataclass(frozen=True)
@@ -87,19 +103,15 @@ class Diagram(Shown):
     def arcs(self) -> list[Arc]:
         """The arcs between words, lowest first; the arcs from the root are `roots()`.
 
-        Levels are a skyline: shorter arcs first, each just above what it covers. O(n + sum of the lengths).
+        O(n log n + sum of the lengths).
         """
-        between = [(head - 1, word) for word, head in enumerate(self.heads) if head > 0]
-        between.sort(key=lambda arc: (abs(arc[0] - arc[1]), min(arc)))
-        skyline = [0] * len(self.forms)
-        arcs = []
-        for head, dependent in between:
-            gaps = range(min(head, dependent), max(head, dependent))
-            level = 1 + max(skyline[gap] for gap in gaps)
-            skyline[gaps.start : gaps.stop] = [level] * len(gaps)
-            probability = self.head_probabilities[dependent] if self.head_probabilities else None
-            arcs.append(Arc(head, dependent, self.relation(dependent), level, probability))
-        return arcs
+        probabilities: Sequence[float | None] = self.head_probabilities or [None] * len(self.forms)
+        between = [
+            Arc(head - 1, word, self.relation(word), 0, probabilities[word])
+            for word, head in enumerate(self.heads)
+            if head > 0
+        ]
+        return levelled(between, len(self.forms))
 
     def roots(self) -> list[int]:
         """The words whose head is the root, counted from 0."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from strukt.viz.canvas import Canvas, Palette, paint
@@ -33,6 +34,20 @@ def shorten(probability: float) -> str:
     """
     digits = f"{probability:.2f}"
     return "1.0" if digits == "1.00" else digits.removeprefix("0")
+
+
+def exact(probability: float) -> str:
+    """Two digits that are not nought, for probabilities of whole structures, which may be small.
+
+    Examples:
+        >>> exact(0.984), exact(0.0123), exact(0.000012), exact(1e-310)
+        ('.98', '.012', '1e-5', '<1e-300')
+    """
+    if probability >= 0.0995:
+        return shorten(probability)
+    if probability >= 1e-4:
+        return f"{probability:.2g}".removeprefix("0")
+    return re.sub("e-0?", "e-", f"{probability:.0e}") if probability >= 1e-300 else "<1e-300"
 
 
 def label(arc: Arc) -> str:

@@ -13,6 +13,7 @@ from strukt.viz import (
     svg_heat_map,
     svg_interactions,
     svg_lattice,
+    svg_overlay,
     svg_weighted,
 )
 from strukt.viz.brackets import BracketDiagram
@@ -22,6 +23,7 @@ from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
 from strukt.viz.interactions import Interactions
 from strukt.viz.lattice import Lattice
+from strukt.viz.overlay import overlay
 from strukt.viz.svg_elements import FORM, lowered, opening, size, text, text_width
 from strukt.viz.weighted import WeightedStructures
 
@@ -33,7 +35,7 @@ STYLE = Path(__file__).with_name("picture.css").read_text(encoding="utf-8")
 
 
 def _weighted(found: WeightedStructures) -> str:
-    return svg_weighted.draw(found, [draw(picture) for picture in found.pictures])
+    return svg_weighted.draw(found, [draw(picture) for picture in found.pictures], overlay(found))
 
 
 _DRAWERS: Mapping[type, Callable[..., str]] = {
@@ -69,6 +71,24 @@ def draw(diagram: Picture) -> str:
         names = " or ".join(kind.__name__ for kind in _DRAWERS)
         raise TypeError(f"diagram: got a {type(diagram).__name__}, expected a {names}")
     return drawer(diagram)
+
+
+def overlaid(found: WeightedStructures) -> str | None:
+    """Structures laid over each other as an `<svg>` element: shared parts in grey, others with their weight.
+
+    Args:
+        found: The structures; the heaviest few are drawn.
+
+    Returns:
+        None where there is nothing to compare, as of a single one.
+
+    Examples:
+        >>> trees = [Diagram(["Dogs", "bark"], heads=heads) for heads in ([2, 0], [0, 1])]
+        >>> overlaid(WeightedStructures(trees, [0.7, 0.3])).count('class="other"')
+        2
+    """
+    laid = overlay(found)
+    return None if laid is None else svg_overlay.draw(laid)
 
 
 def document(*pictures: Picture) -> str:

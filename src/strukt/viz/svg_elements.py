@@ -64,9 +64,10 @@ def text(x: float, y: float, role: str, content: str) -> str:
     return f'<text class="{role}" x="{x:.1f}" y="{y:.1f}">{escape(printable(content))}</text>'
 
 
-def label(x: float, y: float, name: str, probability: float | None) -> str:
-    """A label and its probability, centred at x."""
-    suffix = "" if probability is None else f' <tspan class="probability">{shorten(probability)}</tspan>'
+def label(x: float, y: float, name: str, probability: float | None, number: str = "") -> str:
+    """A label and its probability, centred at x; or a number that is written already."""
+    number = number or ("" if probability is None else shorten(probability))
+    suffix = number and f' <tspan class="probability">{number}</tspan>'
     return f'<text class="label" x="{x:.1f}" y="{y:.1f}">{escape(printable(name))}{suffix}</text>'
 
 

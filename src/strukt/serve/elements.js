@@ -1,0 +1,12 @@
+// Elements and numbers.
+
+export function make(kind, properties, ...children) {
+  const made = Object.assign(document.createElement(kind), properties);
+  made.append(...children);
+  return made;
+}
+
+export function short(value) {
+  if (value < 1e-300) return "< 1e-300";
+  return value >= 0.0995 ? value.toFixed(2) : value >= 1e-4 ? value.toPrecision(2) : value.toExponential(0);
+}
