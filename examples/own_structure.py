@@ -64,14 +64,13 @@ class Ring(PositionalStructure):
     def is_structure(self, event):
         return self._in_range(event)
 
-    def _score(self, event):
-        n, c = self.scores[0].shape[-2:]
-        tags = event.clamp(min=0).expand(arguments.broadcast_shapes(event.shape, (*self.batch_shape, n)))
-        following = torch.arange(1, n + 1, device=event.device)
+    def _places(self, event):
+        c = self.scores[0].shape[-1]
+        tags = event.clamp(0, c - 1)
+        following = torch.arange(1, tags.shape[-1] + 1, device=event.device)
         following = torch.where(following < self.lengths.unsqueeze(-1), following, 0).expand_as(tags)
         pairs = tags * c + tags.gather(-1, following)
-        steps = self.scores[1].flatten(-2).expand(*tags.shape[:-1], c * c).gather(-1, pairs)
-        return (self._chosen(event) + torch.where(self._positions, steps, 0.0)).sum(-1)
+        return (*super()._places(event), torch.where(self._positions, pairs, -1))
 
 
 def every_ring(length: int, unary: Tensor, transition: Tensor) -> Table:

