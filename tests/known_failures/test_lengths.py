@@ -113,8 +113,8 @@ def test_padding_is_not_read_by_the_other_marginals(subject):
 @pytest.mark.parametrize(
     ("mask", "message"),
     [
-        (torch.ones(2, 4, dtype=torch.bool), r"lengths is of type torch.bool and shape \(2, 4\); expected a LongTensor"),
-        (torch.ones(2, 4, dtype=torch.int64), r"lengths is of type torch.int64 and shape \(2, 4\); .*lengths_from_mask"),
+        (torch.ones(2, 4, dtype=torch.bool), r"of type torch.bool and shape \(2, 4\); expected a LongTensor"),
+        (torch.ones(2, 4, dtype=torch.int64), r"of type torch.int64 and shape \(2, 4\); .*lengths_from_mask"),
         (torch.tensor([True, False]), "lengths is of type torch.bool"),
     ],
 )
