@@ -22,9 +22,9 @@ def normal(*shape: int, seed: int = 0) -> torch.Tensor:
 
 @KINDS
 @pytest.mark.parametrize("shape", [(3, 5, 6, 7), (5, 6, 7), (1, 2, 3)])
-def test_a_shape_that_could_be_either_is_refused(kind, shape):
-    with pytest.raises(ValueError, match=r"may be arcs with labels or a batch without: say labelled=True"):
-        kind(torch.zeros(shape))
+def test_a_shape_that_could_be_either_is_a_batch_without_labels(kind, shape):
+    with pytest.warns(UserWarning, match=r"read as a batch without labels; say labelled=True"):
+        assert not kind(torch.zeros(shape)).labelled
     batch, events = shape[:-3], (shape[-3], 2)
     labelled, plain = kind(torch.zeros(shape), labelled=True), kind(torch.zeros(shape), labelled=False)
     assert (labelled.batch_shape, labelled.event_shape) == (batch, events)

@@ -1,4 +1,4 @@
-"""Solvers of factor graphs take scores that need a gradient, of variables and of pairs, also under torch.func."""
+"""Solvers of factor graphs take scores that need a gradient, of variables and of pairs."""
 
 import pytest
 import torch

@@ -13,13 +13,11 @@ def run(arguments: list[str]) -> int:
     from pathlib import Path
 
     from strukt.train import bundle, onnx_export
-    from strukt.train.storage import read_json
+    from strukt.train.records import read_environment, read_metrics
 
     model = bundle.load(options.model)
-    metrics, environment = (
-        read_json(Path(options.model) / name) for name in ("metrics.json", "environment.json")
-    )
-    onnx_export.export(model, options.output, metrics, environment)
+    folder = Path(options.model)
+    onnx_export.export(model, options.output, read_metrics(folder), read_environment(folder))
     console.message(f"exported to {options.output}; use it with: strukt predict {options.output} FILE")
     return 0
 

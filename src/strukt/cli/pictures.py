@@ -164,15 +164,16 @@ def _states(model: Model, _: Namespace) -> Sequence[svg.Picture]:
 
 def _history(_: Model, options: Namespace) -> Sequence[svg.Picture]:
     """A score on the development corpus as training went on."""
-    from strukt.train.storage import read_json
+    from strukt.train.records import read_metrics
 
-    epochs = read_json(Path(options.model) / "metrics.json").get("history", [])
+    epochs = read_metrics(Path(options.model)).get("history", [])
     known = [name for name in (epochs[0] if epochs else {}) if name not in ("epoch", "step")]
     if options.history not in known:
         has = f"it has {', '.join(known)}" if known else "it was not trained on a development corpus"
         raise console.UsageError(f"the training of the model has no score {options.history!r}; {has}")
-    values = [epoch[options.history] for epoch in epochs]
-    steps = [str(epoch["step"]) for epoch in epochs]
+    measured = [epoch for epoch in epochs if options.history in epoch and "step" in epoch]
+    values = [epoch[options.history] for epoch in measured]
+    steps = [str(epoch["step"]) for epoch in measured]
     return [Curves(f"{options.history} by step of training", steps, {options.history: values})]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import warnings
 
 import torch
 from torch import Tensor
@@ -99,10 +100,10 @@ class ArcStructure(PositionalStructure, abc.ABC):
 
 
 def has_labels(arcs: Tensor, lengths: Tensor | None) -> bool:
-    """Whether the last axis of ``arcs`` are labels, as far as the shapes tell.
+    """Read from the shapes whether the last axis of ``arcs`` holds labels.
 
-    Raises:
-        ValueError: If both readings are possible.
+    Shapes that allow both readings are a batch without labels, with a warning: without it, labels that happen to
+    be as many as heads and one more would be taken for words.
     """
     *batch, words, heads, c = (0, 0, *arcs.shape)
     if len(batch) < 2 or heads != words + 1:
@@ -111,7 +112,9 @@ def has_labels(arcs: Tensor, lengths: Tensor | None) -> bool:
         return True
     if isinstance(lengths, Tensor):
         return lengths.dim() == arcs.dim() - 3
-    raise ValueError(
-        f"arcs has shape {tuple(arcs.shape)}, which may be arcs with labels or a batch without: say labelled=True "
-        "or labelled=False"
+    warnings.warn(
+        f"arcs of shape {tuple(arcs.shape)} are read as a batch without labels; say labelled=True if the last axis "
+        "holds labels, labelled=False if it does not",
+        stacklevel=3,
     )
+    return False

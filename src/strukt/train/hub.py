@@ -12,7 +12,7 @@ from strukt.errors import DataError, MissingExtraError
 from strukt.tasks.model import Model
 from strukt.train import bundle
 from strukt.train.model_card import Facts, model_card
-from strukt.train.storage import read_json
+from strukt.train.records import read_environment, read_metrics
 
 try:
     from huggingface_hub import ModelCard, PyTorchModelHubMixin, snapshot_download
@@ -97,8 +97,8 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
             raise DataError("has no weights; share the model that it was exported from", path)
         return cls(
             model,
-            read_json(path / "metrics.json"),
-            read_json(path / "environment.json"),
+            read_metrics(path),
+            read_environment(path),
             card.read_text(encoding="utf-8") if card.exists() else None,
         )
 

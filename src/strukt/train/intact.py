@@ -18,6 +18,9 @@ from strukt.train.storage import require_tensors
 NOT_SIZES = ("trainer", "optimizer")
 """Parts of a configuration that say nothing of the size of the model."""
 
+LARGEST_WEIGHT = 1e9
+"""A training that comes to a larger number has diverged, and a product of a few such numbers is infinite."""
+
 _SEPARATOR = re.compile(r"[\n\r\0]")
 
 
@@ -68,7 +71,7 @@ def require_weights(model: nn.Module, tensors: Mapping[str, Tensor], path: Path)
         path: Their file.
 
     Raises:
-        DataError: A tensor is of another type, or it has NaN, or a parameter is infinite.
+        DataError: A tensor is of another type, or it has NaN, or a parameter is infinite or beyond `LARGEST_WEIGHT`.
     """
     parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
     for name, own in model.state_dict().items():
@@ -85,6 +88,12 @@ def require_weights(model: nn.Module, tensors: Mapping[str, Tensor], path: Path)
             raise DataError(f"{name} has NaN among its numbers; train the model again", path)
         if name in parameters and not bool(torch.isfinite(given).all()):
             raise DataError(f"{name} has infinite numbers; train the model again", path)
+        if name in parameters and bool((given.abs() > LARGEST_WEIGHT).any()):
+            raise DataError(
+                f"{name} has numbers beyond {LARGEST_WEIGHT:g}, with which nothing can be computed; "
+                "train the model again",
+                path,
+            )
 
 
 def _named(tensor: Tensor) -> str:

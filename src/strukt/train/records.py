@@ -1,0 +1,50 @@
+"""The records beside a saved model: what it reached, and what it was trained with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from strukt.errors import DataError
+from strukt.train.storage import read_json
+
+
+def read_metrics(folder: Path) -> dict[str, Any]:
+    """Read metrics.json: the scores on the development corpus (`dev`), and those of each epoch (`history`).
+
+    Args:
+        folder: Of the saved model.
+
+    Raises:
+        DataError: The file is missing or damaged.
+    """
+    metrics = _read_object(folder / "metrics.json")
+    epochs = metrics.get("history", [])
+    if not isinstance(epochs, list) or not all(map(_are_scores, [metrics.get("dev", {}), *epochs])):
+        damage = "is damaged (its scores are not numbers by name); restore it from a copy"
+        raise DataError(damage, folder / "metrics.json")
+    return metrics
+
+
+def read_environment(folder: Path) -> dict[str, Any]:
+    """Read environment.json: versions and machine.
+
+    Args:
+        folder: Of the saved model.
+
+    Raises:
+        DataError: The file is missing or damaged.
+    """
+    return _read_object(folder / "environment.json")
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    found = read_json(path)
+    if not isinstance(found, dict):
+        raise DataError("is damaged (no object of JSON); restore it from a copy", path)
+    return found
+
+
+def _are_scores(values: Any) -> bool:
+    return isinstance(values, Mapping) and all(type(value) in (int, float) for value in values.values())
