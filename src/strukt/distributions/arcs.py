@@ -113,8 +113,8 @@ def has_labels(arcs: Tensor, lengths: Tensor | None) -> bool:
     if isinstance(lengths, Tensor):
         return lengths.dim() == arcs.dim() - 3
     warnings.warn(
-        f"arcs of shape {tuple(arcs.shape)} are read as a batch without labels; say labelled=True if the last axis "
-        "holds labels, labelled=False if it does not",
+        f"arcs of shape {tuple(arcs.shape)} are read as a batch without labels; say labelled=True if the last "
+        "axis holds labels, labelled=False if it does not",
         stacklevel=3,
     )
     return False

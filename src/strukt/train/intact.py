@@ -71,7 +71,7 @@ def require_weights(model: nn.Module, tensors: Mapping[str, Tensor], path: Path)
         path: Their file.
 
     Raises:
-        DataError: A tensor is of another type, or it has NaN, or a parameter is infinite or beyond `LARGEST_WEIGHT`.
+        DataError: A tensor is of another type, or it has NaN, or a parameter is beyond `LARGEST_WEIGHT`.
     """
     parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
     for name, own in model.state_dict().items():
