@@ -112,7 +112,9 @@ def _find_tilt(scores: Tensor, omitted: Tensor, kernel: Tensor, size: Tensor, co
     while True:
         tilt = (low + high) / 2
         mean = Ensemble.tilted(items, tilt).inclusion_kernel().diagonal(dim1=-2, dim2=-1).sum(-1)
-        if bool((((mean - target).abs() <= CLOSE) | (high - low <= FINE)).all()):
+        # Numbers near 1e15 are further apart than FINE: then none may be left between the two.
+        narrow = (high - low <= FINE) | (tilt <= low) | (tilt >= high)
+        if bool((((mean - target).abs() <= CLOSE) | narrow).all()):
             return tilt
         short = mean < target  # not where the tilt is so large that the inverse does not exist
         low, high = torch.where(short, tilt, low), torch.where(short, high, tilt)
