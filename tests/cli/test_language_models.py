@@ -46,6 +46,13 @@ def test_what_training_prints_evaluation_finds_again(kind, train, corpus, capsys
     assert 1 < scores["perplexity"] < 30
 
 
+def test_a_model_that_only_counts_has_no_curve(train, capsys):
+    model = train("ngram")
+    capsys.readouterr()
+    assert main(["show", model, "--history", "perplexity"]) == 2
+    assert "it was not trained in steps" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("kind", SMALL)
 def test_sentences_are_made_up(kind, train, capsys):
     model = train(kind)

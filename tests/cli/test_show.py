@@ -232,4 +232,4 @@ def test_a_score_as_training_went_on(parser, sparse, capsys):
     assert main(["show", parser, "--history", "beauty"]) == 2
     assert "the training of the model has no score 'beauty'; it has loss, " in capsys.readouterr().err
     assert main(["show", sparse, "--history", "LAS"]) == 2
-    assert "it was not trained on a development corpus" in capsys.readouterr().err
+    assert "it was not trained in steps on a development corpus" in capsys.readouterr().err

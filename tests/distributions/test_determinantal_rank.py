@@ -223,3 +223,11 @@ def test_transforms_of_dependent_items():
         leaf = row.clone().requires_grad_()
         (gradient,) = torch.autograd.grad(log_partition(leaf), leaf)
         assert torch.allclose(gradient, expected)
+
+
+def test_the_search_for_the_tilt_ends_where_numbers_are_far_apart():
+    n, k = 64, 32  # tilts near 1e15 are 0.125 apart: one step changes the mean size by 2
+    process = KDPP(torch.eye(n, dtype=torch.float64), k, scores=torch.full((n,), -1e15, dtype=torch.float64))
+    expected = math.lgamma(n + 1) - 2 * math.lgamma(k + 1) - k * 1e15
+    assert process.log_partition.item() == pytest.approx(expected, abs=8.0)  # two units in the last place
+    torch.testing.assert_close(process.marginals, torch.full((n,), 0.5, dtype=torch.float64))

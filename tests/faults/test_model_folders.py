@@ -92,9 +92,9 @@ def first(change):
 
 WEIGHTS = {
     "NaN": (with_one(float("nan")), "has NaN among its numbers"),
-    "inf": (with_one(float("inf")), "has infinite numbers"),
-    "-inf": (with_one(-float("inf")), "has infinite numbers"),
-    "immense": (with_one(-3e38), "has numbers beyond 1e+09"),
+    "inf": (with_one(float("inf")), "has weights beyond 1e+09"),
+    "-inf": (with_one(-float("inf")), "has weights beyond 1e+09"),
+    "immense": (with_one(-3e38), "has weights beyond 1e+09"),
     **{
         str(dtype): (of_type(dtype), "is of type")
         for dtype in (torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int8, torch.bool)

@@ -27,6 +27,11 @@ def test_scores_do_not_depend_on_the_batch():
     assert trees.marginals[0].std() > 0.01
 
 
+def test_a_batch_whose_size_is_that_of_labels_is_read_without_labels():
+    trees = TreeScorer(8, 4)(torch.randn(2, 3, 8))
+    assert (trees.batch_shape, trees.event_shape) == ((2,), (3,))
+
+
 def test_new_scores_do_not_make_all_trees_alike():
     """Which would take SparseMAP hundreds of trees to say."""
     torch.manual_seed(0)

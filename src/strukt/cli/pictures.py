@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -166,12 +167,13 @@ def _history(_: Model, options: Namespace) -> Sequence[svg.Picture]:
     """A score on the development corpus as training went on."""
     from strukt.train.records import read_metrics
 
-    epochs = read_metrics(Path(options.model)).get("history", [])
-    known = [name for name in (epochs[0] if epochs else {}) if name not in ("epoch", "step")]
+    history = read_metrics(Path(options.model)).get("history", [])
+    epochs = [epoch for epoch in history if "step" in epoch]  # models without weights are counted in one go
+    known = [name for name in dict.fromkeys(itertools.chain(*epochs)) if name not in ("epoch", "step")]
     if options.history not in known:
-        has = f"it has {', '.join(known)}" if known else "it was not trained on a development corpus"
+        has = f"it has {', '.join(known)}" if known else "it was not trained in steps on a development corpus"
         raise console.UsageError(f"the training of the model has no score {options.history!r}; {has}")
-    measured = [epoch for epoch in epochs if options.history in epoch and "step" in epoch]
+    measured = [epoch for epoch in epochs if options.history in epoch]
     values = [epoch[options.history] for epoch in measured]
     steps = [str(epoch["step"]) for epoch in measured]
     return [Curves(f"{options.history} by step of training", steps, {options.history: values})]

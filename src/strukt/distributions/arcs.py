@@ -102,8 +102,8 @@ class ArcStructure(PositionalStructure, abc.ABC):
 def has_labels(arcs: Tensor, lengths: Tensor | None) -> bool:
     """Read from the shapes whether the last axis of ``arcs`` holds labels.
 
-    Shapes that allow both readings are a batch without labels, with a warning: without it, labels that happen to
-    be as many as heads and one more would be taken for words.
+    Warns:
+        UserWarning: If both readings are possible; the answer is then False.
     """
     *batch, words, heads, c = (0, 0, *arcs.shape)
     if len(batch) < 2 or heads != words + 1:

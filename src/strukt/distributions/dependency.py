@@ -88,8 +88,8 @@ class NonProjectiveTree(_DependencyTree):
             head is ignored.
         lengths: ``batch``; all n if None.
         single_root: Whether exactly one word hangs on the root, or any number from one on.
-        labelled: Whether the last axis of ``arcs`` are labels. If None, the shapes tell: a shape that ends in
-            (n, n + 1, n + 2) and has no lengths could be either, and is read as a batch without, with a warning.
+        labelled: Whether the last axis of ``arcs`` are labels. If None, the shapes tell. A shape that ends in
+            (n, n + 1, n + 2) could be either; without lengths it is read as unlabelled, with a warning.
         validate_args: Whether to check values as well as shapes.
 
     Events are heads ``batch + (n,)``, or with labels the head and the label of each word, ``batch + (n, 2)``: the
@@ -128,8 +128,8 @@ class ProjectiveTree(_DependencyTree):
             head is ignored.
         lengths: ``batch``; all n if None.
         single_root: Whether exactly one word hangs on the root, or any number from one on.
-        labelled: Whether the last axis of ``arcs`` are labels. If None, the shapes tell: a shape that ends in
-            (n, n + 1, n + 2) and has no lengths could be either, and is read as a batch without, with a warning.
+        labelled: Whether the last axis of ``arcs`` are labels. If None, the shapes tell. A shape that ends in
+            (n, n + 1, n + 2) could be either; without lengths it is read as unlabelled, with a warning.
         validate_args: Whether to check values as well as shapes.
 
     Events are heads ``batch + (n,)``, or with labels the head and the label of each word, ``batch + (n, 2)``: the

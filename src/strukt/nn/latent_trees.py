@@ -57,7 +57,7 @@ class TreeScorer(nn.Module):
         """
         nodes = nodes_of(self.root.to(vectors.dtype), vectors, lengths)
         arcs = self.score(self.dependent(nodes[:, 1:]).tanh(), self.head(nodes).tanh()).squeeze(-1)
-        return NonProjectiveTree(arcs.float(), lengths, self.single_root)
+        return NonProjectiveTree(arcs.float(), lengths, self.single_root, labelled=False)
 
 
 def with_budget(

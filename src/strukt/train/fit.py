@@ -30,7 +30,7 @@ from strukt.train.examples import examples_of
 from strukt.train.folder import RunFolder
 from strukt.train.memory import bound_primitive_cache, keep_freed_memory
 from strukt.train.processes import Processes, training_processes
-from strukt.train.storage import read_json
+from strukt.train.records import read_metrics
 
 
 def fit(
@@ -85,7 +85,7 @@ def fit(
             _run(model, usable, dev_sentences, folder, processes)
         elif processes.rank == 0:
             _count(model, usable, dev_sentences, folder)
-    metrics: dict[str, Any] = read_json(folder.path / "metrics.json") if processes.rank == 0 else {}
+    metrics: dict[str, Any] = read_metrics(folder.path) if processes.rank == 0 else {}
     return metrics
 
 

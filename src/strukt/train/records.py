@@ -22,7 +22,7 @@ def read_metrics(folder: Path) -> dict[str, Any]:
     metrics = _read_object(folder / "metrics.json")
     epochs = metrics.get("history", [])
     if not isinstance(epochs, list) or not all(map(_are_scores, [metrics.get("dev", {}), *epochs])):
-        damage = "is damaged (its scores are not numbers by name); restore it from a copy"
+        damage = "is damaged (dev and history hold no numbers by name); restore it from a copy"
         raise DataError(damage, folder / "metrics.json")
     return metrics
 
@@ -42,7 +42,7 @@ def read_environment(folder: Path) -> dict[str, Any]:
 def _read_object(path: Path) -> dict[str, Any]:
     found = read_json(path)
     if not isinstance(found, dict):
-        raise DataError("is damaged (no object of JSON); restore it from a copy", path)
+        raise DataError("is damaged (no JSON object); restore it from a copy", path)
     return found
 
 

@@ -112,7 +112,7 @@ def _find_tilt(scores: Tensor, omitted: Tensor, kernel: Tensor, size: Tensor, co
     while True:
         tilt = (low + high) / 2
         mean = Ensemble.tilted(items, tilt).inclusion_kernel().diagonal(dim1=-2, dim2=-1).sum(-1)
-        # Numbers near 1e15 are further apart than FINE: then none may be left between the two.
+        # Near 1e15, numbers are further apart than FINE: stop where none is left between low and high.
         narrow = (high - low <= FINE) | (tilt <= low) | (tilt >= high)
         if bool((((mean - target).abs() <= CLOSE) | narrow).all()):
             return tilt
