@@ -99,7 +99,7 @@ class CodeSpans(SpanLayer):
     def _marginals(self, trees: BitSpanTree, spans: GoldSpans) -> Tensor:
         """The probabilities of -1 and +1 of each bit of spans, ``(m, K, 2)``.
 
-        Given that they are spans, where the likelihood teaches that; marginal ones, as in the paper, otherwise.
+        Given that they are spans, where the likelihood teaches that; joint ones with the tree otherwise.
         """
         if self.config.tree_weight == 0:
             return spans.at(trees.bit_marginals)
