@@ -6,10 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn, get_type_hints
 
 import jsonargparse
 
+from strukt import published
 from strukt.cli import option_files
 from strukt.cli.console import UsageError, suggestion
 from strukt.cli.options import refuse_unknown
@@ -47,10 +49,11 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
     """
     parser = build(task)
     refuse_unknown(arguments, parser)
+    arguments = _with_published(task, arguments)
     groups = {key.rpartition(".")[0] for key in vars(parser.get_defaults().as_flat())} - {""}
     for path in option_files.named(arguments, ["--config", *(f"--{group}" for group in groups)]):
         option_files.require_text(path)
-    values = vars(parser.instantiate(parser.parse_args(list(arguments))))
+    values = vars(parser.instantiate(parser.parse_args(arguments)))
     config = _config_class(task)
     chosen = {field.name: values[field.name] for field in fields(config)}
     return Order(config(**chosen), values["output"], values["resume"])
@@ -65,15 +68,41 @@ def build(task: str) -> jsonargparse.ArgumentParser:
         allow_abbrev=False,
         parser_mode=option_files.MODE,
     )
-    parser.add_argument(
-        "--config", action="config", help="YAML or JSON file of options, as --print_config gives"
-    )
+    parser.add_argument("--config", action="config", help=_help_of_config(task))
     parser.add_argument(
         "-o", "--output", default=f"{task}-model", metavar="FOLDER", help="where to save the model"
     )
     parser.add_argument("--resume", action="store_true", help="go on with the run in FOLDER that was cut off")
     parser.add_class_arguments(_config_class(task))
     return parser
+
+
+def _help_of_config(task: str) -> str:
+    shipped = [found for found in published.configurations().values() if found.task == task]
+    names = "".join(f", or {found.name} ({found.source})" for found in shipped)
+    return f"YAML or JSON file of options, as --print_config gives{names}"
+
+
+def _with_published(task: str, arguments: Sequence[str]) -> list[str]:
+    """The command line with the files of published configurations in place of their names."""
+    files = {
+        name: _published_file(task, name)
+        for name in option_files.named(arguments, ["--config"])
+        if name.startswith(published.PREFIX) and not Path(name).exists()
+    }
+    options = {f"--config={name}": f"--config={file}" for name, file in files.items()}
+    return [(files | options).get(argument, argument) for argument in arguments]
+
+
+def _published_file(task: str, name: str) -> str:
+    known = published.configurations()
+    if name not in known:
+        own = [other for other, found in known.items() if found.task == task]
+        raise UsageError(f"there is no {name}; " + (suggestion(name, own) if own else f"none is for {task!r}"))
+    if known[name].task != task:
+        right = f"strukt train {known[name].task} --config {name}"
+        raise UsageError(f"{name} is for another task; give: {right}")
+    return str(known[name].path)
 
 
 def _config_class(task: str) -> Any:

@@ -1,0 +1,56 @@
+"""Configurations of published models, for `strukt train TASK --config published/NAME`.
+
+Each is a file `NAME.yaml` in this folder. Its first line names the task and the source::
+
+    # strukt train cogs: Table 1 of Wu and Tu (2023)
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+PREFIX = "published/"
+"""Begins the names that `--config` takes."""
+
+_FIRST_LINE = re.compile(r"# strukt train (\w+): (.+)\n")
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The options of a published model.
+
+    Attributes:
+        name: As `--config` takes it, with `published/`.
+        task: The task that it is for.
+        source: The table or section, and the publication.
+        path: The file.
+    """
+
+    name: str
+    task: str
+    source: str
+    path: Path
+
+
+def configurations() -> dict[str, Configuration]:
+    """All published configurations by name, in alphabetical order.
+
+    Raises:
+        ValueError: The first line of a file does not name task and source.
+
+    Examples:
+        >>> all(name == configuration.name for name, configuration in configurations().items())
+        True
+    """
+    found = (_read(path) for path in sorted(Path(__file__).parent.glob("*.yaml")))
+    return {configuration.name: configuration for configuration in found}
+
+
+def _read(path: Path) -> Configuration:
+    with path.open(encoding="utf-8") as stream:
+        first = _FIRST_LINE.fullmatch(stream.readline())
+    if first is None:
+        raise ValueError(f"{path}: the first line must be like '# strukt train TASK: SOURCE'")
+    return Configuration(PREFIX + path.stem, first[1], first[2], path)

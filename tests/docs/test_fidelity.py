@@ -1,0 +1,32 @@
+"""The page *Fidelity* names tests that exist, and every test that compares a model with its publication."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "concepts" / "fidelity.md").read_text(encoding="utf-8")
+
+
+def names_of_tests(folder: Path) -> set[str]:
+    """The names of the functions that are tests."""
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in folder.rglob("test_*.py"))
+    functions = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    return {function.name for function in functions if function.name.startswith("test_")}
+
+
+NAMED = set(re.findall(r"`(test_\w+)`", PAGE))
+
+
+def test_every_test_that_the_page_names_exists():
+    assert sorted(NAMED - names_of_tests(ROOT / "tests")) == []
+
+
+def test_the_page_names_every_test_of_fidelity():
+    assert sorted(names_of_tests(ROOT / "tests" / "fidelity") - NAMED) == []
+
+
+def test_rows_of_equations_name_their_tests():
+    tables = re.findall(r"^\| Equation \|.*\n\|[-| ]+\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
+    rows = [row for table in tables for row in table.splitlines()]
+    assert [row for row in rows if row.replace(r"\|", "").count("|") != 6] == []
