@@ -251,10 +251,10 @@ class SpanTaskConfig(TaskConfig):
         tree_weight: Weight of the likelihood of the tree, beside which the contrastive loss only compares the
             codes of given spans; 0 for that loss alone, which teaches both.
         code_words: What this likelihood knows of codes: a fixed one for each label, far from the others, or
-            nothing, so that the contrastive loss alone finds them; rare labels then often share the code of another
-            one. Sampled ones are learned too, by comparison with codes drawn from the probabilities of their bits,
-            not with the best ones, which tells such labels apart more often; variants self and sup learn nothing
-            from them. Without that likelihood no code is fixed.
+            nothing, so that the contrastive loss alone finds them; rare labels then often share the code of
+            another one. Sampled ones are learned too, by comparison with codes drawn from the probabilities of
+            their bits, not with the best ones, which tells such labels apart more often; variants self and sup
+            learn nothing from them. Without that likelihood no code is fixed.
     """
 
     criterion: Literal["likelihood", "margin", "bits"] = "likelihood"
