@@ -69,10 +69,10 @@ def test_a_factor_without_variables(graph, x):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda x: factors.Budget(x, -1), "most is -1; expected a whole number from 0 on"),
-        (lambda x: factors.Budget(x, 1.5), "most is 1.5; expected a whole number from 0 on"),
-        (lambda x: factors.Budget(x, True), "most is True; expected a whole number from 0 on"),
-        (lambda x: factors.Budget(x, 7, exactly=True), "most is 7, but there are only 6 variables to be 1"),
+        (lambda x: factors.Budget(x, -1), "budget is -1; expected a whole number from 0 on"),
+        (lambda x: factors.Budget(x, 1.5), "budget is 1.5; expected a whole number from 0 on"),
+        (lambda x: factors.Budget(x, True), "budget is True; expected a whole number from 0 on"),
+        (lambda x: factors.Budget(x, 7, exactly=True), "budget is 7, but there are only 6 variables to be 1"),
         (
             lambda x: factors.Knapsack(x, [1.0], 1),
             "costs has 1 entries for 6 variables; expected one for each",
@@ -81,10 +81,10 @@ def test_a_factor_without_variables(graph, x):
             lambda x: factors.Knapsack(x[0], [1, -2, 1], 1),
             "costs holds -2.0; expected finite numbers from 0 on",
         ),
-        (lambda x: factors.Knapsack(x[0], [1, 2, 1], -1), "most is -1; expected a finite number from 0 on"),
+        (lambda x: factors.Knapsack(x[0], [1, 2, 1], -1), "budget is -1; expected a finite number from 0 on"),
         (
             lambda x: factors.Knapsack(x[0], [1, 2, 1], float("inf")),
-            "most is inf; expected a finite number from 0 on",
+            "budget is inf; expected a finite number from 0 on",
         ),
         (lambda x: factors.Imply(x[0, 0]), "Imply has one variable; expected premises and a conclusion"),
         (lambda x: factors.And(x[0, 0]), "there is one variable; expected at least one input, and an output"),

@@ -58,7 +58,7 @@ def _factor_graph(dtype: torch.dtype) -> None:
     graph = FactorGraph()
     x = graph.variables(3, 4)
     for factor in (factors.Xor, factors.Or, factors.AtMostOne, factors.Imply, factors.And, factors.OrOut,
-                   factors.XorOut, partial(factors.Budget, most=2)):  # fmt: skip
+                   factors.XorOut, partial(factors.Budget, budget=2)):  # fmt: skip
         graph.add(factor(x[0]))
     graph.add(factors.Knapsack(x[1], torch.ones(4, dtype=dtype), 3.0))
     graph.add(factors.Pairwise(x[1, 0], x[2, 0], torch.ones((), dtype=dtype)))

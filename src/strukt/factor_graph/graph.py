@@ -42,6 +42,7 @@ class FactorGraph:
 
     def __init__(self) -> None:
         self._shapes: list[tuple[int, ...]] = []
+        self._singles = False  # whether the last array is of variables made one at a time
         self._factors: list[AnyFactor] = []
         self._layout: Layout | None = None
 
@@ -55,9 +56,32 @@ class FactorGraph:
             raise ValueError(f"the shape of variables is {shape}; expected whole numbers from 1 on")
         first, size = sum(self.arrays.sizes), math.prod(shape)
         self._layout = None
+        self._singles = False
         self._shapes.append(tuple(int(n) for n in shape))
         index = np.arange(first, first + size, dtype=np.int64).reshape(shape)
         return Variables(self, index, np.zeros(shape, dtype=np.bool_))
+
+    def variable(self) -> Variables:
+        """One new binary variable.
+
+        Those made one after another form one array: solvers take their scores as ``batch + (k,)``, in order of
+        creation.
+
+        Examples:
+            >>> import torch
+            >>> from strukt.factor_graph import factors
+            >>> graph = FactorGraph()
+            >>> graph.add(factors.Budget([graph.variable() for _ in range(3)], budget=1))
+            Budget over 3 variables
+            >>> graph.lp_sparsemap(torch.tensor([1.0, 0.5, -1.0])).marginals
+            tensor([0.7500, 0.2500, 0.0000])
+        """
+        first = sum(self.arrays.sizes)
+        before = self._shapes.pop()[0] if self._singles else 0
+        self._layout = None
+        self._singles = True
+        self._shapes.append((before + 1,))
+        return Variables(self, np.array(first, dtype=np.int64), np.array(False))
 
     def add(self, factor: F) -> F:
         """Add a factor, and give it back.

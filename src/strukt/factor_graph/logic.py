@@ -119,28 +119,30 @@ class Budget(Band):
 
     Args:
         variables: Variables of any shape.
-        most: A whole number from 0 on.
+        budget: A whole number from 0 on.
         exactly: Whether no fewer may be 1.
     """
 
-    def __init__(self, variables: VariablesLike, most: int, exactly: bool = False) -> None:
-        if isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 0:
-            raise ValueError(f"most is {most!r}; expected a whole number from 0 on")
-        super().__init__(variables, most if exactly else -math.inf, most)
-        if exactly and most > self.variables.size:
-            raise ValueError(f"most is {most}, but there are only {self.variables.size} variables to be 1")
+    def __init__(self, variables: VariablesLike, budget: int, exactly: bool = False) -> None:
+        if isinstance(budget, bool) or not isinstance(budget, (int, np.integer)) or budget < 0:
+            raise ValueError(f"budget is {budget!r}; expected a whole number from 0 on")
+        super().__init__(variables, budget if exactly else -math.inf, budget)
+        if exactly and budget > self.variables.size:
+            raise ValueError(
+                f"budget is {budget}, but there are only {self.variables.size} variables to be 1"
+            )
 
 
 class Knapsack(Band):
-    """What the ones cost together is at most ``most``.
+    """What the ones cost together is at most ``budget``.
 
     Args:
         variables: Variables of any shape.
         costs: Numbers from 0 on, in the shape of the variables or flattened.
-        most: A number from 0 on.
+        budget: A number from 0 on.
     """
 
-    def __init__(self, variables: VariablesLike, costs: Sequence[float] | Tensor, most: float) -> None:
+    def __init__(self, variables: VariablesLike, costs: Sequence[float] | Tensor, budget: float) -> None:
         values = np.asarray(costs.tolist() if isinstance(costs, Tensor) else costs, dtype=np.float64).reshape(
             -1
         )
@@ -149,9 +151,9 @@ class Knapsack(Band):
             raise ValueError(f"costs has {len(values)} entries for {size} variables; expected one for each")
         if not (np.isfinite(values) & (values >= 0)).all():
             raise ValueError(f"costs holds {values.min()}; expected finite numbers from 0 on")
-        if not 0 <= most < math.inf:
-            raise ValueError(f"most is {most!r}; expected a finite number from 0 on")
-        super().__init__(variables, -math.inf, most, values.tolist())
+        if not 0 <= budget < math.inf:
+            raise ValueError(f"budget is {budget!r}; expected a finite number from 0 on")
+        super().__init__(variables, -math.inf, budget, values.tolist())
 
 
 class OrOut(AnyFactor):

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, Union
 import numpy as np
 import numpy.typing as npt
 
-VariablesLike: TypeAlias = Union["Variables", "Sequence[VariablesLike]"]
+VariablesLike: TypeAlias = Union["Variables", "Sequence[VariablesLike]", npt.NDArray[np.object_]]
 
 
 class Variables:
@@ -92,13 +92,15 @@ def concatenate(parts: Sequence[Variables], axis: int = 0) -> Variables:
 
 
 def collect(value: VariablesLike, name: str) -> Variables:
-    """Variables, or nested lists of them, as one array: stacked if they have one shape, else one after the other.
+    """Variables, or lists and NumPy arrays of them, as one array: stacked if of one shape, else joined.
 
     Raises:
         ValueError: If it holds anything else, nothing, or variables of different graphs.
     """
     if isinstance(value, Variables):
         return value
+    if isinstance(value, np.ndarray) and value.dtype == object and value.ndim:
+        value = list(value)
     if not isinstance(value, (list, tuple)):
         raise ValueError(
             f"{name} is a {type(value).__name__}; expected Variables of a graph, or a list of them"
