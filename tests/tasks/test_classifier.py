@@ -1,6 +1,7 @@
 """The classifier: by a root, or by a word at the end."""
 
 import io
+import json
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ from tests import tiny_corpora
 from tests.tasks import learning
 
 from strukt.data import labelled
-from strukt.data.vocabulary import END
+from strukt.data.vocabulary import CLS, END
 from strukt.errors import DataError
 from strukt.tasks.classifier import Classifier
 from strukt.tasks.classify import Config
@@ -24,13 +25,21 @@ SENTENCES = list(
 )
 
 
-def config(kind="bilstm", root_labels=0):
-    found = tiny_corpora.small(Config())
+def config(kind="bilstm", root_labels=0, root_output="scores", token="end"):
+    found = tiny_corpora.small(Config(token=token))
     found.encoder.kind, found.encoder.pt.root_labels = kind, root_labels
+    found.encoder.pt.root_output = root_output
     return found
 
 
-KINDS = {"bilstm": config(), "lstm": config("lstm"), "root": config("pt", 8), "pt": config("pt")}
+KINDS = {
+    "bilstm": config(),
+    "lstm": config("lstm"),
+    "root": config("pt", 8),
+    "probable root": config("pt", 8, "probabilities"),
+    "pt": config("pt"),
+    "cls": config("transformer", token="cls"),
+}
 
 
 @pytest.fixture(scope="module", params=sorted(KINDS))
@@ -78,13 +87,38 @@ def test_without_a_root_a_word_at_the_end_stands_for_the_sentence():
         torch.testing.assert_close(of_sentences[row], vectors[row, len(sentence)])
 
 
-def test_with_a_root_its_distribution_does():
-    model = Classifier.from_corpus(KINDS["root"], SENTENCES).eval()
+def test_a_word_in_front_does_if_it_is_chosen():
+    assert Classifier.forms_of(KINDS["cls"], SENTENCES[3]) == [CLS, "dull"]
+    model = Classifier.from_corpus(KINDS["cls"], SENTENCES).eval()
+    assert CLS in model.vocabularies["words"]
     batch = model.collate(SENTENCES)
-    of_sentences = model.encoder.of_sentences(batch.inputs, batch.lengths)
-    assert of_sentences.shape == (6, 8)
-    torch.testing.assert_close(of_sentences.sum(-1), torch.ones(6))
-    assert of_sentences.std(0).min() > 0  # it depends on the sentence
+    vectors = model.encoder(batch.inputs, batch.lengths)
+    torch.testing.assert_close(model.sentences(batch.inputs, batch.lengths), vectors[:, 0])
+
+
+def test_with_a_root_its_scores_or_probabilities_do():
+    of_sentences = {}
+    for name in ("root", "probable root"):
+        torch.manual_seed(0)
+        model = Classifier.from_corpus(KINDS[name], SENTENCES).eval()
+        batch = model.collate(SENTENCES)
+        of_sentences[name] = model.encoder.of_sentences(batch.inputs, batch.lengths)
+    scores, probabilities = of_sentences.values()
+    assert scores.shape == (6, 8)
+    assert (scores.sum(-1) - 1).abs().min() > 1e-3
+    assert scores.std(0).min() > 0  # it depends on the sentence
+    torch.testing.assert_close(scores.softmax(-1), probabilities)
+
+
+def test_a_model_saved_before_reads_the_probabilities_of_its_root(tmp_path):
+    model = Classifier.from_corpus(KINDS["probable root"], SENTENCES).eval()
+    bundle.save(model, tmp_path)
+    saved = json.loads((tmp_path / "config.json").read_text())
+    del saved["options"]["encoder"]["pt"]["root_output"]
+    (tmp_path / "config.json").write_text(json.dumps(saved))
+    assert bundle.load(tmp_path).config.encoder.pt.root_output == "probabilities"
+    again = bundle.load(tmp_path).predict(SENTENCES, probabilities=True)
+    assert list(map(str, again)) == list(map(str, model.predict(SENTENCES, probabilities=True)))
 
 
 def test_sentences_without_a_class_and_corpora_of_one_class_are_refused():

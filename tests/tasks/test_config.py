@@ -8,7 +8,7 @@ from importlib import import_module
 import pytest
 
 from strukt.tasks import TASKS
-from strukt.tasks.config import from_dict
+from strukt.tasks.config import changed, from_dict
 
 
 @pytest.fixture(params=sorted(TASKS))
@@ -23,8 +23,29 @@ def test_a_configuration_comes_back(task):
     assert from_dict(task.Config, dataclasses.asdict(config)) == config
 
 
+@dataclasses.dataclass
+class Part:
+    kept: int = 1
+    new: str = changed("scores", earlier="probabilities")
+
+
+@dataclasses.dataclass
+class Whole:
+    part: Part = dataclasses.field(default_factory=lambda: Part(kept=2))
+    size: int = changed(3, earlier=4)
+
+
 def test_missing_fields_keep_their_defaults(task):
-    assert from_dict(task.Config, {"train": "a"}) == task.Config(train="a")
+    found = from_dict(task.Config, {"train": "a"})
+    assert found.trainer == task.Config().trainer
+    assert found.train == "a"
+
+
+def test_where_a_default_has_changed_missing_fields_mean_what_they_meant():
+    assert Whole() == Whole(Part(2, "scores"), 3)
+    assert from_dict(Whole, {}) == Whole(Part(2, "probabilities"), 4)
+    assert from_dict(Whole, {"part": {"kept": 5}}) == Whole(Part(5, "probabilities"), 4)
+    assert from_dict(Whole, dataclasses.asdict(Whole())) == Whole()
 
 
 @pytest.mark.parametrize("values", [{"epoch": 1}, {"trainer": {"epoch": 1}}])

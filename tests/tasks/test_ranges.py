@@ -29,6 +29,7 @@ from strukt.tasks.config import (
     TaskConfig,
     TrainerConfig,
     TransformerConfig,
+    from_dict,
 )
 
 CONFIGS = [tag, dependency, constituency, ner, classify, mlm, lm, sort, count, cogs, nli, listops, dictionary]
@@ -155,10 +156,19 @@ def latent(**options):
         ),
         (latent(tree="given", arc_size=9), "--latent.arc_size is 9, and would not be read"),
         (encoder("bilstm", pt=MeanFieldConfig(rank=9)), "--encoder.pt.rank is 9.*it needs --encoder.kind pt"),
+        (
+            classify.Config(token="cls", encoder=EncoderConfig(kind="pt", pt=MeanFieldConfig(root_labels=9))),
+            "--token is cls, and would not be read; it needs --model encoder, and no root",
+        ),
+        (classify.Config(token="cls", model="latent-tree"), "--token is cls, and would not be read"),
         (encoder("pt", pretrained="m"), "--encoder.pretrained is m, and would not be read"),
         (
             encoder("pt", fine_tuning=FineTuningConfig(lora=9)),
             "--encoder.fine_tuning.lora is 9, and would not",
+        ),
+        (
+            classify.Config(token="cls", encoder=EncoderConfig(kind="lstm")),
+            "--token cls stands before all words",
         ),
         (encoder("lstm", transformer=TransformerConfig(reach=9)), "--encoder.transformer.reach is 9"),
         (latent(count=3), "--latent.count is 3, .* it needs --latent.estimator topk or sample"),
@@ -196,6 +206,13 @@ def test_options_that_would_not_be_read(config, message):
     "config",
     [
         latent(hidden=9, arc_size=9, reader="gcn"),
+        classify.Config(token="cls"),
+        classify.Config(
+            encoder=EncoderConfig(
+                kind="pt", pt=MeanFieldConfig(root_labels=9, root_output="probabilities")
+            )
+        ),
+        from_dict(tag.Config, {}),
         encoder("pt", pt=MeanFieldConfig(rank=9)),
         encoder("pretrained", pretrained="m", fine_tuning=FineTuningConfig(lora=9)),
         latent(tree="flat", hidden=9),

@@ -10,6 +10,8 @@ PADDING = "<pad>"
 UNKNOWN = "<unk>"
 END = "</s>"
 """The word that ends a sentence, where models read or predict its end."""
+CLS = "<cls>"
+"""The word in front of a sentence that stands for it, where models classify sentences by one."""
 MASK = "<mask>"
 """What stands in the place of a word that is to be guessed."""
 SPECIALS = (PADDING, UNKNOWN)

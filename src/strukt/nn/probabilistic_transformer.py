@@ -30,6 +30,7 @@ class Encoding(NamedTuple):
         features: That one of m global features is the head: ``(batch, h, n, m)``, or ``(batch, 1, n, m)`` for one
             that all channels share; None without them.
         root: ``(batch, d_root)``, the distribution of the label of the root, which stands for the sentence.
+        root_scores: ``(batch, d_root)``, what it is normalised from.
     """
 
     scores: Tensor
@@ -38,6 +39,7 @@ class Encoding(NamedTuple):
     root_heads: Tensor | None
     features: Tensor | None
     root: Tensor | None
+    root_scores: Tensor | None = None
 
 
 class _Beliefs(NamedTuple):
@@ -286,6 +288,7 @@ class ProbabilisticTransformer(nn.Module):
             None if self.root is None else heads[..., n],
             features,
             None if beliefs.root is None else beliefs.root.probabilities,
+            None if beliefs.root is None else beliefs.root.message,
         )
 
 

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from strukt.data import conllu_classes
 from strukt.data.sentence import Sentence
-from strukt.data.vocabulary import END, Vocabulary
+from strukt.data.vocabulary import CLS, END, Vocabulary
 from strukt.errors import DataError
 from strukt.nn import Mixture
 from strukt.tasks.batch import Batch
@@ -107,9 +107,10 @@ class Classifier(ClassModel):
     @classmethod
     @override
     def forms_of(cls, config: Config, sentence: Sentence) -> list[str]:
-        """The words, and one at the end that stands for all of them where neither root nor trees do."""
-        is_whole = config.encoder.has_root or config.model == "latent-tree"
-        return sentence.forms if is_whole else [*sentence.forms, END]
+        """The words, and one in front or at the end that stands for them where neither root nor trees do."""
+        if config.encoder.has_root or config.model == "latent-tree":
+            return sentence.forms
+        return [CLS, *sentence.forms] if config.token == "cls" else [*sentence.forms, END]
 
     @override
     def loss(self, batch: Batch) -> Tensor:
@@ -143,6 +144,8 @@ class Classifier(ClassModel):
 
     def sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """Vectors of sentences `(batch, size)`, if no trees are read."""
+        if self.config.token == "cls":
+            return self.encoder(inputs, lengths)[:, 0]  # type: ignore[no-any-return]
         return self.encoder.of_sentences(inputs, lengths)
 
     def class_scores(self, vectors: Tensor) -> Tensor:

@@ -41,16 +41,18 @@ class LatentTreeConfig:
 class Config(TaskConfig):
     """Options of classification.
 
-    By the encoder alone, a sentence is classified by the distribution of the label of its root, where
-    `encoder.pt.root_labels` gives one to encoders of kind pt, otherwise by the vector of a word that is put at its
-    end. By latent trees, it is classified by what a network makes of some dependency trees of it.
+    By the encoder alone, a sentence is classified by the label of its root, where `encoder.pt.root_labels` gives
+    one to encoders of kind pt, otherwise by the vector of a word that is added to it. By latent trees, it is
+    classified by what a network makes of some dependency trees of it.
 
     Args:
         model: What makes a vector of a sentence.
+        token: The word that is added: one at the end, or one in front, as BERT's CLS.
         latent: Which trees, for model latent-tree.
     """
 
     model: Literal["encoder", "latent-tree"] = "encoder"
+    token: Literal["end", "cls"] = "end"
     latent: LatentTreeConfig = field(default_factory=LatentTreeConfig)
 
 

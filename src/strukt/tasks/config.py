@@ -9,6 +9,18 @@ from typing import Any, Literal, TypeVar, get_type_hints
 from strukt.tasks.typed import require_type
 
 ConfigT = TypeVar("ConfigT")
+Value = TypeVar("Value")
+
+
+def changed(default: Value, *, earlier: Value) -> Value:
+    """Return the field of an option whose default has changed, or that was added where models behaved otherwise.
+
+    Args:
+        default: Its value in new configurations.
+        earlier: The value that configurations mean which were saved without it.
+    """
+    return field(default=default, metadata={"earlier": earlier})
+
 
 EstimatorName = Literal[
     "sparsemap",
@@ -44,8 +56,10 @@ class MeanFieldConfig:
         label_damping: Share of the old message to labels.
         head_damping: Share of the old message to heads.
         normaliser: What makes distributions of messages.
-        root_labels: Labels of a root that can be the head of every word, and whose distribution stands for the
-            sentence where that is classified; 0 for no root.
+        root_labels: Labels of a root that can be the head of every word, and that stands for the sentence where
+            that is classified; 0 for no root.
+        root_output: What a classifier reads of the root: the scores of its labels, as the published code does, or
+            their probabilities, as the paper's text says.
         penalty: Weight in the loss of the sum of the squares of all scores of labels and heads.
     """
 
@@ -65,6 +79,7 @@ class MeanFieldConfig:
     head_damping: float = 0.0
     normaliser: Literal["softmax", "relu"] = "softmax"
     root_labels: int = 0
+    root_output: Literal["scores", "probabilities"] = changed("scores", earlier="probabilities")
     penalty: float = 0.0
 
 
@@ -272,7 +287,7 @@ def from_dict(kind: type[ConfigT], values: dict[str, Any]) -> ConfigT:
 
     Args:
         kind: The dataclass.
-        values: Its fields; those that are missing keep their defaults.
+        values: Its fields; those that are missing have their defaults, or what they were before these changed.
 
     Raises:
         ValueError: A field is not known, or a value is of another type than the field.
@@ -296,4 +311,14 @@ def from_dict(kind: type[ConfigT], values: dict[str, Any]) -> ConfigT:
         name: from_dict(hints[name], value) if dataclasses.is_dataclass(hints[name]) else value
         for name, value in values.items()
     }
-    return kind(**arguments)
+    return dataclasses.replace(_earlier(kind()), **arguments)  # type: ignore[type-var]
+
+
+def _earlier(config: ConfigT) -> ConfigT:
+    """Return a configuration with the earlier values of all options whose default has changed."""
+    values = {}
+    for option in dataclasses.fields(config):  # type: ignore[arg-type]
+        value = getattr(config, option.name)
+        is_group = dataclasses.is_dataclass(value)
+        values[option.name] = _earlier(value) if is_group else option.metadata.get("earlier", value)
+    return dataclasses.replace(config, **values)  # type: ignore[type-var]

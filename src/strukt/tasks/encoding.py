@@ -175,6 +175,7 @@ class FromWords(Encoder):
         self.penalty_weight = config.pt.penalty
         self.size = self.embeddings.size if self.context is None else self.context.size
         self.has_root = config.has_root
+        self.root_output = config.pt.root_output
         self.sentence_size = config.pt.root_labels if self.has_root else self.size
 
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
@@ -212,11 +213,11 @@ class FromWords(Encoder):
         return encoded
 
     def of_sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """The distribution of the label of the root, or the vector of the last word if there is no root."""
-        found = self.mean_field(inputs, lengths) if self.has_root else None
-        if found is None or found.root is None:
+        """Scores or probabilities of the labels of the root, or the vector of the last word if there is none."""
+        result = self.mean_field(inputs, lengths) if self.has_root else None
+        if result is None or result.root is None or result.root_scores is None:
             return super().of_sentences(inputs, lengths)
-        return found.root
+        return result.root_scores if self.root_output == "scores" else result.root
 
     def mean_field(self, inputs: dict[str, Tensor], lengths: Tensor) -> Encoding | None:
         """All that a Probabilistic Transformer says of the words."""
@@ -316,7 +317,7 @@ def _context(config: EncoderConfig, inputs: int) -> BiLSTM | LSTM | Transformer 
 
 def _mean_field(config: EncoderConfig, inputs: int) -> MeanFieldEncoder:
     given = asdict(config.pt)
-    del given["penalty"]  # is one of the loss
+    del given["penalty"], given["root_output"]  # are of the loss, and of what is read
     of_updates = {field.name: given.pop(field.name) for field in fields(Updates)}
     of_updates["head_weight"] = of_updates["head_weight"] or None
     options = {"channels": config.heads, "iterations": config.layers, "dropout": config.dropout, **given}

@@ -10,7 +10,7 @@ from typing import Any
 
 from strukt.errors import SettingError
 from strukt.tasks import classify, listops, nli
-from strukt.tasks.config import TaskConfig
+from strukt.tasks.config import TaskConfig, from_dict
 
 Range = tuple[str, Callable[[Any], bool]]
 
@@ -134,6 +134,18 @@ _USES = (
     _of_encoder("pt.", "pt"),
     _of_encoder("pretrained", "pretrained"),
     _of_encoder("fine_tuning.", "pretrained"),
+    _Use(
+        (TaskConfig,),
+        "encoder.pt.root_output",
+        "the task classify and --encoder.pt.root_labels",
+        lambda it: isinstance(it, classify.Config) and it.model == "encoder" and it.encoder.has_root,
+    ),
+    _Use(
+        (classify.Config,),
+        "token",
+        "--model encoder, and no root in its place (--encoder.pt.root_labels)",
+        lambda it: it.model == "encoder" and not it.encoder.has_root,
+    ),
     _Use(_CLASSES, "latent.", "--model latent-tree", lambda it: it.model == "latent-tree"),
     _Use(_CLASSES, "latent.estimator", "--latent.tree latent", lambda it: it.latent.tree == "latent"),
     _Use(_CLASSES, "latent.arc_size", "--latent.tree latent", lambda it: it.latent.tree == "latent"),
@@ -218,6 +230,8 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
         )
     if options.get("target") == "value" and options["reads"] == "nothing":
         raise SettingError("--target value needs --reads words; places in a tree do not tell the digits")
+    if options.get("token") == "cls" and options["encoder.kind"] == "lstm":
+        raise SettingError("--token cls stands before all words, of which --encoder.kind lstm then reads none")
     if options.get("latent.tree") == "given" and "attention" in options:
         raise SettingError("--latent.tree given reads trees of CoNLL-U, which has no pairs of sentences")
     if options.get("latent.estimator") == "sample" and options["latent.count"] < 2:
@@ -233,12 +247,13 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
 
 
 def _require_read(config: Any, options: Mapping[str, Any]) -> None:
-    """Options that would not be read must be as they are by default."""
+    """Options that would not be read must be as they are by default, or were before that changed."""
     usual = _flat(dataclasses.asdict(type(config)()))
+    earlier = _flat(dataclasses.asdict(from_dict(type(config), {})))
     unread = [use for use in _USES if isinstance(config, use.tasks) and not use.is_read(config)]
     for use in unread:
         for name, value in options.items():
-            if name.startswith(use.name) and value != usual[name]:
+            if name.startswith(use.name) and value not in (usual[name], earlier[name]):
                 raise SettingError(f"--{name} is {value}, and would not be read; it needs {use.needs}")
 
 
