@@ -60,6 +60,22 @@ def train(corpora, tmp_path_factory):
     return trained
 
 
+UNREAD = ("--span_size", "--label_size", "--tree_weight")
+"""Options that the published loss has no use for."""
+
+
+@pytest.mark.parametrize("name", ["constituency", "ner"])
+def test_the_published_loss_is_a_criterion(name, corpora, tmp_path, capsys):
+    options = [option for option in SMALL if not option.startswith(UNREAD)]
+    corpus = getattr(corpora, name)
+    arguments = ["--train", corpus, "--dev", corpus, "-o", str(tmp_path / "m"), "--variant=sup", *options]
+    assert main(["train", name, *arguments, "--criterion=bits-published", "--trainer.epochs=2"]) == 0
+    assert main(["evaluate", str(tmp_path / "m"), corpus, "--json"]) == 0
+    assert "unseen_codes" in json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert main(["train", name, *arguments, "--criterion=bits-published", "--tree_weight=1"]) == 2
+    assert "--tree_weight is 1.0, and would not be read; it needs --criterion bits" in capsys.readouterr().err
+
+
 TASKS = [(task, criterion) for task in ("constituency", "ner") for criterion in ("likelihood", "bits")]
 
 

@@ -112,7 +112,6 @@ def test_the_number_of_trees_with_codes():
 
 
 def test_equal_values_of_a_bit_become_minus_one():
-    """As Wang et al. (2024) resolve ties."""
     mode = BitSpanTree(torch.zeros(4, 4, 3)).mode
     assert set(mode[mode >= 0].tolist()) == {0}
 

@@ -185,8 +185,9 @@ def test_unseen_codes_are_reported():
     assert model.evaluate(SENTENCES)["unseen_codes"] == pytest.approx(expected)
 
 
-def test_calibration_changes_the_counts_and_nothing_else():
-    model = untrained(ConstituencyParser, config(criterion="bits"), SENTENCES).train()
+@pytest.mark.parametrize("criterion", ["bits", "bits-published"])
+def test_calibration_changes_the_counts_and_nothing_else(criterion):
+    model = untrained(ConstituencyParser, config(criterion=criterion), SENTENCES).train()
     counts = model.layer.vocabulary
     model.layer.vocabulary = type(counts)({})
     before = {name: value.clone() for name, value in model.state_dict().items() if "extra" not in name}
@@ -203,14 +204,28 @@ def test_calibration_changes_the_counts_and_nothing_else():
     )
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize(("criterion", "alone"), [("bits", False), ("bits-published", True)])
+def test_tags_leave_the_encoder_to_the_published_loss(criterion, alone):
+    model = untrained(ConstituencyParser, config(criterion=criterion), SENTENCES[:4])
+    batch, gradients = model.collate(SENTENCES[:4]), []
+    for weight in (0.0, 10.0):
+        model.config.tag_weight = weight
+        model.zero_grad()
+        model.loss(batch).backward()
+        gradients.append([p.grad.clone() for p in (*model.encoder.parameters(), *model.layer.parameters())])
+    same = [torch.equal(*pair) for pair in zip(*gradients, strict=True)]
+    assert all(same) == alone
+    assert model.tag_score.weight.grad.abs().max() > 0
+
+
+@pytest.mark.parametrize("criterion", [*CRITERIA, "bits-published"])
 def test_a_saved_model_predicts_the_same(criterion, tmp_path):
     model = untrained(ConstituencyParser, config(criterion=criterion), SENTENCES)
     bundle.save(model, tmp_path / "m")
     loaded = bundle.load(tmp_path / "m")
     assert loaded.config == model.config
     assert loaded.layer.codes == model.layer.codes
-    assert bool(loaded.layer.codes) == (criterion == "bits")
+    assert bool(loaded.layer.codes) == criterion.startswith("bits")
     assert list(map(str, loaded.predict(SENTENCES))) == list(map(str, model.predict(SENTENCES)))
     assert list(loaded.diagrams(SENTENCES, True)) == list(model.diagrams(SENTENCES, True))
 

@@ -135,6 +135,10 @@ def encoder(kind, **options):
     return TaskConfig(encoder=EncoderConfig(kind=kind, **options))
 
 
+def published(**options):
+    return constituency.Config(criterion="bits-published", **options)
+
+
 def latent(**options):
     return classify.Config(model="latent-tree", latent=classify.LatentTreeConfig(**options))
 
@@ -195,6 +199,11 @@ def latent(**options):
             nli.Config(attention="crf", iterations=9),
             "--iterations is 9, .* it needs --attention lp-matching or lp",
         ),
+        (published(temperature=0.1), "--temperature is 0.1, .* it needs --criterion bits"),
+        (published(tree_weight=0), "--tree_weight is 0, .* it needs --criterion bits"),
+        (published(code_words="learned"), "--code_words is learned, .* it needs --criterion bits"),
+        (published(label_size=9), "--label_size is 9, .* it needs --criterion likelihood, margin or bits"),
+        (published(span_size=9), "--span_size is 9, .* it needs --criterion likelihood or margin"),
     ],
 )
 def test_options_that_would_not_be_read(config, message):
@@ -223,6 +232,8 @@ def test_options_that_would_not_be_read(config, message):
         listops.Config(structure="right-branching"),
         listops.Config(target="value", reads="words"),
         nli.Config(attention="lp-sequence", iterations=9),
+        published(bits=12, variant="sup", tag_weight=0.0),
+        constituency.Config(criterion="bits", temperature=0.1, tree_weight=0, label_size=9),
     ],
 )
 def test_options_that_are_read(config):

@@ -18,8 +18,10 @@ from strukt.distributions import LinearChain, SpanTree
 from strukt.distributions.bits import to_bits
 from strukt.losses import contrastive_hashing
 from strukt.metrics.spans import spans as tagged_spans
-from strukt.tasks.code_spans import MOST_SHOWN, CodeSpans, _distant_words, _sample
+from strukt.tasks.code_spans import MOST_SHOWN
 from strukt.tasks.label_spans import CRITERIA, LabelSpans, agreeing
+from strukt.tasks.likelihood_codes import LikelihoodCodes, _distant_words, _sample
+from strukt.tasks.published_codes import PublishedCodes
 from strukt.tasks.span_layer import Found, GoldSpans, spans_of
 from strukt.tasks.tag_spans import TagSpans
 
@@ -33,7 +35,7 @@ def layer(kind, **options):
     if kind is TagSpans:
         built = TagSpans(SIZE, LABELS)
     else:
-        criterion = "bits" if kind is CodeSpans else "likelihood"
+        criterion = {LikelihoodCodes: "bits", PublishedCodes: "bits-published"}.get(kind, "likelihood")
         config = tiny_corpora.ner_config(criterion=criterion, **{"bits": BITS, **options})
         built = kind(config, SIZE, LABELS)
     for parameter in built.parameters():
@@ -169,7 +171,7 @@ def test_the_loss_is_the_mean_per_word(criterion):
     assert together == pytest.approx(sum(apart) / 8, rel=1e-4)
 
 
-@pytest.mark.parametrize("kind", [LabelSpans, CodeSpans])
+@pytest.mark.parametrize("kind", [LabelSpans, LikelihoodCodes, PublishedCodes])
 def test_found_spans_are_a_tree_in_pre_order(kind):
     model = layer(kind)
     for number in range(5):
@@ -179,7 +181,7 @@ def test_found_spans_are_a_tree_in_pre_order(kind):
             assert all((span.code is None) == (kind is LabelSpans) for span in spans)
 
 
-@pytest.mark.parametrize("kind", [LabelSpans, CodeSpans, TagSpans])
+@pytest.mark.parametrize("kind", [LabelSpans, LikelihoodCodes, PublishedCodes, TagSpans])
 def test_a_batch_finds_what_its_items_find(kind):
     model, vectors = layer(kind), words()
     together = list(model.found(vectors, LENGTHS))
@@ -209,7 +211,7 @@ def test_probabilities_of_labels_are_marginals():
 
 
 def test_probabilities_of_codes_are_marginals():
-    model = layer(CodeSpans)
+    model = layer(LikelihoodCodes)
     lengths = LENGTHS.clamp(max=3)
     for weight in (model.hash.query, model.hash.key):
         weight *= 0.3  # so that no span is certain
@@ -263,7 +265,7 @@ def _probabilities_of_tagged_spans(model, chain, item):
 
 
 def test_the_label_of_a_code_is_that_of_the_nearest_one():
-    model = layer(CodeSpans, bits=4)
+    model = layer(LikelihoodCodes, bits=4)
     assert model.label(5) == EMPTY, "before anything was counted"
     assert model.codes == ()
     model.vocabulary = CodeVocabulary({0b0000: {"A": 2}, 0b1111: {"B": 3, "A": 1}})
@@ -273,7 +275,7 @@ def test_the_label_of_a_code_is_that_of_the_nearest_one():
 
 
 def test_shares_count_codes_that_were_never_seen():
-    model = layer(CodeSpans)
+    model = layer(LikelihoodCodes)
     model.vocabulary = CodeVocabulary({1: {"A": 1}})
     spans = [Found(0, 2, "A", code=1), Found(0, 1, "A", code=2), Found(1, 2, "A", code=3)]
     assert model.shares(spans) == {"unseen_codes": (200, 3)}
@@ -282,7 +284,7 @@ def test_shares_count_codes_that_were_never_seen():
 
 
 def test_distances_are_shown_of_the_most_frequent_labels():
-    model = layer(CodeSpans)
+    model = layer(LikelihoodCodes)
     model.vocabulary = CodeVocabulary({number % 4: {EMPTY: 90, f"L{number}": number} for number in (1, 2, 3)})
     shown = model.distances()
     assert shown.rows == shown.columns == ["∅", "L3", "L2", "L1"]
@@ -294,7 +296,7 @@ def test_distances_are_shown_of_the_most_frequent_labels():
 
 @pytest.mark.parametrize("counts", [{}, {0: {EMPTY: 7}, 3: {"A": 2, "B": 1}, 2: {"B": 2**40}}])
 def test_counts_are_part_of_the_state(counts):
-    first, second = layer(CodeSpans), layer(CodeSpans)
+    first, second = layer(LikelihoodCodes), layer(LikelihoodCodes)
     first.vocabulary = CodeVocabulary(counts)
     second.vocabulary = CodeVocabulary({1: {"A": 1}})
     second.load_state_dict(first.state_dict())
@@ -302,7 +304,7 @@ def test_counts_are_part_of_the_state(counts):
 
 
 def test_codes_are_counted_for_the_best_tree_that_holds_what_is_known():
-    model, vectors = layer(CodeSpans), words()
+    model, vectors = layer(LikelihoodCodes), words()
     spans = gold([(0, 3, LABELS.index("A"))], [], [(0, 3, LABELS.index("B"))])
     model.calibrate([(vectors, spans, LENGTHS)] * 2)
     totals = dict.fromkeys(LABELS.symbols, 0)
@@ -318,7 +320,7 @@ def test_codes_are_counted_for_the_best_tree_that_holds_what_is_known():
 @pytest.mark.parametrize("code_words", ["learned", "sampled", "fixed"])
 def test_the_likelihood_of_the_tree_is_added_with_its_weight(code_words):
     model, vectors, spans = (
-        layer(CodeSpans, code_words=code_words),
+        layer(LikelihoodCodes, code_words=code_words),
         words(),
         gold([(1, 3, 1)], [], [(0, 2, 2)]),
     )
@@ -348,11 +350,11 @@ def test_the_likelihood_of_the_tree_is_added_with_its_weight(code_words):
 
 @pytest.mark.parametrize(("bits", "different"), [(1, 2), (2, 3), (5, 3), (62, 3)])
 def test_fixed_words_of_labels_differ_as_far_as_there_are_as_many(bits, different):
-    model = layer(CodeSpans, code_words="fixed", bits=bits)
+    model = layer(LikelihoodCodes, code_words="fixed", bits=bits)
     assert model.code_words.shape == (3, bits)
     assert {*model.code_words.unique().tolist()} <= {0, 1}
     assert len(model.code_words.unique(dim=0)) == different
-    again = layer(CodeSpans, code_words="fixed", bits=bits)
+    again = layer(LikelihoodCodes, code_words="fixed", bits=bits)
     again.code_words.zero_()
     again.load_state_dict(model.state_dict())
     assert torch.equal(again.code_words, model.code_words)
@@ -373,13 +375,13 @@ def test_words_of_labels_are_far_apart(labels, bits, distance):
     [{"code_words": "learned"}, {"code_words": "sampled"}, {"code_words": "fixed", "tree_weight": 0}],
 )
 def test_without_a_likelihood_that_knows_them_there_are_no_words(options):
-    assert layer(CodeSpans, **options).code_words is None
+    assert layer(LikelihoodCodes, **options).code_words is None
 
 
 @pytest.mark.parametrize("weight", [0.0, 1e-13])
 def test_codes_are_compared_jointly_with_the_tree_or_given_it(weight):
     """With the tree known, the contrastive loss of both views, in which all scores are large: codes are sure."""
-    model, vectors = layer(CodeSpans, tree_weight=weight, temperature=0.5), words()[:1]
+    model, vectors = layer(LikelihoodCodes, tree_weight=weight, temperature=0.5), words()[:1]
     shape, lengths = shapes(0, 4)[0], LENGTHS[:1]
     spans = gold([(i, j, number % 2) for number, (i, j) in enumerate(shape)])
     model.hash.query *= 1e3
@@ -392,6 +394,24 @@ def test_codes_are_compared_jointly_with_the_tree_or_given_it(weight):
     assert (joint.sum(-1) < 0.5).any(), "spans that the model thinks improbable, which tells the two apart"
 
 
+def test_the_published_loss_draws_what_is_not_known_of_a_tree():
+    model, first, second = layer(PublishedCodes, variant="sup"), words(1)[:1], words(2)[:1]
+    model.hash.query *= 0.1  # so that no tree is certain
+    known, lengths = (1, 3, 2), LENGTHS[:1]
+    views = [model.distribution(view, lengths).bit_marginals for view in (first, second)]
+    possible = []
+    for shape in shapes(0, 4):
+        spans = gold([(i, j, 2 if (i, j) == known[:2] else 0) for i, j in shape])
+        if known[:2] in shape:
+            marginals = [spans.at(view) for view in views]
+            possible.append(contrastive_hashing(*marginals, spans.labels, "sup", temperature=1.0).item())
+    drawn = torch.tensor([model.loss([first, second], gold([known]), lengths) for _ in range(30)])
+    nearest = (drawn.unsqueeze(-1) - torch.tensor(possible)).abs().min(-1)
+    assert nearest.values.max() < 1e-5
+    assert len(possible) == 2
+    assert len(nearest.indices.unique()) == 2
+
+
 @pytest.mark.parametrize(
     ("scale", "code_words", "same"), [(1e3, "sampled", True), (0.1, "sampled", False), (0.1, "learned", True)]
 )
@@ -401,7 +421,7 @@ def test_codes_are_sampled_when_the_option_says_so(scale, code_words, same):
     spans = gold([(i, j, number % 2) for number, (i, j) in enumerate(shape)])
 
     def losses(code_words):
-        model = layer(CodeSpans, bits=5, code_words=code_words)
+        model = layer(LikelihoodCodes, bits=5, code_words=code_words)
         model.hash.query *= scale
         return torch.tensor([model.loss([first, second], spans, LENGTHS[:1]) for _ in range(8)])
 

@@ -20,7 +20,7 @@ class AttentionHash(nn.Module):
     equation 11.
 
     Args:
-        size: Of the vectors of fenceposts.
+        size: Of the vectors of words, or of fenceposts.
         bits: Number of bits of a code.
         head_size: `d_k`, of queries and keys; `size / bits`, rounded up, if None.
 
@@ -57,11 +57,13 @@ class AttentionHash(nn.Module):
         """Scores the bits of every span.
 
         Args:
-            fenceposts: `(*batch, n + 1, size)`, a row for each place between words and at both ends.
+            fenceposts: `(*batch, n + 1, size)`, a row for each place between words and at both ends; or
+                `(*batch, n, size)`, a row for each word, as published.
 
         Returns:
-            `(*batch, n + 1, n + 1, bits)`; `[l, r]` scores the span from fencepost l to r. Time `O(n^2)` for each
-            bit and entry of a head.
+            `(*batch, n + 1, n + 1, bits)`; `[l, r]` scores the span from fencepost l to r; or, of words,
+            `(*batch, n, n, bits)`, which `strukt.nn.spans.between_words` moves to fenceposts. Time `O(n^2)` for
+            each bit and entry of a head.
 
         Raises:
             ValueError: The vectors are of another size.

@@ -36,6 +36,25 @@ def fenceposts(words: Tensor) -> Tensor:
     return torch.cat([left, right], -1)
 
 
+def between_words(scores: Tensor) -> Tensor:
+    """Move scores of pairs of words to the fenceposts around them.
+
+    Args:
+        scores: ``(*batch, n, n, c)``; ``[i, j]`` scores the span of the words i to j.
+
+    Returns:
+        ``(*batch, n + 1, n + 1, c)``; ``[i, j + 1]`` scores the same span. Other entries are zeros.
+
+    Examples:
+        >>> import torch
+        >>> between_words(torch.tensor([[[1.0], [2.0]], [[3.0], [4.0]]])).squeeze(-1)
+        tensor([[0., 1., 2.],
+                [0., 3., 4.],
+                [0., 0., 0.]])
+    """
+    return functional.pad(scores, (0, 0, 1, 0, 0, 1))
+
+
 class SpanScorer(nn.Module):
     """A score of each label for each span: how well the span is one, and how well it is one of that label.
 

@@ -256,13 +256,15 @@ class SpanTaskConfig(TaskConfig):
     """What the tasks have in common that predict labelled spans.
 
     Args:
-        criterion: The likelihood of trees with a score for each label; the same scores with a margin; or binary
-            codes in place of labels, by contrastive hashing.
+        criterion: The likelihood of trees with a score for each label; the same scores with a margin; binary
+            codes in place of labels, by contrastive hashing and the likelihood of the tree; or such codes as
+            published (Wang et al. 2024), by one contrastive loss.
         span_size: Size of the vectors that are compared to score a span, where it has no code.
-        label_size: Size of the vectors that are compared to label it, or to score a bit of its code.
+        label_size: Size of the vectors that are compared to label it, or, with criterion bits, to score a bit of
+            its code.
         bits: Length of the codes, of which 2^bits at most tell labels apart.
         variant: Which spans the contrastive loss compares with.
-        temperature: What similarities are divided by.
+        temperature: What similarities are divided by; 1 as published.
         tree_weight: Weight of the likelihood of the tree, beside which the contrastive loss only compares the
             codes of given spans; 0 for that loss alone, which teaches both.
         code_words: What this likelihood knows of codes: a fixed one for each label, far from the others, or
@@ -272,7 +274,7 @@ class SpanTaskConfig(TaskConfig):
             learn nothing from them. Without that likelihood no code is fixed.
     """
 
-    criterion: Literal["likelihood", "margin", "bits"] = "likelihood"
+    criterion: Literal["likelihood", "margin", "bits", "bits-published"] = "likelihood"
     span_size: int = 250
     label_size: int = 100
     bits: int = 8

@@ -74,10 +74,11 @@ class ConstituencyParser(SpanModel):
         return super().targets(sentence) | {"tags": torch.tensor(tags, dtype=torch.long)}
 
     def loss(self, batch: Batch) -> Tensor:
-        """The loss of the tree, and in part that of the tags."""
+        """The loss of the tree, and in part that of the tags, which may leave the encoder to the tree."""
         views, gold = self.views(batch), GoldSpans.of(batch.targets)
+        words = views[0].detach() if self.layer.trains_alone else views[0]
         tags = functional.cross_entropy(
-            self.tag_scores(views[0]).flatten(0, 1), batch.targets["tags"].flatten(), ignore_index=-1
+            self.tag_scores(words).flatten(0, 1), batch.targets["tags"].flatten(), ignore_index=-1
         )
         return self.layer.loss(views, gold, batch.lengths) + self.config.tag_weight * tags
 

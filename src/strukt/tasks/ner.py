@@ -21,13 +21,13 @@ class Config(SpanTaskConfig):
 
     Args:
         criterion: The likelihood of trees that hold the entities, with a score for each label; the same scores
-            with a margin; binary codes in place of labels, by contrastive hashing; or tags of words in a chain,
-            which find the outermost entities only.
+            with a margin; binary codes in place of labels, by contrastive hashing and that likelihood, or by the
+            published contrastive loss alone; or tags of words in a chain, which find the outermost entities only.
         encoder: How words become vectors.
         trainer: How long, on what, and how safely.
     """
 
-    criterion: Literal["likelihood", "margin", "bits", "flat"] = "likelihood"  # type: ignore[assignment]  # one more
+    criterion: Literal["likelihood", "margin", "bits", "bits-published", "flat"] = "likelihood"  # type: ignore[assignment]  # one more
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=2, hidden=256))
     trainer: TrainerConfig = field(default_factory=lambda: TrainerConfig(epochs=20, tokens=1500))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from strukt.errors import SettingError
 from strukt.tasks import classify, listops, nli
-from strukt.tasks.config import TaskConfig, from_dict
+from strukt.tasks.config import SpanTaskConfig, TaskConfig, from_dict
 
 Range = tuple[str, Callable[[Any], bool]]
 
@@ -127,6 +127,10 @@ def _of_encoder(name: str, kind: str) -> _Use:
     )
 
 
+def _not_published(name: str, needs: str) -> _Use:
+    return _Use((SpanTaskConfig,), name, needs, lambda it: it.criterion != "bits-published")
+
+
 _CLASSES, _LISTS, _PAIRS = (classify.Config, nli.Config), (listops.Config,), (nli.Config,)
 
 _USES = (
@@ -166,6 +170,9 @@ _USES = (
             or (it.structure == "tree" and it.estimator in ("sparsemap", "sparse-marginals"))
         ),
     ),
+    _not_published("span_size", "--criterion likelihood or margin"),
+    _not_published("label_size", "--criterion likelihood, margin or bits"),
+    *(_not_published(name, "--criterion bits") for name in ("temperature", "tree_weight", "code_words")),
     _Use(_PAIRS, "attention", "--model attention", lambda it: it.model == "attention"),
     _Use(
         _PAIRS,

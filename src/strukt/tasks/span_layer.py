@@ -100,12 +100,14 @@ class SpanLayer(nn.Module, ABC):
 
     Attributes:
         views: How often the encoder reads a batch for one loss.
+        trains_alone: Whether no other loss than its own is to train the encoder.
         labels: The labels.
         empty: The number of the empty label.
         bits: Length of the codes; 0 if there are none.
     """
 
     views: ClassVar[int] = 1
+    trains_alone: ClassVar[bool] = False
 
     def __init__(self, labels: Vocabulary) -> None:
         super().__init__()

@@ -16,9 +16,10 @@ from strukt.data.vocabulary import Vocabulary
 from strukt.distributions.distribution import StructuredDistribution
 from strukt.nn import SharedDropout
 from strukt.tasks.batch import Batch
-from strukt.tasks.code_spans import CodeSpans
 from strukt.tasks.config import SpanTaskConfig
 from strukt.tasks.label_spans import LabelSpans
+from strukt.tasks.likelihood_codes import LikelihoodCodes
+from strukt.tasks.published_codes import PublishedCodes
 from strukt.tasks.span_layer import Found, GoldSpans, SpanLayer
 from strukt.tasks.structured_model import StructuredModel
 from strukt.viz.brackets import Bracket
@@ -44,7 +45,9 @@ class SpanModel(StructuredModel):
 
     def build_layer(self) -> SpanLayer:
         """The layer that the criterion asks for."""
-        kind = CodeSpans if self.config.criterion == "bits" else LabelSpans
+        kind = {"bits": LikelihoodCodes, "bits-published": PublishedCodes}.get(
+            self.config.criterion, LabelSpans
+        )
         return kind(self.config, self.encoder.size, self.vocabularies["labels"])
 
     @abstractmethod

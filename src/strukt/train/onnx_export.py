@@ -36,7 +36,7 @@ KINDS = ("bilstm", "lstm", "transformer", "none", "pretrained")
 TASKS = ("tag", "dependency", "constituency", "ner", "classify", "dictionary")
 """The tasks whose models can be exported."""
 
-REFUSED = (("criterion", "bits"), ("model", "latent-tree"))
+REFUSED = (("criterion", "bits"), ("criterion", "bits-published"), ("model", "latent-tree"))
 """Options of models that cannot: the meaning of codes is counted, and latent trees are found between networks."""
 
 EXAMPLES = (((5, 2), 9), ((8, 2, 1), 13))
