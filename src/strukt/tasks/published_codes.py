@@ -49,10 +49,10 @@ class PublishedCodes(CodeSpans):
         Similarities are joint probabilities of span and bit (equations 12 and 14), at temperature 1. What is not
         known of the tree, as of one that holds entities, is sampled from the distribution of the first view.
         """
-        first, second = (self.distribution(words, lengths) for words in views)
-        spans = gold.among(self.agreeing(first, gold, lengths).sample(), self.empty)
-        marginals = (spans.at(trees.bit_marginals) for trees in (first, second))
-        return contrastive_hashing(*marginals, spans.labels, self.variant, temperature=1.0)
+        trees = [self.distribution(words, lengths) for words in views]
+        spans = gold.among(self.agreeing(trees[0], gold, lengths).sample(), self.empty)
+        first, second = (spans.at(view.bit_marginals) for view in trees)
+        return contrastive_hashing(first, second, spans.labels, self.variant, temperature=1.0)
 
     def agreeing(self, trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> SpanTree:
         return with_any_codes(trees, gold, lengths)
