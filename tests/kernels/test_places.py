@@ -30,7 +30,9 @@ def test_totals_and_additions_equal_loops(groups, each, size, count, seed, dtype
     score = torch.randn(groups, size, 2, generator=generator, dtype=dtype)
     place = torch.randint(-1, 2 * size, (groups * each, count), generator=generator)
     expected = looped(score, place)
-    torch.testing.assert_close(cpu.total(score, place), expected)
+    log_partition = expected + torch.randn(groups * each, generator=generator, dtype=dtype)
+    log_prob = (expected - log_partition).clamp(max=0.0)
+    torch.testing.assert_close(cpu.log_prob((score,), (2,), (place,), log_partition), log_prob)
     batched = score.repeat_interleave(each, 0)
     torch.testing.assert_close(reference.total(batched, 2, place), expected)
     weight = torch.randn(groups * each, generator=generator, dtype=dtype)
@@ -40,6 +42,18 @@ def test_totals_and_additions_equal_loops(groups, each, size, count, seed, dtype
         part = torch.ones_like(score)
         module.add(part, place, weight)
         torch.testing.assert_close(part, gradient + 1.0)
+
+
+def test_impossible_events_have_neither_probability_nor_weight():
+    score = torch.tensor([[0.0, -torch.inf]])
+    places, log_partition = (torch.tensor([[0], [1], [0]]),), torch.tensor([1.0, 1.0, -torch.inf])
+    grad = torch.tensor([2.0, 3.0, 5.0])
+    for module in (cpu, reference):
+        found = module.log_prob((score,), (1,), places, log_partition)
+        assert found.tolist() == [-1.0, -torch.inf, -torch.inf]
+        weight, opposite = module.weights(grad, found)
+        assert weight.tolist() == [2.0, 0.0, 0.0]
+        assert opposite.tolist() == [-2.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("batch", [(), (2,), (2, 3), (1, 3)])

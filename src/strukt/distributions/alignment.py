@@ -11,9 +11,9 @@ from typing_extensions import Self
 
 from strukt.distributions.distribution import StructuredDistribution
 from strukt.distributions.explanations import paths
-from strukt.distributions.grid import any_before, number_of_paths, paths_to, rows_and_columns, shifted
-from strukt.kernels import alignment, arguments, guards
-from strukt.kernels.alignment.reference import DELETE, INSERT, MATCH
+from strukt.distributions.grid import any_before, number_of_paths, paths_to, rows_and_columns
+from strukt.kernels import alignment, arguments, events, guards
+from strukt.kernels.events import shifted
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
@@ -161,22 +161,7 @@ class MonotoneAlignment(StructuredDistribution):
         return torch.where((parts > 0).any(-1), parts.argmax(-1), -1)
 
     def is_structure(self, event: Tensor) -> Tensor:
-        event = event.clamp(-2, 3).to(torch.int8)  # an eighth of the memory to go through
-        visited = self._within & (event >= 0)
-        first, last = self._corners
-        entered = torch.where(visited & ~first, event, -1)
-        left = (
-            shifted(entered == MATCH, 1, 1)
-            | shifted(entered == INSERT, 0, 1)
-            | shifted(entered == DELETE, 1, 0)
-        )
-        rows, columns = rows_and_columns(self.event_shape, event.device)
-        comes_from_outside = ((entered != INSERT) & (rows == 0)) | ((entered != DELETE) & (columns == 0))
-        inside = ~(comes_from_outside & (entered >= 0))
-        begun = ~first | (event == MATCH)
-        complete = left == (visited & ~last)
-        reached = self._named(event) & (inside & begun & complete & (visited | ~last)).flatten(-2).all(-1)
-        return reached & ((self.lengths > 0) == (self.target_lengths > 0))
+        return self._ask(events.are_paths, event, self.target_lengths, axes=2)  # type: ignore[no-any-return]
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
         return paths.path(event, length, constants[0])
@@ -192,13 +177,6 @@ class MonotoneAlignment(StructuredDistribution):
         rows, columns = rows_and_columns(self.event_shape, self.lengths.device)
         return (rows < self.lengths[..., None, None]) & (columns < self.target_lengths[..., None, None])
 
-    @property
-    def _corners(self) -> tuple[Tensor, Tensor]:
-        """Masks of the first and of the last cell, if there is any: ``batch + (n, m)``."""
-        rows, columns = rows_and_columns(self.event_shape, self.lengths.device)
-        row, column = self.lengths[..., None, None] - 1, self.target_lengths[..., None, None] - 1
-        return self._within & (rows == 0) & (columns == 0), (rows == row) & (columns == column)
-
     def _named(self, event: Tensor) -> Tensor:
         return (((event >= -1) & (event < 3)) | ~self._within).flatten(-2).all(-1)
 
@@ -211,18 +189,7 @@ class MonotoneAlignment(StructuredDistribution):
             guards.require_scores(transition, lengths[: len(transition)], [UNBOUNDED] * 2, "transition")
 
     def _places(self, event: Tensor) -> Places:
-        visited = self._within & (event >= 0)
-        move = event.clamp(0, 2).to(torch.int8)
-        before = torch.where(
-            move == MATCH,
-            shifted(move, -1, -1),
-            torch.where(move == INSERT, shifted(move, 0, -1), shifted(move, -1, 0)),
-        )
-        cells = torch.arange(self.event_shape.numel(), device=event.device).view(self.event_shape)
-        first, _ = self._corners
-        entering = torch.where(visited, 3 * cells + move, -1)
-        following = torch.where(visited & ~first, (3 * before + move).long(), -1)
-        return entering.flatten(-2), following.flatten(-2)
+        return self._ask(events.path_places, event, self.target_lengths, axes=2)  # type: ignore[no-any-return]
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
         (moves, transition), (target_lengths,) = scores, constants

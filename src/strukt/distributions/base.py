@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import torch
@@ -152,6 +152,30 @@ class ScoredStructures(StructurePeerNames, Distribution, abc.ABC):
         flat = self._arguments()
         first, last = len(self.scores), len(self.scores) + 1 + len(self.constants)
         return self._rebuilt(flat[:first], flat[first], flat[first + 1 : last])
+
+    def _ask(self, question: Callable[..., Any], events: Tensor, *options: Any, axes: int) -> Any:
+        """Answer a question of `strukt.kernels.events` about events with any axes in front.
+
+        Args:
+            question: ``question(events, lengths, *options)``, with one axis in front of each tensor.
+            events: ``sample_shape + batch``, then ``axes`` axes.
+            options: Tensors ``batch``, then whatever else the question takes.
+            axes: Of one event.
+        """
+        leading = events.shape[: events.dim() - axes]
+        if len(leading) == 1 and leading == self.batch_shape:
+            return question(events, self.lengths, *options)
+        leading = arguments.broadcast_shapes(leading, self.batch_shape)
+        rows, shape = math.prod(leading), events.shape[events.dim() - axes :]
+
+        def flat(value: Any) -> Any:
+            return value.expand(leading).reshape(rows) if isinstance(value, Tensor) else value
+
+        flat_events = events.expand(leading + shape).reshape(rows, *shape)
+        found = question(flat_events, *map(flat, (self.lengths, *options)))
+        if isinstance(found, tuple):
+            return tuple(each.reshape(leading + each.shape[1:]) for each in found)
+        return found.reshape(leading + found.shape[1:])
 
     def _batch_size(self) -> int:
         return math.prod(self.batch_shape)

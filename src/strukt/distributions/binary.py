@@ -11,7 +11,7 @@ from torch import Tensor
 from strukt.distributions.indicator import AbsenceStructure
 from strukt.inference.belief_propagation import BeliefPropagation, belief_propagation
 from strukt.inference.mean_field import Blocks, Course, MeanField, mean_field
-from strukt.kernels import arguments, binary
+from strukt.kernels import arguments, binary, events
 from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import sum_of_totals
@@ -149,7 +149,7 @@ class BinaryCRF(AbsenceStructure):
     def _score(self, event: Tensor) -> Tensor:
         used = self._used(event)
         unary, _, absent = self.scores
-        own = sum_of_totals((unary, absent), (1, 1), self._places_of_parts(event))
+        own = sum_of_totals((unary, absent), (1, 1), self._ask(events.item_places, event, axes=1))
         pairs = used.unsqueeze(-1) & used.unsqueeze(-2) & ~_diagonal(self.scores[1])
         pairwise = torch.where(pairs, self.scores[1], torch.zeros_like(self.scores[1]))
         return own + 0.5 * pairwise.flatten(-2).sum(-1)

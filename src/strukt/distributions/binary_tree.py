@@ -13,7 +13,7 @@ from torch import Tensor
 
 from strukt.distributions.distribution import StructuredDistribution
 from strukt.distributions.explanations import spans as explanations
-from strukt.kernels import arguments, guards, spans
+from strukt.kernels import arguments, events, guards
 
 MOST_CANDIDATES = 1 << 20
 
@@ -35,15 +35,7 @@ class BinaryTree(StructuredDistribution, abc.ABC):
         return range(self._labels), range(self._labels)
 
     def is_structure(self, event: Tensor) -> Tensor:
-        places, labels, are_trees = self._read(event)
-        size = self.event_shape[0]
-        used, is_word = places >= 0, places % size - places // size == 1
-        word, wider = self._label_ranges
-        first = torch.where(is_word, word.start, wider.start)
-        last = torch.where(is_word, word.stop, wider.stop)
-        named = (~used | ((labels >= first) & (labels < last))).all(-1)
-        marked = ((event >= -1) | ~self._within).flatten(-2).all(-1)
-        return are_trees & named & marked
+        return self._read(event)[2]
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
         return explanations.tree(event, length, *self._label_ranges)
@@ -77,11 +69,7 @@ class BinaryTree(StructuredDistribution, abc.ABC):
 
         -1 and 0 stand behind the last span.
         """
-        batch = event.shape[:-2]
-        lengths = self.lengths.expand(batch).reshape(-1)
-        found = spans.read(event.reshape(len(lengths), *self.event_shape), lengths)
-        places, labels, are_trees = (each.reshape(batch + each.shape[1:]) for each in found)
-        return places, labels, are_trees
+        return self._ask(events.read_spans, event, *self._label_ranges, axes=2)  # type: ignore[no-any-return]
 
     def _candidates(self) -> Tensor:
         size = self.event_shape[0]

@@ -10,7 +10,7 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt.distributions.binary_tree import BinaryTree, crossed
-from strukt.kernels import arguments, inside
+from strukt.kernels import arguments, events, inside
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.lengths import Lengths
 from strukt.kernels.places import Places
@@ -122,10 +122,9 @@ class BitSpanTree(BinaryTree):
     def _places(self, event: Tensor) -> Places:
         bits = self.scores[0].shape[-1]
         spans, codes, _ = self._read(event)
-        used, positive = (spans >= 0).unsqueeze(-1), self._positive(codes)
-        place = spans.unsqueeze(-1) * bits + torch.arange(bits, device=event.device)
-        each = (torch.where(used & chosen, place, -1).flatten(-2) for chosen in (positive, ~positive))
-        return tuple(each)
+        *leading, count = spans.shape
+        found = events.bit_places(spans.reshape(-1, count), codes.reshape(-1, count), bits)
+        return tuple(places.reshape(*leading, count * bits) for places in found)
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         """The value -1 of a required bit, and all spans that cross one with a required bit, are forbidden."""

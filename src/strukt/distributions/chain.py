@@ -10,7 +10,7 @@ from torch import Tensor
 
 from strukt.distributions.explanations import sequences, wording
 from strukt.distributions.positional import PositionalStructure
-from strukt.kernels import arguments, chain, checkpointed_chain
+from strukt.kernels import arguments, chain, checkpointed_chain, events
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
@@ -84,12 +84,8 @@ class LinearChain(PositionalStructure):
         return torch.where(self._parts_within, self._to_batch(found), NEG_INF)
 
     def _places(self, event: Tensor) -> Places:
-        c = self.scores[0].shape[-1]
-        tags = event.clamp(0, c - 1)
-        pairs = tags[..., :-1] * c + tags[..., 1:]
-        if self.scores[1].shape[-3] > 1:
-            pairs = pairs + torch.arange(pairs.shape[-1], device=event.device) * (c * c)
-        return (*super()._places(event), torch.where(self._positions[..., 1:], pairs, -1))
+        c, per_step = self.scores[0].shape[-1], self.scores[1].shape[-3] > 1
+        return (*super()._places(event), self._ask(events.pair_places, event, c, per_step, axes=1))
 
     def is_structure(self, event: Tensor) -> Tensor:
         return self._in_range(event)

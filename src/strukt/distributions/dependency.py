@@ -6,13 +6,12 @@ import abc
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-import torch
 from torch import Tensor
 from typing_extensions import Self
 
 from strukt.distributions.arcs import ArcStructure, has_labels
 from strukt.distributions.explanations import dependency, wording
-from strukt.kernels import arguments, eisner, matrix_tree
+from strukt.kernels import arguments, eisner, events, matrix_tree
 from strukt.kernels.labelled_arcs import LabelledOracles
 from strukt.kernels.lengths import Lengths, as_tensor
 from strukt.kernels.oracles import Oracles
@@ -60,15 +59,9 @@ class _DependencyTree(ArcStructure, abc.ABC):
         super()._require_same_kind(other)
 
     def is_structure(self, event: Tensor) -> Tensor:
-        heads = torch.where(self._positions, self._heads(event), 0)
-        inside = (heads >= 0) & (heads <= self.lengths.unsqueeze(-1))
-        tree = inside.all(-1) & _reaches_root(torch.where(inside, heads, 0))
-        if self.labelled:
-            tree = tree & self._in_range(event)
-        if self.single_root:
-            roots = ((heads == 0) & self._positions).sum(-1)
-            tree = tree & ((roots == 1) | (self.lengths == 0))
-        return tree
+        options = (self.single_root, isinstance(self, ProjectiveTree))
+        trees: Tensor = self._ask(events.are_dependency_trees, self._heads(event), *options, axes=1)
+        return trees & self._in_range(event) if self.labelled else trees
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
         projective = isinstance(self, ProjectiveTree)
@@ -150,22 +143,3 @@ class ProjectiveTree(_DependencyTree):
 
     oracles: ClassVar[Oracles] = eisner.ORACLES
     labelled_oracles: ClassVar[LabelledOracles] = eisner.LABELLED
-
-    def is_structure(self, event: Tensor) -> Tensor:
-        heads = torch.where(self._positions, self._heads(event), 0)
-        words = torch.arange(1, heads.shape[-1] + 1, device=event.device)
-        low, high = torch.minimum(heads, words), torch.maximum(heads, words)
-        starts = low.unsqueeze(-1) < low.unsqueeze(-2)
-        inside = low.unsqueeze(-2) < high.unsqueeze(-1)
-        ends = high.unsqueeze(-1) < high.unsqueeze(-2)
-        both = self._positions.unsqueeze(-1) & self._positions.unsqueeze(-2)
-        crossing = (starts & inside & ends & both).flatten(-2).any(-1)
-        return super().is_structure(event) & ~crossing
-
-
-def _reaches_root(heads: Tensor) -> Tensor:
-    """Whether every word reaches the root through its heads, by doubling the path in each step."""
-    above = torch.cat([torch.zeros_like(heads[..., :1]), heads], -1)
-    for _ in range(heads.shape[-1].bit_length()):
-        above = above.gather(-1, above)
-    return (above == 0).all(-1)

@@ -91,10 +91,9 @@ class StructuredDistribution(ScoredStructures):
         one_each = event.dim() <= len(self.batch_shape) + len(self.event_shape)
         if places is None or not one_each or not is_plain() or not asks_for_gradient(self.scores):
             return log_ratio(self._score(event), self.log_partition)
-        flat = tuple(
-            place.expand(*self.batch_shape, place.shape[-1]).reshape(self._batch_size(), place.shape[-1])
-            for place in places
-        )
+        flat = places
+        if len(self.batch_shape) != 1:
+            flat = tuple(place.reshape(self._batch_size(), place.shape[-1]) for place in places)
         return self._to_batch(LogProb.apply(self.oracles, self._part_axes, flat, *self._arguments()))  # type: ignore[no-untyped-call]
 
     def explain(self, event: Tensor) -> str | None:

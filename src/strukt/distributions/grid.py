@@ -16,13 +16,6 @@ def rows_and_columns(shape: torch.Size, device: torch.device) -> tuple[Tensor, T
     return torch.arange(shape[0], device=device)[:, None], torch.arange(shape[1], device=device)
 
 
-def shifted(cells: Tensor, rows: int, columns: int) -> Tensor:
-    """At each cell what stands so many rows and columns further on; 0 beyond the grid."""
-    if not cells.shape[-1] or not cells.shape[-2]:
-        return cells
-    return torch.nn.functional.pad(cells, (-columns, columns, -rows, rows))
-
-
 def any_before(cells: Tensor, rows: bool, columns: bool) -> Tensor:
     """At each cell whether one is marked among it and those before it, or after it, on both axes."""
     counts = cells.long()

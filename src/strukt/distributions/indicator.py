@@ -92,13 +92,6 @@ class AbsenceStructure(IndicatorStructure, abc.ABC):
         """Which parts are required: ``batch + parts``."""
         return (self.scores[-1] == NEG_INF) & self._within
 
-    def _places_of_parts(self, event: Tensor) -> tuple[Tensor, Tensor]:
-        """The parts that are used, and those that are absent."""
-        axes, used = len(self.event_shape), self._used(event)
-        every = torch.arange(self.event_shape.numel(), device=event.device)
-        present, absent = used.flatten(-axes), (self._within & ~used).flatten(-axes)
-        return torch.where(present, every, -1), torch.where(absent, every, -1)
-
     def _forbidden(self, event: Tensor) -> str | None:
         lacking = (self._required & ~self._used(event))[0].nonzero()
         if len(lacking):

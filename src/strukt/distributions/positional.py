@@ -12,7 +12,7 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt.distributions.distribution import StructuredDistribution
-from strukt.kernels import arguments, guards
+from strukt.kernels import arguments, events, guards
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 
@@ -101,16 +101,12 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
     def _places(self, event: Tensor) -> Places:
         """The place of the main score of each position's alternative, -1 in the padding."""
         count = self._rows(self.scores[0]).shape[-1]
-        rows = torch.arange(self.event_shape[0], device=event.device) * count
-        named = self._alternatives(event).clamp(0, count - 1)
-        return (torch.where(self._positions, rows + named, -1),)
-
+        return (self._ask(events.alternative_places, self._alternatives(event), count, axes=1),)
 
     def _in_range(self, event: Tensor) -> Tensor:
         """Which events name an alternative at each position within the length."""
-        alternatives = self._alternatives(event)
-        named = (alternatives >= 0) & (alternatives < self._rows(self.scores[0]).shape[-1])
-        return (named | ~self._positions).all(-1)
+        count = self._rows(self.scores[0]).shape[-1]
+        return self._ask(events.in_range, self._alternatives(event), count, axes=1)  # type: ignore[no-any-return]
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         """All other alternatives of a position with a required one are forbidden."""

@@ -11,7 +11,7 @@ from typing_extensions import Self
 
 from strukt.distributions.distribution import StructuredDistribution
 from strukt.distributions.explanations import sequences
-from strukt.kernels import arguments, guards, semi_markov
+from strukt.kernels import arguments, events, guards, semi_markov
 from strukt.kernels.guards import ONWARD, UNBOUNDED
 from strukt.kernels.lengths import Lengths, as_tensor
 from strukt.kernels.oracles import Oracles
@@ -117,7 +117,7 @@ class SemiMarkov(StructuredDistribution):
         main = self.scores[0]
         k, c = main.shape[-2:]
         event = arguments.event(event, self.batch_shape, self.event_shape)
-        durations = self._durations(event)
+        durations = events.durations(event, self.lengths)
         if self._validate_args:
             valid = ((event < c) | ~self._positions) & (durations <= k)
             guards.require_structures(
@@ -133,9 +133,7 @@ class SemiMarkov(StructuredDistribution):
 
     def is_structure(self, event: Tensor) -> Tensor:
         k, c = self.scores[0].shape[-2:]
-        named = (event >= -1) & (event < c) | ~self._positions
-        covered = (event[..., :1] >= 0) | ~self._positions[..., :1]
-        return named.all(-1) & covered.all(-1) & (self._durations(event) <= k).all(-1)
+        return self._ask(events.are_segmentations, event, k, c, axes=1)  # type: ignore[no-any-return]
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
         return sequences.segmentation(event, length, *self.scores[0].shape[-2:])
@@ -152,37 +150,9 @@ class SemiMarkov(StructuredDistribution):
         starts, durations = (torch.arange(size, device=self.lengths.device) for size in (n, k))
         return (starts[:, None] + durations).clamp(max=n - 1)
 
-    def _following(self, event: Tensor) -> Tensor:
-        """For each position the next start after it, or the length: the event's shape."""
-        n = self.event_shape[0]
-        starts = (event >= 0) & self._positions
-        end = self.lengths.unsqueeze(-1)
-        places = torch.where(starts, torch.arange(n, device=event.device), end)[..., 1:]
-        later = torch.cat([places, end.expand(*places.shape[:-1], min(n, 1))], -1)
-        return later.flip(-1).cummin(-1).values.flip(-1)
-
-    def _durations(self, event: Tensor) -> Tensor:
-        """The number of positions of the segment that starts at each position; 0 where none does."""
-        starts = (event >= 0) & self._positions
-        places = torch.arange(self.event_shape[0], device=event.device)
-        return torch.where(starts, self._following(event) - places, 0)
-
     def _places(self, event: Tensor) -> Places:
-        n, k, c = self.scores[0].shape[-3:]
-        durations, following = self._durations(event), self._following(event)
-        starts = torch.arange(n, device=event.device)
-        labels = event.clamp(0, c - 1)
-        used = durations > 0
-        own = (starts * k + (durations - 1).clamp(0, k - 1)) * c + labels
-        followed = used & (following < self.lengths.unsqueeze(-1))
-        return torch.where(used, own, -1), torch.where(followed, self._transitions(labels, following), -1)
-
-    def _transitions(self, labels: Tensor, following: Tensor) -> Tensor:
-        """The place of the transition onward from a segment at each position, given where the next one starts."""
-        n, rows = self.event_shape[0], self.scores[1].shape[-1]
-        next_labels = labels.gather(-1, following.clamp(max=n - 1)) if n else labels
-        pairs = labels * rows + next_labels if rows > 1 else torch.zeros_like(labels)
-        return (following - 1) * rows * rows + pairs if self._per_position else pairs
+        options = (*self.scores[0].shape[-2:], self.scores[1].shape[-1], self._per_position)
+        return self._ask(events.segment_places, event, *options, axes=1)  # type: ignore[no-any-return]
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         """All segments are forbidden that share a position with a required one, or its place."""

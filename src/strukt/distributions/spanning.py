@@ -10,7 +10,7 @@ from torch import Tensor
 
 from strukt.distributions.explanations import sets
 from strukt.distributions.indicator import AbsenceStructure
-from strukt.kernels import arguments, spanning
+from strukt.kernels import arguments, events, spanning
 from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
@@ -70,9 +70,7 @@ class SpanningTree(AbsenceStructure):
         return used  # no tree has all edges of another one and more
 
     def is_structure(self, event: Tensor) -> Tensor:
-        used = self._used(event)
-        complete = used.flatten(-2).sum(-1) == (self.lengths - 1).clamp(min=0)
-        return self._is_indicator(event) & complete & self._connects(used)
+        return self._ask(events.are_spanning_trees, event, axes=2)  # type: ignore[no-any-return]
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
         return sets.spanning_tree(event, length)
@@ -81,15 +79,5 @@ class SpanningTree(AbsenceStructure):
     def _within(self) -> Tensor:
         return spanning.pairs(self.lengths, self.event_shape[0])
 
-    def _connects(self, used: Tensor) -> Tensor:
-        """Which sets of edges connect all vertices, by doubling the paths in each step."""
-        n = used.shape[-1]
-        vertices = torch.arange(n, device=used.device)
-        near = used | used.mT | (vertices == vertices.unsqueeze(-1))
-        for _ in range(n.bit_length()):
-            near = (near.float() @ near.float()) > 0
-        beyond = vertices >= self.lengths.unsqueeze(-1)
-        return (near[..., :1, :].squeeze(-2) | beyond).all(-1) if n else near.flatten(-2).all(-1)
-
     def _places(self, event: Tensor) -> Places:
-        return self._places_of_parts(event)
+        return self._ask(events.edge_places, event, axes=2)  # type: ignore[no-any-return]

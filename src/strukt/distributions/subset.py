@@ -14,7 +14,7 @@ from strukt.distributions.explanations import sets
 from strukt.distributions.indicator import IndicatorStructure
 from strukt.inference.sparsemap import SparseMAP
 from strukt.inference.systematic import systematic_mixture
-from strukt.kernels import arguments, box, guards, subset
+from strukt.kernels import arguments, box, events, guards, subset
 from strukt.kernels.arguments import precise
 from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
@@ -33,9 +33,8 @@ class SubsetStructure(IndicatorStructure, abc.ABC):
     """
 
     def is_structure(self, event: Tensor) -> Tensor:
-        low, high = self.constants[0], self.constants[-1]
-        size = self._used(event).sum(-1)
-        return self._is_indicator(event) & (size >= low) & (size <= high)
+        sizes = (self.constants[0], self.constants[-1])
+        return self._ask(events.are_subsets, event, *sizes, axes=1)  # type: ignore[no-any-return]
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
         return sets.subset(event, length, constants[0], constants[-1])
@@ -46,9 +45,7 @@ class SubsetStructure(IndicatorStructure, abc.ABC):
 
     def _places_of_items(self, event: Tensor) -> Places:
         """The items taken, and those left out."""
-        items = torch.arange(self.event_shape[0], device=event.device)
-        taken = self._within & (event == 1)
-        return torch.where(taken, items, -1), torch.where(self._within & ~taken, items, -1)
+        return self._ask(events.item_places, event, axes=1)  # type: ignore[no-any-return]
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         """To leave out a required item is forbidden."""

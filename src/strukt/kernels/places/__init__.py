@@ -1,6 +1,6 @@
 """Scores of events as sums over places of the score tensors, and log-probabilities with their gradient."""
 
-from strukt.kernels.places.log_prob import LogProb, log_ratio
-from strukt.kernels.places.reference import Places, sum_of_totals
+from strukt.kernels.places.log_prob import LogProb
+from strukt.kernels.places.reference import Places, log_ratio, sum_of_totals
 
 __all__ = ["LogProb", "Places", "log_ratio", "sum_of_totals"]

@@ -9,26 +9,40 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from strukt.kernels.autograd import Scores
 from strukt.kernels.jit import kernel
+from strukt.kernels.places.reference import Places
+from strukt.kernels.semiring import NEG_INF
 
 Array = npt.NDArray[Any]
 
 
-def total(score: Tensor, place: Tensor) -> Tensor:
-    """Return the sum of each item's scores at its places, ``(batch,)``, added up in double precision.
+def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partition: Tensor) -> Tensor:
+    """Return the log-probability of one event for each item, ``(batch,)``; scores are summed in double precision.
 
     Args:
-        score: ``(g, ...)``, where consecutive batch / g items share their scores.
-        place: ``(batch, count)``; -1 for none.
+        scores: Each ``(g, ...)``, where consecutive batch / g items share their scores.
+        dims: For each score tensor the number of its part axes.
+        places: For each score tensor ``(batch, count)``; -1 for none.
+        log_partition: ``(batch,)``.
     """
-    out = np.zeros(place.shape[0])
-    _total(_rows(score), place.numpy(), out)
-    return torch.from_numpy(out).to(score.dtype)
+    sums = log_partition.numpy()
+    total, value = np.zeros(sums.shape), np.empty_like(sums)
+    for score, place in zip(scores, places, strict=True):
+        _add_up(_rows(score), place.numpy(), total)
+    _log_ratio(total.astype(sums.dtype), sums, value)
+    return torch.from_numpy(value)
+
+
+def weights(grad: Tensor, log_prob: Tensor) -> tuple[Tensor, Tensor]:
+    """Return gradients ``(batch,)`` without those of impossible events, and their opposites."""
+    weight = np.where(log_prob.numpy() == NEG_INF, 0.0, grad.numpy()).astype(grad.numpy().dtype, copy=False)
+    return torch.from_numpy(weight), torch.from_numpy(-weight)
 
 
 def add(part: Tensor, place: Tensor, weight: Tensor) -> None:
     """Add each item's weight ``(batch,)`` to its places of a gradient ``(g, ...)``, in place."""
-    _add(_rows(part), place.numpy(), weight.contiguous().numpy())
+    _add(_rows(part), place.numpy(), weight.numpy())
 
 
 def _rows(value: Tensor) -> Array:
@@ -37,13 +51,24 @@ def _rows(value: Tensor) -> Array:
 
 
 @kernel
-def _total(score: Array, place: Array, out: Array) -> None:
+def _add_up(score: Array, place: Array, out: Array) -> None:
     batch, count = place.shape
     for b in range(batch):
         row = b * score.shape[0] // batch
         for k in range(count):
             if 0 <= place[b, k] < score.shape[1]:
                 out[b] += score[row, place[b, k]]
+
+
+@kernel
+def _log_ratio(numerator: Array, denominator: Array, out: Array) -> None:
+    for b in range(len(out)):
+        if numerator[b] == NEG_INF or denominator[b] == NEG_INF:
+            out[b] = NEG_INF
+        else:
+            out[b] = numerator[b] - denominator[b]
+            if out[b] > 0.0:
+                out[b] = 0.0
 
 
 @kernel

@@ -8,20 +8,9 @@ import torch
 from torch import Tensor
 
 from strukt.kernels import dispatch
-from strukt.kernels.autograd import Scores, as_tuple, is_batched, is_plain
+from strukt.kernels.autograd import as_tuple, is_batched, is_plain
 from strukt.kernels.places import reference
-from strukt.kernels.places.reference import Places, sum_of_totals
-from strukt.kernels.semiring import NEG_INF
-
-
-def log_ratio(numerator: Tensor, denominator: Tensor) -> Tensor:
-    """Return the log of a probability as a difference of two logs, -inf where the numerator is -inf.
-
-    Both are rounded, and both may be huge: what the rounding leaves above 0 is taken off the value.
-    """
-    impossible = (numerator == NEG_INF) | (denominator == NEG_INF)
-    ratio = torch.where(impossible, NEG_INF, numerator - torch.where(impossible, 0.0, denominator))
-    return ratio - ratio.detach().clamp(min=0.0)
+from strukt.kernels.places.reference import Places, log_ratio, sum_of_totals
 
 
 class LogProb(torch.autograd.Function):
@@ -43,10 +32,8 @@ class LogProb(torch.autograd.Function):
             arguments: Those of the oracles.
         """
         log_partition, chart = oracles.inside(*arguments)
-        score = _score(arguments[: len(places)], dims, places)
-        impossible = torch.minimum(score, log_partition) == NEG_INF
-        # As in `log_ratio`, without a derivative.
-        value: Tensor = (score - log_partition).masked_fill_(impossible, NEG_INF).clamp_(max=0.0)
+        kernels = _kernels(log_partition)
+        value: Tensor = kernels.log_prob(arguments[: len(places)], dims, places, log_partition)
         ctx.save_for_backward(*(each for each in arguments if isinstance(each, Tensor)), value, chart)
         ctx.options = tuple(each for each in arguments if not isinstance(each, Tensor))
         ctx.oracles, ctx.dims, ctx.places = oracles, dims, places
@@ -60,21 +47,18 @@ class LogProb(torch.autograd.Function):
         if torch.is_grad_enabled() or is_batched(grad) or not is_plain():
             found = _differentiable(ctx, arguments, grad)
         else:
-            weight = grad.masked_fill(value == NEG_INF, 0.0)
-            found = as_tuple(ctx.oracles.outside(*arguments, -weight, chart))
-            add = (dispatch.select("places", grad) or reference).add
+            kernels = _kernels(grad)
+            weight, opposite = kernels.weights(grad, value)
+            found = as_tuple(ctx.oracles.outside(*arguments, opposite, chart))
             for part, place, wanted in zip(found, ctx.places, ctx.needs_input_grad[3:], strict=False):
                 if wanted:
-                    add(part, place, weight)
+                    kernels.add(part, place, weight)
         return None, None, None, *found, *(None,) * (len(arguments) - count)
 
 
-def _score(scores: Scores, dims: tuple[int, ...], places: Places) -> Tensor:
-    """Return the scores of events, without a derivative."""
-    kernels = dispatch.select("places", scores[0])
-    if kernels is None:
-        return sum_of_totals(scores, dims, places)
-    return torch.stack(list(map(kernels.total, scores, places))).sum(0)
+def _kernels(tensor: Tensor) -> Any:
+    """The module that adds scores up on the device of a tensor."""
+    return dispatch.select("places", tensor) or reference
 
 
 def _differentiable(ctx: Any, arguments: tuple[Any, ...], grad: Tensor) -> tuple[Tensor | None, ...]:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import Scores
+from strukt.kernels.semiring import NEG_INF
 
 Places = tuple[Tensor, ...]
 """For each score tensor the scores that an event uses: indices into an item's scores, flattened,
@@ -48,6 +49,27 @@ def sum_of_totals(scores: Scores, dims: tuple[int, ...], places: Places) -> Tens
     for other in others:
         first = first + other
     return first
+
+
+def log_ratio(numerator: Tensor, denominator: Tensor) -> Tensor:
+    """Return the log of a probability as a difference of two logs, -inf where the numerator is -inf.
+
+    Both are rounded, and both may be huge: what the rounding leaves above 0 is taken off the value.
+    """
+    impossible = (numerator == NEG_INF) | (denominator == NEG_INF)
+    ratio = torch.where(impossible, NEG_INF, numerator - torch.where(impossible, 0.0, denominator))
+    return ratio - ratio.detach().clamp(min=0.0)
+
+
+def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partition: Tensor) -> Tensor:
+    """Return the log-probability of one event for each item, ``(batch,)``, from the places of its scores."""
+    return log_ratio(sum_of_totals(scores, dims, places), log_partition)
+
+
+def weights(grad: Tensor, log_prob: Tensor) -> tuple[Tensor, Tensor]:
+    """Return gradients ``(batch,)`` without those of impossible events, and their opposites."""
+    weight = grad.masked_fill(log_prob == NEG_INF, 0.0)
+    return weight, -weight
 
 
 def add(part: Tensor, place: Tensor, weight: Tensor) -> None:

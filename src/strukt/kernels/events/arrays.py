@@ -1,0 +1,15 @@
+"""Events as arrays of NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+from torch import Tensor
+
+Array = npt.NDArray[Any]
+
+
+def array(tensor: Tensor) -> Array:
+    """Return a contiguous array that shares the memory of a tensor where it can."""
+    return tensor.contiguous().numpy()

@@ -1,0 +1,80 @@
+"""Events on CPUs: Numba kernels, and NumPy where its own loops are enough; see `strukt.kernels.events`."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.kernels.events.arrays import Array
+from strukt.kernels.events.cpu_paths import are_paths, path_places
+from strukt.kernels.events.cpu_segments import are_segmentations, segment_places
+from strukt.kernels.events.cpu_spans import bit_places, read_spans
+from strukt.kernels.events.cpu_trees import are_dependency_trees, are_spanning_trees, edge_places
+
+__all__ = [
+    "alternative_places",
+    "are_dependency_trees",
+    "are_paths",
+    "are_segmentations",
+    "are_spanning_trees",
+    "are_subsets",
+    "bit_places",
+    "edge_places",
+    "in_range",
+    "item_places",
+    "pair_places",
+    "path_places",
+    "read_spans",
+    "segment_places",
+]
+
+
+def in_range(named: Tensor, lengths: Tensor, count: int) -> Tensor:
+    array = named.numpy()
+    wrong = _within(lengths, array.shape[-1])
+    np.logical_and(wrong, (array < 0) | (array >= count), out=wrong)
+    return torch.from_numpy(~wrong.any(-1))
+
+
+def alternative_places(named: Tensor, lengths: Tensor, count: int) -> Tensor:
+    array = named.numpy()
+    n = array.shape[-1]
+    places = np.minimum(np.maximum(array, 0), count - 1)
+    places += np.arange(0, n * count, count)
+    return _kept(places, _within(lengths, n))
+
+
+def pair_places(tags: Tensor, lengths: Tensor, count: int, per_step: bool) -> Tensor:
+    array = np.minimum(np.maximum(tags.numpy(), 0), count - 1)
+    n = array.shape[-1]
+    places = array[..., :-1] * count
+    places += array[..., 1:]
+    if per_step:
+        places += np.arange(max(n - 1, 0)) * (count * count)
+    return _kept(places, _within(lengths, n)[..., 1:])
+
+
+def _within(lengths: Tensor, n: int) -> Array:
+    """Tell which of n positions lie within the lengths."""
+    return np.arange(n) < lengths.numpy()[:, None]
+
+
+def _kept(places: Array, within: Array) -> Tensor:
+    """Write -1 where there is no position."""
+    np.copyto(places, -1, where=~within)
+    return torch.from_numpy(places)
+
+
+def are_subsets(taken: Tensor, lengths: Tensor, smallest: Tensor, largest: Tensor) -> Tensor:
+    array, items = taken.numpy(), _within(lengths, taken.shape[-1])
+    size = ((array == 1) & items).sum(-1)
+    right = ~(items & (array.astype(np.uint64) > 1)).any(-1)
+    return torch.from_numpy(right & (size >= smallest.numpy()) & (size <= largest.numpy()))
+
+
+def item_places(taken: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    array, items = taken.numpy(), _within(lengths, taken.shape[-1])
+    used, every = (array == 1) & items, np.arange(array.shape[-1])
+    present, absent = np.where(used, every, -1), np.where(items & ~used, every, -1)
+    return torch.from_numpy(present), torch.from_numpy(absent)
