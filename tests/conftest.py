@@ -11,8 +11,8 @@ import pytest
 from strukt.kernels.compiling import NOTICE
 
 # The first call of a kernel compiles it, and machines are shared: an example has no deadline.
-hypothesis.settings.register_profile("strukt", deadline=None, derandomize=True)
-hypothesis.settings.load_profile("strukt")
+hypothesis.settings.register_profile("slow", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("slow"), max_examples=30)
 
 # A line on standard error that one of the tests would find, whichever compiles for two seconds.
 NOTICE.silence()
@@ -26,7 +26,11 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores: one thread e
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--slow", action="store_true", help="also run the tests marked slow")
+    parser.addoption("--slow", action="store_true", help="also the tests marked slow, and more examples")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    hypothesis.settings.load_profile("slow" if config.getoption("--slow") else "quick")
 
 
 @pytest.hookimpl(optionalhook=True)

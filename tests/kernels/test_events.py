@@ -50,6 +50,28 @@ def test_tags(n, count, seed, per_step):
         assert pairs[row].tolist() == [step if t + 1 < m else -1 for t, step in enumerate(steps)]
 
 
+@given(SIZES, st.integers(0, 3), st.integers(0, 2), SEEDS, st.integers(0, 3))
+@settings(deadline=None)
+def test_frames(n, m, blank, seed, changes):
+    torch.manual_seed(seed)
+    lengths, target_lengths = torch.randint(0, n + 1, (6,)), torch.randint(0, m + 1, (6,))
+    targets = torch.tensor([label for label in range(4) if label != blank])[torch.randint(3, (6, m))]
+    states = torch.full((6, 2 * m + 1), blank)
+    states[:, 1::2] = targets
+    labels = torch.randint(0, 4, (6, n))
+    for row, length in enumerate(lengths.tolist()):  # some of the targets, spelt with a blank behind each label
+        spelt = [label for each in targets[row, : target_lengths[row]].tolist() for label in (each, blank)]
+        if seed % 2 and len(spelt) <= length:
+            labels[row, :length] = torch.tensor([*spelt, *[blank] * (length - len(spelt))])
+    labels = changed(labels, -1, 5, changes)
+    right = both("are_frames", labels, lengths, states, target_lengths, blank, 4)
+    for row, length in enumerate(lengths.tolist()):
+        frames = labels[row, :length].tolist()
+        spelt = [label for label, _ in itertools.groupby(frames) if label != blank]
+        wanted = targets[row, : target_lengths[row]].tolist()
+        assert bool(right[row]) == (spelt == wanted and all(0 <= label < 4 for label in frames))
+
+
 def is_segmentation(labels, longest, count):
     starts = [t for t, label in enumerate(labels) if label >= 0]
     widths = [after - start for start, after in itertools.pairwise([*starts, len(labels)])]

@@ -159,7 +159,7 @@ class ScoredStructures(StructurePeerNames, Distribution, abc.ABC):
         Args:
             question: ``question(events, lengths, *options)``, with one axis in front of each tensor.
             events: ``sample_shape + batch``, then ``axes`` axes.
-            options: Tensors ``batch``, then whatever else the question takes.
+            options: Tensors ``batch``, with any axes behind, then whatever else the question takes.
             axes: Of one event.
         """
         leading = events.shape[: events.dim() - axes]
@@ -169,7 +169,10 @@ class ScoredStructures(StructurePeerNames, Distribution, abc.ABC):
         rows, shape = math.prod(leading), events.shape[events.dim() - axes :]
 
         def flat(value: Any) -> Any:
-            return value.expand(leading).reshape(rows) if isinstance(value, Tensor) else value
+            if not isinstance(value, Tensor):
+                return value
+            own = value.shape[len(self.batch_shape) :]
+            return value.expand(leading + own).reshape(rows, *own)
 
         flat_events = events.expand(leading + shape).reshape(rows, *shape)
         found = question(flat_events, *map(flat, (self.lengths, *options)))

@@ -12,7 +12,7 @@ from typing_extensions import Self
 
 from strukt.distributions.explanations import sequences
 from strukt.distributions.positional import PositionalStructure
-from strukt.kernels import arguments, ctc, guards
+from strukt.kernels import arguments, ctc, events, guards
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
@@ -97,14 +97,8 @@ class CTC(PositionalStructure):
         return torch.where(self._parts_within, found, NEG_INF)
 
     def is_structure(self, event: Tensor) -> Tensor:
-        states, target_lengths = self.constants
-        before = torch.nn.functional.pad(event[..., :-1], (1, 0), value=self.blank)
-        starts = self._positions & (event != self.blank) & (event != before)
-        count = starts.cumsum(-1)
-        state = (2 * count - 1).clamp(0, states.shape[-1] - 1)
-        wanted = states.expand(*event.shape[:-1], states.shape[-1]).gather(-1, state)
-        complete = starts.sum(-1) == target_lengths
-        return complete & ((event == wanted) | ~starts).all(-1) & self._in_range(event)
+        options = (*self.constants, self.blank, self.scores[0].shape[-1])
+        return self._ask(events.are_frames, event, *options, axes=1)  # type: ignore[no-any-return]
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
         states, target_length = constants

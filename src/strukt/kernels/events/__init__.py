@@ -18,6 +18,7 @@ from strukt.kernels.events.reference import durations, shifted
 __all__ = [
     "alternative_places",
     "are_dependency_trees",
+    "are_frames",
     "are_paths",
     "are_segmentations",
     "are_spanning_trees",
@@ -54,6 +55,23 @@ def alternative_places(named: Tensor, lengths: Tensor, count: int) -> Tensor:
 def pair_places(tags: Tensor, lengths: Tensor, count: int, per_step: bool) -> Tensor:
     """Return the places of the pairs of neighbours in scores ``(1 or n - 1, count, count)``: ``(rows, n - 1)``."""
     return _kernels(tags).pair_places(tags, lengths, count, per_step)  # type: ignore[no-any-return]
+
+
+def are_frames(
+    labels: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, blank: int, count: int
+) -> Tensor:
+    """Tell which rows ``(rows, n)`` spell their target once repetitions and blanks are taken out: ``(rows,)``.
+
+    Args:
+        labels: The label of each frame, from 0 to ``count - 1``.
+        lengths: In frames.
+        states: The target of each row, with blanks around each label: ``(rows, 2 m + 1)``.
+        target_lengths: ``(rows,)``, in labels.
+        blank: The blank.
+        count: The number of labels.
+    """
+    kernels = _kernels(labels)
+    return kernels.are_frames(labels, lengths, states, target_lengths, blank, count)  # type: ignore[no-any-return]
 
 
 def are_segmentations(labels: Tensor, lengths: Tensor, longest: int, count: int) -> Tensor:

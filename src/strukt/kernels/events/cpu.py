@@ -8,13 +8,14 @@ from torch import Tensor
 
 from strukt.kernels.events.arrays import Array
 from strukt.kernels.events.cpu_paths import are_paths, path_places
-from strukt.kernels.events.cpu_segments import are_segmentations, segment_places
+from strukt.kernels.events.cpu_segments import are_frames, are_segmentations, segment_places
 from strukt.kernels.events.cpu_spans import bit_places, read_spans
 from strukt.kernels.events.cpu_trees import are_dependency_trees, are_spanning_trees, edge_places
 
 __all__ = [
     "alternative_places",
     "are_dependency_trees",
+    "are_frames",
     "are_paths",
     "are_segmentations",
     "are_spanning_trees",

@@ -1,4 +1,4 @@
-"""Numba kernels that check segmentations, and find the places of their scores: see `strukt.kernels.events`."""
+"""Numba kernels for frames and segments, and for the places of their scores: see `strukt.kernels.events`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,31 @@ from torch import Tensor
 
 from strukt.kernels.events.arrays import Array, array
 from strukt.kernels.jit import kernel
+
+
+def are_frames(
+    labels: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, blank: int, count: int
+) -> Tensor:
+    right = np.zeros(len(labels), np.bool_)
+    targets = (array(states), array(target_lengths))
+    _are_frames(array(labels), array(lengths), *targets, blank, count, right)
+    return torch.from_numpy(right)
+
+
+@kernel
+def _are_frames(
+    labels: Array, lengths: Array, states: Array, target_lengths: Array, blank: int, count: int, right: Array
+) -> None:
+    for row in range(len(labels)):
+        before, spelt, valid = blank, 0, True
+        for t in range(lengths[row]):
+            label = labels[row, t]
+            valid &= 0 <= label < count
+            if label not in (blank, before):
+                valid &= spelt < target_lengths[row] and states[row, 2 * spelt + 1] == label
+                spelt += 1
+            before = label
+        right[row] = valid and spelt == target_lengths[row]
 
 
 def are_segmentations(labels: Tensor, lengths: Tensor, longest: int, count: int) -> Tensor:

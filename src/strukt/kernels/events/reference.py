@@ -11,6 +11,7 @@ from strukt.kernels.events.reference_spans import bit_places, read_spans
 __all__ = [
     "alternative_places",
     "are_dependency_trees",
+    "are_frames",
     "are_paths",
     "are_segmentations",
     "are_spanning_trees",
@@ -52,6 +53,17 @@ def pair_places(tags: Tensor, lengths: Tensor, count: int, per_step: bool) -> Te
     if per_step:
         pairs = pairs + torch.arange(pairs.shape[-1], device=tags.device) * (count * count)
     return torch.where(within(lengths, tags.shape[-1])[..., 1:], pairs, -1)
+
+
+def are_frames(
+    labels: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, blank: int, count: int
+) -> Tensor:
+    before = torch.nn.functional.pad(labels[..., :-1], (1, 0), value=blank)
+    starts = within(lengths, labels.shape[-1]) & (labels != blank) & (labels != before)
+    state = (2 * starts.cumsum(-1) - 1).clamp(0, states.shape[-1] - 1)
+    wanted = states.gather(-1, state)
+    complete = starts.sum(-1) == target_lengths
+    return complete & ((labels == wanted) | ~starts).all(-1) & in_range(labels, lengths, count)
 
 
 # Segments.
