@@ -74,12 +74,18 @@ SEQUENCES = [
                     ("made[:] = False", "pass"),
                 ],
                 "kernels/places/log_prob": [
-                    ("(score - log_partition)", "(score + log_partition)"),
-                    ("numerator - torch.where(", "numerator + torch.where("),
-                    ("*arguments, -weight, chart", "*arguments, weight, chart"),
+                    ("*arguments, opposite, chart", "*arguments, weight, chart"),
                     ("if wanted:", "if not wanted:"),
                 ],
+                "kernels/places/reference": [
+                    ("numerator - torch.where(", "numerator + torch.where("),
+                ],
+                "kernels/events/cpu": [
+                    ("places += array[..., 1:]", "places += array[..., :-1]"),
+                    ("(array >= count)", "(array > count)"),
+                ],
                 "kernels/places/cpu": [
+                    ("numerator[b] - denominator[b]", "numerator[b] + denominator[b]"),
                     ("out[b] += score", "out[b] -= score"),
                     ("+= weight[b]", "+= weight[0]"),
                 ],
@@ -138,7 +144,11 @@ SEQUENCES = [
                 "distributions/segmentation": [
                     ("(known & (event >= 0)).cumsum(-1)", "known.cumsum(-1)"),
                     ("before = last.cumsum(-1) - last", "before = last.cumsum(-1)"),
-                    ("(self._durations(event) <= k)", "(self._durations(event) <= k + 1)"),
+                ],
+                "kernels/events/cpu_segments": [
+                    ("t - start >= longest", "t - start > longest"),
+                    ("min(following - t, longest) - 1", "min(following - t, longest)"),
+                    ("label * pairs + label_after", "label + label_after * pairs"),
                 ],
             },
             GRID: {
@@ -167,10 +177,12 @@ SEQUENCES = [
                 "kernels/alignment/cpu": [
                     (".view(groups, batch // max(groups, 1), 3, 3)", ".view(-1, groups, 3, 3).mT"),
                 ],
+                "kernels/events/cpu_paths": [
+                    ("and steps == visited", ""),
+                    ("moves[row, 0, 0] == MATCH and", ""),
+                    ("3 * max(min(moves[row, i, j], 2), 0) + move", "3 * move + moves[row, i, j]"),
+                ],
                 "distributions/alignment": [
-                    ("(visited & ~last)", "visited"),
-                    ("inside & begun & complete", "inside & complete"),
-                    ("visited & ~first, (3", "visited, (3"),
                     ("others | passing", "others"),
                     ("shifted(below_left, 1, -1)", "shifted(below_left, 0, -1)"),
                 ],
@@ -202,8 +214,8 @@ SEQUENCES = [
                     ("(1, k - 1 if may_skip(states, s) else 0)", "(1, k - 1)"),
                     ("_weigh_ways(chart[b, t], states", "_weigh_ways(chart[b, t - 1], states"),
                 ],
-                "distributions/ctc": [
-                    ("& (event != before)", ""),
+                "kernels/events/cpu_segments": [
+                    ("if label not in (blank, before):", "if label != blank:"),
                 ],
             },
         }
@@ -237,6 +249,11 @@ SEQUENCES = [
                 ],
             },
             GRID: {
+                "kernels/events/reference": [
+                    ("(visited & ~last)", "visited"),
+                    ("inside & begun & complete", "inside & complete"),
+                    ("visited & ~first, (3", "visited, (3"),
+                ],
                 "kernels/alignment/reference": [
                     ("transition[..., MIRRORED, :][..., MIRRORED]", "transition"),
                     ("transition + torch.stack(onward, -1)", "torch.stack(onward, -1)"),

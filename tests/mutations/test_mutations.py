@@ -74,6 +74,7 @@ FILES = (
     "kernels/test_kbest_sequences",
     "kernels/test_kbest_trees",
     "kernels/test_derivatives",
+    "kernels/test_events",
     "kernels/test_arborescence",
     "kernels/test_candidates",
     "kernels/test_draw",
@@ -113,28 +114,34 @@ MODULES = {
     GRAPHS: "factor_graph",
 }
 BACKENDS = {
-    CHAIN: "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged) or test_candidates or "
+    CHAIN: "(test_events and test_tags) or "
+    "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged) or test_candidates or "
     "(test_draw and (impossible or share or log_space)) or (more_than_there_are and chain)",
-    PLANAR: "(test_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and root and 5-unchanged)",
-    FREE: "(test_trees_of_any_length and 9-unchanged) or (test_arborescence and k_best and (3 or 4))",
+    PLANAR: "(test_events and test_dependency_trees) or "
+    "(test_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and root and 5-unchanged)",
+    FREE: "(test_events and test_dependency_trees) or "
+    "(test_trees_of_any_length and 9-unchanged) or (test_arborescence and k_best and (3 or 4))",
     SPANS: "(span_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and spans and 5-unchanged) or "
     "(test_derivatives and labels and (9-unchanged or 3-steep))",
     CODES: "(trees_with_codes_of_any_length and 9-unchanged) or (test_derivatives and codes and 3-unchanged)",
     GRAMMAR: "test_pcfg_backends and (5-unchanged or only_items_that_need_it)",
     LOW_RANK: "test_low_rank_pcfg and (6-unchanged or of_any_size or underflow or same_distribution)",
     SUBSETS: "k_best_of_any_size and subsets and unchanged",
-    SEGMENTS: "test_semi_markov_backends and "
+    SEGMENTS: "(test_events and test_segmentations) or "
+    "test_semi_markov_backends and "
     "(33-unchanged or in_groups or lost or left_out or unlikely or passed_over or one_segment) or "
     "(more_than_there_are and segments)",
-    SPANNING: "test_spanning_trees_of_any_size and 9-unchanged",
-    GRID: "(test_alignment or test_extended) and not float32 or (more_than_there_are and grid)",
+    SPANNING: "(test_events and test_spanning_trees) or test_spanning_trees_of_any_size and 9-unchanged",
+    GRID: "(test_events and test_paths) or "
+    "(test_alignment or test_extended) and not float32 or (more_than_there_are and grid)",
     VECTORS: "((test_simplex or test_fused or test_subsets) and (optimal or derivatives)) or "
     "(test_vectors and (gradient_is or all_derivatives or conjugate))",
     SPARSE: "test_sparsemap and (kernels_equal or gradient_in or same_point or warm_start or all_scores_tie)",
     GRAPHS: "test_consensus or "
     "(test_lp_sparsemap and (equal or test_oracles or own_scores or nearly or now)) or "
     "(factor_graph and (layout or test_logic or test_enumeration or ((exact_without or bounds) and 1.0)))",
-    FRAMES: "(test_ctc or test_extended) and not float32 or (more_than_there_are and frames)",
+    FRAMES: "(test_events and test_frames) or "
+    "(test_ctc or test_extended) and not float32 or (more_than_there_are and frames)",
 }
 
 

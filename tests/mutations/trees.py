@@ -48,8 +48,8 @@ TREES = [
                     ("low, high, 1)\n", "low, high, 0)\n"),
                     ("rank, given, scores[rank], heads", "rank, given - 1, scores[rank], heads"),
                 ],
-                "distributions/dependency": [
-                    ("& ~crossing", ""),
+                "kernels/events/cpu_trees": [
+                    ("if low < start and start < high and high < end:", "if False:"),
                 ],
             },
             FREE: {
@@ -87,9 +87,10 @@ TREES = [
                     ("if owner[entered] == node and entered != word", "if False"),
                     ("displaced[word] += ", "displaced[word] = "),
                 ],
-                "distributions/dependency": [
-                    ("(roots == 1)", "(roots >= 1)"),
-                    ("range(heads.shape[-1].bit_length())", "range(1)"),
+                "kernels/events/cpu_trees": [
+                    ("np.sum(above[:n] == 0) == 1", "True"),
+                    ("seen[place] == word:", "seen[place] < 0:"),
+                    ("if place < 0 or place > n:", "if place < 0:"),
                 ],
             },
             CODES: {
@@ -207,6 +208,9 @@ TREES = [
     *mutations(
         {
             PLANAR: {
+                "kernels/events/reference": [
+                    ("trees & ~_crosses(heads, positions) if", "trees if"),
+                ],
                 "kernels/eisner/reference": [
                     ("arcs.diagonal(-width, -2, -1)", "arcs.diagonal(width, -2, -1)"),
                     ("n - width, shift=1", "n - width, shift=0"),
@@ -214,6 +218,10 @@ TREES = [
                 ],
             },
             FREE: {
+                "kernels/events/reference": [
+                    ("(roots == 1)", "(roots >= 1)"),
+                    ("range(heads.shape[-1].bit_length())", "range(1)"),
+                ],
                 "kernels/matrix_tree/reference": [
                     ("weights[:, :k, k + 1, None]", "weights[:, :k, k, None]"),
                     ("order == wanted", "order >= wanted"),
@@ -245,8 +253,8 @@ TREES = [
                     ("if required[u, v] != required[x, y]:", "if False:"),
                     ("min(lowest[u, old], own)", "own"),
                 ],
-                "distributions/spanning": [
-                    ("& complete & self", "& self"),
+                "kernels/events/reference": [
+                    ("marked & complete & _connects", "marked & _connects"),
                 ],
             },
         },
