@@ -81,6 +81,7 @@ class KDPP(SubsetStructure):
         scores = kernel.new_zeros(kernel.shape[:-1]) if scores is None else scores
         arguments.scores("scores", scores, "batch + (n,)", 1)
         kernel = _fitting(kernel, scores)
+        lengths = arguments.lengths(lengths, scores.shape[:-1], scores.shape[-1], scores.device)
         every = (scores, omissions(omitted, scores), kernel)
         super().__init__(every, lengths, (), validate_args, (sizes_of(k, scores),))
 

@@ -97,6 +97,8 @@ class KSubset(SubsetStructure):
         validate_args: bool | None = None,
     ) -> None:
         arguments.scores("scores", scores, "batch + (n,)", 1)
+        *batch_shape, n = scores.shape
+        lengths = arguments.lengths(lengths, torch.Size(batch_shape), n, scores.device)
         low, high = k if isinstance(k, tuple) else (k, k)
         sizes = (sizes_of(low, scores), sizes_of(high, scores))
         super().__init__((scores, omissions(omitted, scores)), lengths, (), validate_args, sizes)
