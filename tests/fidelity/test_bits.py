@@ -6,7 +6,10 @@ import math
 import pytest
 import torch
 
+from strukt.cli.configuration import parse
 from strukt.data.vocabulary import Vocabulary
+from strukt.published import configurations
+from strukt.tasks import ranges
 from strukt.tasks.constituency import Config
 from strukt.tasks.published_codes import PublishedCodes
 from strukt.tasks.span_layer import GoldSpans
@@ -14,6 +17,8 @@ from strukt.tasks.span_layer import GoldSpans
 SIZE, BITS, WORDS = 5, 2, 3
 LABELS = Vocabulary(["", "NP", "VP"])
 LENGTHS = [3, 2, 1]
+PRETRAINED = {"bert-large-cased": 1024, "xlnet-large-cased": 1024, "bert-base-chinese": 768}
+"""Sizes of the vectors of the pretrained models."""
 EVERY = pytest.mark.parametrize("variant", ["self", "sup", "hash", "max"])
 
 TREES = {1: [[(1, 1)]], 2: [[(1, 2), (1, 1), (2, 2)]]}
@@ -197,3 +202,21 @@ def test_a_code_means_the_label_that_most_often_had_it():
 def test_two_matrices_for_each_bit_are_all_that_is_learned(size, bits):
     count = sum(parameter.numel() for parameter in layer(size=size, bits=bits).parameters())
     assert count == 2 * bits * math.ceil(size / bits) * size
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("constituency-bits-bert", 2 * 12 * 86 * 1024),
+        ("constituency-bits-xlnet", 2 * 12 * 86 * 1024),
+        ("constituency-bits-chinese", 2 * 12 * 64 * 768),
+        ("ner-bits", 2 * 8 * 128 * 1024),
+    ],
+)
+def test_the_configurations_of_codes_have_the_published_sizes(name, numbers):
+    configuration = configurations()[f"published/{name}"]
+    config = parse(configuration.task, ["--config", configuration.name]).config
+    ranges.require_valid(config)
+    built = PublishedCodes(config, PRETRAINED[config.encoder.pretrained], LABELS)
+    assert sum(parameter.numel() for parameter in built.parameters()) == numbers
+    assert (config.criterion, config.variant, config.encoder.dropout) == ("bits-published", "max", 0)
