@@ -18,7 +18,7 @@ from strukt.distributions import LinearChain, SpanTree
 from strukt.distributions.bits import to_bits
 from strukt.losses import contrastive_hashing
 from strukt.metrics.spans import spans as tagged_spans
-from strukt.tasks.code_spans import MOST_SHOWN
+from strukt.tasks.code_counts import MOST_SHOWN
 from strukt.tasks.label_spans import CRITERIA, LabelSpans, agreeing
 from strukt.tasks.likelihood_codes import LikelihoodCodes, _distant_words, _sample
 from strukt.tasks.published_codes import PublishedCodes

@@ -17,6 +17,7 @@ from strukt.nn.feature_maps import (
     NystromFeatures,
     SoftplusFeatures,
 )
+from strukt.nn.hash_layer import HashLayer
 from strukt.nn.kneser_ney import KneserNey
 from strukt.nn.latent_structure import LatentStructure, Mixture
 from strukt.nn.mappings import (
@@ -73,6 +74,7 @@ __all__ = [
     "FourierFeatures",
     "Fusedmax",
     "FusedmaxLoss",
+    "HashLayer",
     "KneserNey",
     "LatentStructure",
     "LinearFeatures",

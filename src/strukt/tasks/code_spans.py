@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -15,15 +14,10 @@ from strukt.data.codes import CodeVocabulary
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import BitSpanTree, SpanTree
 from strukt.distributions.bits import to_codes
+from strukt.tasks import code_counts
 from strukt.tasks.config import SpanTaskConfig
 from strukt.tasks.span_layer import Found, GoldSpans, SpanLayer, spans_of
 from strukt.viz.heat_map import HeatMap
-
-NOTHING = "∅"
-"""How the empty label is shown."""
-
-MOST_SHOWN = 24
-"""Of how many labels the distances are shown: with chains of labels there are often a hundred, most rare."""
 
 
 class CodeSpans(SpanLayer):
@@ -81,11 +75,7 @@ class CodeSpans(SpanLayer):
         return self.vocabulary.label(code) if len(self.vocabulary) else EMPTY
 
     def distances(self) -> HeatMap:
-        """In how many bits the codes of labels differ on average: of the most frequent labels, in that order."""
-        labels = self.vocabulary.labels[:MOST_SHOWN]
-        names = [label or NOTHING for label in labels]
-        values = [[self.vocabulary.distance(row, column) for column in labels] for row in labels]
-        return HeatMap("mean Hamming distance between the codes of labels", names, names, values)
+        return code_counts.distances(self.vocabulary)
 
     def shares(self, spans: Sequence[Found]) -> dict[str, tuple[int, int]]:
         """How many percent of the codes were never seen in training."""
@@ -104,20 +94,12 @@ class CodeSpans(SpanLayer):
             yield code, self.labels.symbols[label]
 
     def get_extra_state(self) -> Tensor:
-        """Code, number of the label, and count, of each pair that was counted: ``(m, 3)``."""
-        rows = [
-            (code, self.labels.index(label), count)
-            for code, counts in self.vocabulary.counts.items()
-            for label, count in counts.items()
-        ]
-        return torch.tensor(rows, dtype=torch.long).reshape(-1, 3)
+        """What codes mean."""
+        return code_counts.to_tensor(self.vocabulary, self.labels)
 
     def set_extra_state(self, state: Tensor) -> None:
         """Takes over what `get_extra_state` gave."""
-        counts: dict[int, dict[str, int]] = {}
-        for code, label, count in state.tolist():
-            counts.setdefault(code, {})[self.labels.symbols[label]] = count
-        self.vocabulary = CodeVocabulary(counts)
+        self.vocabulary = code_counts.from_tensor(state, self.labels)
 
 
 def with_any_codes(trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> SpanTree:

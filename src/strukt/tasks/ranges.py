@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from strukt.errors import SettingError
-from strukt.tasks import classify, listops, nli
+from strukt.tasks import classify, listops, nli, tag
 from strukt.tasks.config import SpanTaskConfig, TaskConfig, from_dict
 
 Range = tuple[str, Callable[[Any], bool]]
@@ -31,6 +31,7 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "span_size": _COUNT,
         "bits": _BITS,
         "budget": _COUNT,
+        "code_weight": _SIZE,
         "temperature": _POSITIVE,
         "tree_weight": _SIZE,
         "minimum_count": _COUNT,
@@ -131,6 +132,10 @@ def _not_published(name: str, needs: str) -> _Use:
     return _Use((SpanTaskConfig,), name, needs, lambda it: it.criterion != "bits-published")
 
 
+def _of_tags(name: str) -> _Use:
+    return _Use((tag.Config,), name, "--criterion bits", lambda it: it.criterion == "bits")
+
+
 _CLASSES, _LISTS, _PAIRS = (classify.Config, nli.Config), (listops.Config,), (nli.Config,)
 
 _USES = (
@@ -170,6 +175,7 @@ _USES = (
             or (it.structure == "tree" and it.estimator in ("sparsemap", "sparse-marginals"))
         ),
     ),
+    *(_of_tags(name) for name in ("bits", "variant", "code_weight", "code_labels")),
     _not_published("span_size", "--criterion likelihood or margin"),
     _not_published("label_size", "--criterion likelihood, margin or bits"),
     *(_not_published(name, "--criterion bits") for name in ("temperature", "tree_weight", "code_words")),
@@ -238,7 +244,9 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
     if options.get("target") == "value" and options["reads"] == "nothing":
         raise SettingError("--target value needs --reads words; places in a tree do not tell the digits")
     if options.get("token") == "cls" and options["encoder.kind"] == "lstm":
-        raise SettingError("--token cls stands before all words, of which --encoder.kind lstm then reads none")
+        raise SettingError(
+            "--token cls stands before all words, of which --encoder.kind lstm then reads none"
+        )
     if options.get("latent.tree") == "given" and "attention" in options:
         raise SettingError("--latent.tree given reads trees of CoNLL-U, which has no pairs of sentences")
     if options.get("latent.estimator") == "sample" and options["latent.count"] < 2:

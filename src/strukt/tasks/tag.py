@@ -21,14 +21,23 @@ class Config(TaskConfig):
 
     Args:
         column: The column of CoNLL-U to predict; in two-column files it is always the second.
-        criterion: Each tag for itself, or all tags of a sentence together by a conditional random field.
+        criterion: Each tag for itself; all tags of a sentence together by a conditional random field; or each for
+            itself, from a layer whose heads are the bits of codes of words, by contrastive hashing.
         constraints: Tag sequences to forbid: none, or those that break a scheme of spans. BIO (also called IOB2),
             IOB1, BIOES (IOBES), BILOU and BMES are known.
+        bits: Length of the codes.
+        variant: Which words the contrastive loss compares with.
+        code_weight: Weight of the contrastive loss beside that of the tags.
+        code_labels: Which words are alike for this loss: those with the same form, or those with the same tag.
     """
 
     column: Literal["xpos", "upos"] = "xpos"
-    criterion: Literal["cross-entropy", "crf"] = "cross-entropy"
+    criterion: Literal["cross-entropy", "crf", "bits"] = "cross-entropy"
     constraints: Literal["none", "bio", "iob1", "bioes", "bilou", "bmes"] = "none"
+    bits: int = 24
+    variant: Literal["max", "self", "sup", "hash"] = "hash"
+    code_weight: float = 1.0
+    code_labels: Literal["words", "tags"] = "words"
 
 
 def model_class() -> type[Tagger]:

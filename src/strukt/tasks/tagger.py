@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,6 +12,7 @@ from torch.nn import functional
 from typing_extensions import override
 
 from strukt.data import conllu
+from strukt.data.batching import batches
 from strukt.data.check_tags import scheme_problems, untagged_problem
 from strukt.data.sentence import Sentence
 from strukt.data.tag_schemes import scheme_of, tag_fault
@@ -21,10 +22,13 @@ from strukt.errors import DataError
 from strukt.metrics.accuracy import Accuracy
 from strukt.metrics.spans import SpanF1
 from strukt.nn import CRF, Constraints, SharedDropout, tag_constraints
+from strukt.tasks import code_counts
 from strukt.tasks.batch import Batch
 from strukt.tasks.prediction import WordPrediction, probability_notes
 from strukt.tasks.structured_model import StructuredModel
 from strukt.tasks.tag import Config
+from strukt.tasks.token_codes import TokenCodes
+from strukt.viz.heat_map import HeatMap
 from strukt.viz.lattice import Lattice
 
 
@@ -45,6 +49,7 @@ class Tagger(StructuredModel):
         super().__init__(config, vocabularies, assets)
         labels = vocabularies["labels"]
         self.dropout = SharedDropout(config.encoder.dropout)
+        self.codes = TokenCodes(config, self.encoder.size, labels) if config.criterion == "bits" else None
         self.score = nn.Linear(self.encoder.size, len(labels))
         self.crf = CRF(len(labels), _constraints(config, labels.symbols))
         self.crf.requires_grad_(config.criterion == "crf")
@@ -86,12 +91,19 @@ class Tagger(StructuredModel):
         }
 
     def loss(self, batch: Batch) -> Tensor:
-        """The mean negative log-likelihood per word."""
-        emissions, tags = self._emissions(batch.inputs, batch.lengths), batch.targets["tags"]
+        """The mean negative log-likelihood per word, and in part the loss of the codes."""
+        tags = batch.targets["tags"]
+        emissions, bits = self._read(batch.inputs, batch.lengths)
         if self.config.criterion == "crf":
             chain: LinearChain = self.crf(emissions, batch.lengths)
             return -chain.log_prob(tags).sum() / batch.lengths.sum()
-        return functional.cross_entropy(emissions.flatten(0, 1), tags.flatten(), ignore_index=-1)
+        loss = functional.cross_entropy(emissions.flatten(0, 1), tags.flatten(), ignore_index=-1)
+        if self.codes is None or bits is None:
+            return loss
+        _, others = self.codes(self._words(batch.inputs, batch.lengths), batch.lengths)
+        inside = tags >= 0
+        alike = _forms(batch).to(tags.device) if self.config.code_labels == "words" else tags[inside]
+        return loss + self.config.code_weight * self.codes.loss(bits[inside], others[inside], alike)
 
     def distribution_of(self, batch: Batch) -> LinearChain:
         """The distribution over tag sequences."""
@@ -99,7 +111,19 @@ class Tagger(StructuredModel):
 
     def scores(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Of tags `(batch, n, labels)` and of transitions `(labels, labels)`."""
-        return self.crf.scores(self._emissions(inputs, lengths), lengths)
+        emissions, _ = self._read(inputs, lengths)
+        return self.crf.scores(emissions, lengths)
+
+    @override
+    def calibrate(self, sentences: Sequence[Sentence]) -> None:
+        """Counts which codes stand for which tags, where there are codes."""
+        if self.codes is not None:
+            with self.predicting():
+                self.codes.count(self._coded(sentences))
+
+    @override
+    def code_distances(self) -> HeatMap | None:
+        return None if self.codes is None else code_counts.distances(self.codes.vocabulary)
 
     @override
     def lattice(self, sentence: Sentence) -> Lattice:
@@ -110,8 +134,12 @@ class Tagger(StructuredModel):
         return Lattice(sentence.forms, self.vocabularies["labels"].symbols, marginals, transitions)
 
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[WordPrediction]:
-        """The best tags; with `probabilities` the note `p`, the marginal probability of each tag."""
-        chain = self.distribution_of(batch)
+        """The best tags; with `probabilities` the note `p`, the marginal probability of each tag.
+
+        Where words have codes, these are a note as well, in hexadecimal.
+        """
+        emissions, bits = self._read(batch.inputs, batch.lengths)
+        chain = LinearChain(*self.crf.scores(emissions, batch.lengths), batch.lengths)
         tags = chain.mode
         of_tags = (
             chain.marginals.gather(-1, tags.clamp(min=0).unsqueeze(-1)).squeeze(-1) if probabilities else None
@@ -121,8 +149,13 @@ class Tagger(StructuredModel):
         for row, (sentence, indices) in enumerate(zip(batch.sentences, tags.tolist(), strict=True)):
             n = len(sentence)
             notes = {} if of_tags is None else {"p": probability_notes(of_tags[row, :n])}
-            column = _column(self.config, sentence)
-            predictions.append(WordPrediction({column: [symbols[index] for index in indices[:n]]}, notes))
+            best, shares = [symbols[index] for index in indices[:n]], {}
+            if self.codes is not None and bits is not None:
+                codes = self.codes.codes(bits[row, :n]).tolist()
+                shares = self.codes.shares(codes, best)
+                if probabilities:
+                    notes["code"] = [f"{code:0{(self.config.bits + 3) // 4}x}" for code in codes]
+            predictions.append(WordPrediction({_column(self.config, sentence): best}, notes, shares))
         return predictions
 
     def metric(self) -> Accuracy | SpanF1:
@@ -139,9 +172,34 @@ class Tagger(StructuredModel):
         """The tags of a sentence."""
         return _tags(self.config, sentence)
 
-    def _emissions(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        scores: Tensor = self.score(self.dropout(self.encoder(inputs, lengths)))
-        return scores.float()
+    def _words(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
+        words: Tensor = self.dropout(self.encoder(inputs, lengths))
+        return words
+
+    def _read(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Scores of tags, and of the bits of codes, if there are some."""
+        words, bits = self._words(inputs, lengths), None
+        if self.codes is not None:
+            words, bits = self.codes(words, lengths)
+        scores: Tensor = self.score(words)
+        return scores.to(torch.promote_types(scores.dtype, torch.float32)), bits
+
+    def _coded(self, sentences: Sequence[Sentence]) -> Iterator[tuple[int, int]]:
+        """The code and the number of the tag of each word."""
+        assert self.codes is not None
+        for indices in batches(self.sizes(sentences), self.config.trainer.tokens):
+            batch = self.collate([sentences[index] for index in indices]).to(self.device)
+            _, bits = self.codes(self._words(batch.inputs, batch.lengths), batch.lengths)
+            inside = batch.targets["tags"] >= 0
+            codes = self.codes.codes(bits[inside]).tolist()
+            yield from zip(codes, batch.targets["tags"][inside].tolist(), strict=True)
+
+
+def _forms(batch: Batch) -> Tensor:
+    """A number for each word of a batch, the same for the same form: ``(m,)``, sentence by sentence."""
+    numbers: dict[str, int] = {}
+    forms = (form for sentence in batch.sentences for form in sentence.forms)
+    return torch.tensor([numbers.setdefault(form, len(numbers)) for form in forms])
 
 
 def _column(config: Config, sentence: Sentence) -> str:
