@@ -59,8 +59,8 @@ def test_frames(n, m, blank, seed, changes):
     states = torch.full((6, 2 * m + 1), blank)
     states[:, 1::2] = targets
     labels = torch.randint(0, 4, (6, n))
-    for row, length in enumerate(lengths.tolist()):  # some of the targets, spelt with a blank behind each label
-        spelt = [label for each in targets[row, : target_lengths[row]].tolist() for label in (each, blank)]
+    for row, length in enumerate(lengths.tolist()):  # some of the targets, each label spelt twice, then a blank
+        spelt = [label for each in targets[row, : target_lengths[row]].tolist() for label in (each, each, blank)]
         if seed % 2 and len(spelt) <= length:
             labels[row, :length] = torch.tensor([*spelt, *[blank] * (length - len(spelt))])
     labels = changed(labels, -1, 5, changes)
