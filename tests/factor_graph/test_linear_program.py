@@ -300,3 +300,11 @@ def test_functional_gradients_through_a_structure_with_scores_of_its_own():
     found = torch.func.grad(value, argnums=(0, 1))(scores, leaves[1].detach())
     for one, other in zip(found, expected, strict=True):
         assert torch.allclose(one, other)
+
+
+def test_an_exact_answer_is_found_under_transforms_of_functions():
+    graph = FactorGraph()
+    graph.add(factors.Xor(graph.variables(4)))
+    scores = torch.tensor([0.5, -1.0, 2.0, 0.0])
+    found = torch.func.grad(lambda given: (graph.lp_map(given, exact=True).marginals * given).sum())(scores)
+    assert found.tolist() == [0.0, 0.0, 1.0, 0.0]

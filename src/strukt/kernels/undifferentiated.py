@@ -42,7 +42,9 @@ def plain(value: Tensor) -> Tensor:
 
 def numpy_of(value: Tensor) -> Array:
     """The numbers of a tensor in double precision."""
-    found: Array = plain(value.double().cpu().contiguous()).numpy()
+    value = plain(value)
+    with torch._C._DisableFuncTorch():
+        found: Array = value.double().cpu().contiguous().numpy()
     return found
 
 
