@@ -165,8 +165,9 @@ def test_factors_without_sums_say_what_to_give():
         graph.belief_propagation(torch.zeros(2))
 
 
-def test_costs_that_are_not_whole_are_refused():
+@pytest.mark.parametrize("knapsack", [factors.Knapsack, factors.RelaxedKnapsack])
+def test_costs_that_are_not_whole_are_refused(knapsack):
     graph = FactorGraph()
-    graph.add(factors.Knapsack(graph.variables(2), [0.5, 1], 1))
-    with pytest.raises(NotImplementedError, match=r"whole numbers .* \(0.5, 1.0\); scale and round"):
+    graph.add(knapsack(graph.variables(2), [0.5, 1], 1))
+    with pytest.raises(NotImplementedError, match=r"whole numbers .* \[0.5, 1.0\]; scale and round"):
         graph.belief_propagation(torch.zeros(2))

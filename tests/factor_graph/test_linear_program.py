@@ -41,7 +41,7 @@ def nearest(assignments, own, scores):
     return torch.from_numpy(found.x @ assignments)
 
 
-@pytest.mark.parametrize("name", [name for name in LOGIC if name != "Knapsack"])
+@pytest.mark.parametrize("name", [name for name in LOGIC if name != "RelaxedKnapsack"])
 @pytest.mark.parametrize("negated", [False, True])
 def test_one_logic_factor_is_its_sparsemap(name, negated):
     make, _ = LOGIC[name]
@@ -93,11 +93,7 @@ def test_lp_map_without_cycles_is_the_best_assignment(make):
     best = truth.mode if isinstance(truth.mode, tuple) else (truth.mode,)
     mine = found.marginals if isinstance(found.marginals, tuple) else (found.marginals,)
     assert found.status.all()
-    if make is scored_tree:  # a Knapsack may take a part
-        assert all(torch.allclose(a, b.double(), atol=1e-6) for a, b in zip(mine, best, strict=True))
-    value = sum((a * s).flatten(1).sum(-1) for a, s in zip(mine, scores, strict=True))
-    if make is logic_tree:
-        assert (value >= truth.max_score - 1e-6).all()
+    assert all(torch.allclose(a, b.double(), atol=1e-6) for a, b in zip(mine, best, strict=True))
 
 
 def test_derivatives_reach_all_tensors():

@@ -48,7 +48,7 @@ def test_layout_of_bands(make, copies, negated, low, high):
 
 
 def test_layout_of_a_knapsack():
-    found = layout_of(lambda x: factors.Knapsack(x, torch.tensor([[1.0, 2.5]]), 3), 1, 2)
+    found = layout_of(lambda x: factors.RelaxedKnapsack(x, torch.tensor([[1.0, 2.5]]), 3), 1, 2)
     assert (found.kinds.tolist(), found.costs.tolist(), found.high.tolist()) == ([BAND], [1.0, 2.5], [3.0])
     assert found.low.tolist() == [-INF]
 
@@ -66,6 +66,7 @@ def test_layout_of_outputs():
     ("make", "shape"),
     [
         (lambda x: factors.Dense(x, torch.zeros(2, 2)), (2,)),
+        (lambda x: factors.Knapsack(x, [1.0, 1.0, 1.0], 2), (3,)),
         (lambda x: factors.Chain(x, torch.zeros(3, 3)), (2, 3)),
         (factors.Tree, (2, 3)),
         (factors.ProjectiveTree, (2, 3)),
@@ -151,6 +152,7 @@ ORACLES = {
     "Matching": (factors.Matching, (2, 3)),
     "BinaryCRF": (lambda x: factors.Structure(x, lambda s: strukt.BinaryCRF(s, draw(3, 3, seed=9))), (3,)),
     "offset": (lambda x: factors.Structure(x, lambda s: strukt.KSubset(s + draw(4, seed=10), (1, 2))), (4,)),
+    "Knapsack": (lambda x: factors.Knapsack(x, [1.0, 0.7, 0.4, 1.1], 1.5), (4,)),
     "user": (lambda x: Majority(x, draw(4, seed=11)), (4,)),
 }
 BATCH = 3

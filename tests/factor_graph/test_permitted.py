@@ -15,6 +15,13 @@ def xor_out(y):
     return sum(y[:-1]) <= 1 and y[-1] == sum(y[:-1])
 
 
+COSTS = [1.5, 0.0, 2.0, 0.5]
+
+
+def affordable(y):
+    return sum(cost * value for cost, value in zip(COSTS, y, strict=False)) <= 2
+
+
 LOGIC = {
     "Xor": (factors.Xor, lambda y: sum(y) == 1),
     "Or": (factors.Or, any),
@@ -26,10 +33,8 @@ LOGIC = {
     "Budget 0": (lambda x: factors.Budget(x, 0), lambda y: sum(y) == 0),
     "Budget 2": (lambda x: factors.Budget(x, 2), lambda y: sum(y) <= 2),
     "exactly 1": (lambda x: factors.Budget(x, 1, exactly=True), lambda y: sum(y) == 1),
-    "Knapsack": (
-        lambda x: factors.Knapsack(x, [1.5, 0.0, 2.0, 0.5][: x.size], 2.0),
-        lambda y: sum(c * v for c, v in zip([1.5, 0.0, 2.0, 0.5], y, strict=False)) <= 2,
-    ),
+    "Knapsack": (lambda x: factors.Knapsack(x, COSTS[: x.size], 2.0), affordable),
+    "RelaxedKnapsack": (lambda x: factors.RelaxedKnapsack(x, COSTS[: x.size], 2.0), affordable),
 }
 OUT = ("Imply", "And", "OrOut", "XorOut")
 
@@ -190,10 +195,11 @@ def test_a_factor_that_gives_only_map_and_a_score():
     assert torch.allclose(found.scores, torch.tensor([-0.1 * sum(y) for y in seen], dtype=torch.float64))
 
 
+@pytest.mark.parametrize("knapsack", [factors.Knapsack, factors.RelaxedKnapsack])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_rounding_does_not_exceed_a_bound(dtype):
+def test_rounding_does_not_exceed_a_bound(dtype, knapsack):
     graph = FactorGraph()
-    graph.add(factors.Knapsack(graph.variables(3), [0.1, 0.2, 0.05], 0.3))
+    graph.add(knapsack(graph.variables(3), [0.1, 0.2, 0.05], 0.3))
     found = graph.enumerate(torch.zeros(3, dtype=dtype))
     assert found.scores.dtype == dtype
     assert {tuple(y) for y in found.assignments.tolist()} == set(every(3)) - {(1, 1, 1)}

@@ -60,7 +60,7 @@ def _factor_graph(dtype: torch.dtype) -> None:
     for factor in (factors.Xor, factors.Or, factors.AtMostOne, factors.Imply, factors.And, factors.OrOut,
                    factors.XorOut, partial(factors.Budget, budget=2)):  # fmt: skip
         graph.add(factor(x[0]))
-    graph.add(factors.Knapsack(x[1], torch.ones(4, dtype=dtype), 3.0))
+    graph.add(factors.RelaxedKnapsack(x[1], torch.ones(4, dtype=dtype), 3.0))
     graph.add(factors.Pairwise(x[1, 0], x[2, 0], torch.ones((), dtype=dtype)))
     graph.add(factors.Dense(x[2, :2], torch.zeros(2, 2, dtype=dtype)))
     _relaxed(graph, torch.linspace(-1, 1, 12, dtype=dtype).reshape(3, 4))

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from strukt.factor_graph.dense import Dense, DenseOracle
 from strukt.factor_graph.factor import AnyFactor, Factor
+from strukt.factor_graph.knapsack import Knapsack
 from strukt.factor_graph.oracles import MapOracle, Oracle
 from strukt.factor_graph.pairwise import Pairwise
 from strukt.factor_graph.structures import Structure
@@ -171,7 +172,7 @@ def _joined(parts: list[Any], dtype: type) -> Any:
 
 def _oracle(factor: AnyFactor) -> Oracle | None:
     """A bound factor as the solvers ask it; None if they know it by its kind."""
-    if isinstance(factor, Structure):
+    if isinstance(factor, (Structure, Knapsack)):
         return factor.oracle
     if isinstance(factor, Dense):
         return DenseOracle(factor)

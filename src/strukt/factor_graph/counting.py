@@ -7,6 +7,8 @@ is subtracted, so that they are exact for weights of any size.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor
 
@@ -49,6 +51,21 @@ def count(weights: Tensor, costs: list[int], terminal: Tensor, saturating: bool)
         sums.append(torch.stack([logsumexp(before[i] + rest, -1), logsumexp(before[i] + taken, -1)], -1))
         rest = _either(rest + zero[..., i, None], taken + one[..., i, None])
     return torch.stack(sums[::-1], -2), reached
+
+
+def whole(costs: Iterable[float]) -> list[int]:
+    """Costs as whole numbers.
+
+    Raises:
+        NotImplementedError: If they are not.
+    """
+    given = [float(cost) for cost in costs]
+    if any(cost != round(cost) or cost < 0 for cost in given):
+        raise NotImplementedError(
+            f"belief propagation adds up costs that are whole numbers from 0 on, but a factor has {given}; scale "
+            "and round the costs of the Knapsack, or use lp_sparsemap"
+        )
+    return [round(cost) for cost in given]
 
 
 def _either(left: Tensor, right: Tensor) -> Tensor:

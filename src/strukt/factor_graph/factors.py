@@ -2,7 +2,8 @@
 
 from strukt.factor_graph.dense import Dense
 from strukt.factor_graph.factor import Factor
-from strukt.factor_graph.logic import And, AtMostOne, Budget, Imply, Knapsack, Or, OrOut, Xor, XorOut
+from strukt.factor_graph.knapsack import Knapsack, RelaxedKnapsack
+from strukt.factor_graph.logic import And, AtMostOne, Budget, Imply, Or, OrOut, Xor, XorOut
 from strukt.factor_graph.pairwise import Pairwise
 from strukt.factor_graph.structures import Chain, Matching, ProjectiveTree, Structure, Tree
 
@@ -20,6 +21,7 @@ __all__ = [
     "OrOut",
     "Pairwise",
     "ProjectiveTree",
+    "RelaxedKnapsack",
     "Structure",
     "Tree",
     "Xor",

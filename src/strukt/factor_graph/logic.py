@@ -39,11 +39,11 @@ class Band(AnyFactor):
         super().__init__(variables)
         self.costs = np.ones(self.variables.size) if costs is None else np.asarray(costs, dtype=np.float64)
         self.low, self.high = float(low), float(high)
+        self.slack = ROUNDING * float(np.abs(self.costs).sum())
 
     def log_potential(self, assignments: Tensor) -> Tensor:
         total = assignments.double() @ torch.as_tensor(self.costs, device=assignments.device)
-        slack = ROUNDING * float(np.abs(self.costs).sum())
-        permitted = (total >= self.low - slack) & (total <= self.high + slack)
+        permitted = (total >= self.low - self.slack) & (total <= self.high + self.slack)
         return torch.where(permitted, assignments.new_zeros(()), NEG_INF)
 
     def entries(self) -> list[Entry]:
@@ -131,29 +131,6 @@ class Budget(Band):
             raise ValueError(
                 f"budget is {budget}, but there are only {self.variables.size} variables to be 1"
             )
-
-
-class Knapsack(Band):
-    """What the ones cost together is at most ``budget``.
-
-    Args:
-        variables: Variables of any shape.
-        costs: Numbers from 0 on, in the shape of the variables or flattened.
-        budget: A number from 0 on.
-    """
-
-    def __init__(self, variables: VariablesLike, costs: Sequence[float] | Tensor, budget: float) -> None:
-        values = np.asarray(costs.tolist() if isinstance(costs, Tensor) else costs, dtype=np.float64).reshape(
-            -1
-        )
-        size = collect(variables, "variables").size
-        if len(values) != size:
-            raise ValueError(f"costs has {len(values)} entries for {size} variables; expected one for each")
-        if not (np.isfinite(values) & (values >= 0)).all():
-            raise ValueError(f"costs holds {values.min()}; expected finite numbers from 0 on")
-        if not 0 <= budget < math.inf:
-            raise ValueError(f"budget is {budget!r}; expected a finite number from 0 on")
-        super().__init__(variables, -math.inf, budget, values.tolist())
 
 
 class OrOut(AnyFactor):

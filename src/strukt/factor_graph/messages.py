@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from strukt.factor_graph.compile import Problem
-from strukt.factor_graph.counting import count
+from strukt.factor_graph.counting import count, whole
 from strukt.factor_graph.oracles import Oracle
 from strukt.factor_graph.soft import Places
 from strukt.inference.consensus import BAND, OR_OUT, ORACLE, PAIR
@@ -50,12 +50,7 @@ class Bands(FactorGroup):
         self, copies: Places, device: torch.device, costs: tuple[float, ...], low: float, high: float
     ) -> None:
         super().__init__(copies, device)
-        if any(cost != round(cost) or cost < 0 for cost in costs):
-            raise NotImplementedError(
-                f"belief propagation adds up costs that are whole numbers from 0 on, but a factor has {costs}; "
-                "scale and round the costs of the Knapsack, or use lp_sparsemap"
-            )
-        self._costs = [round(cost) for cost in costs]
+        self._costs = whole(costs)
         least = max(0, math.ceil(low)) if low > -math.inf else 0
         self._saturating = high == math.inf
         most = least if self._saturating else min(math.floor(high), sum(self._costs))

@@ -1,0 +1,160 @@
+"""Knapsacks: what the ones cost together has a bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from strukt.factor_graph.counting import count, whole
+from strukt.factor_graph.factor import Entry
+from strukt.factor_graph.logic import Band
+from strukt.factor_graph.oracles import Oracle
+from strukt.factor_graph.variables import VariablesLike, collect
+from strukt.inference.consensus import ORACLE
+from strukt.kernels.semiring import logsumexp
+from strukt.kernels.undifferentiated import numpy_of
+
+Floats = npt.NDArray[np.float64]
+
+
+class RelaxedKnapsack(Band):
+    """What the ones cost together is at most ``budget``; in linear relaxations fractions of ones do, too.
+
+    `Knapsack` takes means of whole assignments alone. This factor has a closed form and permits a larger polytope:
+    ``0 <= u <= 1`` with ``costs'u <= budget``.
+
+    Args:
+        variables: Variables of any shape.
+        costs: Numbers from 0 on, in the shape of the variables or flattened.
+        budget: A number from 0 on.
+
+    Raises:
+        ValueError: If there is not one cost for each variable, or a number is below 0 or not finite.
+
+    Examples:
+        >>> from strukt import FactorGraph
+        >>> graph = FactorGraph()
+        >>> graph.add(RelaxedKnapsack(graph.variables(2), [2.0, 2.0], budget=3.0))
+        RelaxedKnapsack over 2 variables
+        >>> graph.lp_sparsemap(torch.tensor([5.0, 5.0])).marginals
+        tensor([0.7500, 0.7500])
+    """
+
+    def __init__(self, variables: VariablesLike, costs: Sequence[float] | Tensor, budget: float) -> None:
+        values = np.asarray(costs.tolist() if isinstance(costs, Tensor) else costs, dtype=np.float64).reshape(
+            -1
+        )
+        size = collect(variables, "variables").size
+        if len(values) != size:
+            raise ValueError(f"costs has {len(values)} entries for {size} variables; expected one for each")
+        if not (np.isfinite(values) & (values >= 0)).all():
+            raise ValueError(f"costs holds {values.min()}; expected finite numbers from 0 on")
+        if not 0 <= budget < math.inf:
+            raise ValueError(f"budget is {budget!r}; expected a finite number from 0 on")
+        super().__init__(variables, -math.inf, budget, values.tolist())
+
+
+class Knapsack(RelaxedKnapsack):
+    """What the ones cost together is at most ``budget``.
+
+    SparseMAP over its whole assignments, by an active set; the best one is found by dynamic programming over the
+    assignments that no other beats in both score and cost (Nemhauser and Ullmann 1969): few for costs that are
+    whole, or random, up to 2^n at worst.
+
+    Args:
+        variables: Variables of any shape.
+        costs: Numbers from 0 on, in the shape of the variables or flattened.
+        budget: A number from 0 on.
+
+    Raises:
+        ValueError: If there is not one cost for each variable, or a number is below 0 or not finite.
+
+    Examples:
+        >>> from strukt import FactorGraph
+        >>> graph = FactorGraph()
+        >>> graph.add(Knapsack(graph.variables(2), [2.0, 2.0], budget=3.0))
+        Knapsack over 2 variables
+        >>> graph.lp_sparsemap(torch.tensor([5.0, 5.0])).marginals
+        tensor([0.5000, 0.5000])
+    """
+
+    def entries(self) -> list[Entry]:
+        return [Entry(ORACLE, np.arange(self.variables.size))]
+
+    @property
+    def oracle(self) -> KnapsackOracle:
+        """The factor as solvers ask it."""
+        return KnapsackOracle(self.costs, self.high, self.slack)
+
+
+class KnapsackOracle(Oracle):
+    """A knapsack with the scores of one batch.
+
+    Args:
+        costs: One for each variable.
+        budget: Their bound.
+        slack: By how much a sum of costs may exceed it.
+    """
+
+    def __init__(self, costs: Floats, budget: float, slack: float) -> None:
+        self._costs, self._budget, self._slack = costs, budget, slack
+
+    def best(self, scores: Tensor) -> Tensor:
+        rows = numpy_of(scores)
+        chosen = rows > 0
+        for row in np.flatnonzero(chosen @ self._costs > self._budget + self._slack):
+            chosen[row] = fill(rows[row], self._costs, self._budget + self._slack)
+        return torch.from_numpy(chosen).to(scores)
+
+    def own(self, vertices: Tensor) -> Tensor:
+        return vertices.new_zeros(vertices.shape[:2])
+
+    def messages(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        costs = whole(self._costs)
+        most = min(math.floor(self._budget + self._slack), sum(costs))
+        sums, totals = count(weights, costs, weights.new_zeros(most + 1), saturating=False)
+        return sums, logsumexp(totals, -1)
+
+    def __repr__(self) -> str:
+        return "Knapsack"
+
+
+def fill(scores: Floats, costs: Floats, budget: float) -> npt.NDArray[np.bool_]:
+    """The items of the highest total score that cost at most so much together.
+
+    Args:
+        scores: ``(n,)``; items with 0 or less stay out.
+        costs: ``(n,)``, from 0 on.
+        budget: Bound on their sum.
+
+    Returns:
+        ``(n,)``, whether each item is taken.
+
+    Examples:
+        >>> fill(np.array([3.0, 4.0, 5.0, -1.0]), np.array([2.0, 2.0, 3.0, 0.0]), 4.0)
+        array([ True,  True, False, False])
+    """
+    items = np.flatnonzero((scores > 0) & (costs <= budget))
+    totals, values = np.zeros(1), np.zeros(1)
+    origins = []
+    for item in items:
+        # Selections without the item, then with it: kept if they score more than all that cost no more.
+        totals = np.concatenate([totals, totals + costs[item]])
+        values = np.concatenate([values, values + scores[item]])
+        order = np.lexsort((-values, totals))
+        order = order[totals[order] <= budget]
+        highest = np.maximum.accumulate(values[order])
+        kept = order[np.concatenate([[True], highest[1:] > highest[:-1]])]
+        origins.append((kept, len(totals) // 2))
+        totals, values = totals[kept], values[kept]
+    taken = np.zeros(len(scores), dtype=np.bool_)
+    place = len(totals) - 1
+    for item, (kept, without) in zip(items[::-1], origins[::-1], strict=True):
+        taken[item] = kept[place] >= without
+        place = kept[place] % without
+    return taken

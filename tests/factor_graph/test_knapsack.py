@@ -1,0 +1,57 @@
+"""Knapsacks: the best selection, sums over all, and how the exact polytope differs from the relaxed one."""
+
+import numpy as np
+import pytest
+import torch
+from tests.factor_graph.graphs import draw, every
+
+from strukt import FactorGraph
+from strukt.factor_graph import factors
+from strukt.factor_graph.knapsack import fill
+
+BUDGETS = [0.0, 1.0, 2.5, 100.0]
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_best_selection(budget, whole):
+    generator = np.random.default_rng(0)
+    selections = np.array(every(7))
+    for _ in range(20):
+        scores, costs = generator.normal(size=7), generator.uniform(0, 3, 7)
+        costs = costs.round() if whole else costs
+        found = fill(scores, costs, budget)
+        assert found @ costs <= budget
+        affordable = selections[selections @ costs <= budget]
+        assert found @ scores == pytest.approx((affordable @ scores).max())
+
+
+def test_nothing_to_take():
+    assert not fill(np.array([-1.0, 0.0]), np.zeros(2), 1.0).any()
+    assert fill(np.zeros(0), np.zeros(0), 1.0).shape == (0,)
+
+
+def test_many_items_with_whole_costs():
+    generator = np.random.default_rng(1)
+    scores, costs = generator.uniform(size=300), generator.integers(1, 9, 300).astype(float)
+    best = np.zeros(201)
+    for score, cost in zip(scores, costs.astype(int), strict=True):
+        best[cost:] = np.maximum(best[cost:], best[:-cost] + score)
+    assert fill(scores, costs, 200.0) @ scores == pytest.approx(best.max())
+
+
+@pytest.mark.parametrize("knapsack", [factors.Knapsack, factors.RelaxedKnapsack])
+def test_sums_over_all_selections(knapsack):
+    graph = FactorGraph()
+    graph.add(knapsack(graph.variables(4), [2, 1, 0, 3], 3))
+    scores = draw(3, 4)
+    found, truth = graph.belief_propagation(scores), graph.enumerate(scores)
+    assert torch.allclose(found.log_partition, truth.log_partition)
+    assert torch.allclose(found.marginals, truth.marginals)
+
+
+@pytest.mark.parametrize(("knapsack", "bound"), [(factors.Knapsack, 5.0), (factors.RelaxedKnapsack, 7.5)])
+def test_the_relaxed_polytope_is_larger(knapsack, bound):
+    graph = FactorGraph()
+    graph.add(knapsack(graph.variables(2), [2.0, 2.0], budget=3.0))
+    assert graph.lp_map(torch.tensor([5.0, 5.0])).bound == pytest.approx(bound)
