@@ -31,7 +31,7 @@ def _model(decomposition: str, iterations: int) -> Any:
     from strukt.nn import ProbabilisticTransformer
 
     return ProbabilisticTransformer(
-        LABELS, CHANNELS, iterations, RANK, distance=REACH, decomposition=decomposition
+        LABELS, CHANNELS, iterations, RANK, distance=REACH, shared=True, decomposition=decomposition
     )
 
 

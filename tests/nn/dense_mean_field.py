@@ -54,7 +54,8 @@ def encode(model, scores):
     split = model.features is not None and not model.among_heads
     extra = (model.root is not None) + (model.features.count if among else 0)
     allowed = torch.cat([allowed, torch.ones(n, extra, dtype=torch.bool)], 1).expand(h, -1, -1)
-    q = normalised(scores / how.label_weight, torch.ones(n, d, dtype=torch.bool), how.normaliser)
+    start = scores / how.label_weight if how.weighted_start else scores
+    q = normalised(start, torch.ones(n, d, dtype=torch.bool), how.normaliser)
     message, head_message = scores, torch.zeros(h, n, n + extra, dtype=scores.dtype)
     heads = normalised(head_message, allowed, "softmax")
     root = torch.full((model.root.labels,), 1 / model.root.labels, dtype=scores.dtype) if model.root else None

@@ -26,6 +26,11 @@ def encoder(request):
     return ENCODERS[request.param]().eval()
 
 
+def test_vectors_that_are_scores_have_one_for_each_label():
+    with pytest.raises(ValueError, match="inputs is 5; expected 6, a score for each label, if they are not"):
+        MeanFieldEncoder(5, 6, projected=False)
+
+
 def test_a_batch_gives_what_its_items_give(encoder):
     x, lengths = torch.randn(4, 7, 6), torch.tensor([7, 1, 4, 6])
     together = encoder(x, lengths)

@@ -50,7 +50,8 @@ def require_same(model, n=5, seed=0):
 @pytest.mark.parametrize("distance", [None, 0, 1, 3])
 @pytest.mark.parametrize("decomposition", DECOMPOSITIONS)
 def test_decompositions_and_distances(decomposition, distance):
-    require_same(made(decomposition=decomposition, distance=distance), n=6)
+    for shared in (False, True):
+        require_same(made(decomposition=decomposition, distance=distance, shared=shared), n=6)
 
 
 @given(st.data())
@@ -68,6 +69,7 @@ def test_all_variants_together(data):
         label_damping=one_of(0.0, 0.4),
         head_damping=one_of(0.0, 0.2),
         normaliser=one_of("softmax", "relu"),
+        weighted_start=one_of(False, True),
     )
     root_labels = one_of(0, 3)
     model = made(
@@ -75,6 +77,7 @@ def test_all_variants_together(data):
         iterations=one_of(1, 3),
         decomposition=one_of(*DECOMPOSITIONS),
         distance=one_of(None, 1, 2),
+        shared=one_of(False, True),
         symmetric=one_of(False, True),
         causal=one_of(False, True) if not root_labels else False,
         tells_heads=one_of(True, False),
@@ -151,8 +154,9 @@ def test_the_symmetric_model_is_attention_with_tied_projections(decomposition):
 
 @pytest.mark.parametrize("decomposition", DECOMPOSITIONS)
 def test_the_penalty_is_that_of_the_tables(decomposition):
-    for distance, symmetric in itertools.product((None, 2), (False, True)):
-        model = made(decomposition=decomposition, distance=distance, symmetric=symmetric)
+    for distance, shared, symmetric in itertools.product((None, 2), (False, True), (False, True)):
+        options = {"distance": distance, "shared": shared, "symmetric": symmetric}
+        model = made(decomposition=decomposition, **options)
         torch.testing.assert_close(model.penalty(), model.ternary.tables().square().sum())
 
 

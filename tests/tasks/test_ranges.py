@@ -115,6 +115,11 @@ def test_zero_switches_some_things_off(name):
     ranges.require_valid(with_option(name, 0))
 
 
+def table(**options):
+    pt = MeanFieldConfig(label_scores="table")
+    return TaskConfig(encoder=EncoderConfig(kind="pt", hidden=4, pt=pt, **options))
+
+
 @pytest.mark.parametrize(
     ("config", "message"),
     [
@@ -124,6 +129,9 @@ def test_zero_switches_some_things_off(name):
         (TaskConfig(encoder=EncoderConfig(character_size=97)), "a multiple of 3"),
         (TaskConfig(encoder=EncoderConfig(characters="lstm", character_size=97)), "a multiple of 2"),
         (tag.Config(constraints="bio"), "--constraints needs --criterion crf"),
+        (table(words=8), "--encoder.characters is cnn; expected none for --encoder.pt.label_scores table"),
+        (table(words=8, characters="none"), "--encoder.affixes is 24; expected 0 for"),
+        (table(words=7, characters="none", affixes=0), "--encoder.words is 7; expected 8 for"),
     ],
 )
 def test_options_that_do_not_fit_together(config, message):
@@ -222,7 +230,9 @@ def test_options_that_would_not_be_read(config, message):
             )
         ),
         from_dict(tag.Config, {}),
-        encoder("pt", pt=MeanFieldConfig(rank=9)),
+        encoder("pt", pt=MeanFieldConfig(rank=9, shared=True)),
+        encoder("pt", pt=MeanFieldConfig(label_weight=0.5, weighted_start=True)),
+        table(words=8, characters="none", affixes=0),
         encoder("pretrained", pretrained="m", fine_tuning=FineTuningConfig(lora=9)),
         latent(tree="flat", hidden=9),
         latent(count=1, estimator="topk"),

@@ -27,6 +27,7 @@ class Updates:
         head_damping: The same of messages to heads.
         normaliser: What makes distributions of messages, the first ones of the scores too: the softmax, or
             positive parts divided by their sum, which give nothing to a word that has no positive message.
+        weighted_start: Whether the first distributions of labels are those of S / lambda_Z, not of S (equation 7).
     """
 
     order: Literal["asynchronous", "synchronous"] = "asynchronous"
@@ -37,6 +38,7 @@ class Updates:
     label_damping: float = 0.0
     head_damping: float = 0.0
     normaliser: Literal["softmax", "relu"] = "softmax"
+    weighted_start: bool = False
 
     def __post_init__(self) -> None:
         require_one_of("order", self.order, ("asynchronous", "synchronous"))
@@ -49,6 +51,10 @@ class Updates:
             require_step(getattr(self, name), name)
         for name in ("label_damping", "head_damping"):
             require_damping(getattr(self, name), name)
+
+    def first_labels(self, scores: Tensor) -> Tensor:
+        """The distributions of labels before any message."""
+        return self.normalised(scores / self.label_weight if self.weighted_start else scores)
 
     def labels(self, old: Belief, message: Tensor) -> Belief:
         """New distributions of labels after a message to them."""

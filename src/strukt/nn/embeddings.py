@@ -144,6 +144,12 @@ class WordEmbeddings(nn.Module):
         vectors += [vector[form] for vector in of_form]
         return torch.cat(vectors, -1)
 
+    @torch.no_grad()
+    def start_alike(self) -> None:
+        """Draw the vectors of words anew, all small (Xavier, uniform), so that the words differ little."""
+        nn.init.xavier_uniform_(self.words.weight)
+        self.words.weight[PADDING].zero_()
+
     def _with_unknown(self, words: Tensor) -> Tensor:
         if not self.training or self.word_dropout == 0:
             return words

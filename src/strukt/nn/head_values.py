@@ -45,12 +45,14 @@ class GlobalFeatures(nn.Module):
         labels: d.
         channels: h, or 1 for one choice.
         count: m.
+
+    Scores start with standard deviation 1/sqrt(d), for the messages that they make are multiplied by d.
     """
 
     def __init__(self, labels: int, channels: int, count: int) -> None:
         super().__init__()
         self.channels, self.count = channels, count
-        self.table = nn.Parameter(torch.randn(channels, count, labels))
+        self.table = nn.Parameter(torch.randn(channels, count, labels) * labels**-0.5)
 
     def forward(self, labels: Tensor) -> Tensor:
         """The expected score of each feature, ``(batch, h, n, m)``, from ``(batch, n, d)``."""

@@ -18,11 +18,15 @@ class MeanFieldEncoder(nn.Module):
     Args:
         inputs: Size of the vectors that come in.
         labels: Number of labels d, the size of the vectors that come out.
+        projected: Whether scores of labels are a projection of the vectors, or these vectors themselves.
         options: Of `ProbabilisticTransformer`.
 
     Attributes:
         size: Size of the vectors that come out.
         causal: Whether words see nothing to the right.
+
+    Raises:
+        ValueError: If a size is not above 0, or vectors that are scores themselves do not have one for each label.
 
     Examples:
         >>> import torch
@@ -31,11 +35,15 @@ class MeanFieldEncoder(nn.Module):
         torch.Size([2, 5, 16])
     """
 
-    def __init__(self, inputs: int, labels: int, **options: Any) -> None:
+    def __init__(self, inputs: int, labels: int, *, projected: bool = True, **options: Any) -> None:
         super().__init__()
         require_sizes(inputs=inputs)
         self.inputs, self.size = inputs, labels
-        self.scores = nn.Linear(inputs, labels)
+        if not projected and inputs != labels:
+            raise ValueError(
+                f"inputs is {inputs}; expected {labels}, a score for each label, if they are not projected"
+            )
+        self.scores = nn.Linear(inputs, labels) if projected else nn.Identity()
         self.mean_field = ProbabilisticTransformer(labels, **options)
         self.causal = self.mean_field.causal
 

@@ -67,6 +67,8 @@ class ProbabilisticTransformer(nn.Module):
         iterations: How often all distributions are updated.
         rank: r of the decomposition.
         distance: g, up to which each distance has scores of its own; None for scores that do not depend on it.
+        shared: Whether scores that all distances share are added to those of each distance, which the source does
+            not have: 2g + 3 tables in place of 2g + 2 (equations 9 and 10). Not for ``weighted``.
         decomposition: ``full`` tables; ``uv``; ``uvw``, where channels share factors; or ``weighted``, where
             distances do, which takes two projections in place of two for each distance (`strukt.nn.ternary`).
         symmetric: Whether T is symmetric, and G is 2 sum_c Qh_c Qz T^(c)', as in attention with tied projections
@@ -104,6 +106,7 @@ class ProbabilisticTransformer(nn.Module):
         rank: int = 64,
         *,
         distance: int | None = 3,
+        shared: bool = False,
         decomposition: Literal["full", "uv", "uvw", "weighted"] = "uv",
         symmetric: bool = False,
         causal: bool = False,
@@ -133,7 +136,7 @@ class ProbabilisticTransformer(nn.Module):
         self.tells_heads = tells_heads and not causal and not symmetric
         self.updates = updates or Updates()
         self.dropout = nn.Dropout(dropout)
-        self.ternary = _ternary(decomposition, labels, channels, Buckets(distance), rank, symmetric)
+        self.ternary = _ternary(decomposition, labels, channels, Buckets(distance, shared), rank, symmetric)
         self.root = Root(labels, channels, root_labels) if root_labels else None
         self.among_heads = feature_choice == "all-dep"
         self.shared_choice = feature_choice == "single-split"
@@ -191,7 +194,7 @@ class ProbabilisticTransformer(nn.Module):
         """Labels as their own scores say, all else uniform."""
         batch, n, _ = scores.shape
         updates, beside, split = self.updates, self._beside, self._split_features
-        labels = updates.normalised(scores / updates.label_weight) * places.inside.unsqueeze(-1)
+        labels = updates.first_labels(scores) * places.inside.unsqueeze(-1)
         heads = none = scores.new_zeros(()).expand(batch, self.channels, n, n + beside)
         if updates.order == "synchronous" or updates.head_step < 1:
             heads = places.normalised(none, 1.0, lambda messages: messages.softmax(-1))

@@ -22,9 +22,9 @@ class Rows(NamedTuple):
 class Ternary(nn.Module, abc.ABC):
     """The scores T^(c) of label a of a word and label b of its head in channel c, for each distance between them.
 
-    Each bucket of distances has scores of its own, added to those that all share (`Buckets`). All are products of
-    two factors, ``T_f^(c) = left_f^(c) right_f^(c)'``, so that with probabilities Q of labels the pairs need only
-    the rows Q left and Q right.
+    Each bucket of distances has scores of its own, to which one more place may add some for all (`Buckets`). They
+    are products of two factors, ``T_f^(c) = left_f^(c) right_f^(c)'``, so that with probabilities Q of labels the
+    pairs need only the rows Q left and Q right.
 
     Args:
         labels: d.

@@ -41,8 +41,11 @@ class MeanFieldConfig:
     """Which Probabilistic Transformer, for encoders of kind pt; see `strukt.nn.ProbabilisticTransformer`.
 
     Args:
+        label_scores: Whether those of a word are a projection of its vector, or one for each label, read from a
+            table. A table takes no vectors of characters and affixes, and encoder.words is twice encoder.hidden.
         rank: Of the scores of a label and the label of its head.
         distance: Up to which each distance of two words has scores of its own; null if they do not depend on it.
+        shared: Whether scores that all distances share are added to these.
         decomposition: Of these scores.
         symmetric: Whether word and head may be exchanged, as in attention with tied projections.
         tells_heads: Whether words tell their heads of their labels.
@@ -56,6 +59,7 @@ class MeanFieldConfig:
         label_damping: Share of the old message to labels.
         head_damping: Share of the old message to heads.
         normaliser: What makes distributions of messages.
+        weighted_start: Whether the first distributions of labels are of scores divided by label_weight, too.
         root_labels: Labels of a root that can be the head of every word, and that stands for the sentence where
             that is classified; 0 for no root.
         root_output: What a classifier reads of the root: the scores of its labels, as the published code does, or
@@ -63,8 +67,10 @@ class MeanFieldConfig:
         penalty: Weight in the loss of the sum of the squares of all scores of labels and heads.
     """
 
+    label_scores: Literal["projected", "table"] = "projected"
     rank: int = 64
     distance: int | None = 3
+    shared: bool = changed(False, earlier=True)
     decomposition: Literal["full", "uv", "uvw", "weighted"] = "uv"
     symmetric: bool = False
     tells_heads: bool = True
@@ -78,6 +84,7 @@ class MeanFieldConfig:
     label_damping: float = 0.0
     head_damping: float = 0.0
     normaliser: Literal["softmax", "relu"] = "softmax"
+    weighted_start: bool = changed(False, earlier=True)
     root_labels: int = 0
     root_output: Literal["scores", "probabilities"] = changed("scores", earlier="probabilities")
     penalty: float = 0.0

@@ -170,6 +170,8 @@ class FromWords(Encoder):
             config.affixes,
             config.word_dropout,
         )
+        if config.kind == "pt" and config.pt.label_scores == "table":
+            self.embeddings.start_alike()
         self.dropout = SharedDropout(config.dropout)
         self.context = None if config.kind == "none" else _context(config, self.embeddings.size)
         self.penalty_weight = config.pt.penalty
@@ -318,6 +320,7 @@ def _context(config: EncoderConfig, inputs: int) -> BiLSTM | LSTM | Transformer 
 def _mean_field(config: EncoderConfig, inputs: int) -> MeanFieldEncoder:
     given = asdict(config.pt)
     del given["penalty"], given["root_output"]  # are of the loss, and of what is read
+    given["projected"] = given.pop("label_scores") == "projected"
     of_updates = {field.name: given.pop(field.name) for field in fields(Updates)}
     of_updates["head_weight"] = of_updates["head_weight"] or None
     options = {"channels": config.heads, "iterations": config.layers, "dropout": config.dropout, **given}

@@ -283,6 +283,8 @@ def _require_fitting_encoder(options: Mapping[str, Any]) -> None:
         raise SettingError(
             "--encoder.pretrained is missing; name the folder or hub name of the pretrained model"
         )
+    if kind == "pt" and options["encoder.pt.label_scores"] == "table":
+        _require_table(options)
     characters, size = options["encoder.characters"], options["encoder.character_size"]
     multiple = {"cnn": 3, "lstm": 2}.get(characters, 1)
     if size % multiple:
@@ -290,6 +292,17 @@ def _require_fitting_encoder(options: Mapping[str, Any]) -> None:
             f"--encoder.character_size is {size}; expected a multiple of {multiple} for --encoder.characters "
             f"{characters}"
         )
+
+
+def _require_table(options: Mapping[str, Any]) -> None:
+    """What is read of a word is its row in the table of scores."""
+    expected = {"words": 2 * options["encoder.hidden"], "characters": "none", "affixes": 0}
+    for name, value in expected.items():
+        if options[f"encoder.{name}"] != value:
+            raise SettingError(
+                f"--encoder.{name} is {options[f'encoder.{name}']}; expected {value} for "
+                "--encoder.pt.label_scores table, a score for each word and label"
+            )
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

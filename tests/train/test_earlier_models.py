@@ -1,0 +1,46 @@
+"""Models that were saved before some options existed are what they were."""
+
+import dataclasses
+import json
+
+import pytest
+import torch
+from tests import tiny_corpora
+
+from strukt.tasks.config import MeanFieldConfig
+from strukt.tasks.ranges import require_valid
+from strukt.tasks.tagger import Tagger
+from strukt.train import bundle
+
+SENTENCES = tiny_corpora.trees(10)
+
+LATER = {"label_scores", "root_output", "shared", "weighted_start"}
+"""Options of Probabilistic Transformers that the first models did not have."""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        MeanFieldConfig(rank=3),
+        MeanFieldConfig(rank=3, decomposition="weighted"),
+        MeanFieldConfig(rank=3, label_weight=0.5),
+    ],
+)
+def test_a_probabilistic_transformer_without_later_options(options, tmp_path):
+    torch.manual_seed(0)
+    config = tiny_corpora.tag_config()
+    as_earlier = {"shared": True, "weighted_start": True, "root_output": "probabilities"}
+    config.encoder.kind, config.encoder.pt = "pt", dataclasses.replace(options, **as_earlier)
+    require_valid(config)
+    model = Tagger.from_corpus(config, SENTENCES)
+    bundle.save(model, tmp_path)
+    saved = json.loads((tmp_path / "config.json").read_text())
+    assert saved["options"]["encoder"]["pt"].keys() >= LATER
+    for name in LATER:
+        del saved["options"]["encoder"]["pt"][name]
+    (tmp_path / "config.json").write_text(json.dumps(saved))
+    loaded = bundle.load(tmp_path)
+    assert loaded.config == config
+    assert [str(one) for one in loaded.predict(SENTENCES, True)] == [
+        str(one) for one in model.predict(SENTENCES, True)
+    ]
