@@ -29,6 +29,8 @@ class Model:
     root: torch.Tensor | None = None
     features: torch.Tensor | None = None
     choice: str = ""
+    dropout: list[torch.Tensor] | None = None
+    """For each iteration masks of heads (h, n, n + root), of label scores (n, d), and of the root's."""
 
 
 def bucket(x: int, gamma: int) -> int:
@@ -99,6 +101,7 @@ def mean_field(model: Model, s: torch.Tensor) -> dict[str, Any]:
     mh = [[torch.zeros(len(values[i]), dtype=s.dtype) for _ in range(h)] for i in range(n)]
     mg = [[torch.zeros(m, dtype=s.dtype) for _ in split] for _ in range(n)]
     lambda_g = 1.0 if model.choice == "single-split" else lambda_h  # 52 has no weight
+    masks = iter(model.dropout or [])
     for _ in range(model.iterations):
         told, told_g = qh, qg
         damp_h, step_h, step_z = model.beta_h, model.alpha_h, model.alpha_z
@@ -110,10 +113,16 @@ def mean_field(model: Model, s: torch.Tensor) -> dict[str, Any]:
         qg = [[step_h * new_g[i][c] + (1 - step_h) * qg[i][c] for c in split] for i in range(n)]
         if model.asynchronous:
             told, told_g = qh, qg
+        if model.dropout:
+            mask = next(masks)
+            told = [[told[i][c] * mask[c, i, values[i]] for c in range(h)] for i in range(n)]
         damp_z = model.beta_z
         mz = [(1 - damp_z) * (s[i] + label_message(i)) + damp_z * mz[i] for i in range(n)]
+        if model.dropout:
+            mz = list(torch.stack(mz) * next(masks))
         if has_root:
             mr = (1 - damp_z) * root_message() + damp_z * mr
+            mr = mr * next(masks) if model.dropout else mr
             qr = step_z * softmax(mr / model.lambda_z) + (1 - step_z) * qr
         qz = [step_z * softmax(mz[i] / model.lambda_z) + (1 - step_z) * qz[i] for i in range(n)]  # 11
     heads = torch.zeros(h, n, n + has_root + among, dtype=s.dtype)
@@ -128,4 +137,5 @@ def mean_field(model: Model, s: torch.Tensor) -> dict[str, Any]:
         "root_heads": heads[..., n] if has_root else None,
         "features": heads[..., n + has_root :] if among else features,
         "root": qr,
+        "root_scores": mr,
     }

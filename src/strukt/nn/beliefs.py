@@ -56,9 +56,9 @@ class Updates:
         """The distributions of labels before any message."""
         return self.normalised(scores / self.label_weight if self.weighted_start else scores)
 
-    def labels(self, old: Belief, message: Tensor) -> Belief:
-        """New distributions of labels after a message to them."""
-        message = _mixed(message, old.message, 1 - self.label_damping)
+    def labels(self, old: Belief, message: Tensor, dropout: Callable[[Tensor], Tensor]) -> Belief:
+        """New distributions of labels after a message to them, which goes through dropout when it is damped."""
+        message = dropout(_mixed(message, old.message, 1 - self.label_damping))
         found = self.normalised(message / self.label_weight)
         return Belief(message, _mixed(found, old.probabilities, self.label_step))
 

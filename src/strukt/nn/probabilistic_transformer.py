@@ -82,7 +82,7 @@ class ProbabilisticTransformer(nn.Module):
         feature_choice: How: ``all-dep``, as heads beside the words; ``dep-split``, by a choice of its own in each
             channel; ``single-split``, by one choice, which is the counterpart of a feed-forward layer.
         updates: The course of mean field.
-        dropout: Of the probabilities of heads, and of the scores of labels after each update.
+        dropout: Of the probabilities of heads, and of the scores of labels, the root's too, after each update.
 
     An iteration takes O(n^2 h r + g n d h r) time, and for the gradient keeps O(n^2 h + g n h r) numbers.
 
@@ -260,7 +260,7 @@ class ProbabilisticTransformer(nn.Module):
             among = heads[..., -self.features.count :]
             chosen = among if old.features is None else old.features.probabilities
             message = message + self.features.to_labels(chosen)
-        found = self.updates.labels(old.labels, self.dropout(message))
+        found = self.updates.labels(old.labels, message, self.dropout)
         return found._replace(probabilities=found.probabilities * places.inside.unsqueeze(-1))
 
     def _from_words(self, heads: Tensor, rows: Any) -> Tensor:
@@ -274,7 +274,8 @@ class ProbabilisticTransformer(nn.Module):
         if self.root is None or old.root is None:
             return None
         labels, heads = old.labels.probabilities, old.heads.probabilities
-        return self.updates.labels(old.root, self.root.to_root(heads[..., labels.shape[1]], labels))
+        message = self.root.to_root(heads[..., labels.shape[1]], labels)
+        return self.updates.labels(old.root, message, self.dropout)
 
     def _encoding(self, beliefs: _Beliefs, inside: Tensor) -> Encoding:
         n = inside.shape[1]

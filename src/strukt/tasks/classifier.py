@@ -89,7 +89,7 @@ class Classifier(ClassModel):
         self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
     ) -> None:
         super().__init__(config, vocabularies, assets)
-        self.dropout = nn.Dropout(config.encoder.dropout)
+        self.dropout = nn.Dropout(config.encoder.outer_dropout)
         by_tree = config.model == "latent-tree"
         self.tree_reader = TreeReader(self.encoder.size, config.latent) if by_tree else None
         size = self.encoder.sentence_size if self.tree_reader is None else self.tree_reader.size

@@ -71,7 +71,7 @@ class SemanticParser(SentenceModel):
     ) -> None:
         super().__init__(config, vocabularies, assets)
         self.tag_sizes = [len(vocabularies[name]) for name in Tags._fields]
-        self.dropout = SharedDropout(config.encoder.dropout)
+        self.dropout = SharedDropout(config.encoder.outer_dropout)
         self.score = nn.Linear(self.encoder.size, sum(self.tag_sizes))
 
     @classmethod

@@ -41,8 +41,13 @@ class MeanFieldConfig:
     """Which Probabilistic Transformer, for encoders of kind pt; see `strukt.nn.ProbabilisticTransformer`.
 
     Args:
+        published: Whether this is the model of Wu and Tu (2023): label_scores is table, dropout is updates, and of
+            the encoder words is twice hidden, characters is none, affixes and word_dropout are 0, and normalise is
+            false.
         label_scores: Whether those of a word are a projection of its vector, or one for each label, read from a
             table. A table takes no vectors of characters and affixes, and encoder.words is twice encoder.hidden.
+        dropout: Where there is dropout: before the encoder and after it, too, or on heads and on scores of labels
+            after each update alone.
         rank: Of the scores of a label and the label of its head.
         distance: Up to which each distance of two words has scores of its own; null if they do not depend on it.
         shared: Whether scores that all distances share are added to these.
@@ -67,7 +72,9 @@ class MeanFieldConfig:
         penalty: Weight in the loss of the sum of the squares of all scores of labels and heads.
     """
 
+    published: bool = False
     label_scores: Literal["projected", "table"] = "projected"
+    dropout: Literal["everywhere", "updates"] = "everywhere"
     rank: int = 64
     distance: int | None = 3
     shared: bool = changed(False, earlier=True)
@@ -139,7 +146,7 @@ class EncoderConfig:
         hidden: Half the size of the vectors that come out: that of each direction of two-way LSTMs, half that of a
             Transformer, or half the labels.
         heads: Attention heads, or channels.
-        dropout: Dropout in front of the layers, between them, and after them.
+        dropout: Dropout in front of the layers, between them, and after them (but see pt.dropout).
         words: Size of the word vectors.
         minimum_count: Rarer words have no vector of their own.
         normalise: Whether words that differ in case or digits alone have one vector; characters tell them apart.
@@ -169,6 +176,27 @@ class EncoderConfig:
     fine_tuning: FineTuningConfig = field(default_factory=FineTuningConfig)
     transformer: TransformerConfig = field(default_factory=TransformerConfig)
     pt: MeanFieldConfig = field(default_factory=MeanFieldConfig)
+
+    def __post_init__(self) -> None:
+        """Gives options that a published model sets their values; `ranges` refuses others than these."""
+        for name, value in self.published_options().items():
+            group, _, option = name.rpartition(".")
+            part = getattr(self, group) if group else self
+            if getattr(part, option) == getattr(type(part)(), option):
+                setattr(part, option, value)
+
+    def published_options(self) -> dict[str, Any]:
+        """Return the options that `pt.published` sets, by name; none without it."""
+        if self.kind != "pt" or not self.pt.published:
+            return {}
+        of_words = {"characters": "none", "affixes": 0, "normalise": False, "word_dropout": 0.0}
+        of_model = {"label_scores": "table", "dropout": "updates", "shared": False, "weighted_start": False}
+        return {"words": 2 * self.hidden} | of_words | {f"pt.{name}": of for name, of in of_model.items()}
+
+    @property
+    def outer_dropout(self) -> float:
+        """Dropout before and after what reads the words."""
+        return 0.0 if self.kind == "pt" and self.pt.dropout == "updates" else self.dropout
 
     @property
     def has_root(self) -> bool:

@@ -172,7 +172,7 @@ class FromWords(Encoder):
         )
         if config.kind == "pt" and config.pt.label_scores == "table":
             self.embeddings.start_alike()
-        self.dropout = SharedDropout(config.dropout)
+        self.dropout = SharedDropout(config.outer_dropout)
         self.context = None if config.kind == "none" else _context(config, self.embeddings.size)
         self.penalty_weight = config.pt.penalty
         self.size = self.embeddings.size if self.context is None else self.context.size
@@ -319,7 +319,8 @@ def _context(config: EncoderConfig, inputs: int) -> BiLSTM | LSTM | Transformer 
 
 def _mean_field(config: EncoderConfig, inputs: int) -> MeanFieldEncoder:
     given = asdict(config.pt)
-    del given["penalty"], given["root_output"]  # are of the loss, and of what is read
+    for name in ("published", "dropout", "root_output", "penalty"):
+        del given[name]  # of the words, of what is read, or of the loss
     given["projected"] = given.pop("label_scores") == "projected"
     of_updates = {field.name: given.pop(field.name) for field in fields(Updates)}
     of_updates["head_weight"] = of_updates["head_weight"] or None

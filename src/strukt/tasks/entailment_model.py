@@ -65,7 +65,7 @@ class EntailmentModel(ClassModel):
         self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
     ) -> None:
         super().__init__(config, vocabularies, assets)
-        size, classes, dropout = config.size, len(vocabularies["labels"]), config.encoder.dropout
+        size, classes, dropout = config.size, len(vocabularies["labels"]), config.encoder.outer_dropout
         if config.model == "latent-tree":
             self.tree_reader = TreeReader(self.encoder.size, config.latent)
             self.compare_trees = TreeComparison(self.tree_reader.size, size, classes, dropout)

@@ -33,7 +33,7 @@ class LabelSpans(SpanLayer):
         super().__init__(labels)
         self.criterion = CRITERIA[config.criterion]
         self.scorer = SpanScorer(
-            size, len(labels), config.span_size, config.label_size, config.encoder.dropout
+            size, len(labels), config.span_size, config.label_size, config.encoder.outer_dropout
         )
 
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002

@@ -40,7 +40,7 @@ class LikelihoodCodes(CodeSpans):
         super().__init__(config, labels)
         self.config = config
         width = config.bits * config.label_size
-        self.perceptron = perceptron(size, width, config.encoder.dropout)
+        self.perceptron = perceptron(size, width, config.encoder.outer_dropout)
         self.hash = AttentionHash(width, config.bits)
         given = config.code_words == "fixed" and config.tree_weight > 0
         self.register_buffer("code_words", _distant_words(len(labels), config.bits) if given else None)

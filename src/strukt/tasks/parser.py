@@ -67,7 +67,7 @@ class Parser(StructuredModel):
         self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
     ) -> None:
         super().__init__(config, vocabularies, assets)
-        size, dropout = self.encoder.size, config.encoder.dropout
+        size, dropout = self.encoder.size, config.encoder.outer_dropout
         self.root = nn.Parameter(torch.zeros(size))
         self.dropout = SharedDropout(dropout)
         self.arc_dependent = perceptron(size, config.arc_size, dropout)

@@ -224,6 +224,7 @@ def require_possible(config: Any) -> None:
         if name in options and not accepts(options[name]):
             raise SettingError(f"--{name} is {options[name]}; expected {expected}")
     if "encoder.kind" in options:
+        _require_published(config.encoder.published_options(), options)
         _require_fitting_encoder(options)
 
 
@@ -303,6 +304,17 @@ def _require_table(options: Mapping[str, Any]) -> None:
                 f"--encoder.{name} is {options[f'encoder.{name}']}; expected {value} for "
                 "--encoder.pt.label_scores table, a score for each word and label"
             )
+
+
+def _require_published(published: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    """The options of a published model are its own."""
+    for name, value in published.items():
+        if options[f"encoder.{name}"] != value:
+            raise SettingError(
+                f"--encoder.{name} is {options[f'encoder.{name}']}; --encoder.pt.published true sets it to {value}"
+            )
+    if published and options["encoder.pt.decomposition"] == "weighted":
+        raise SettingError("--encoder.pt.decomposition weighted is not published; choose full, uv or uvw")
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -40,7 +40,7 @@ class SpanModel(StructuredModel):
         self, config: SpanTaskConfig, vocabularies: dict[str, Vocabulary], assets: Path | None = None
     ) -> None:
         super().__init__(config, vocabularies, assets)
-        self.dropout = SharedDropout(config.encoder.dropout)
+        self.dropout = SharedDropout(config.encoder.outer_dropout)
         self.layer = self.build_layer()
 
     def build_layer(self) -> SpanLayer:

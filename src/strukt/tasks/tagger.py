@@ -48,7 +48,7 @@ class Tagger(StructuredModel):
     ) -> None:
         super().__init__(config, vocabularies, assets)
         labels = vocabularies["labels"]
-        self.dropout = SharedDropout(config.encoder.dropout)
+        self.dropout = SharedDropout(config.encoder.outer_dropout)
         self.codes = TokenCodes(config, self.encoder.size, labels) if config.criterion == "bits" else None
         self.score = nn.Linear(self.encoder.size, len(labels))
         self.crf = CRF(len(labels), _constraints(config, labels.symbols))

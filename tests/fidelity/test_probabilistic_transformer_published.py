@@ -1,0 +1,124 @@
+"""What `--encoder.pt.published true` sets, and the sizes of the configurations that are shipped."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+from tests import tiny_corpora
+from tests.fidelity.dense_probabilistic_transformer import Model, mean_field
+
+from strukt.cli.configuration import parse
+from strukt.errors import SettingError
+from strukt.nn import ProbabilisticTransformer, Updates
+from strukt.published import configurations
+from strukt.tasks.config import EncoderConfig, MeanFieldConfig, TaskConfig
+from strukt.tasks.encoding import build_encoder, count_vocabularies
+from strukt.tasks.ranges import require_valid
+from strukt.tasks.tagger import Tagger
+
+SENTENCES = tiny_corpora.trees(10)
+
+NUMBERS = {
+    "cogs": 147_456,
+    "mlm-ptb": 6_291_456,
+    "mlm-bllip": 6_291_456,
+    "tag-ptb": 3_145_728,
+    "tag-ewt": 2_359_296,
+    "tag-conll2003": 9_437_184,
+    "classify-sst2": 5_242_880 + 512 * 1024 * 10,
+    "classify-sst5": 271_360 + 256 * 512 * 18,
+}
+"""Of the encoder beside the table of label scores: 2g + 2 tables, and those of a root."""
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_of_published_models(name):
+    """Beside a score for each word and label, the encoder has the ternary scores and nothing else."""
+    shipped = configurations()[f"published/{name}"]
+    config = parse(shipped.task, ["--config", shipped.name]).config
+    require_valid(config)
+    vocabularies = count_vocabularies(config.encoder, ["a", "b", "c", "C"])
+    encoder = build_encoder(config.encoder, vocabularies, None)
+    table = len(vocabularies["words"]) * 2 * config.encoder.hidden
+    assert len(vocabularies["words"]) == 4 + 2  # padding, which is never read, and the unknown word
+    assert sum(parameter.numel() for parameter in encoder.parameters()) == table + NUMBERS[name]
+
+
+@pytest.mark.parametrize("name", [name for name in configurations() if name.endswith("-transformer")])
+def test_published_transformers_fit_together(name):
+    require_valid(parse(configurations()[name].task, ["--config", name]).config)
+
+
+def published(**options):
+    return EncoderConfig(kind="pt", hidden=4, heads=2, layers=2, **options)
+
+
+def test_the_published_model_is_one_option():
+    encoder = published(pt=MeanFieldConfig(published=True), minimum_count=1)
+    expected = published(words=8, characters="none", affixes=0, normalise=False, word_dropout=0.0)
+    expected.minimum_count, expected.pt = 1, MeanFieldConfig(True, "table", "updates")
+    assert encoder == expected
+    assert dataclasses.replace(encoder) == encoder
+    require_valid(TaskConfig(encoder=encoder))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"words": 9}, "--encoder.words is 9; --encoder.pt.published true sets it to 8"),
+        ({"characters": "lstm"}, "--encoder.characters is lstm; .* sets it to none"),
+        ({"pt": MeanFieldConfig(published=True, shared=True)}, "--encoder.pt.shared is True; .* to False"),
+        (
+            {"pt": MeanFieldConfig(published=True, decomposition="weighted")},
+            "weighted is not published; choose full, uv or uvw",
+        ),
+    ],
+)
+def test_the_published_model_has_no_options_of_ours(options, message):
+    with pytest.raises(SettingError, match=message):
+        require_valid(TaskConfig(encoder=published(**({"pt": MeanFieldConfig(published=True)} | options))))
+
+
+class Masks(torch.nn.Module):
+    """Dropout by masks that are drawn once for each call, and remembered."""
+
+    def __init__(self):
+        super().__init__()
+        self.drawn = []
+
+    def forward(self, x):
+        mask = torch.empty_like(x).bernoulli_(0.6) / 0.6
+        self.drawn.append(mask)
+        return x * mask
+
+
+@pytest.mark.parametrize("options", [{}, {"label_damping": 0.3, "head_damping": 0.2}])
+def test_dropout_acts_on_heads_and_label_scores(options):
+    """Of the probabilities of heads, and of the scores of words and of the root after each update."""
+    torch.manual_seed(0)
+    layer = ProbabilisticTransformer(4, 2, 2, 3, root_labels=3, updates=Updates(**options)).double()
+    layer.dropout = Masks()
+    s = torch.randn(5, 4, dtype=torch.float64)
+    out = layer(s[None])
+    t = torch.einsum("afcl,bfcl->fcab", layer.ternary.left, layer.ternary.right)
+    model = Model(t, 3, 2, root=layer.root.table)
+    model.beta_z, model.beta_h = options.get("label_damping", 0.0), options.get("head_damping", 0.0)
+    model.dropout = [mask[0] for mask in layer.dropout.drawn]
+    expected = mean_field(model, s)
+    assert len(layer.dropout.drawn) == 2 * 3
+    torch.testing.assert_close(out.scores[0], expected["scores"])
+    torch.testing.assert_close(out.root_scores[0], expected["root_scores"])
+
+
+def test_dropout_acts_nowhere_else():
+    """Without that in mean field, a published tagger scores in training as it does in prediction."""
+    config = tiny_corpora.tag_config()
+    config.encoder = published(pt=MeanFieldConfig(published=True), dropout=0.5)
+    model = Tagger.from_corpus(config, SENTENCES).train()
+    batch = model.collate(list(SENTENCES))
+    assert model.loss(batch) != model.loss(batch)
+    model.encoder.context.mean_field.dropout.p = 0.0
+    training = model.loss(batch)
+    torch.testing.assert_close(model.eval().loss(batch), training)
