@@ -22,7 +22,8 @@ def tables(layer, decomposition):
     """T of equations 13 and 14, ``(f, h, d, d)``, from the parameters."""
     if decomposition == "full":
         return layer.ternary.table.permute(1, 2, 0, 3)
-    u, v = layer.ternary.left, layer.ternary.right
+    u = layer.ternary.left
+    v = u if layer.ternary.right is None else layer.ternary.right
     if decomposition == "uv":
         return torch.einsum("afcl,bfcl->fcab", u, v)
     return torch.einsum("afl,bfl,fcl->fcab", u.squeeze(2), v.squeeze(2), layer.ternary.weights)
@@ -142,3 +143,34 @@ def test_label_scores_are_a_table():
     torch.testing.assert_close(
         scores.double(), mean_field(Model(t, 3, 1), rows)["scores"], rtol=1e-4, atol=1e-5
     )
+
+
+@pytest.mark.parametrize("decomposition", ["full", "uv", "uvw"])
+@pytest.mark.parametrize(("messages", "equation"), [("both", 16), ("doubled", 20)])
+def test_two_symmetric_models(decomposition, messages, equation):
+    """Equation 16 with a symmetric T, and equation 20, which is another model: Q_h is normalised by rows."""
+    layer = made(symmetric=True, symmetric_messages=messages, decomposition=decomposition)
+    t = tables(layer, decomposition)
+    if decomposition == "full":
+        t = (t + t.mT) / 2
+    torch.testing.assert_close(t, t.mT)
+    require_same(layer, Model(t, 3, 2, equation=equation))
+    with pytest.raises(AssertionError, match="Mismatched"):
+        require_same(layer, Model(t, 3, 2, equation=36 - equation))
+
+
+@pytest.mark.parametrize("order", ["asynchronous", "synchronous"])
+@pytest.mark.parametrize("root_labels", [0, 3])
+def test_steps_and_damping(order, root_labels):
+    """B.1 and B.2: the first iteration, too, mixes with the start: softmax(S), uniform heads, messages S and 0."""
+    sizes = {"label_step": 0.6, "head_step": 0.7, "label_damping": 0.2, "head_damping": 0.4}
+    for names in (("label_step", "head_step"), ("label_damping", "head_damping"), sizes):
+        given = {name: sizes[name] for name in names}
+        layer = made(root_labels=root_labels, updates=Updates(order=order, **given), iterations=1)
+        root = None if layer.root is None else layer.root.table
+        model = Model(tables(layer, "uv"), 3, 1, root=root, asynchronous=order == "asynchronous")
+        model.alpha_z, model.alpha_h = given.get("label_step", 1.0), given.get("head_step", 1.0)
+        model.beta_z, model.beta_h = given.get("label_damping", 0.0), given.get("head_damping", 0.0)
+        require_same(layer, model)
+        layer.iterations = model.iterations = 3
+        require_same(layer, model)

@@ -89,7 +89,7 @@ def encode(model, scores):
             told_choices = choices if how.order == "asynchronous" else told_choices
         words = told[..., :n]
         into = torch.einsum("cij,ijcab,jb->ia", words, tables, q)
-        if model.symmetric:
+        if model.doubled:
             into = 2 * into
         elif model.tells_heads:
             into = into + torch.einsum("cij,ijcab,ia->jb", words, tables, q)

@@ -173,6 +173,10 @@ def latent(**options):
             "--token is cls, and would not be read; it needs --model encoder, and no root",
         ),
         (classify.Config(token="cls", model="latent-tree"), "--token is cls, and would not be read"),
+        (
+            encoder("pt", pt=MeanFieldConfig(symmetric_messages="both")),
+            "--encoder.pt.symmetric_messages is both, .* it needs --encoder.pt.symmetric true",
+        ),
         (encoder("pt", pretrained="m"), "--encoder.pretrained is m, and would not be read"),
         (
             encoder("pt", fine_tuning=FineTuningConfig(lora=9)),
@@ -231,6 +235,7 @@ def test_options_that_would_not_be_read(config, message):
         ),
         from_dict(tag.Config, {}),
         encoder("pt", pt=MeanFieldConfig(rank=9, shared=True)),
+        encoder("pt", pt=MeanFieldConfig(symmetric=True, symmetric_messages="both")),
         encoder("pt", pt=MeanFieldConfig(label_weight=0.5, weighted_start=True)),
         table(words=8, characters="none", affixes=0),
         encoder("pretrained", pretrained="m", fine_tuning=FineTuningConfig(lora=9)),

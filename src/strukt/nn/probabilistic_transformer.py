@@ -71,8 +71,10 @@ class ProbabilisticTransformer(nn.Module):
             not have: 2g + 3 tables in place of 2g + 2 (equations 9 and 10). Not for ``weighted``.
         decomposition: ``full`` tables; ``uv``; ``uvw``, where channels share factors; or ``weighted``, where
             distances do, which takes two projections in place of two for each distance (`strukt.nn.ternary`).
-        symmetric: Whether T is symmetric, and G is 2 sum_c Qh_c Qz T^(c)', as in attention with tied projections
-            (equation 20).
+        symmetric: Whether T is symmetric.
+        symmetric_messages: What a symmetric model tells labels: ``doubled``, G = 2 sum_c Qh_c Qz T^(c)', which is
+            attention with tied projections (equation 20); or ``both``, what heads and dependents tell (equation
+            16), which is another model, for Qh_c is not symmetric.
         causal: Whether heads stand to the left, and tell their dependents but are told nothing by them, so that
             nothing depends on words to the right.
         tells_heads: Whether words tell their heads, the second term of G.
@@ -109,6 +111,7 @@ class ProbabilisticTransformer(nn.Module):
         shared: bool = False,
         decomposition: Literal["full", "uv", "uvw", "weighted"] = "uv",
         symmetric: bool = False,
+        symmetric_messages: Literal["doubled", "both"] = "doubled",
         causal: bool = False,
         tells_heads: bool = True,
         root_labels: int = 0,
@@ -120,6 +123,7 @@ class ProbabilisticTransformer(nn.Module):
         super().__init__()
         require_sizes(labels=labels, channels=channels, iterations=iterations, rank=rank)
         require_one_of("decomposition", decomposition, ("full", *_FACTORED))
+        require_one_of("symmetric_messages", symmetric_messages, ("doubled", "both"))
         require_one_of("feature_choice", feature_choice, ("all-dep", "dep-split", "single-split"))
         if distance is not None and distance < 0:
             raise ValueError(f"distance is {distance}; expected at least 0, or None")
@@ -132,8 +136,8 @@ class ProbabilisticTransformer(nn.Module):
                 "what stands to their right; expected 0"
             )
         self.labels, self.channels, self.iterations = labels, channels, iterations
-        self.symmetric, self.causal = symmetric, causal
-        self.tells_heads = tells_heads and not causal and not symmetric
+        self.doubled, self.causal = symmetric and symmetric_messages == "doubled", causal
+        self.tells_heads = tells_heads and not causal and not self.doubled
         self.updates = updates or Updates()
         self.dropout = nn.Dropout(dropout)
         self.ternary = _ternary(decomposition, labels, channels, Buckets(distance, shared), rank, symmetric)
@@ -178,10 +182,12 @@ class ProbabilisticTransformer(nn.Module):
         G = 2 sum_c softmax(scale (Qz U_c) (Qz V_c)') (Qz V_c) U_c' (equation 28), with U ``(h, d, r)`` and V.
 
         Raises:
-            ValueError: If the model is not symmetric, or depends on the distance.
+            ValueError: If the model is not symmetric with doubled messages, or depends on the distance.
         """
-        if not self.symmetric or self.ternary.buckets.reach is not None:
-            raise ValueError("only a symmetric model with distance=None is attention with tied projections")
+        if not self.doubled or self.ternary.buckets.reach is not None:
+            raise ValueError(
+                "only a symmetric model with doubled messages and distance=None is attention with tied projections"
+            )
         left, right = self.ternary.factors()
         return left[0], right[0], left.new_tensor(1 / self._head_weight)
 
@@ -266,7 +272,7 @@ class ProbabilisticTransformer(nn.Module):
     def _from_words(self, heads: Tensor, rows: Any) -> Tensor:
         """G, what words tell each other."""
         found = self.ternary.to_dependents(heads, rows)
-        if self.symmetric:
+        if self.doubled:
             return 2 * found
         return found + self.ternary.to_heads(heads, rows) if self.tells_heads else found
 

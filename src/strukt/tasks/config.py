@@ -52,7 +52,9 @@ class MeanFieldConfig:
         distance: Up to which each distance of two words has scores of its own; null if they do not depend on it.
         shared: Whether scores that all distances share are added to these.
         decomposition: Of these scores.
-        symmetric: Whether word and head may be exchanged, as in attention with tied projections.
+        symmetric: Whether word and head may be exchanged.
+        symmetric_messages: What labels are told then: doubled, twice what heads tell dependents, as in attention
+            with tied projections; or what both tell.
         tells_heads: Whether words tell their heads of their labels.
         features: Number of global features that words may choose.
         feature_choice: As heads beside the words, apart in each channel, or once.
@@ -80,6 +82,7 @@ class MeanFieldConfig:
     shared: bool = changed(False, earlier=True)
     decomposition: Literal["full", "uv", "uvw", "weighted"] = "uv"
     symmetric: bool = False
+    symmetric_messages: Literal["doubled", "both"] = "doubled"
     tells_heads: bool = True
     features: int = 0
     feature_choice: Literal["all-dep", "dep-split", "single-split"] = "single-split"

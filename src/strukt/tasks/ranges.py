@@ -141,6 +141,12 @@ _CLASSES, _LISTS, _PAIRS = (classify.Config, nli.Config), (listops.Config,), (nl
 _USES = (
     _of_encoder("transformer.", "transformer"),
     _of_encoder("pt.", "pt"),
+    _Use(
+        (TaskConfig,),
+        "encoder.pt.symmetric_messages",
+        "--encoder.pt.symmetric true",
+        lambda it: it.encoder.pt.symmetric,
+    ),
     _of_encoder("pretrained", "pretrained"),
     _of_encoder("fine_tuning.", "pretrained"),
     _Use(
