@@ -31,6 +31,15 @@ def test_padded_size_is_bounded(sizes, max_tokens, seed):
         assert padded <= max_tokens or len(batch) == 1
 
 
+@given(lengths, st.integers(1, 100), seeds, st.integers(1, 5))
+def test_the_number_of_sentences_may_be_bounded(sizes, max_tokens, seed, most):
+    result = batches(sizes, max_tokens, seed, max_sentences=most)
+    assert sorted(index for batch in result for index in batch) == list(range(len(sizes)))
+    for batch in result:
+        assert len(batch) <= most
+        assert padded_size([sizes[index] for index in batch]) <= max_tokens or len(batch) == 1
+
+
 @given(lengths, st.integers(1, 100))
 def test_without_seed_the_order_is_that_of_length(sizes, max_tokens):
     flat = [sizes[index] for batch in batches(sizes, max_tokens) for index in batch]

@@ -13,10 +13,11 @@ from strukt.cli.configuration import parse
 from strukt.errors import SettingError
 from strukt.nn import ProbabilisticTransformer, Updates
 from strukt.published import configurations
-from strukt.tasks.config import EncoderConfig, MeanFieldConfig, TaskConfig
+from strukt.tasks.config import EncoderConfig, MeanFieldConfig, OptimizerConfig, TaskConfig
 from strukt.tasks.encoding import build_encoder, count_vocabularies
 from strukt.tasks.ranges import require_valid
 from strukt.tasks.tagger import Tagger
+from strukt.train.module import Training
 
 SENTENCES = tiny_corpora.trees(10)
 
@@ -122,3 +123,68 @@ def test_dropout_acts_nowhere_else():
     model.encoder.context.mean_field.dropout.p = 0.0
     training = model.loss(batch)
     torch.testing.assert_close(model.eval().loss(batch), training)
+
+
+@pytest.mark.parametrize("decomposition", ["full", "uv", "uvw"])
+def test_the_regulariser_is_the_norm_of_all_scores(decomposition):
+    """lambda |T|, of T from its factors; the root's scores are not in it, as in the published settings."""
+    torch.manual_seed(0)
+    layer = ProbabilisticTransformer(4, 2, 1, 3, decomposition=decomposition, root_labels=2).double()
+    names = {"full": "table", "uv": "left right", "uvw": "left right weights"}[decomposition].split()
+    formula = {"full": "afcb->fcab", "uv": "afcl,bfcl->fcab", "uvw": "afxl,bfxl,fcl->fcab"}[decomposition]
+    parts = [getattr(layer.ternary, name) for name in names]
+    squares = sum(value**2 for value in torch.einsum(formula, *parts).flatten())
+    torch.testing.assert_close(layer.norm(), squares**0.5)
+    torch.testing.assert_close(layer.penalty(), squares)
+    expected = torch.autograd.grad(squares**0.5, parts)
+    for name, gradient in zip(names, expected, strict=True):
+        found = torch.autograd.grad(layer.norm(), getattr(layer.ternary, name))[0]
+        torch.testing.assert_close(found, gradient)
+
+
+def test_the_regulariser_of_a_new_model_of_words():
+    """8 x 16 x 384^2 numbers of deviation 1/8: 0.27 at the start of MLM on PTB, where the square would be 147."""
+    torch.manual_seed(0)
+    layer = ProbabilisticTransformer(384, 16, 1, 64)
+    with torch.no_grad():
+        assert 5e-4 * layer.norm().item() == pytest.approx(0.2715, rel=0.01)
+        assert 5e-4 * layer.penalty().item() == pytest.approx(147.5, rel=0.02)
+
+
+def test_the_loss_has_the_norm_or_the_squares():
+    config = tiny_corpora.tag_config()
+    config.encoder = published(pt=MeanFieldConfig(published=True, penalty=0.5))
+    model = Tagger.from_corpus(config, SENTENCES)
+    torch.testing.assert_close(model.penalty(), 0.5 * model.encoder.context.mean_field.norm())
+    config.encoder = published(pt=MeanFieldConfig(penalty=0.5, penalised="squares"))
+    model = Tagger.from_corpus(config, SENTENCES)
+    torch.testing.assert_close(model.penalty(), 0.5 * model.encoder.context.mean_field.penalty())
+
+
+def test_adam_with_l2():
+    """Kingma and Ba (2015) with the gradient of weight decay in that of the loss, unlike AdamW."""
+    config = tiny_corpora.tag_config()
+    config.optimizer = OptimizerConfig(kind="adam", learning_rate=0.1, beta2=0.999, weight_decay=0.3)
+    model = Tagger.from_corpus(config, SENTENCES)
+    optimizer = Training(model, SENTENCES).configure_optimizers()
+    weight = next(iter(model.parameters()))
+    x = weight.detach().double().clone()
+    m, v = torch.zeros_like(x), torch.zeros_like(x)
+    for step in range(1, 4):
+        weight.grad = torch.full_like(weight, 0.1 * step)
+        optimizer.step()
+        gradient = 0.1 * step + 0.3 * x
+        m, v = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient**2
+        x -= 0.1 * (m / (1 - 0.9**step)) / ((v / (1 - 0.999**step)).sqrt() + 1e-8)
+    torch.testing.assert_close(weight.detach().double(), x, rtol=1e-4, atol=1e-5)
+
+
+def test_the_rate_is_constant_and_halved_after_5_epochs_without_gain():
+    config = tiny_corpora.tag_config()
+    config.optimizer = OptimizerConfig(schedule="halving")
+    training = Training(Tagger.from_corpus(config, SENTENCES), SENTENCES)
+    rates = []
+    for accuracy in [50, 60, 60, 55, 59, 58, 57, 61, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60]:
+        rates.append(training.rate())
+        training.progress.history.append({"accuracy": accuracy})
+    assert rates == [1.0] * 7 + [0.5] * 6 + [0.25] * 5

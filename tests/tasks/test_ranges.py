@@ -177,6 +177,14 @@ def latent(**options):
             encoder("pt", pt=MeanFieldConfig(symmetric_messages="both")),
             "--encoder.pt.symmetric_messages is both, .* it needs --encoder.pt.symmetric true",
         ),
+        (
+            TaskConfig(optimizer=OptimizerConfig(halve_after=3)),
+            "--optimizer.halve_after is 3, .* it needs --optimizer.schedule halving",
+        ),
+        (
+            TaskConfig(optimizer=OptimizerConfig(schedule="halving", warmup=0.1)),
+            "--optimizer.warmup is 0.1, .* it needs --optimizer.schedule linear",
+        ),
         (encoder("pt", pretrained="m"), "--encoder.pretrained is m, and would not be read"),
         (
             encoder("pt", fine_tuning=FineTuningConfig(lora=9)),
@@ -235,6 +243,8 @@ def test_options_that_would_not_be_read(config, message):
         ),
         from_dict(tag.Config, {}),
         encoder("pt", pt=MeanFieldConfig(rank=9, shared=True)),
+        TaskConfig(optimizer=OptimizerConfig(schedule="halving", halve_after=3)),
+        encoder("pt", pt=MeanFieldConfig(penalty=0.1, penalised="squares")),
         encoder("pt", pt=MeanFieldConfig(symmetric=True, symmetric_messages="both")),
         encoder("pt", pt=MeanFieldConfig(label_weight=0.5, weighted_start=True)),
         table(words=8, characters="none", affixes=0),

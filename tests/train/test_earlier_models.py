@@ -14,7 +14,7 @@ from strukt.train import bundle
 
 SENTENCES = tiny_corpora.trees(10)
 
-LATER = {"label_scores", "root_output", "shared", "weighted_start"}
+LATER = {"label_scores", "penalised", "root_output", "shared", "weighted_start"}
 """Options of Probabilistic Transformers that the first models did not have."""
 
 
@@ -29,7 +29,12 @@ LATER = {"label_scores", "root_output", "shared", "weighted_start"}
 def test_a_probabilistic_transformer_without_later_options(options, tmp_path):
     torch.manual_seed(0)
     config = tiny_corpora.tag_config()
-    as_earlier = {"shared": True, "weighted_start": True, "root_output": "probabilities"}
+    as_earlier = {
+        "shared": True,
+        "weighted_start": True,
+        "root_output": "probabilities",
+        "penalised": "squares",
+    }
     config.encoder.kind, config.encoder.pt = "pt", dataclasses.replace(options, **as_earlier)
     require_valid(config)
     model = Tagger.from_corpus(config, SENTENCES)

@@ -1,10 +1,12 @@
 """Learning rate and order as functions of the position."""
 
+import dataclasses
+
 import pytest
 from tests import tiny_corpora
 
 from strukt.train.resume import Progress
-from strukt.train.schedule import Batches, rate
+from strukt.train.schedule import Batches, halvings, rate
 
 SENTENCES = tiny_corpora.trees(40)
 SIZES = [len(sentence) for sentence in SENTENCES]
@@ -23,6 +25,20 @@ def test_the_rate_rises_and_falls_in_straight_lines():
 
 def test_the_rate_without_a_rise():
     assert [rate(done, 0.0) for done in (0.0, 0.5, 1.0, 1.1)] == [1, 0.5, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("qualities", "expected"), [([], 0), ([1.0], 0), ([1.0, 1.0, 1.0], 1), ([3.0, 1.0, 2.0, 4.0, 1.0], 1)]
+)
+def test_halvings(qualities, expected):
+    assert halvings(qualities, patience=2) == expected
+
+
+def test_batches_may_be_bounded_by_sentences():
+    bounded = dataclasses.replace(CONFIG, sentences=3)
+    order = Batches(SENTENCES, SIZES, bounded, Progress()).order(0)
+    assert max(map(len, order)) == 3
+    assert max(map(len, batches().order(0))) > 3
 
 
 def test_an_epoch_has_every_sentence_once():

@@ -12,7 +12,11 @@ from strukt.data.sentence import SentenceT
 
 
 def batches(
-    lengths: Sequence[int], max_tokens: int, seed: int | None = None, epoch: int = 0
+    lengths: Sequence[int],
+    max_tokens: int,
+    seed: int | None = None,
+    epoch: int = 0,
+    max_sentences: int | None = None,
 ) -> list[list[int]]:
     """Groups sentences of similar length into batches.
 
@@ -25,6 +29,7 @@ def batches(
         seed: Without one, batches come in the order of length, longest last. With one, sentences of the same
             length are dealt out at random and the batches shuffled.
         epoch: Together with the seed it fixes the order, on every machine and in every process.
+        max_sentences: Bound on the number of sentences of a batch; none if None.
 
     Returns:
         The batches, each as indices into `lengths`.
@@ -41,11 +46,12 @@ def batches(
     if max_tokens < 1:
         raise ValueError(f"max_tokens: got {max_tokens}, expected at least 1")
     order = list(range(len(lengths)))
+    most = max_sentences or max(len(lengths), 1)
     if seed is None:
-        return _cut(sorted(order, key=lengths.__getitem__), lengths, max_tokens)
+        return _cut(sorted(order, key=lengths.__getitem__), lengths, max_tokens, most)
     generator = random.Random(f"{seed}/{epoch}")  # a string is hashed by SHA-512, the same everywhere
     generator.shuffle(order)
-    result = _cut(sorted(order, key=lengths.__getitem__), lengths, max_tokens)
+    result = _cut(sorted(order, key=lengths.__getitem__), lengths, max_tokens, most)
     generator.shuffle(result)
     return result
 
@@ -128,10 +134,11 @@ def split_long(
     return short, long
 
 
-def _cut(order: Sequence[int], lengths: Sequence[int], max_tokens: int) -> list[list[int]]:
+def _cut(order: Sequence[int], lengths: Sequence[int], max_tokens: int, most: int) -> list[list[int]]:
     result: list[list[int]] = []
     for index in order:  # in ascending length, so that each sentence is the longest of its batch so far
-        if result and (len(result[-1]) + 1) * max(lengths[index], 1) <= max_tokens:
+        size = len(result[-1]) + 1 if result else 0
+        if 1 < size <= most and size * max(lengths[index], 1) <= max_tokens:
             result[-1].append(index)
         else:
             result.append([index])

@@ -176,6 +176,10 @@ class ProbabilisticTransformer(nn.Module):
         """The sum of the squares of all scores T, for an L2 penalty."""
         return self.ternary.penalty()
 
+    def norm(self) -> Tensor:
+        """The norm of all scores T, the regulariser of the source."""
+        return self.ternary.norm()
+
     def tied_attention(self) -> tuple[Tensor, Tensor, Tensor]:
         """Projections of the attention that the symmetric model is: of queries, of keys and values, and the scale.
 

@@ -80,6 +80,10 @@ class Ternary(nn.Module, abc.ABC):
             )
         return ((left.mT @ left) * (right.mT @ right)).sum()
 
+    def norm(self) -> Tensor:
+        """The Euclidean norm of `tables`, from products of factors alone (Gram matrices, r x r)."""
+        return self.penalty().clamp(min=torch.finfo(torch.float32).tiny).sqrt()
+
 
 class BucketedTernary(Ternary):
     """Scores with rows of their own for each bucket."""

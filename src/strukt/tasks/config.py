@@ -71,7 +71,8 @@ class MeanFieldConfig:
             that is classified; 0 for no root.
         root_output: What a classifier reads of the root: the scores of its labels, as the published code does, or
             their probabilities, as the paper's text says.
-        penalty: Weight in the loss of the sum of the squares of all scores of labels and heads.
+        penalty: Weight in the loss of what is penalised.
+        penalised: The norm of all scores of labels and heads, or the sum of their squares.
     """
 
     published: bool = False
@@ -98,6 +99,7 @@ class MeanFieldConfig:
     root_labels: int = 0
     root_output: Literal["scores", "probabilities"] = changed("scores", earlier="probabilities")
     penalty: float = 0.0
+    penalised: Literal["norm", "squares"] = changed("norm", earlier="squares")
 
 
 @dataclass
@@ -194,6 +196,7 @@ class EncoderConfig:
             return {}
         of_words = {"characters": "none", "affixes": 0, "normalise": False, "word_dropout": 0.0}
         of_model = {"label_scores": "table", "dropout": "updates", "shared": False, "weighted_start": False}
+        of_model |= {"penalised": "norm"}
         return {"words": 2 * self.hidden} | of_words | {f"pt.{name}": of for name, of in of_model.items()}
 
     @property
@@ -209,19 +212,25 @@ class EncoderConfig:
 
 @dataclass
 class OptimizerConfig:
-    """How the weights are found: Adam, a short rise of the learning rate, a linear fall to zero.
+    """How the weights are found: Adam, a short rise of the learning rate, a linear fall to zero, if nothing else.
 
     Args:
+        kind: AdamW, whose weight decay is apart from the gradient; or Adam, whose weight decay is part of it (L2).
         learning_rate: The highest learning rate.
+        schedule: The linear rise and fall; or a constant rate, halved whenever epochs pass without gain.
+        halve_after: How many such epochs pass before it is halved.
         beta1: Decay of Adam's mean of the gradients.
         beta2: Decay of Adam's mean of their squares.
-        weight_decay: Decoupled weight decay (AdamW).
-        warmup: Part of the training in which the learning rate rises.
+        weight_decay: Of all weights.
+        warmup: Part of the training in which the learning rate rises, if it is not constant.
         clip: Largest norm of the gradient.
         averaging: Decay of the moving average of the weights, which is evaluated and saved; 0 for none.
     """
 
+    kind: Literal["adamw", "adam"] = "adamw"
     learning_rate: float = 2e-3
+    schedule: Literal["linear", "halving"] = "linear"
+    halve_after: int = 5
     beta1: float = 0.9
     beta2: float = 0.95
     weight_decay: float = 0.0
@@ -238,6 +247,7 @@ class TrainerConfig:
         epochs: Passes over the training corpus; the learning rate reaches zero at the end of the last.
         max_minutes: Stop cleanly after this time, counted over all resumptions; 0 for no limit.
         patience: Stop after so many epochs without a better result on the development corpus.
+        sentences: Most sentences in a batch; 0 for no such bound.
         tokens: Most that the encoder reads in a batch, padding included: words, or the word pieces of a pretrained
             model. Longer sentences are left out of the training, with a warning.
         seed: Decides everything random: weights, order, dropout.
@@ -252,6 +262,7 @@ class TrainerConfig:
     epochs: int = 20
     max_minutes: float = 0.0
     patience: int = 10
+    sentences: int = 0
     tokens: int = 2500
     seed: int = 1
     checkpoint_steps: int = 200

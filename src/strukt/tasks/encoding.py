@@ -174,7 +174,7 @@ class FromWords(Encoder):
             self.embeddings.start_alike()
         self.dropout = SharedDropout(config.outer_dropout)
         self.context = None if config.kind == "none" else _context(config, self.embeddings.size)
-        self.penalty_weight = config.pt.penalty
+        self.penalty_weight, self.penalised = config.pt.penalty, config.pt.penalised
         self.size = self.embeddings.size if self.context is None else self.context.size
         self.has_root = config.has_root
         self.root_output = config.pt.root_output
@@ -235,7 +235,8 @@ class FromWords(Encoder):
         """That of the scores of labels and heads of a Probabilistic Transformer."""
         if self.penalty_weight == 0 or not isinstance(self.context, MeanFieldEncoder):
             return 0.0
-        return self.penalty_weight * self.context.mean_field.penalty()
+        mean_field = self.context.mean_field
+        return self.penalty_weight * (mean_field.norm() if self.penalised == "norm" else mean_field.penalty())
 
     def _characters_of(self, form: str) -> Tensor:
         if len(form) > LONGEST_FORM:
@@ -319,7 +320,7 @@ def _context(config: EncoderConfig, inputs: int) -> BiLSTM | LSTM | Transformer 
 
 def _mean_field(config: EncoderConfig, inputs: int) -> MeanFieldEncoder:
     given = asdict(config.pt)
-    for name in ("published", "dropout", "root_output", "penalty"):
+    for name in ("published", "dropout", "root_output", "penalty", "penalised"):
         del given[name]  # of the words, of what is read, or of the loss
     given["projected"] = given.pop("label_scores") == "projected"
     of_updates = {field.name: given.pop(field.name) for field in fields(Updates)}

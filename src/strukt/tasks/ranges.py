@@ -10,7 +10,7 @@ from typing import Any
 
 from strukt.errors import SettingError
 from strukt.tasks import classify, listops, nli, tag
-from strukt.tasks.config import SpanTaskConfig, TaskConfig, from_dict
+from strukt.tasks.config import FittingConfig, SpanTaskConfig, TaskConfig, from_dict
 
 Range = tuple[str, Callable[[Any], bool]]
 
@@ -86,6 +86,7 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "encoder.pt.root_labels": _SIZE,
         "encoder.pt.penalty": _SIZE,
         "optimizer.learning_rate": _POSITIVE,
+        "optimizer.halve_after": _COUNT,
         "optimizer.beta1": _SHARE,
         "optimizer.beta2": _SHARE,
         "optimizer.weight_decay": _SIZE,
@@ -95,6 +96,7 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "trainer.epochs": _COUNT,
         "trainer.max_minutes": _SIZE,
         "trainer.patience": _COUNT,
+        "trainer.sentences": _SIZE,
         "trainer.tokens": _COUNT,
         "trainer.seed": _SIZE,
         "trainer.checkpoint_steps": _COUNT,
@@ -139,6 +141,18 @@ def _of_tags(name: str) -> _Use:
 _CLASSES, _LISTS, _PAIRS = (classify.Config, nli.Config), (listops.Config,), (nli.Config,)
 
 _USES = (
+    _Use(
+        (FittingConfig,),
+        "optimizer.halve_after",
+        "--optimizer.schedule halving",
+        lambda it: it.optimizer.schedule == "halving",
+    ),
+    _Use(
+        (FittingConfig,),
+        "optimizer.warmup",
+        "--optimizer.schedule linear",
+        lambda it: it.optimizer.schedule == "linear",
+    ),
     _of_encoder("transformer.", "transformer"),
     _of_encoder("pt.", "pt"),
     _Use(

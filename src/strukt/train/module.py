@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from lightning.pytorch import LightningModule
 from torch import Tensor, nn
-from torch.optim import AdamW, Optimizer
+from torch.optim import Adam, AdamW, Optimizer
 
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError, StruktError
@@ -18,7 +18,7 @@ from strukt.tasks.batch import in_fitting_pieces
 from strukt.tasks.model import Model
 from strukt.train.averaging import Average
 from strukt.train.resume import Checkpoint, Progress, flatten_optimizer, restore_optimizer, seed_step
-from strukt.train.schedule import Batches, rate
+from strukt.train.schedule import Batches, halvings, rate
 
 LOG_EVERY = 10
 """Steps between two points of the curves in TensorBoard."""
@@ -74,13 +74,14 @@ class Training(LightningModule):
         )
 
     def configure_optimizers(self) -> Optimizer:
-        """AdamW over what is trainable, in groups of the same share of the learning rate."""
+        """Adam over what is trainable, in groups of the same share of the learning rate."""
         options, shares = self.model.config.optimizer, self.model.rates()
         groups: dict[float, list[nn.Parameter]] = {}
         for name, parameter in self.model.named_parameters():
             if parameter.requires_grad:
                 groups.setdefault(shares.get(name, 1.0), []).append(parameter)
-        return AdamW(
+        kind = AdamW if options.kind == "adamw" else Adam
+        return kind(
             [{"params": parameters, "share": share} for share, parameters in groups.items()],
             lr=options.learning_rate,
             betas=(options.beta1, options.beta2),
@@ -117,8 +118,7 @@ class Training(LightningModule):
                 f"the loss is {loss} at step {progress.step + 1}; lower optimizer.learning_rate "
                 f"(now {options.learning_rate}) or use trainer.precision 32"
             )
-        done = (progress.epoch + progress.batch / self.batches_in_epoch) / self.model.config.trainer.epochs
-        factor = rate(done, options.warmup)
+        factor = self.rate()
         for group in self._optimizer().param_groups:
             group["lr"] = options.learning_rate * factor * group["share"]
         optimizer: Any = self.optimizers()
@@ -130,6 +130,14 @@ class Training(LightningModule):
             self.logger.log_metrics(
                 {"loss": loss, "learning_rate": options.learning_rate * factor}, progress.step
             )
+
+    def rate(self) -> float:
+        """The part of the learning rate at the present position."""
+        progress, options = self.progress, self.model.config.optimizer
+        if options.schedule == "halving":
+            return 0.5 ** halvings(map(self.model.quality, progress.history), options.halve_after)
+        done = (progress.epoch + progress.batch / self.batches_in_epoch) / self.model.config.trainer.epochs
+        return rate(done, options.warmup)
 
     def _gradients(self, sentences: list[Sentence]) -> float:
         words = sum(map(len, sentences))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from strukt.data.batching import batches
 from strukt.data.sentence import Sentence
@@ -24,6 +24,26 @@ def rate(done: float, warmup: float) -> float:
     if done < warmup:
         return done / warmup
     return max(1 - done, 0.0) / (1 - warmup) if warmup < 1 else 1.0
+
+
+def halvings(qualities: Iterable[float], patience: int) -> int:
+    """Count how often a constant rate has been halved: each time that so many epochs passed without gain.
+
+    Args:
+        qualities: What each epoch reached.
+        patience: Epochs without a new best one.
+
+    Examples:
+        >>> halvings([1.0, 3.0, 2.0, 3.0, 2.0, 1.0], patience=2)
+        2
+    """
+    best, waited, count = float("-inf"), 0, 0
+    for quality in qualities:
+        waited = 0 if quality > best else waited + 1
+        best = max(best, quality)
+        if waited == patience:
+            waited, count = 0, count + 1
+    return count
 
 
 class Batches:
@@ -60,7 +80,9 @@ class Batches:
         Args:
             epoch: Counted from 0.
         """
-        order = batches(self.sizes, self.config.tokens, self.config.seed, epoch)
+        order = batches(
+            self.sizes, self.config.tokens, self.config.seed, epoch, self.config.sentences or None
+        )
         # The first batches come again where the last round would leave processes without one.
         missing = -len(order) % self.processes
         return (order + order[:missing])[self.rank :: self.processes]
