@@ -29,6 +29,8 @@ class Model:
     root: torch.Tensor | None = None
     features: torch.Tensor | None = None
     choice: str = ""
+    relations: int = 1
+    """Labels of a dependency; the tables of those of a channel follow each other."""
     dropout: list[torch.Tensor] | None = None
     """For each iteration masks of heads (h, n, n + root), of label scores (n, d), and of the root's."""
 
@@ -53,14 +55,28 @@ def softmax(x: torch.Tensor) -> torch.Tensor:
 def mean_field(model: Model, s: torch.Tensor) -> dict[str, Any]:
     """Equations 3 to 12 with the variants of section 2.3 and appendix B: the last messages and distributions."""
     n, d = s.shape
-    h = model.tables.shape[1]
+    k = model.relations
+    h = model.tables.shape[1] // k
     lambda_h = 1 / d if model.lambda_h is None else model.lambda_h
     has_root, m = model.root is not None, 0 if model.features is None else model.features.shape[1]
     among = m if model.choice == "all-dep" else 0
     values = [[j for j in range(n) if j != i] + list(range(n, n + has_root + among)) for i in range(n)]
 
+    def labelled(i: int, j: int, c: int) -> torch.Tensor:
+        place = 0 if model.gamma is None else bucket(i - j, model.gamma)
+        return model.tables[place, c * k : (c + 1) * k]
+
     def table(i: int, j: int, c: int) -> torch.Tensor:
-        return model.tables[0 if model.gamma is None else bucket(i - j, model.gamma), c]
+        """T of a word and its head, expected under the label of the dependency."""
+        return sum(told_l[i][c][label] * labelled(i, j, c)[label] for label in range(k))
+
+    def relation_message(i: int, c: int) -> torch.Tensor:
+        """To the label of the dependency of word i."""
+        message = torch.zeros(k, dtype=s.dtype)
+        for j in (j for j in range(n) if j != i):
+            pairs = torch.stack([qz[i] @ labelled(i, j, c)[label] @ qz[j] for label in range(k)])
+            message += told[i][c][values[i].index(j)] * pairs
+        return message
 
     def head_message(i: int, c: int) -> torch.Tensor:
         """F_ic over all values that a head of word i can have: equations 3, 34 and the root's factor."""
@@ -95,6 +111,7 @@ def mean_field(model: Model, s: torch.Tensor) -> dict[str, Any]:
     split = range(len(model.features)) if model.features is not None and not among else range(0)
     qz = [softmax(s[i]) for i in range(n)]  # 7
     qh = [[softmax(torch.zeros(len(values[i]), dtype=s.dtype)) for _ in range(h)] for i in range(n)]  # 8
+    ql = [[torch.full((k,), 1 / k, dtype=s.dtype) for _ in range(h)] for _ in range(n)]
     qg = [[torch.full((m,), 1 / m, dtype=s.dtype) for _ in split] for _ in range(n)]  # 45, 53
     qr = None if model.root is None else s.new_full((model.root.shape[2],), 1 / model.root.shape[2])
     mz, mr = list(s), None if qr is None else torch.zeros_like(qr)  # B.2
@@ -103,7 +120,7 @@ def mean_field(model: Model, s: torch.Tensor) -> dict[str, Any]:
     lambda_g = 1.0 if model.choice == "single-split" else lambda_h  # 52 has no weight
     masks = iter(model.dropout or [])
     for _ in range(model.iterations):
-        told, told_g = qh, qg
+        told, told_g, told_l = qh, qg, ql
         damp_h, step_h, step_z = model.beta_h, model.alpha_h, model.alpha_z
         mh = [[(1 - damp_h) * head_message(i, c) + damp_h * mh[i][c] for c in range(h)] for i in range(n)]
         mg = [[(1 - damp_h) * model.features[c] @ qz[i] + damp_h * mg[i][c] for c in split] for i in range(n)]
@@ -113,6 +130,9 @@ def mean_field(model: Model, s: torch.Tensor) -> dict[str, Any]:
         qg = [[step_h * new_g[i][c] + (1 - step_h) * qg[i][c] for c in split] for i in range(n)]
         if model.asynchronous:
             told, told_g = qh, qg
+        ql = [[softmax(relation_message(i, c) / lambda_h) for c in range(h)] for i in range(n)]
+        if model.asynchronous:
+            told_l = ql
         if model.dropout:
             mask = next(masks)
             told = [[told[i][c] * mask[c, i, values[i]] for c in range(h)] for i in range(n)]
@@ -136,6 +156,7 @@ def mean_field(model: Model, s: torch.Tensor) -> dict[str, Any]:
         "heads": heads[..., :n],
         "root_heads": heads[..., n] if has_root else None,
         "features": heads[..., n + has_root :] if among else features,
+        "dependency_labels": torch.stack([torch.stack([ql[i][c] for i in range(n)]) for c in range(h)]),
         "root": qr,
         "root_scores": mr,
     }

@@ -42,6 +42,8 @@ def require_same(layer, model, n=6):
     for name in ("root_heads", "features"):
         if expected[name] is not None:
             torch.testing.assert_close(getattr(out, name)[0, :, :n], expected[name])
+    if layer.dependency_labels:
+        torch.testing.assert_close(out.dependency_labels[0, :, :n], expected["dependency_labels"])
     if expected["root"] is not None:
         torch.testing.assert_close(out.root[0], expected["root"])
 
@@ -174,3 +176,17 @@ def test_steps_and_damping(order, root_labels):
         require_same(layer, model)
         layer.iterations = model.iterations = 3
         require_same(layer, model)
+
+
+@pytest.mark.parametrize("order", ["asynchronous", "synchronous"])
+@pytest.mark.parametrize("decomposition", ["full", "uv", "uvw"])
+def test_labels_of_dependencies(decomposition, order):
+    """Section 6: a label beside each head, with a T^(c) for each value; updated after heads, before Z."""
+    updates = Updates(order=order)
+    layer = made(
+        dependency_labels=3, decomposition=decomposition, root_labels=2, iterations=3, updates=updates
+    )
+    model = Model(tables(layer, decomposition), 3, 3, root=layer.root.table, relations=3)
+    model.asynchronous = order == "asynchronous"
+    require_same(layer, model)
+    require_same(layer, model, n=1)

@@ -23,6 +23,15 @@ def model_of(kind, root_labels=0):
     return Tagger.from_corpus(config, SENTENCES)
 
 
+def test_arcs_have_the_number_of_their_most_probable_label():
+    heads = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
+    labels = torch.tensor([[0.1, 0.2, 0.7], [0.6, 0.3, 0.1]])
+    nothing = torch.zeros(1, 2, 4)
+    found = Encoding(nothing, nothing, heads[None, None], None, None, None, None, labels[None, None])
+    [diagram] = channel_diagrams(found, ["Dogs", "bark"])
+    assert diagram.relations == ["3", "1"]
+
+
 @pytest.mark.parametrize("root_labels", [0, 4])
 def test_each_word_has_its_most_probable_head_in_each_channel(root_labels):
     model = model_of("pt", root_labels).eval()

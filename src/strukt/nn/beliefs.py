@@ -88,6 +88,22 @@ class Belief(NamedTuple):
     probabilities: Tensor
 
 
+class Beliefs(NamedTuple):
+    """Those of all variables: labels of words, heads, global features chosen apart, the root, and dependencies."""
+
+    labels: Belief
+    heads: Belief
+    features: Belief | None
+    root: Belief | None
+    dependency_labels: Belief | None
+
+
+def uniform(like: Tensor, *shape: int) -> Belief:
+    """What is known of variables of which nothing is known."""
+    zeros = like.new_zeros(shape)
+    return Belief(zeros, zeros.softmax(-1))
+
+
 class Places:
     """Which words are there, and which of them may be the head of which.
 

@@ -11,7 +11,8 @@ from strukt.inference.settings import require_one_of
 from strukt.kernels import arguments
 from strukt.kernels.distance_buckets import Buckets
 from strukt.kernels.lengths import Lengths
-from strukt.nn.beliefs import Belief, Places, Updates
+from strukt.nn.beliefs import Belief, Beliefs, Places, Updates, uniform
+from strukt.nn.dependency_labels import expected_scores, label_scores, labelled_heads
 from strukt.nn.encoders import mask_of
 from strukt.nn.head_values import GlobalFeatures, Root
 from strukt.nn.inputs import require_sizes
@@ -31,6 +32,8 @@ class Encoding(NamedTuple):
             that all channels share; None without them.
         root: ``(batch, d_root)``, the distribution of the label of the root, which stands for the sentence.
         root_scores: ``(batch, d_root)``, what it is normalised from.
+        dependency_labels: ``(batch, h, n, m)``, the distribution of the label of the dependency of each word in
+            each channel; 0 in the padding. None without them.
     """
 
     scores: Tensor
@@ -40,13 +43,7 @@ class Encoding(NamedTuple):
     features: Tensor | None
     root: Tensor | None
     root_scores: Tensor | None = None
-
-
-class _Beliefs(NamedTuple):
-    labels: Belief
-    heads: Belief
-    features: Belief | None
-    root: Belief | None
+    dependency_labels: Tensor | None = None
 
 
 class ProbabilisticTransformer(nn.Module):
@@ -78,6 +75,9 @@ class ProbabilisticTransformer(nn.Module):
         causal: Whether heads stand to the left, and tell their dependents but are told nothing by them, so that
             nothing depends on words to the right.
         tells_heads: Whether words tell their heads, the second term of G.
+        dependency_labels: m, number of labels of a dependency: a variable beside each head, on which the scores
+            T^(c) depend (those of a root and of global features do not), as the source proposes for further work;
+            0 for none.
         root_labels: Labels of a root that may be the head of every word, too; 0 for none. A causal model has no
             root, of which words would hear what others to the right have told it.
         features: m, number of global features that words may choose; 0 for none.
@@ -114,6 +114,7 @@ class ProbabilisticTransformer(nn.Module):
         symmetric_messages: Literal["doubled", "both"] = "doubled",
         causal: bool = False,
         tells_heads: bool = True,
+        dependency_labels: int = 0,
         root_labels: int = 0,
         features: int = 0,
         feature_choice: Literal["all-dep", "dep-split", "single-split"] = "single-split",
@@ -127,9 +128,10 @@ class ProbabilisticTransformer(nn.Module):
         require_one_of("feature_choice", feature_choice, ("all-dep", "dep-split", "single-split"))
         if distance is not None and distance < 0:
             raise ValueError(f"distance is {distance}; expected at least 0, or None")
-        if root_labels < 0 or features < 0:
-            name, size = ("root_labels", root_labels) if root_labels < 0 else ("features", features)
-            raise ValueError(f"{name} is {size}; expected at least 0")
+        sizes = {"root_labels": root_labels, "features": features, "dependency_labels": dependency_labels}
+        for name, size in sizes.items():
+            if size < 0:
+                raise ValueError(f"{name} is {size}; expected at least 0")
         if causal and root_labels:
             raise ValueError(
                 f"root_labels is {root_labels} in a causal model, where words would tell each other by the root "
@@ -140,7 +142,9 @@ class ProbabilisticTransformer(nn.Module):
         self.tells_heads = tells_heads and not causal and not self.doubled
         self.updates = updates or Updates()
         self.dropout = nn.Dropout(dropout)
-        self.ternary = _ternary(decomposition, labels, channels, Buckets(distance, shared), rank, symmetric)
+        self.dependency_labels = dependency_labels
+        tables = channels * max(dependency_labels, 1)
+        self.ternary = _ternary(decomposition, labels, tables, Buckets(distance, shared), rank, symmetric)
         self.root = Root(labels, channels, root_labels) if root_labels else None
         self.among_heads = feature_choice == "all-dep"
         self.shared_choice = feature_choice == "single-split"
@@ -186,11 +190,13 @@ class ProbabilisticTransformer(nn.Module):
         G = 2 sum_c softmax(scale (Qz U_c) (Qz V_c)') (Qz V_c) U_c' (equation 28), with U ``(h, d, r)`` and V.
 
         Raises:
-            ValueError: If the model is not symmetric with doubled messages, or depends on the distance.
+            ValueError: If the model is not symmetric with doubled messages, depends on the distance, or has
+                labels of dependencies.
         """
-        if not self.doubled or self.ternary.buckets.reach is not None:
+        if not self.doubled or self.ternary.buckets.reach is not None or self.dependency_labels:
             raise ValueError(
-                "only a symmetric model with doubled messages and distance=None is attention with tied projections"
+                "only a symmetric model with doubled messages, distance=None and no dependency_labels is attention"
+                " with tied projections"
             )
         left, right = self.ternary.factors()
         return left[0], right[0], left.new_tensor(1 / self._head_weight)
@@ -200,7 +206,7 @@ class ProbabilisticTransformer(nn.Module):
         weight = self.updates.head_weight
         return 1 / self.labels if weight is None else weight
 
-    def _independent(self, scores: Tensor, places: Places) -> _Beliefs:
+    def _independent(self, scores: Tensor, places: Places) -> Beliefs:
         """Labels as their own scores say, all else uniform."""
         batch, n, _ = scores.shape
         updates, beside, split = self.updates, self._beside, self._split_features
@@ -208,11 +214,12 @@ class ProbabilisticTransformer(nn.Module):
         heads = none = scores.new_zeros(()).expand(batch, self.channels, n, n + beside)
         if updates.order == "synchronous" or updates.head_step < 1:
             heads = places.normalised(none, 1.0, lambda messages: messages.softmax(-1))
-        return _Beliefs(
+        return Beliefs(
             Belief(scores, labels),
             Belief(none, heads),
-            None if split is None else _uniform(scores, batch, split.channels, n, split.count),
-            None if self.root is None else _uniform(scores, batch, self.root.labels),
+            None if split is None else uniform(scores, batch, split.channels, n, split.count),
+            None if self.root is None else uniform(scores, batch, self.root.labels),
+            uniform(scores, batch, self.channels, n, labelled) if (labelled := self.dependency_labels) else None,
         )
 
     @property
@@ -226,15 +233,21 @@ class ProbabilisticTransformer(nn.Module):
         features = self.features.count if self.features is not None and self.among_heads else 0
         return features + (self.root is not None)
 
-    def _updated(self, old: _Beliefs, scores: Tensor, places: Places) -> _Beliefs:
+    def _updated(self, old: Beliefs, scores: Tensor, places: Places) -> Beliefs:
         rows = self.ternary.rows(old.labels.probabilities)
-        new = old._replace(heads=self._heads(old, rows, places), features=self._choices(old))
+        pairs = self.ternary(rows)
+        new = old._replace(heads=self._heads(old, pairs, places), features=self._choices(old))
+        told = new if self.updates.order == "asynchronous" else old
+        new = new._replace(dependency_labels=self._dependency_labels(told, pairs))
+        del pairs  # as large as n x n
         told = self._dropped(new if self.updates.order == "asynchronous" else old)
         return new._replace(labels=self._labels(told, scores, rows, places), root=self._root(told))
 
-    def _heads(self, old: _Beliefs, rows: Any, places: Places) -> Belief:
+    def _heads(self, old: Beliefs, pairs: Tensor, places: Places) -> Belief:
         labels = old.labels.probabilities
-        parts = [self.ternary(rows)]
+        parts = [pairs]
+        if old.dependency_labels is not None:
+            parts = [expected_scores(pairs, old.dependency_labels.probabilities)]
         if self.root is not None and old.root is not None:
             parts.append(self.root(labels, old.root.probabilities).unsqueeze(-1))
         if self.features is not None and self.among_heads:
@@ -242,7 +255,7 @@ class ProbabilisticTransformer(nn.Module):
         message = torch.cat(parts, -1) if len(parts) > 1 else parts[0]
         return self.updates.heads(old.heads, message, self._head_weight, places)
 
-    def _choices(self, old: _Beliefs) -> Belief | None:
+    def _choices(self, old: Beliefs) -> Belief | None:
         """The global features that words choose, apart from their heads."""
         features = self._split_features
         if features is None or old.features is None:
@@ -252,7 +265,15 @@ class ProbabilisticTransformer(nn.Module):
         message = features(old.labels.probabilities)
         return self.updates.heads(old.features, message, weight, None)
 
-    def _dropped(self, told: _Beliefs) -> _Beliefs:
+    def _dependency_labels(self, told: Beliefs, pairs: Tensor) -> Belief | None:
+        """The labels of dependencies on words."""
+        if told.dependency_labels is None:
+            return None
+        heads = told.heads.probabilities[..., : pairs.shape[-1]]
+        message = label_scores(pairs, heads, self.dependency_labels)
+        return self.updates.heads(told.dependency_labels, message, self._head_weight, None)
+
+    def _dropped(self, told: Beliefs) -> Beliefs:
         """The beliefs with dropout of heads and other choices: of what is told, not of what is kept."""
         heads, features = (
             None if part is None else part._replace(probabilities=self.dropout(part.probabilities))
@@ -261,9 +282,12 @@ class ProbabilisticTransformer(nn.Module):
         assert heads is not None
         return told._replace(heads=heads, features=features)
 
-    def _labels(self, old: _Beliefs, scores: Tensor, rows: Any, places: Places) -> Belief:
+    def _labels(self, old: Beliefs, scores: Tensor, rows: Any, places: Places) -> Belief:
         heads, n = old.heads.probabilities, scores.shape[1]
-        message = scores + self._from_words(heads[..., :n], rows)
+        words = heads[..., :n]
+        if old.dependency_labels is not None:
+            words = labelled_heads(words, old.dependency_labels.probabilities)
+        message = scores + self._from_words(words, rows)
         if self.root is not None and old.root is not None:
             message = message + self.root.to_labels(heads[..., n], old.root.probabilities)
         if self.features is not None:
@@ -280,20 +304,18 @@ class ProbabilisticTransformer(nn.Module):
             return 2 * found
         return found + self.ternary.to_heads(heads, rows) if self.tells_heads else found
 
-    def _root(self, old: _Beliefs) -> Belief | None:
+    def _root(self, old: Beliefs) -> Belief | None:
         if self.root is None or old.root is None:
             return None
         labels, heads = old.labels.probabilities, old.heads.probabilities
         message = self.root.to_root(heads[..., labels.shape[1]], labels)
         return self.updates.labels(old.root, message, self.dropout)
 
-    def _encoding(self, beliefs: _Beliefs, inside: Tensor) -> Encoding:
+    def _encoding(self, beliefs: Beliefs, inside: Tensor) -> Encoding:
         n = inside.shape[1]
         heads = beliefs.heads.probabilities * inside[:, None, :, None]
-        features = None
-        if beliefs.features is not None:
-            features = beliefs.features.probabilities * inside[:, None, :, None]
-        elif self.features is not None:
+        features = self._inside(beliefs.features, inside)
+        if features is None and self.features is not None:
             features = heads[..., -self.features.count :]
         return Encoding(
             beliefs.labels.message.masked_fill(~inside.unsqueeze(-1), 0.0),
@@ -303,12 +325,13 @@ class ProbabilisticTransformer(nn.Module):
             features,
             None if beliefs.root is None else beliefs.root.probabilities,
             None if beliefs.root is None else beliefs.root.message,
+            self._inside(beliefs.dependency_labels, inside),
         )
 
-
-def _uniform(like: Tensor, *shape: int) -> Belief:
-    zeros = like.new_zeros(shape)
-    return Belief(zeros, zeros.softmax(-1))
+    @staticmethod
+    def _inside(belief: Belief | None, inside: Tensor) -> Tensor | None:
+        """The distributions of variables that words have in channels, ``(batch, h, n, m)``; 0 in the padding."""
+        return None if belief is None else belief.probabilities * inside[:, None, :, None]
 
 
 _FACTORED: dict[str, type[UV | UVW | WeightedUV]] = {"uv": UV, "uvw": UVW, "weighted": WeightedUV}

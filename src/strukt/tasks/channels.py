@@ -19,7 +19,8 @@ def channel_diagrams(found: Encoding, forms: Sequence[str]) -> list[Diagram]:
 
     Returns:
         A picture for each channel. The root is among the heads if there is one, global features are not; a word
-        without any probability of a head, such as the only one of a sentence, has none.
+        without any probability of a head, such as the only one of a sentence, has none. Arcs have the number of
+        their most probable label, if dependencies have labels.
 
     Source: Wu and Tu (2023), figure 10.
 
@@ -35,8 +36,15 @@ def channel_diagrams(found: Encoding, forms: Sequence[str]) -> list[Diagram]:
     root = torch.zeros_like(heads[..., 0]) if found.root_heads is None else found.root_heads[0]
     probabilities, best = torch.cat([root.unsqueeze(-1), heads], -1).max(-1)
     best = best.masked_fill(probabilities <= 0, -1)
+    labels = [] if found.dependency_labels is None else found.dependency_labels[0].argmax(-1).tolist()
     return [
-        Diagram(forms, heads=of_words, head_probabilities=how_probable, title=f"channel {channel}")
+        Diagram(
+            forms,
+            heads=of_words,
+            relations=[str(label + 1) for label in labels[channel - 1]] if labels else (),
+            head_probabilities=how_probable,
+            title=f"channel {channel}",
+        )
         for channel, (of_words, how_probable) in enumerate(
             zip(best.tolist(), probabilities.tolist(), strict=True), 1
         )

@@ -56,6 +56,8 @@ class MeanFieldConfig:
         symmetric_messages: What labels are told then: doubled, twice what heads tell dependents, as in attention
             with tied projections; or what both tell.
         tells_heads: Whether words tell their heads of their labels.
+        dependency_labels: Number of labels of a dependency, on which the scores of labels and heads depend; 0 for
+            none.
         features: Number of global features that words may choose.
         feature_choice: As heads beside the words, apart in each channel, or once.
         order: All heads and then all labels, or both at once.
@@ -85,6 +87,7 @@ class MeanFieldConfig:
     symmetric: bool = False
     symmetric_messages: Literal["doubled", "both"] = "doubled"
     tells_heads: bool = True
+    dependency_labels: int = 0
     features: int = 0
     feature_choice: Literal["all-dep", "dep-split", "single-split"] = "single-split"
     order: Literal["asynchronous", "synchronous"] = "asynchronous"
@@ -196,7 +199,7 @@ class EncoderConfig:
             return {}
         of_words = {"characters": "none", "affixes": 0, "normalise": False, "word_dropout": 0.0}
         of_model = {"label_scores": "table", "dropout": "updates", "shared": False, "weighted_start": False}
-        of_model |= {"penalised": "norm"}
+        of_model |= {"penalised": "norm", "dependency_labels": 0}
         return {"words": 2 * self.hidden} | of_words | {f"pt.{name}": of for name, of in of_model.items()}
 
     @property

@@ -76,6 +76,7 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "encoder.transformer.head_size": _SIZE,
         "encoder.pt.rank": _COUNT,
         "encoder.pt.distance": _DISTANCE,
+        "encoder.pt.dependency_labels": _SIZE,
         "encoder.pt.features": _SIZE,
         "encoder.pt.label_weight": _POSITIVE,
         "encoder.pt.head_weight": _SIZE,
