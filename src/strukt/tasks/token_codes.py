@@ -34,7 +34,7 @@ class TokenCodes(nn.Module):
     def __init__(self, config: Config, size: int, labels: Vocabulary) -> None:
         super().__init__()
         self.labels, self.variant = labels, config.variant
-        self.layer = HashLayer(size, config.bits, config.encoder.dropout)
+        self.layer = HashLayer(size, config.bits, config.encoder.outer_dropout)
         self.vocabulary = CodeVocabulary({})
 
     def forward(self, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
