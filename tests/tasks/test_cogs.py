@@ -16,7 +16,7 @@ from strukt.data import cogs, conllu
 from strukt.data.logical_forms import Tags, form_of
 from strukt.errors import DataError
 from strukt.tasks.cogs import Config
-from strukt.tasks.cogs_parser import SemanticParser
+from strukt.tasks.cogs_parser import SemanticParser, TagsPrediction
 
 SENTENCES = read(random_logical_forms.lines(20, depth=1))
 
@@ -69,6 +69,32 @@ def test_the_loss_is_the_sum_of_five_cross_entropies(model):
             ]
             expected += sum(words) / len(words)
         assert model.loss(batch).item() == pytest.approx(float(expected), rel=1e-4)
+
+
+@pytest.mark.parametrize("scheme", ["direct", "published"])
+@pytest.mark.parametrize("parents", ["relative", "absolute", "attention"])
+def test_every_scheme_and_kind_of_parents_is_learned_by_heart(scheme, parents):
+    one = config()
+    one.scheme, one.parents = scheme, parents
+    model, _ = learning.learned(SemanticParser, one, SENTENCES, 80, rate=2e-2)
+    assert ("parent" in model.vocabularies) == (parents != "attention")
+    assert model.evaluate(SENTENCES) == dict.fromkeys(("sentences", "forms", *Tags._fields), 100.0)
+    predicted = list(model.predict(map(bare, SENTENCES)))
+    assert list(map(str, read("".join(map(str, predicted))))) == list(map(str, predicted))
+    tags = [sentence.in_scheme(scheme).tags for sentence in SENTENCES]
+    assert [sentence.tags for sentence in predicted] == tags
+
+
+def test_tags_that_are_wrong_in_the_published_scheme_alone_count_as_wrong():
+    one = config()
+    one.scheme = "published"
+    model = SemanticParser.from_corpus(one, SemanticParser.trainable(one, SENTENCES))
+    gold = next(sentence for sentence in SENTENCES if "xcomp" in sentence.column("role"))
+    tags = gold.in_scheme("published").tags
+    other = tags._replace(category=["verb" if role == "xcomp" else "_" for role in tags.role])
+    right, wrong = (model.compared(gold, TagsPrediction(predicted)) for predicted in (tags, other))
+    assert right.tags == model.observed(gold).tags
+    assert wrong.tags != model.observed(gold).tags
 
 
 def test_hidden_words_are_parsed_but_not_named():

@@ -9,6 +9,7 @@ from strukt.data import text
 from strukt.data.blocks import Block
 from strukt.data.files import Source
 from strukt.data.line_blocks import Faulty, LineSentence, parsed
+from strukt.data.logical_form_schemes import Scheme, direct, published
 from strukt.data.logical_forms import Tags, form_of, tags_of
 from strukt.data.problems import Problem, Report, stop
 from strukt.data.sentence import Cell, cells
@@ -88,8 +89,23 @@ class Sentence(LineSentence):
         if len(values) < len(Tags._fields):
             raise ValueError(f"the sentence has no tags to be kept; give all of {', '.join(Tags._fields)}")
         tags = Tags(**values)
-        line = "\t".join([self._cells[0], form_of(words, tags), *self.block.lines[0].split("\t")[2:]])
+        form = form_of(words, direct(words, tags))
+        line = "\t".join([self._cells[0], form, *self.block.lines[0].split("\t")[2:]])
         return Sentence(Block([line], "", self.path, self.line), tags)
+
+    def in_scheme(self, scheme: Scheme) -> Sentence:
+        """A copy with the tags of a scheme, which say what the logical form says.
+
+        Where the published scheme cannot express the logical form, the copy has no tags.
+        """
+        if self.tags is None or scheme == "direct":
+            return self
+        words = self.forms
+        try:
+            tags = published(words, self.tags)
+        except ValueError:
+            return Sentence(self.block, None)
+        return Sentence(self.block, tags if form_of(words, direct(words, tags)) == self.logical_form else None)
 
 
 def read(source: Source, report: Report = stop) -> Iterator[Sentence]:

@@ -11,6 +11,9 @@ from typing import NamedTuple
 NONE = "_"
 """The tag of a word of which there is nothing to say."""
 
+SELF = "self"
+"""The parent of a word that has none, in the published scheme (`strukt.data.logical_form_schemes`)."""
+
 _NOUN = re.compile(r"(\* )?(\S+) \( x _ (\d+) \)")
 _RELATION = re.compile(r"(\S+) \. (\S+(?: \. \S+)*) \( x _ (\d+) , (?:x _ (\d+)|(\S+)) \)")
 _LONE_NOUN = re.compile(r"LAMBDA a \. \S+ \( a \)")
@@ -47,7 +50,7 @@ class Tags(NamedTuple):
 
 
 def _head(tag: str, word: int, length: int) -> int | None:
-    if tag == NONE:
+    if tag in (NONE, SELF):
         return None
     try:
         place = word + int(tag)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from strukt.data import corpus
 from strukt.tasks.config import EncoderConfig, TaskConfig
@@ -24,11 +24,17 @@ class Config(TaskConfig):
     """Options of the semantic parsing task.
 
     Args:
+        scheme: What the tags are: a noun that says more of another hangs from it directly; or, as published, from
+            the preposition between them, which hangs from the other.
+        parents: How a parent is predicted: as its offset from the word; as its place in the sentence; or by
+            attention to it.
         hide: Probability that a word is hidden in training: what it does in the sentence is then learned from the
             words around it alone, and it is not asked which verb it is.
         encoder: How words become vectors; by default without their spelling, which tells nothing here.
     """
 
+    scheme: Literal["direct", "published"] = "direct"
+    parents: Literal["relative", "absolute", "attention"] = "relative"
     hide: float = 0.0
     encoder: EncoderConfig = field(default_factory=_encoder)
 

@@ -15,7 +15,7 @@ from torch.nn import functional
 from typing_extensions import override
 
 from strukt.data import cogs
-from strukt.data.logical_forms import NONE, Tags
+from strukt.data.logical_forms import NONE, SELF, Tags
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError
@@ -23,8 +23,13 @@ from strukt.metrics.logical_forms import LogicalForms
 from strukt.nn import SharedDropout
 from strukt.tasks.batch import Batch
 from strukt.tasks.cogs import Config
+from strukt.tasks.parent_attention import ParentAttention
+from strukt.tasks.prediction import Prediction
 from strukt.tasks.sentence_model import SentenceModel
 from strukt.viz.diagram import Diagram
+
+NO_PLACE = "-1"
+"""The place of the parent of a word that has none."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +64,8 @@ class TagsPrediction:
 class SemanticParser(SentenceModel):
     """Predicts five tags for each word, each for itself.
 
-    Source: Ontanón et al. (2021), "Making Transformers Solve Compositional Tasks", with relative parents, as in Wu
-    and Tu (2023), "Probabilistic Transformer", appendix D.4.
+    Source: Ontanón et al. (2021), "Making Transformers Solve Compositional Tasks"; Wu and Tu (2023),
+    "Probabilistic Transformer", appendix D.4.
     """
 
     task: ClassVar[str] = "cogs"
@@ -70,15 +75,17 @@ class SemanticParser(SentenceModel):
         self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
     ) -> None:
         super().__init__(config, vocabularies, assets)
-        self.tag_sizes = [len(vocabularies[name]) for name in Tags._fields]
+        self.projected = [name for name in Tags._fields if name in vocabularies]
+        self.tag_sizes = [len(vocabularies[name]) for name in self.projected]
         self.dropout = SharedDropout(config.encoder.outer_dropout)
+        self.parents = ParentAttention(self.encoder.size) if config.parents == "attention" else None
         self.score = nn.Linear(self.encoder.size, sum(self.tag_sizes))
 
     @classmethod
     @override
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
         """Checks that all sentences have logical forms; those that tags cannot express are left out."""
-        annotated = [_annotated(sentence) for sentence in sentences]
+        annotated = [_annotated(sentence).in_scheme(config.scheme) for sentence in sentences]
         usable = [sentence for sentence in annotated if sentence.tags is not None]
         if len(usable) < len(annotated):
             warnings.warn(
@@ -91,10 +98,12 @@ class SemanticParser(SentenceModel):
     @classmethod
     @override
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
-        """The values of each tag."""
+        """The values of each tag, but of parents by attention."""
+        columns = [_columns(config, _annotated(sentence)) for sentence in sentences]
+        names = Tags._fields if config.parents != "attention" else Tags._fields[1:]
         return {
-            name: Vocabulary.labels(tag for sentence in sentences for tag in sentence.column(name))
-            for name in Tags._fields
+            name: Vocabulary.labels(tag for of_sentence in columns for tag in of_sentence[name])
+            for name in names
         }
 
     @property
@@ -104,10 +113,12 @@ class SemanticParser(SentenceModel):
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
         """Of each tag `(n,)`."""
-        return {
-            name: torch.tensor(self.vocabularies[name].indices(sentence.column(name)), dtype=torch.long)
-            for name in Tags._fields
-        }
+        columns = _columns(self.config, _annotated(sentence))
+        indices = {name: self.vocabularies[name].indices(columns[name]) for name in self.projected}
+        if self.parents is not None:
+            heads = _heads(_annotated(sentence))
+            indices["parent"] = [word if head is None else head for word, head in enumerate(heads)]
+        return {name: torch.tensor(of_tag, dtype=torch.long) for name, of_tag in indices.items()}
 
     @override
     def collate(self, sentences: list[Sentence], with_targets: bool = True) -> Batch:
@@ -139,11 +150,8 @@ class SemanticParser(SentenceModel):
         certain = torch.stack([found.values for found in best.values()]).sum(0).exp().tolist()
         predictions = []
         for row, n in enumerate(batch.lengths.tolist()):
-            columns = [
-                [self.vocabularies[name].symbols[index] for index in rows[row][:n]]
-                for name, rows in indices.items()
-            ]
-            predictions.append(TagsPrediction(Tags(*columns), certain[row][:n] if probabilities else ()))
+            columns = {name: self._named(name, rows[row][:n]) for name, rows in indices.items()}
+            predictions.append(TagsPrediction(Tags(**columns), certain[row][:n] if probabilities else ()))
         return predictions
 
     def metric(self) -> LogicalForms:
@@ -151,8 +159,13 @@ class SemanticParser(SentenceModel):
         return LogicalForms()
 
     def observed(self, sentence: Sentence) -> cogs.Sentence:
-        """The sentence, if it has a logical form."""
-        return _annotated(sentence)
+        """The sentence in the scheme of the model, if it has a logical form."""
+        return _annotated(sentence).in_scheme(self.config.scheme)
+
+    @override
+    def compared(self, gold: Sentence, prediction: Prediction) -> Sentence:
+        """The sentence with the tags as they were predicted."""
+        return prediction.annotate(gold)
 
     def require_usable(self, sentence: Sentence) -> None:
         """Logical forms go into their own format."""
@@ -167,9 +180,38 @@ class SemanticParser(SentenceModel):
         )
 
     def _scores(self, batch: Batch) -> dict[str, Tensor]:
-        """Of each tag `(batch, n, values)`."""
-        scores: Tensor = self.score(self.dropout(self.encoder(batch.inputs, batch.lengths)))
-        return dict(zip(Tags._fields, torch.split(scores.float(), self.tag_sizes, -1), strict=True))
+        """Of each tag `(batch, n, values)`, or of parents by attention `(batch, n, n)`."""
+        vectors = self.dropout(self.encoder(batch.inputs, batch.lengths))
+        parts = torch.split(self.score(vectors).float(), self.tag_sizes, -1)
+        scores = dict(zip(self.projected, parts, strict=True))
+        return scores if self.parents is None else scores | {"parent": self.parents(vectors, batch.lengths)}
+
+    def _named(self, name: str, indices: list[int]) -> list[str]:
+        """One tag of the words of a sentence."""
+        none = SELF if self.config.scheme == "published" else NONE
+        if name in self.vocabularies:
+            symbols = self.vocabularies[name].symbols
+            column = [symbols[index] for index in indices]
+            if name != "parent" or self.config.parents == "relative":
+                return column
+            places = [None if tag == NO_PLACE else int(tag) for tag in column]
+        else:
+            places = [None if place == word else place for word, place in enumerate(indices)]
+        return [none if place is None else str(place - word) for word, place in enumerate(places)]
+
+
+def _columns(config: Config, sentence: cogs.Sentence) -> dict[str, list[str]]:
+    """The tags by name, as a projection predicts them."""
+    columns = {name: sentence.column(name) for name in Tags._fields}
+    if config.parents == "absolute":
+        columns["parent"] = [NO_PLACE if head is None else str(head) for head in _heads(sentence)]
+    return columns
+
+
+def _heads(sentence: cogs.Sentence) -> list[int | None]:
+    """The place of each word's parent."""
+    assert sentence.tags is not None
+    return sentence.tags.heads
 
 
 def _head(head: int | None, category: str) -> int:

@@ -1,0 +1,40 @@
+"""Parents by attention: each word chooses among the words of its sentence, and itself stands for no parent."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from strukt.nn.encoders import mask_of
+
+
+class ParentAttention(nn.Module):
+    """The weights of an attention layer with a single head, before they are normalised.
+
+    Source: Ontanón et al. (2021), "Making Transformers Solve Compositional Tasks"; Wu and Tu (2023),
+    "Probabilistic Transformer", appendix D.4.
+
+    Args:
+        size: Size of the vectors of words.
+
+    Examples:
+        >>> ParentAttention(8)(torch.randn(2, 5, 8), torch.tensor([5, 3])).shape
+        torch.Size([2, 5, 5])
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.query, self.key = nn.Linear(size, size), nn.Linear(size, size)
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> Tensor:
+        """Return the score of word j as the parent of word i, ``[b, i, j]``; that of padding is -inf.
+
+        Args:
+            vectors: ``(batch, n, size)``.
+            lengths: ``(batch,)``.
+        """
+        scores = self.query(vectors) @ self.key(vectors).mT / math.sqrt(vectors.shape[-1])
+        outside = ~mask_of(lengths, vectors.shape[1]).unsqueeze(1)
+        return scores.float().masked_fill(outside, -torch.inf)  # type: ignore[no-any-return]
