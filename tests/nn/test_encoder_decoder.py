@@ -20,7 +20,7 @@ SYMBOLS = 6
 LENGTHS = torch.tensor([5, 1, 3])
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=[*KINDS, "additive, fed", "mean-field 5, fed", "mean-field 5, fed and put out"])
 def kind(request):
     return request.param
 
@@ -28,7 +28,9 @@ def kind(request):
 def network(kind, encoder=BiLSTM, size=4):
     torch.manual_seed(0)
     keys = encoder(3, size)
-    return EncoderDecoder(keys, 3, size, KINDS[kind](size, keys.size, size)).double()
+    name, _, ways = kind.partition(", ")
+    contexts = {"input_feeding": "fed" in ways, "output_context": ways != "fed"}
+    return EncoderDecoder(keys, 3, size, KINDS[name](size, keys.size, size), **contexts).double()
 
 
 def transducer(kind, **options):
@@ -51,20 +53,25 @@ def test_sizes_are_those_of_states_and_contexts(kind, encoder):
     found = layer(x, LENGTHS, inputs)
     keys = layer.encoder.size
     assert found.outputs.shape == (3, 4, layer.size)
-    assert layer.size == 4 + (0 if kind == "none" else keys)
+    put_out = kind != "none" and not kind.endswith(", fed")
+    assert layer.size == 4 + keys * put_out
     torch.testing.assert_close(found.outputs[..., :4], found.hidden)
-    torch.testing.assert_close(found.outputs[..., 4:], found.context)
+    torch.testing.assert_close(found.outputs[..., 4:], found.context if put_out else found.hidden[..., :0])
 
 
-def test_contexts_are_what_the_hidden_states_attend_to(kind):
+def test_contexts_are_what_the_states_attend_to(kind):
     layer, (x, inputs) = network(kind), drawn()
     memory, found = layer.encode(x, LENGTHS), layer(x, LENGTHS, inputs)
-    expected = torch.nn.LSTM.forward(layer.decoder, inputs, tuple(memory.state))[0]
+    before = torch.cat([memory.state.hidden.transpose(0, 1), found.hidden[:, :-1]], 1)
+    queries = before if "fed" in kind else found.hidden
+    torch.testing.assert_close(found.queries, queries)
+    read = torch.cat([inputs, found.context], -1) if "fed" in kind else inputs
+    expected = torch.nn.LSTM.forward(layer.decoder, read, tuple(memory.state))[0]
     torch.testing.assert_close(found.hidden, expected)
     if kind == "none":
         assert found.weights is None
         return
-    attended = layer.attention(expected, layer.encoder(x, LENGTHS), LENGTHS)
+    attended = layer.attention(queries, layer.encoder(x, LENGTHS), LENGTHS)
     torch.testing.assert_close(found.context, attended.context)
     torch.testing.assert_close(found.weights, attended.weights)
 
@@ -174,3 +181,11 @@ def test_sums_of_relevant_positions_have_no_bound():
     softmax = AdditiveAttention(4, 3, 8).double()
     shares = softmax(queries, torch.cat([keys, keys], 1)).context
     torch.testing.assert_close(shares, softmax(queries, keys).context)
+
+
+def test_contexts_that_would_go_nowhere_are_refused():
+    attention = AdditiveAttention(4, 4, 4)
+    with pytest.raises(ValueError, match="input_feeding is True without attention"):
+        EncoderDecoder(LSTM(3, 4), 3, 4, input_feeding=True)
+    with pytest.raises(ValueError, match="input_feeding and output_context are both False"):
+        EncoderDecoder(LSTM(3, 4), 3, 4, attention, output_context=False)

@@ -132,6 +132,9 @@ def table(**options):
         (table(words=8), "--encoder.characters is cnn; expected none for --encoder.pt.label_scores table"),
         (table(words=8, characters="none"), "--encoder.affixes is 24; expected 0 for"),
         (table(words=7, characters="none", affixes=0), "--encoder.words is 7; expected 8 for"),
+        (sort.Config(output_context=False), "--output_context is false without --input_feeding true"),
+        (sort.Config(attention="none", input_feeding=True), "--input_feeding is True, and would not be read"),
+        (sort.Config(attention="none", output_context=False), "--output_context is False, and would not"),
     ],
 )
 def test_options_that_do_not_fit_together(config, message):

@@ -19,7 +19,7 @@ from strukt.tasks.config import OptimizerConfig, TrainerConfig
 from strukt.tasks.sorter import Sorter
 from strukt.train import bundle
 
-KINDS = ["none", "dot-product", "additive", "mean-field"]
+KINDS = ["none", "dot-product", "additive", "mean-field", "mean-field, fed"]
 LARGEST = {"sort": 4, "count": 1}
 MODELS = {"sort": (Sorter, sort.Config), "count": (ChunkCounter, count.Config)}
 TASKS = [(task, kind) for task in MODELS for kind in KINDS]
@@ -35,6 +35,9 @@ def corpus(task, number=60, seed=0):
 
 
 def config(task, kind="mean-field", **options):
+    kind, _, fed = kind.partition(", ")
+    if fed:
+        options |= {"input_feeding": True, "output_context": False}
     return MODELS[task][1](
         attention=kind,
         size=12,
@@ -172,9 +175,10 @@ def test_a_picture_with_probabilities_has_them_in_its_names():
     assert all(name.endswith(")") and 0 <= float(name.split("(")[1][:-1]) <= 1 for name in picture.rows)
 
 
+@pytest.mark.parametrize("kind", ["mean-field", "mean-field, fed"])
 @pytest.mark.parametrize("task", MODELS)
-def test_pictures_of_a_step_show_what_mean_field_did(task):
-    model, given = trained(task), sentence("1 0 1 1")
+def test_pictures_of_a_step_show_what_mean_field_did(task, kind):
+    model, given = trained(task, kind), sentence("1 0 1 1")
     step = 3 if task == "sort" else 1
     pictures = model.step_pictures(given, step)
     (whole,) = model.diagrams([given])
@@ -187,7 +191,7 @@ def test_pictures_of_a_step_show_what_mean_field_did(task):
     # The last sweep but one led to the last one by these interactions.
     memory = model.read(model.collate([given]))
     (answer,) = model.answers(memory)
-    query = model.decoded(memory, answer).hidden[:, step - 1 : step]
+    query = model.decoded(memory, answer).queries[:, step - 1 : step]
     scores = model.network.network.attention.unary(query, memory.keys)[0, 0]
     new, old = scores + pairwise @ sweeps[-2], sweeps[-2].logit()
     kept = model.config.damping

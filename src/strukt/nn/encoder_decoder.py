@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from strukt.kernels.lengths import Lengths
-from strukt.nn.attention import Attention
+from strukt.nn.attention import Attended, Attention
 from strukt.nn.encoders import LSTM, BiLSTM
 from strukt.nn.inputs import lengths_of, require_same_batch, require_sizes, require_vectors
 from strukt.nn.mean_field_encoder import MeanFieldEncoder
@@ -42,21 +42,21 @@ class Decoded(NamedTuple):
     """Some steps of a decoder.
 
     Attributes:
-        hidden: ``(batch, t, hidden)``, its states, which are the queries of the attention.
-        context: ``(batch, t, keys)``, what they attended to; of size 0 without attention.
+        hidden: ``(batch, t, hidden)``, its states.
+        context: ``(batch, t, keys)``, the context of each step; of size 0 without attention.
         weights: ``(batch, t, n)``, of the positions; None without attention.
         state: Behind the last step.
+        queries: ``(batch, t, hidden)``, the states that attend: those before the steps with input feeding, else
+            `hidden`.
+        outputs: ``(batch, t, size)``, what is predicted from: states, and contexts beside them unless that is off.
     """
 
     hidden: Tensor
     context: Tensor
     weights: Tensor | None
     state: State
-
-    @property
-    def outputs(self) -> Tensor:
-        """``(batch, t, hidden + keys)``: states and contexts side by side."""
-        return torch.cat([self.hidden, self.context], -1)
+    queries: Tensor
+    outputs: Tensor
 
 
 class EncoderDecoder(nn.Module):
@@ -65,20 +65,30 @@ class EncoderDecoder(nn.Module):
     With attention the decoder begins with zeros, so that all that it knows of the input is what it attends to.
     Without, it begins with a projection of what the encoder gives at the first and the last position.
 
-    Contexts are not fed back. Hence all steps are computed at once where the inputs of the decoder are known.
+    A context has two ways into the output. With input feeding, as published, the state before a step attends,
+    and the decoder reads the context with its input: d_t = Decoder(d_{t-1}, c_t). Steps are then taken one by
+    one. With the context in the output, it stands beside the state in what is predicted from. If that is all,
+    the state behind a step attends, and all steps are computed at once where the inputs of the decoder are
+    known.
 
-    Source: Liu Ziyin et al. (2018), "Relational attention networks via fully-connected conditional random fields",
-    algorithm 2; Luong et al. (2015), "Effective approaches to attention-based neural machine translation", for
-    contexts beside the states.
+    Source: Liu Ziyin et al. (2018), "Relational attention networks via fully-connected conditional random
+    fields", algorithm 2, with input feeding and without the context in the output; Luong et al. (2015),
+    "Effective approaches to attention-based neural machine translation", for contexts beside the states.
 
     Args:
         encoder: From vectors ``(batch, n, inputs)`` and lengths to vectors of its size.
         inputs: Size of the vectors that the decoder reads.
         hidden: Size of its state.
         attention: Of queries of size ``hidden`` over keys of the size of the encoder; None for none.
+        input_feeding: Whether the decoder reads the context of the state before, beside its input.
+        output_context: Whether the context stands beside the state in the outputs.
 
     Attributes:
         size: Of the outputs of each step.
+
+    Raises:
+        ValueError: If a size is not above 0, contexts are fed in without attention, or those of an attention would
+            go nowhere.
 
     Examples:
         >>> from strukt.nn import BiLSTM, MeanFieldAttention
@@ -89,14 +99,28 @@ class EncoderDecoder(nn.Module):
     """
 
     def __init__(
-        self, encoder: Encoder, inputs: int, hidden: int, attention: Attention | None = None
+        self,
+        encoder: Encoder,
+        inputs: int,
+        hidden: int,
+        attention: Attention | None = None,
+        input_feeding: bool = False,
+        output_context: bool = True,
     ) -> None:
         super().__init__()
         require_sizes(inputs=inputs, hidden=hidden)
+        if attention is None and input_feeding:
+            raise ValueError("input_feeding is True without attention; there is no context to feed in")
+        if attention is not None and not (input_feeding or output_context):
+            raise ValueError(
+                "input_feeding and output_context are both False; expected one, or contexts go nowhere"
+            )
         self.encoder, self.attention = encoder, attention
-        self.decoder = nn.LSTM(inputs, hidden, batch_first=True)
+        self.inputs, self.input_feeding = inputs, input_feeding
+        self.output_context = output_context and attention is not None
+        self.decoder = nn.LSTM(inputs + encoder.size * input_feeding, hidden, batch_first=True)
         self.beginning = nn.Linear(2 * encoder.size, 2 * hidden) if attention is None else None
-        self.size = hidden + (0 if attention is None else encoder.size)
+        self.size = hidden + encoder.size * self.output_context
 
     def forward(self, x: Tensor, lengths: Lengths | None, inputs: Tensor) -> Decoded:
         """All steps at once.
@@ -125,17 +149,41 @@ class EncoderDecoder(nn.Module):
             memory: What `encode` gave.
             state: Behind the steps before; that of the beginning if None.
         """
-        require_vectors("inputs", inputs, self.decoder.input_size)
+        require_vectors("inputs", inputs, self.inputs)
         require_same_batch(x=memory.keys, inputs=inputs)
         state = memory.state if state is None else state
+        if self.input_feeding and inputs.shape[1]:
+            return self._fed(inputs, memory, state)
         hidden = inputs.new_zeros(*inputs.shape[:2], self.decoder.hidden_size)
         if hidden.numel():
             hidden, last = self.decoder(inputs, tuple(state))
             state = State(*last)
         if self.attention is None:
-            return Decoded(hidden, hidden[..., :0], None, state)
+            return Decoded(hidden, hidden[..., :0], None, state, hidden, hidden)
         attended = self.attention(hidden, memory.keys, memory.lengths)
-        return Decoded(hidden, attended.context, attended.weights, state)
+        return self._decoded(hidden, attended, state, hidden)
+
+    def _fed(self, inputs: Tensor, memory: Memory, state: State) -> Decoded:
+        """Steps one by one, each of which reads the context of the state before it."""
+        assert self.attention is not None
+        queries, contexts, weights, states = [], [], [], []
+        for step in inputs.split(1, 1):
+            query = state.hidden.transpose(0, 1)
+            attended = self.attention(query, memory.keys, memory.lengths)
+            hidden = query
+            if len(inputs):
+                hidden, last = self.decoder(torch.cat([step, attended.context], -1), tuple(state))
+                state = State(*last)
+            queries.append(query)
+            contexts.append(attended.context)
+            weights.append(attended.weights)
+            states.append(hidden)
+        attended = Attended(torch.cat(contexts, 1), torch.cat(weights, 1))
+        return self._decoded(torch.cat(states, 1), attended, state, torch.cat(queries, 1))
+
+    def _decoded(self, hidden: Tensor, attended: Attended, state: State, queries: Tensor) -> Decoded:
+        outputs = torch.cat([hidden, attended.context], -1) if self.output_context else hidden
+        return Decoded(hidden, attended.context, attended.weights, state, queries, outputs)
 
     def _begin(self, keys: Tensor, lengths: Tensor) -> State:
         if self.beginning is None:

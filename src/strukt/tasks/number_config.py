@@ -20,6 +20,9 @@ class NumberConfig(FittingConfig):
         iterations: Sweeps of mean field.
         damping: Share of its old value that a score keeps in a sweep.
         rivalry: How much the relevance of a position speaks against that of similar ones at first.
+        input_feeding: Whether the decoder reads the context of the state before, beside the symbol before, as
+            published; steps then are taken one by one.
+        output_context: Whether what is written is chosen from the context of the new state, too.
         size: Of the vectors of symbols, of the states of each direction of the encoder and of the decoder, and
             within the attention.
         dropout: Dropout of the vectors of symbols and of what is predicted from.
@@ -31,6 +34,8 @@ class NumberConfig(FittingConfig):
     iterations: int = 5
     damping: float = 0.5
     rivalry: float = 0.0
+    input_feeding: bool = False
+    output_context: bool = True
     size: int = 64
     dropout: float = 0.0
     optimizer: OptimizerConfig = field(default_factory=lambda: OptimizerConfig(learning_rate=5e-3))

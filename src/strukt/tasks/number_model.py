@@ -194,7 +194,7 @@ class NumberModel(Model):
             memory, answer, decoded = self._decoded(sentence)
             if not 1 <= step <= len(answer.outputs):
                 raise SettingError(f"the step is {step}; expected one from 1 to {len(answer.outputs)}")
-            query, output = decoded.hidden[:, step - 1 : step], answer.outputs[step - 1]
+            query, output = decoded.queries[:, step - 1 : step], answer.outputs[step - 1]
             return attention_pictures.of_mean_field(
                 attention, query, memory.keys, sentence.forms, output, memory.lengths
             )
@@ -234,7 +234,10 @@ class _Means:
 def encoder_decoder(config: NumberConfig) -> EncoderDecoder:
     """The encoder and decoder that a configuration asks for."""
     encoder = _ENCODERS[config.encoder](config)
-    return EncoderDecoder(encoder, config.size, config.size, _attention(config, encoder.size))
+    attention = _attention(config, encoder.size)
+    return EncoderDecoder(
+        encoder, config.size, config.size, attention, config.input_feeding, config.output_context
+    )
 
 
 _ENCODERS: Mapping[str, Callable[[NumberConfig], Encoder]] = {

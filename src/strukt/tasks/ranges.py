@@ -11,6 +11,7 @@ from typing import Any
 from strukt.errors import SettingError
 from strukt.tasks import classify, listops, nli, tag
 from strukt.tasks.config import FittingConfig, SpanTaskConfig, TaskConfig, from_dict
+from strukt.tasks.number_config import NumberConfig
 
 Range = tuple[str, Callable[[Any], bool]]
 
@@ -140,6 +141,7 @@ def _of_tags(name: str) -> _Use:
 
 
 _CLASSES, _LISTS, _PAIRS = (classify.Config, nli.Config), (listops.Config,), (nli.Config,)
+_NUMBERS = (NumberConfig,)
 
 _USES = (
     _Use(
@@ -207,6 +209,8 @@ _USES = (
         "--attention lp-matching or lp-sequence",
         lambda it: it.model == "attention" and it.attention in ("lp-matching", "lp-sequence"),
     ),
+    _Use(_NUMBERS, "input_feeding", "an --attention", lambda it: it.attention != "none"),
+    _Use(_NUMBERS, "output_context", "an --attention", lambda it: it.attention != "none"),
 )
 
 
@@ -277,6 +281,14 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
         )
     if options.get("text") == "stream" and options["model"].endswith("pcfg"):
         raise SettingError("--text stream needs a model that reads on; a grammar gives trees to sentences")
+    if (
+        options.get("output_context") is False
+        and options["attention"] != "none"
+        and not options["input_feeding"]
+    ):
+        raise SettingError(
+            "--output_context is false without --input_feeding true, so that what is attended to would go nowhere"
+        )
     if "transformer" in (options.get("model"), options.get("encoder")) and options["size"] % options["heads"]:
         raise SettingError(
             f"--heads is {options['heads']}; expected a divisor of --size, {options['size']}, for a Transformer"
