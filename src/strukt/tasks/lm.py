@@ -37,8 +37,12 @@ class Config(FittingConfig):
         latent: Size of a Gaussian vector for each sentence on which the rules of a grammar depend. That makes it a
             compound one, whose perplexity is a bound; 0 for none.
         rank: Of transitions or rules, of how words that are attended to depend on each other, or of the scores of
-            labels and heads.
-        iterations: Sweeps of mean field.
+            labels and heads; or the size of the hidden layer of perceptrons.
+        scores: Of mean-field attention: interactions of low rank, which are fast; or perceptrons of the states,
+            for words and for pairs of them, as published.
+        iterations: Sweeps of mean field, at most.
+        damping: Share of its old value that a score of mean-field attention keeps in a sweep.
+        tol: Change of a weight below which the sweeps of mean-field attention end; 0 to make all of them.
         heads: Channels of a Probabilistic Transformer, or attention heads.
         size: Of the vectors of states and words; of a recurrent network also that of its state.
         layers: Of a recurrent network or a Transformer.
@@ -59,7 +63,10 @@ class Config(FittingConfig):
     preterminals: int = 60
     latent: int = 0
     rank: int = 128
+    scores: Literal["low-rank", "perceptron"] = "low-rank"
     iterations: int = 5
+    damping: float = 0.0
+    tol: float = 0.0
     heads: int = 8
     size: int = 256
     layers: int = 1

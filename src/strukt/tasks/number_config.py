@@ -17,9 +17,12 @@ class NumberConfig(FittingConfig):
         heads: Attention heads of a Transformer.
         attention: How the decoder looks at the input: not at all; by a softmax over products, or over scores of a
             small network; or by mean field, where any number of positions is relevant, and depends on others.
-        iterations: Sweeps of mean field.
-        damping: Share of its old value that a score keeps in a sweep.
-        rivalry: How much the relevance of a position speaks against that of similar ones at first.
+        scores: Of mean field: interactions of low rank, which are fast; or perceptrons of states of the encoder
+            and the decoder, for positions and for pairs of them, as published.
+        iterations: Sweeps of mean field, at most.
+        damping: Share of its old value that a score keeps in a sweep; 0 as published.
+        tol: Change of a weight below which the sweeps end; 0 to make all of them.
+        rivalry: How much the relevance of a position speaks against that of similar ones at first, at low rank.
         input_feeding: Whether the decoder reads the context of the state before, beside the symbol before, as
             published; steps then are taken one by one.
         output_context: Whether what is written is chosen from the context of the new state, too.
@@ -31,8 +34,10 @@ class NumberConfig(FittingConfig):
     encoder: Literal["bilstm", "lstm", "transformer"] = "bilstm"
     heads: int = 4
     attention: Literal["none", "dot-product", "additive", "mean-field"] = "mean-field"
+    scores: Literal["low-rank", "perceptron"] = "low-rank"
     iterations: int = 5
     damping: float = 0.5
+    tol: float = 0.0
     rivalry: float = 0.0
     input_feeding: bool = False
     output_context: bool = True

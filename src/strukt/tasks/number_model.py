@@ -30,6 +30,7 @@ from strukt.nn.encoder_decoder import Decoded, Encoder, EncoderDecoder, Memory
 from strukt.nn.transduction import SymbolReader
 from strukt.tasks import attention_pictures
 from strukt.tasks.batch import Batch
+from strukt.tasks.mean_field import mean_field_attention
 from strukt.tasks.model import Measurement, Model
 from strukt.tasks.number_config import NumberConfig
 from strukt.viz.svg import Picture
@@ -250,7 +251,7 @@ _ENCODERS: Mapping[str, Callable[[NumberConfig], Encoder]] = {
 def _attention(config: NumberConfig, keys: int) -> Attention | None:
     sizes = config.size, keys, config.size
     if config.attention == "mean-field":
-        return MeanFieldAttention(*sizes, config.iterations, config.damping, rivalry=config.rivalry)
+        return mean_field_attention(config, *sizes, config.rivalry)
     if config.attention == "none":
         return None
     return DotProductAttention(*sizes) if config.attention == "dot-product" else AdditiveAttention(*sizes)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from strukt.errors import SettingError
-from strukt.tasks import classify, listops, nli, tag
+from strukt.tasks import classify, listops, lm, nli, tag
 from strukt.tasks.config import FittingConfig, SpanTaskConfig, TaskConfig, from_dict
 from strukt.tasks.number_config import NumberConfig
 
@@ -54,6 +54,7 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "order": _COUNT,
         "iterations": _SIZE,
         "damping": _SHARE,
+        "tol": _SHARE,
         "rivalry": _SIZE,
         "state_dropout": _SHARE,
         "feature_dropout": _SHARE,
@@ -208,6 +209,15 @@ _USES = (
         "iterations",
         "--attention lp-matching or lp-sequence",
         lambda it: it.model == "attention" and it.attention in ("lp-matching", "lp-sequence"),
+    ),
+    *(
+        _Use(_NUMBERS, name, "--attention mean-field", lambda it: it.attention == "mean-field")
+        for name in ("scores", "tol")
+    ),
+    _Use(_NUMBERS, "rivalry", "--scores low-rank", lambda it: it.scores == "low-rank"),
+    *(
+        _Use((lm.Config,), name, "--model mfa", lambda it: it.model == "mfa")
+        for name in ("scores", "damping", "tol")
     ),
     _Use(_NUMBERS, "input_feeding", "an --attention", lambda it: it.attention != "none"),
     _Use(_NUMBERS, "output_context", "an --attention", lambda it: it.attention != "none"),

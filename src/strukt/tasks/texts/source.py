@@ -7,7 +7,6 @@ from torch import nn
 from strukt.nn import (
     CompoundPCFG,
     KneserNey,
-    MeanFieldAttention,
     MeanFieldEncoder,
     NeuralHMM,
     NeuralPCFG,
@@ -16,6 +15,7 @@ from strukt.nn import (
 from strukt.nn.causal import CausalLanguageModel
 from strukt.nn.recurrent import RecurrentLanguageModel
 from strukt.tasks.lm import GRAMMARS, Config
+from strukt.tasks.mean_field import mean_field_attention
 
 
 def source_of(config: Config, words: int) -> nn.Module:
@@ -30,7 +30,7 @@ def source_of(config: Config, words: int) -> nn.Module:
     if config.model in ("lstm", "mfa"):
         attention = None
         if config.model == "mfa":
-            attention = MeanFieldAttention(config.size, config.size, config.rank, config.iterations)
+            attention = mean_field_attention(config, config.size, config.size, config.rank)
         return RecurrentLanguageModel(
             words, config.size, config.layers, config.dropout, attention, config.context
         )

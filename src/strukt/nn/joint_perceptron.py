@@ -1,0 +1,44 @@
+"""A perceptron over several vectors at once, for scores of pairs and triples."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import torch
+from torch import Tensor, nn
+
+from strukt.nn.inputs import require_sizes
+
+
+class JointPerceptron(nn.Module):
+    """Scores of several vectors together, by one hidden layer: ``w tanh(V_1 x_1 + V_2 x_2 + ... + b) + c``.
+
+    That is a perceptron of their concatenation. Each vector is projected before it meets the others, so that
+    scores of all pairs of n vectors take n projections.
+
+    Args:
+        sizes: Of the vectors.
+        hidden: Size of the hidden layer.
+
+    Raises:
+        ValueError: If a size is not above 0.
+
+    Examples:
+        >>> score, words = JointPerceptron(4, 4, hidden=8), torch.randn(5, 4)
+        >>> score(words.unsqueeze(1), words).shape
+        torch.Size([5, 5])
+    """
+
+    def __init__(self, *sizes: int, hidden: int) -> None:
+        super().__init__()
+        require_sizes(hidden=hidden, **{f"size_{index}": size for index, size in enumerate(sizes, 1)})
+        self.inputs = nn.ModuleList(
+            nn.Linear(size, hidden, bias=not index) for index, size in enumerate(sizes)
+        )
+        self.output = nn.Linear(hidden, 1)
+
+    def forward(self, *vectors: Tensor) -> Tensor:
+        """Scores ``(*batch,)`` of vectors ``(*batch, size)`` that broadcast against each other."""
+        projected = (layer(vector) for layer, vector in zip(self.inputs, vectors, strict=True))
+        scores: Tensor = self.output(reduce(torch.add, projected).tanh()).squeeze(-1)
+        return scores
