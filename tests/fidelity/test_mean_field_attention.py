@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 import torch
+from tests.fidelity.recurrences import lstm_step, read
 
 from strukt.nn import LSTM, MeanFieldAttention
 from strukt.nn.encoder_decoder import EncoderDecoder
@@ -63,21 +64,9 @@ def attention_of(form, sweeps, tol=None):
     return layer
 
 
-def lstm_step(lstm, x, h, c):
-    """Hochreiter and Schmidhuber's cell with a forget gate; the gates stand in the order of PyTorch."""
-    gates = lstm.weight_ih_l0 @ x + lstm.bias_ih_l0 + lstm.weight_hh_l0 @ h + lstm.bias_hh_l0
-    i, f, g, o = gates.view(4, -1)
-    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
-    return torch.sigmoid(o) * torch.tanh(c), c
-
-
 def encoder_decoder(network, potentials, x, inputs, sweeps):
     """Algorithm 2: states d_t and weights a^(t) of one sequence x, whose decoder reads inputs and contexts."""
-    state = torch.zeros(SIZE, dtype=x.dtype), torch.zeros(SIZE, dtype=x.dtype)
-    h = []
-    for word in x:
-        state = lstm_step(network.encoder.layers[0].forwards, word, *state)
-        h.append(state[0])
+    h = read(network.encoder.layers[0].forwards, x)
     d, cell = torch.zeros(SIZE, dtype=x.dtype), torch.zeros(SIZE, dtype=x.dtype)
     states, weights = [], []
     for t in range(len(inputs)):

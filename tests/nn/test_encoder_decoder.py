@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 import torch
 
-from strukt.nn import LSTM, AdditiveAttention, BiLSTM, DotProductAttention, MeanFieldAttention
+from strukt.nn import (
+    LSTM,
+    RNN,
+    AdditiveAttention,
+    BiLSTM,
+    DotProductAttention,
+    MeanFieldAttention,
+    VariationalAttention,
+)
 from strukt.nn.encoder_decoder import EncoderDecoder
 from strukt.nn.transduction import SequenceRegressor, SequenceTransducer
 
@@ -13,6 +21,7 @@ KINDS = {
     "none": lambda *sizes: None,
     "dot-product": DotProductAttention,
     "additive": AdditiveAttention,
+    "variational": VariationalAttention,
     "mean-field 0": lambda *sizes: MeanFieldAttention(*sizes, iterations=0),
     "mean-field 5": lambda *sizes: MeanFieldAttention(*sizes, iterations=5, damping=0.2),
 }
@@ -20,7 +29,10 @@ SYMBOLS = 6
 LENGTHS = torch.tensor([5, 1, 3])
 
 
-@pytest.fixture(params=[*KINDS, "additive, fed", "mean-field 5, fed", "mean-field 5, fed and put out"])
+FED = ["additive, fed", "variational, fed", "mean-field 5, fed", "mean-field 5, fed and put out"]
+
+
+@pytest.fixture(params=[*KINDS, *FED])
 def kind(request):
     return request.param
 
@@ -30,7 +42,7 @@ def network(kind, encoder=BiLSTM, size=4):
     keys = encoder(3, size)
     name, _, ways = kind.partition(", ")
     contexts = {"input_feeding": "fed" in ways, "output_context": ways != "fed"}
-    return EncoderDecoder(keys, 3, size, KINDS[name](size, keys.size, size), **contexts).double()
+    return EncoderDecoder(keys, 3, size, KINDS[name](size, keys.size, size), **contexts).double().eval()
 
 
 def transducer(kind, **options):
@@ -74,6 +86,10 @@ def test_contexts_are_what_the_states_attend_to(kind):
     attended = layer.attention(queries, layer.encoder(x, LENGTHS), LENGTHS)
     torch.testing.assert_close(found.context, attended.context)
     torch.testing.assert_close(found.weights, attended.weights)
+    if "variational" in kind:
+        torch.testing.assert_close(found.divergence, attended.divergence)
+    else:
+        assert found.divergence is None
 
 
 def test_with_attention_the_decoder_begins_without_the_input(kind):
@@ -181,6 +197,26 @@ def test_sums_of_relevant_positions_have_no_bound():
     softmax = AdditiveAttention(4, 3, 8).double()
     shares = softmax(queries, torch.cat([keys, keys], 1)).context
     torch.testing.assert_close(shares, softmax(queries, keys).context)
+
+
+@pytest.mark.parametrize("ways", ["", ", fed"])
+def test_plain_recurrent_networks_decode_as_well(ways):
+    for kind in ("none", f"additive{ways}"):
+        lstm = network(kind, RNN)
+        options = {"input_feeding": lstm.input_feeding, "output_context": not lstm.input_feeding}
+        layer = EncoderDecoder(lstm.encoder, 3, 4, lstm.attention, **options, decoder="rnn").double()
+        x, inputs = drawn()
+        together = layer(x, LENGTHS, inputs)
+        first = layer.decode(inputs[:, :1], layer.encode(x, LENGTHS))
+        second = layer.decode(inputs[:, 1:], layer.encode(x, LENGTHS), first.state)
+        torch.testing.assert_close(torch.cat([first.outputs, second.outputs], 1), together.outputs)
+        assert together.state.cell.shape == (1, 3, 0)
+        assert layer(x[:, :0], torch.zeros(3, dtype=torch.long), inputs).outputs.isfinite().all()
+
+
+def test_the_last_vector_must_be_a_state():
+    with pytest.raises(ValueError, match="hidden is 4, and the encoder has vectors of size 8"):
+        EncoderDecoder(BiLSTM(3, 4), 3, 4, start="last")
 
 
 def test_contexts_that_would_go_nowhere_are_refused():

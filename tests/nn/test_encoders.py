@@ -5,19 +5,20 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from strukt.nn import LSTM, BiLSTM, MeanFieldEncoder, Transformer
+from strukt.nn import LSTM, RNN, BiLSTM, MeanFieldEncoder, Transformer
 from strukt.nn.encoders import mask_of
 from strukt.nn.transformer import sinusoids
 
 ENCODERS = {
     "lstm": lambda: LSTM(6, 16, layers=2, dropout=0.3),
+    "rnn": lambda: RNN(6, 16, layers=2, dropout=0.3),
     "bilstm": lambda: BiLSTM(6, 8, layers=2, dropout=0.3),
     "pt": lambda: MeanFieldEncoder(6, 16, channels=4, iterations=2, rank=4, dropout=0.3),
     "transformer": lambda: Transformer(6, 16, layers=2, heads=4, dropout=0.3),
     "relative": lambda: Transformer(6, 16, layers=2, heads=3, dropout=0.3, positions="relative", head_size=5),
     "normalised behind": lambda: Transformer(6, 16, layers=2, heads=4, dropout=0.3, norm_first=False),
 }
-READS_BOTH_WAYS = sorted(ENCODERS.keys() - {"lstm"})
+READS_BOTH_WAYS = sorted(ENCODERS.keys() - {"lstm", "rnn"})
 
 
 @pytest.fixture(params=sorted(ENCODERS))
@@ -74,9 +75,10 @@ def test_every_word_sees_every_other(name):
     assert (x.grad[0].abs().sum(-1) > 0).all()
 
 
-def test_one_way_sees_what_stands_before():
+@pytest.mark.parametrize("kind", ["lstm", "rnn"])
+def test_one_way_sees_what_stands_before(kind):
     x = torch.randn(1, 5, 6, requires_grad=True)
-    ENCODERS["lstm"]().eval()(x, torch.tensor([5]))[0, 2, 0].backward()
+    ENCODERS[kind]().eval()(x, torch.tensor([5]))[0, 2, 0].backward()
     assert (x.grad[0].abs().sum(-1) > 0).tolist() == [True, True, True, False, False]
 
 

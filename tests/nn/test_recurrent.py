@@ -8,9 +8,11 @@ from strukt.nn import MeanFieldAttention
 from strukt.nn.recurrent import RecurrentLanguageModel
 
 
-@pytest.fixture(params=sorted(ATTENTIONS))
+@pytest.fixture(params=[*sorted(ATTENTIONS), "rnn"])
 def model(request):
     torch.manual_seed(0)
+    if request.param == "rnn":
+        return RecurrentLanguageModel(7, 8, layers=2, cell="rnn").eval()
     return recurrent(request.param)
 
 

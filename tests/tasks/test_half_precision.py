@@ -40,7 +40,7 @@ TASKS = (
     }
     | {
         f"lm {kind}": (LanguageModel, lm.Config(model=kind, **SIZES), TEXTS)
-        for kind in ("hmm", "lowrank-hmm", "pcfg", "lowrank-pcfg", "lstm", "mfa", "pt", "transformer")
+        for kind in ("hmm", "lowrank-hmm", "pcfg", "lowrank-pcfg", "rnn", "lstm", "mfa", "pt", "transformer")
     }
 )
 

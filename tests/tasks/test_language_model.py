@@ -18,7 +18,7 @@ from strukt.tasks.config import OptimizerConfig, TrainerConfig
 from strukt.tasks.language_model import LanguageModel
 from strukt.tasks.lm import GRAMMARS, Config
 
-WITH_STATES = ["lowrank-hmm", "hmm", "lstm", "mfa", "ngram"]
+WITH_STATES = ["lowrank-hmm", "hmm", "rnn", "lstm", "mfa", "ngram"]
 """Of long texts they remember all, or as much at any place."""
 
 READING_ON = [*WITH_STATES, "pt", "transformer"]

@@ -19,7 +19,7 @@ from strukt.tasks.config import OptimizerConfig, TrainerConfig
 from strukt.tasks.sorter import Sorter
 from strukt.train import bundle
 
-KINDS = ["none", "dot-product", "additive", "mean-field", "mean-field, published"]
+KINDS = ["none", "dot-product", "additive", "variational", "mean-field", "mean-field, published"]
 PUBLISHED = {
     "input_feeding": True, "output_context": False, "scores": "perceptron", "damping": 0.0, "tol": 1e-4,
 }  # fmt: skip
@@ -83,10 +83,40 @@ def test_sweeps_end_at_the_tolerance_and_are_damped_as_asked():
     assert Sorter.from_corpus(config("sort"), corpus("sort")).network.network.attention.tol is None
 
 
-@pytest.mark.parametrize("encoder", ["lstm", "bilstm"])
+@pytest.mark.parametrize("encoder", ["lstm", "bilstm", "rnn"])
 def test_encoders_read_one_way_or_both(encoder):
     network = Sorter.from_corpus(config("sort", encoder=encoder), corpus("sort")).network.network
-    assert network.encoder.size == {"lstm": 12, "bilstm": 24}[encoder]
+    assert network.encoder.size == {"lstm": 12, "bilstm": 24, "rnn": 12}[encoder]
+
+
+def test_plain_networks_without_attention_begin_at_the_last_state():
+    options = {"encoder": "rnn", "decoder": "rnn", "start": "last"}
+    model = Sorter.from_corpus(config("sort", "none", **options), corpus("sort"))
+    assert model.network.network.beginning is None
+    kinds = {type(layer) for layer in model.modules()}
+    assert torch.nn.RNN in kinds
+    assert torch.nn.LSTM not in kinds
+    model.loss(model.collate(corpus("sort")[:3])).backward()
+
+
+@pytest.mark.parametrize("task", MODELS)
+def test_random_contexts_add_their_divergence_to_the_loss(task):
+    kind, _ = MODELS[task]
+    sentences, losses = corpus(task), []
+    for weight in (0.0, 0.5, 1.0):
+        torch.manual_seed(0)
+        model = kind.from_corpus(config(task, "variational", kl_weight=weight), sentences).eval()
+        batch = model.collate(sentences[:4])
+        losses.append(model.loss(batch).item())
+    memory = model.read(batch)
+    if task == "sort":
+        inside = mask_of(batch.lengths, batch.inputs["words"].shape[1])
+        divergence = model.network.decoded(memory, batch.targets["answer"].clamp(min=0)).divergence
+        expected = divergence[inside].mean()
+    else:
+        expected = model.network.decoded(memory).divergence.mean()
+    assert losses[2] - losses[0] == pytest.approx(expected.item(), rel=1e-4)
+    assert losses[1] - losses[0] == pytest.approx(expected.item() / 2, rel=1e-4)
 
 
 def test_sorting_is_measured_by_sentence_and_by_word():

@@ -9,7 +9,7 @@ from strukt.nn.decomposable_attention import DecomposableAttention
 from strukt.nn.dropout import SharedDropout
 from strukt.nn.embeddings import CharacterCNN, CharacterLSTM, WordEmbeddings
 from strukt.nn.encoder_decoder import EncoderDecoder
-from strukt.nn.encoders import LSTM, BiLSTM
+from strukt.nn.encoders import LSTM, RNN, BiLSTM
 from strukt.nn.feature_maps import (
     ExponentialFeatures,
     FourierFeatures,
@@ -50,10 +50,12 @@ from strukt.nn.transduction import SequenceRegressor, SequenceTransducer
 from strukt.nn.transformer import Transformer
 from strukt.nn.tree_gcn import TreeGCN
 from strukt.nn.tree_lstm import ChildSumTreeLSTM, TreeStates
+from strukt.nn.variational_attention import VariationalAttention
 
 __all__ = [
     "CRF",
     "LSTM",
+    "RNN",
     "AdditiveAttention",
     "Attention",
     "AttentionHash",
@@ -106,6 +108,7 @@ __all__ = [
     "TreeGCN",
     "TreeStates",
     "Updates",
+    "VariationalAttention",
     "WordEmbeddings",
     "bio_constraints",
     "tag_constraints",

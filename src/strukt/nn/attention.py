@@ -19,10 +19,12 @@ class Attended(NamedTuple):
     Attributes:
         context: ``(batch, t, keys)``, the sum of the keys by their weights.
         weights: ``(batch, t, n)``; 0 beyond the lengths.
+        divergence: ``(batch, t)``, of random contexts from their prior, in nats; None if they are not random.
     """
 
     context: Tensor
     weights: Tensor
+    divergence: Tensor | None = None
 
 
 class Attention(nn.Module, abc.ABC):

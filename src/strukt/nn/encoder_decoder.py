@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from strukt.kernels.lengths import Lengths
 from strukt.nn.attention import Attended, Attention
-from strukt.nn.encoders import LSTM, BiLSTM
+from strukt.nn.encoders import LSTM, RNN, BiLSTM
 from strukt.nn.inputs import lengths_of, require_same_batch, require_sizes, require_vectors
 from strukt.nn.mean_field_encoder import MeanFieldEncoder
 from strukt.nn.transformer import Transformer
 
-Encoder = LSTM | BiLSTM | Transformer | MeanFieldEncoder
+Encoder = RNN | LSTM | BiLSTM | Transformer | MeanFieldEncoder
 
 
 class State(NamedTuple):
-    """Where a decoder stands: ``hidden`` and ``cell``, ``(1, batch, hidden)`` each."""
+    """Where a decoder stands: ``hidden`` and ``cell``, ``(1, batch, hidden)`` each; an RNN has cells of size 0."""
 
     hidden: Tensor
     cell: Tensor
@@ -49,6 +50,7 @@ class Decoded(NamedTuple):
         queries: ``(batch, t, hidden)``, the states that attend: those before the steps with input feeding, else
             `hidden`.
         outputs: ``(batch, t, size)``, what is predicted from: states, and contexts beside them unless that is off.
+        divergence: ``(batch, t)``, of random contexts from their prior; None if they are not random.
     """
 
     hidden: Tensor
@@ -57,13 +59,15 @@ class Decoded(NamedTuple):
     state: State
     queries: Tensor
     outputs: Tensor
+    divergence: Tensor | None = None
 
 
 class EncoderDecoder(nn.Module):
-    """An LSTM that makes a sequence of another one, whose positions its hidden states attend to.
+    """A recurrent network that makes a sequence of another one, whose positions its hidden states attend to.
 
     With attention the decoder begins with zeros, so that all that it knows of the input is what it attends to.
-    Without, it begins with a projection of what the encoder gives at the first and the last position.
+    Without, it begins with a projection of what the encoder gives at the first and the last position; or, as
+    published, with the vector at the last position as its hidden state.
 
     A context has two ways into the output. With input feeding, as published, the state before a step attends,
     and the decoder reads the context with its input: d_t = Decoder(d_{t-1}, c_t). Steps are then taken one by
@@ -82,13 +86,15 @@ class EncoderDecoder(nn.Module):
         attention: Of queries of size ``hidden`` over keys of the size of the encoder; None for none.
         input_feeding: Whether the decoder reads the context of the state before, beside its input.
         output_context: Whether the context stands beside the state in the outputs.
+        decoder: An LSTM or a plain recurrent network.
+        start: Without attention, from which positions the decoder begins: ``ends`` or ``last``.
 
     Attributes:
         size: Of the outputs of each step.
 
     Raises:
-        ValueError: If a size is not above 0, contexts are fed in without attention, or those of an attention would
-            go nowhere.
+        ValueError: If a size is not above 0, contexts are fed in without attention, those of an attention would
+            go nowhere, or the last vector of the encoder is no state of the decoder.
 
     Examples:
         >>> from strukt.nn import BiLSTM, MeanFieldAttention
@@ -106,6 +112,8 @@ class EncoderDecoder(nn.Module):
         attention: Attention | None = None,
         input_feeding: bool = False,
         output_context: bool = True,
+        decoder: Literal["lstm", "rnn"] = "lstm",
+        start: Literal["ends", "last"] = "ends",
     ) -> None:
         super().__init__()
         require_sizes(inputs=inputs, hidden=hidden)
@@ -118,8 +126,16 @@ class EncoderDecoder(nn.Module):
         self.encoder, self.attention = encoder, attention
         self.inputs, self.input_feeding = inputs, input_feeding
         self.output_context = output_context and attention is not None
-        self.decoder = nn.LSTM(inputs + encoder.size * input_feeding, hidden, batch_first=True)
-        self.beginning = nn.Linear(2 * encoder.size, 2 * hidden) if attention is None else None
+        if attention is None and start == "last" and encoder.size != hidden:
+            raise ValueError(
+                f"hidden is {hidden}, and the encoder has vectors of size {encoder.size}; expected the same for "
+                "start='last', or give start='ends'"
+            )
+        kind = {"lstm": nn.LSTM, "rnn": nn.RNN}[decoder]
+        self.decoder = kind(inputs + encoder.size * input_feeding, hidden, batch_first=True)
+        self.cells = hidden if decoder == "lstm" else 0
+        from_ends = attention is None and start == "ends"
+        self.beginning = nn.Linear(2 * encoder.size, hidden + self.cells) if from_ends else None
         self.size = hidden + encoder.size * self.output_context
 
     def forward(self, x: Tensor, lengths: Lengths | None, inputs: Tensor) -> Decoded:
@@ -154,10 +170,7 @@ class EncoderDecoder(nn.Module):
         state = memory.state if state is None else state
         if self.input_feeding and inputs.shape[1]:
             return self._fed(inputs, memory, state)
-        hidden = inputs.new_zeros(*inputs.shape[:2], self.decoder.hidden_size)
-        if hidden.numel():
-            hidden, last = self.decoder(inputs, tuple(state))
-            state = State(*last)
+        hidden, state = self._steps(inputs, state)
         if self.attention is None:
             return Decoded(hidden, hidden[..., :0], None, state, hidden, hidden)
         attended = self.attention(hidden, memory.keys, memory.lengths)
@@ -166,32 +179,47 @@ class EncoderDecoder(nn.Module):
     def _fed(self, inputs: Tensor, memory: Memory, state: State) -> Decoded:
         """Steps one by one, each of which reads the context of the state before it."""
         assert self.attention is not None
-        queries, contexts, weights, states = [], [], [], []
+        queries, steps, states = [], [], []
         for step in inputs.split(1, 1):
             query = state.hidden.transpose(0, 1)
             attended = self.attention(query, memory.keys, memory.lengths)
-            hidden = query
-            if len(inputs):
-                hidden, last = self.decoder(torch.cat([step, attended.context], -1), tuple(state))
-                state = State(*last)
+            hidden, state = self._steps(torch.cat([step, attended.context], -1), state)
             queries.append(query)
-            contexts.append(attended.context)
-            weights.append(attended.weights)
+            steps.append(attended)
             states.append(hidden)
-        attended = Attended(torch.cat(contexts, 1), torch.cat(weights, 1))
-        return self._decoded(torch.cat(states, 1), attended, state, torch.cat(queries, 1))
+        return self._decoded(torch.cat(states, 1), _joined(steps), state, torch.cat(queries, 1))
 
     def _decoded(self, hidden: Tensor, attended: Attended, state: State, queries: Tensor) -> Decoded:
-        outputs = torch.cat([hidden, attended.context], -1) if self.output_context else hidden
-        return Decoded(hidden, attended.context, attended.weights, state, queries, outputs)
+        context, weights, divergence = attended
+        outputs = torch.cat([hidden, context], -1) if self.output_context else hidden
+        return Decoded(hidden, context, weights, state, queries, outputs, divergence)
+
+    def _steps(self, inputs: Tensor, state: State) -> tuple[Tensor, State]:
+        """Hidden states ``(batch, t, hidden)`` of the decoder, and where it stands then."""
+        if not inputs.shape[0] * inputs.shape[1]:
+            return inputs.new_zeros(*inputs.shape[:2], self.decoder.hidden_size), state
+        if isinstance(self.decoder, nn.LSTM):
+            hidden, last = self.decoder(inputs, tuple(state))
+            return hidden, State(*last)
+        hidden, last = self.decoder(inputs, state.hidden)
+        return hidden, State(last, state.cell)
 
     def _begin(self, keys: Tensor, lengths: Tensor) -> State:
-        if self.beginning is None:
+        if self.attention is not None:
             zeros = keys.new_zeros(1, len(keys), self.decoder.hidden_size)
-            return State(zeros, zeros)
+            return State(zeros, zeros[..., : self.cells])
         if not keys.shape[1]:
             keys = keys.new_zeros(len(keys), 1, keys.shape[2])
-        last = keys.take_along_dim((lengths - 1).clamp(min=0)[:, None, None], 1)
-        ends = torch.cat([keys[:, 0], last[:, 0]], -1)
-        hidden, cell = self.beginning(ends).unsqueeze(0).chunk(2, -1)
+        last = keys.take_along_dim((lengths - 1).clamp(min=0)[:, None, None], 1)[:, 0]
+        if self.beginning is None:
+            return State(last.unsqueeze(0), last.new_zeros(1, len(keys), self.cells))
+        both = self.beginning(torch.cat([keys[:, 0], last], -1)).unsqueeze(0)
+        hidden, cell = both.split([self.decoder.hidden_size, self.cells], -1)
         return State(hidden.contiguous(), cell.contiguous())
+
+
+def _joined(steps: Sequence[Attended]) -> Attended:
+    """What some queries attend to, from what each does."""
+    contexts, weights, divergences = zip(*steps, strict=True)
+    divergence = None if divergences[0] is None else torch.cat(divergences, 1)
+    return Attended(torch.cat(contexts, 1), torch.cat(weights, 1), divergence)

@@ -31,19 +31,21 @@ def mask_of(lengths: Tensor, n: int) -> Tensor:
 
 
 class _Stack(nn.Module):
-    """Layers of LSTMs with dropout between them.
+    """Recurrent layers with dropout between them.
 
     Attributes:
         size: Size of the vectors that come out.
     """
 
-    def __init__(self, inputs: int, layers: Iterable[nn.Module], size: int, dropout: float) -> None:
+    def __init__(
+        self, inputs: int, layers: Iterable[nn.Module], size: int, dropout: float, gates: int = 4
+    ) -> None:
         super().__init__()
         self.inputs, self.size = inputs, size
         self.dropout = SharedDropout(dropout)
         self.layers = nn.ModuleList(layers)
         for name, parameter in self.layers.named_parameters():
-            _initialise_lstm(name, parameter)
+            _initialise(name, parameter, gates)
 
     def forward(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Reads the sentences.
@@ -69,6 +71,30 @@ class _Stack(nn.Module):
             x = self.dropout(x) if index else x
             x = layer(x, mirrored)
         return x.masked_fill(outside, 0)
+
+
+class RNN(_Stack):
+    """Layers of a plain recurrent network (Elman 1990) that reads the sentence from left to right.
+
+    Args:
+        inputs: Size of the vectors that come in.
+        hidden: Size of the state, and of what comes out.
+        layers: Number of layers.
+        dropout: Probability that a feature of a sentence is dropped, before each layer but the first.
+
+    Raises:
+        ValueError: If a size is not above 0.
+
+    Examples:
+        >>> encoder = RNN(8, 16)
+        >>> encoder(torch.randn(2, 5, 8), torch.tensor([5, 3])).shape
+        torch.Size([2, 5, 16])
+    """
+
+    def __init__(self, inputs: int, hidden: int, layers: int = 1, dropout: float = 0.0) -> None:
+        require_sizes(inputs=inputs, hidden=hidden, layers=layers)
+        sizes = [inputs] + [hidden] * (layers - 1)
+        super().__init__(inputs, (_OneWay(size, hidden, nn.RNN) for size in sizes), hidden, dropout, gates=1)
 
 
 class LSTM(_Stack):
@@ -120,11 +146,11 @@ class BiLSTM(_Stack):
 
 
 class _OneWay(nn.Module):
-    """An LSTM that reads sentences as they are."""
+    """A recurrent network that reads sentences as they are."""
 
-    def __init__(self, inputs: int, hidden: int) -> None:
+    def __init__(self, inputs: int, hidden: int, kind: type[nn.RNN | nn.LSTM] = nn.LSTM) -> None:
         super().__init__()
-        self.forwards = nn.LSTM(inputs, hidden, batch_first=True)
+        self.forwards = kind(inputs, hidden, batch_first=True)
 
     def forward(self, x: Tensor, mirrored: Tensor) -> Tensor:  # noqa: ARG002
         """From `(batch, n, inputs)` to `(batch, n, hidden)`."""
@@ -149,9 +175,9 @@ class _BothWays(nn.Module):
         return torch.cat([_read(self.forwards, x), left], -1)
 
 
-def _read(lstm: nn.LSTM, x: Tensor) -> Tensor:
+def _read(network: nn.RNN | nn.LSTM, x: Tensor) -> Tensor:
     with torch.autocast("cpu", enabled=False):  # the fused kernel fails in bfloat16 on processors without it
-        outputs: Tensor = lstm(x.to(next(lstm.parameters()).dtype))[0]
+        outputs: Tensor = network(x.to(next(network.parameters()).dtype))[0]
         return outputs
 
 
@@ -167,12 +193,12 @@ def _mirrored(lengths: Tensor, n: int) -> Tensor:
 
 
 @torch.no_grad()
-def _initialise_lstm(name: str, parameter: Tensor) -> None:
-    """Orthogonal matrices per gate; the forget gate starts open (Jozefowicz et al., 2015)."""
+def _initialise(name: str, parameter: Tensor, gates: int) -> None:
+    """Orthogonal matrices per gate; the forget gate of an LSTM starts open (Jozefowicz et al., 2015)."""
     if parameter.dim() == 2:
-        for gate in parameter.chunk(4):
+        for gate in parameter.chunk(gates):
             nn.init.orthogonal_(gate)
         return
     parameter.zero_()
-    if "bias_ih" in name:
-        parameter.chunk(4)[1].fill_(1.0)
+    if gates == 4 and "bias_ih" in name:
+        parameter.chunk(gates)[1].fill_(1.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +19,7 @@ class RecurrentState(NamedTuple):
     Attributes:
         word: ``(batch,)``, the last word.
         hidden: ``(layers, batch, size)``.
-        cell: The same of the cells.
+        cell: The same of the cells of an LSTM; of size 0 of a plain network.
         memory: ``(batch, m, size)``, the last outputs, which attention looks back at; without attention m is 0.
     """
 
@@ -30,7 +30,7 @@ class RecurrentState(NamedTuple):
 
 
 class RecurrentLanguageModel(LeftToRightModel):
-    """An LSTM over words.
+    """An LSTM or a plain recurrent network over words.
 
     With attention the output at each word looks back at those of the words before it, as far as the window goes,
     and what it finds is joined to it.
@@ -45,6 +45,7 @@ class RecurrentLanguageModel(LeftToRightModel):
         dropout: In front of each layer and behind the last.
         attention: Of outputs over outputs, both of this size; None for none.
         window: How many words back it reaches.
+        cell: An LSTM or a plain recurrent network (Elman 1990).
 
     Examples:
         >>> model = RecurrentLanguageModel(words=10, size=8)
@@ -61,10 +62,13 @@ class RecurrentLanguageModel(LeftToRightModel):
         dropout: float = 0.0,
         attention: Attention | None = None,
         window: int = 64,
+        cell: Literal["lstm", "rnn"] = "lstm",
     ) -> None:
         super().__init__(words, size)
         self.dropout = SharedDropout(dropout)
-        self.layers = nn.ModuleList(nn.LSTM(size, size, batch_first=True) for _ in range(layers))
+        kind = {"lstm": nn.LSTM, "rnn": nn.RNN}[cell]
+        self.layers = nn.ModuleList(kind(size, size, batch_first=True) for _ in range(layers))
+        self.cells = size if cell == "lstm" else 0
         self.attention, self.window = attention, window
         # Weights of mean field do not sum to 1, so that what is found can be long: its length is normalised.
         self.join = (
@@ -77,14 +81,16 @@ class RecurrentLanguageModel(LeftToRightModel):
         weight = self.vectors.weight
         zeros = weight.new_zeros(len(self.layers), batch, weight.shape[1])
         memory = weight.new_zeros(batch, 0, weight.shape[1])
-        return RecurrentState(weight.new_full((batch,), self.words, dtype=torch.long), zeros, zeros, memory)
+        words = weight.new_full((batch,), self.words, dtype=torch.long)
+        return RecurrentState(words, zeros, zeros[..., : self.cells], memory)
 
     def recurrent(self, words: Tensor, state: RecurrentState) -> tuple[Tensor, Tensor, Tensor]:
         """Outputs of the last layer ``(batch, n, size)``, and the states and cells ``(layers, batch, size)``."""
         outputs, states = self.vectors(words), []
         for layer, hidden, cell in zip(self.layers, state.hidden, state.cell, strict=True):
-            outputs, last = layer(self.dropout(outputs), (hidden[None], cell[None]))
-            states.append(last)
+            start = (hidden[None], cell[None]) if self.cells else hidden[None]
+            outputs, last = layer(self.dropout(outputs), start)
+            states.append(last if self.cells else (last, cell[None]))
         return outputs, *(torch.cat(parts) for parts in zip(*states, strict=True))
 
     @override

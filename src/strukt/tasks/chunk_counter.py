@@ -39,9 +39,13 @@ class ChunkCounter(NumberModel):
 
     @override
     def loss(self, batch: Batch) -> Tensor:
-        """The mean squared error."""
-        found = self.network(batch.inputs["words"], batch.lengths)
-        return functional.mse_loss(found, batch.targets["answer"][:, 0].to(found.dtype))
+        """The mean squared error, and the divergence of random contexts."""
+        decoded = self.network.decoded(self.read(batch))
+        counts = self.network.predicted(decoded)[:, 0, 0]
+        error = functional.mse_loss(counts, batch.targets["answer"][:, 0].to(counts.dtype))
+        return error + self.divergence(decoded, torch.ones_like(counts, dtype=torch.bool)[:, None]) / len(
+            counts
+        )
 
     @override
     def judged(self, batch: Batch) -> Iterator[Shares]:

@@ -24,9 +24,9 @@ class Config(FittingConfig):
 
     Args:
         model: Hidden Markov models whose states and words are vectors, with transitions of low rank or any;
-            grammars of vectors of symbols and words, with rules of low rank or any; a recurrent network, alone or
-            with mean-field attention to the words before; a Probabilistic Transformer whose heads stand to the
-            left, or a Transformer; or counts of n-grams.
+            grammars of vectors of symbols and words, with rules of low rank or any; a plain recurrent network, an
+            LSTM, alone or with mean-field attention to the words before; a Probabilistic Transformer whose heads
+            stand to the left, or a Transformer; or counts of n-grams.
         text: Sentences, each from its beginning to its end, or one stream, in which each stands behind the others.
         minimum_count: Rarer words are one unknown word.
         context: Words of the pieces in which a stream is learned; how many words back attention reaches, and how
@@ -53,7 +53,7 @@ class Config(FittingConfig):
     """
 
     model: Literal[
-        "lowrank-hmm", "hmm", "lowrank-pcfg", "pcfg", "lstm", "mfa", "pt", "transformer", "ngram"
+        "lowrank-hmm", "hmm", "lowrank-pcfg", "pcfg", "rnn", "lstm", "mfa", "pt", "transformer", "ngram"
     ] = "lowrank-hmm"
     text: Literal["sentences", "stream"] = "sentences"
     minimum_count: int = 1

@@ -19,12 +19,14 @@ from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError, SettingError
 from strukt.nn import (
     LSTM,
+    RNN,
     AdditiveAttention,
     Attention,
     BiLSTM,
     DotProductAttention,
     MeanFieldAttention,
     Transformer,
+    VariationalAttention,
 )
 from strukt.nn.encoder_decoder import Decoded, Encoder, EncoderDecoder, Memory
 from strukt.nn.transduction import SymbolReader
@@ -142,6 +144,12 @@ class NumberModel(Model):
         """What the decoder knows of a batch."""
         return self.network.read(batch.inputs["words"], batch.lengths)
 
+    def divergence(self, decoded: Decoded, inside: Tensor) -> Tensor | float:
+        """What random contexts add to the loss: their divergence at the steps inside, times its weight."""
+        if decoded.divergence is None:
+            return 0.0
+        return self.config.kl_weight * decoded.divergence.masked_fill(~inside, 0).sum()
+
     @override
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
         """The scores, and a table of them by the length of the sentences."""
@@ -236,14 +244,14 @@ def encoder_decoder(config: NumberConfig) -> EncoderDecoder:
     """The encoder and decoder that a configuration asks for."""
     encoder = _ENCODERS[config.encoder](config)
     attention = _attention(config, encoder.size)
-    return EncoderDecoder(
-        encoder, config.size, config.size, attention, config.input_feeding, config.output_context
-    )
+    ways = config.input_feeding, config.output_context
+    return EncoderDecoder(encoder, config.size, config.size, attention, *ways, config.decoder, config.start)
 
 
 _ENCODERS: Mapping[str, Callable[[NumberConfig], Encoder]] = {
     "bilstm": lambda config: BiLSTM(config.size, config.size),
     "lstm": lambda config: LSTM(config.size, config.size),
+    "rnn": lambda config: RNN(config.size, config.size),
     "transformer": lambda config: Transformer(config.size, config.size, 2, config.heads, config.dropout),
 }
 
@@ -252,6 +260,8 @@ def _attention(config: NumberConfig, keys: int) -> Attention | None:
     sizes = config.size, keys, config.size
     if config.attention == "mean-field":
         return mean_field_attention(config, *sizes, config.rivalry)
+    if config.attention == "variational":
+        return VariationalAttention(*sizes, config.prior)
     if config.attention == "none":
         return None
     return DotProductAttention(*sizes) if config.attention == "dot-product" else AdditiveAttention(*sizes)

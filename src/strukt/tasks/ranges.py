@@ -56,6 +56,7 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "damping": _SHARE,
         "tol": _SHARE,
         "rivalry": _SIZE,
+        "kl_weight": _SIZE,
         "state_dropout": _SHARE,
         "feature_dropout": _SHARE,
         "dropout": _SHARE,
@@ -214,6 +215,11 @@ _USES = (
         _Use(_NUMBERS, name, "--attention mean-field", lambda it: it.attention == "mean-field")
         for name in ("scores", "tol")
     ),
+    *(
+        _Use(_NUMBERS, name, "--attention variational", lambda it: it.attention == "variational")
+        for name in ("prior", "kl_weight")
+    ),
+    _Use(_NUMBERS, "start", "--attention none", lambda it: it.attention == "none"),
     _Use(_NUMBERS, "rivalry", "--scores low-rank", lambda it: it.scores == "low-rank"),
     *(
         _Use((lm.Config,), name, "--model mfa", lambda it: it.model == "mfa")

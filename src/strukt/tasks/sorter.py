@@ -41,14 +41,16 @@ class Sorter(NumberModel):
 
     @override
     def loss(self, batch: Batch) -> Tensor:
-        """The mean negative log-probability of a number."""
-        return -self._log_probs(batch).sum() / batch.lengths.sum()
+        """The mean negative log-probability of a number, and the divergence of random contexts."""
+        decoded, log_probs, inside = self._answered(batch)
+        return (self.divergence(decoded, inside) - log_probs.sum()) / batch.lengths.sum()
 
     @override
     def judged(self, batch: Batch) -> Iterator[Shares]:
         found = self.network.greedy(self.read(batch), batch.inputs["words"].shape[1]).symbols
         right = (found == batch.targets["answer"]).sum(1).tolist()
-        losses = (-self._log_probs(batch).double().sum(1)).tolist()
+        _, log_probs, _ = self._answered(batch)
+        losses = (-log_probs.double().sum(1)).tolist()
         for loss, hits, length in zip(losses, right, batch.lengths.tolist(), strict=True):
             yield {
                 "nll": (loss, 1),
@@ -85,10 +87,10 @@ class Sorter(NumberModel):
             return noted
         return noted.with_misc(p=probability_notes(answer.probabilities))
 
-    def _log_probs(self, batch: Batch) -> Tensor:
-        """Of the numbers in their order: `(batch, n)`, 0 beyond the lengths."""
+    def _answered(self, batch: Batch) -> tuple[Decoded, Tensor, Tensor]:
+        """The steps of the right answers, log-probabilities, 0 beyond the lengths, and what is inside."""
         inside = mask_of(batch.lengths, batch.inputs["words"].shape[1])
         answer = batch.targets["answer"].masked_fill(~inside, 0)
-        log_probs = self.network(batch.inputs["words"], batch.lengths, answer)
-        found: Tensor = log_probs.gather(2, answer[..., None]).squeeze(2).masked_fill(~inside, 0)
-        return found
+        decoded = self.network.decoded(self.read(batch), answer)
+        log_probs = self.network.predicted(decoded).log_softmax(-1)
+        return decoded, log_probs.gather(2, answer[..., None]).squeeze(2).masked_fill(~inside, 0), inside

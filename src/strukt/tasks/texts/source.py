@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from torch import nn
 
 from strukt.nn import (
@@ -27,13 +29,8 @@ def source_of(config: Config, words: int) -> nn.Module:
     """
     if config.model == "ngram":
         return KneserNey(words, config.order)
-    if config.model in ("lstm", "mfa"):
-        attention = None
-        if config.model == "mfa":
-            attention = mean_field_attention(config, config.size, config.size, config.rank)
-        return RecurrentLanguageModel(
-            words, config.size, config.layers, config.dropout, attention, config.context
-        )
+    if config.model in ("rnn", "lstm", "mfa"):
+        return _recurrent(config, words)
     if config.model in ("pt", "transformer"):
         return CausalLanguageModel(
             words, config.size, _causal_encoder(config), config.dropout, config.context
@@ -50,6 +47,15 @@ def source_of(config: Config, words: int) -> nn.Module:
         state_dropout=config.state_dropout,
         feature_dropout=config.feature_dropout,
     )
+
+
+def _recurrent(config: Config, words: int) -> RecurrentLanguageModel:
+    attention = None
+    if config.model == "mfa":
+        attention = mean_field_attention(config, config.size, config.size, config.rank)
+    sizes = words, config.size, config.layers
+    cell: Literal["rnn", "lstm"] = "rnn" if config.model == "rnn" else "lstm"
+    return RecurrentLanguageModel(*sizes, config.dropout, attention, config.context, cell)
 
 
 def _causal_encoder(config: Config) -> Transformer | MeanFieldEncoder:
