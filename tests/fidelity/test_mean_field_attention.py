@@ -10,6 +10,7 @@ from tests.fidelity.recurrences import lstm_step, read
 
 from strukt.nn import LSTM, MeanFieldAttention
 from strukt.nn.encoder_decoder import EncoderDecoder
+from strukt.nn.recurrent import RecurrentLanguageModel
 
 SIZE, INPUTS, N, STEPS = 3, 2, 4, 3
 
@@ -105,6 +106,26 @@ def test_contexts_are_fed_back_as_in_algorithm_2(form, sweeps):
         states, weights = encoder_decoder(network, form, x[row, :length], inputs[row], sweeps)
         torch.testing.assert_close(found.outputs[row], states)
         torch.testing.assert_close(found.weights[row, :, :length], weights)
+
+
+@pytest.mark.parametrize("form", [low_rank, perceptrons])
+def test_a_language_model_decodes_as_in_algorithm_2(form):
+    """The input at word t is all words up to it, as far as the window goes; d_t predicts the next word."""
+    attention, window = attention_of(form, 5), 3
+    model = RecurrentLanguageModel(4, SIZE, 1, 0.0, attention, window, input_feeding=True).double()
+    words = torch.tensor([3, 0, 1, 2, 0])
+    found, _ = model(words[None], torch.tensor([5]))
+    vectors = model.vectors.weight
+    x = vectors[torch.tensor([4, 3, 0, 1, 2])]  # the first is that of the beginning
+    h, d = read(model.layers[0], x), torch.zeros(SIZE, dtype=torch.float64)
+    cell = d
+    for t, word in enumerate(words):
+        seen = h[max(t + 1 - window, 0) : t + 1]
+        a = mean_field(*form(attention, seen, d), 5)
+        context = sum(a[i] * seen[i] for i in range(len(seen)))
+        d, cell = lstm_step(model.decoder, torch.cat([x[t], context]), d, cell)
+        scores = vectors[:4] @ d + model.bias
+        torch.testing.assert_close(found[0, t], scores[word] - scores.exp().sum().log())
 
 
 def free_energy(phi, pairwise, q):

@@ -18,9 +18,12 @@ ENCODERS = {
 }
 
 
+FED = {f"{name}, fed": ATTENTIONS[name] for name in ("mean field", "additive")}
+
+
 def recurrent(attention):
-    options = {"layers": 2, "dropout": 0.4, "attention": ATTENTIONS[attention](), "window": 3}
-    return RecurrentLanguageModel(WORDS, 8, **options).eval()
+    options = {"layers": 2, "dropout": 0.4, "attention": (ATTENTIONS | FED)[attention](), "window": 3}
+    return RecurrentLanguageModel(WORDS, 8, **options, input_feeding=attention in FED).eval()
 
 
 def causal(encoder):

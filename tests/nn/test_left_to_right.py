@@ -4,9 +4,9 @@ from functools import partial
 
 import pytest
 import torch
-from tests.nn.left_to_right_models import ATTENTIONS, ENCODERS, WORDS, causal, recurrent
+from tests.nn.left_to_right_models import ATTENTIONS, ENCODERS, FED, WORDS, causal, recurrent
 
-MODELS = {f"recurrent, {name}": partial(recurrent, name) for name in ATTENTIONS} | {
+MODELS = {f"recurrent, {name}": partial(recurrent, name) for name in [*ATTENTIONS, *FED]} | {
     f"causal, {name}": partial(causal, name) for name in ENCODERS
 }
 

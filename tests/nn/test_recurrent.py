@@ -2,13 +2,13 @@
 
 import pytest
 import torch
-from tests.nn.left_to_right_models import ATTENTIONS, recurrent
+from tests.nn.left_to_right_models import ATTENTIONS, FED, recurrent
 
 from strukt.nn import MeanFieldAttention
 from strukt.nn.recurrent import RecurrentLanguageModel
 
 
-@pytest.fixture(params=[*sorted(ATTENTIONS), "rnn"])
+@pytest.fixture(params=[*sorted(ATTENTIONS), *FED, "rnn"])
 def model(request):
     torch.manual_seed(0)
     if request.param == "rnn":
@@ -32,3 +32,26 @@ def test_attention_reaches_as_far_as_its_window():
     keys = torch.randn(1, 7, 8)
     expected = [[0, 1, 1, 1, 0, 0, 0], [0, 0, 1, 1, 1, 0, 0], [0, 0, 0, 1, 1, 1, 0]]
     assert model._before(3, keys)[0].int().tolist() == expected
+
+
+def test_contexts_are_fed_in_where_there_are_some():
+    with pytest.raises(ValueError, match="input_feeding is True without attention"):
+        RecurrentLanguageModel(7, 8, input_feeding=True)
+
+
+@pytest.mark.parametrize("kind", ["mean field", "mean field, fed"])
+def test_looking_back_is_what_reading_does(kind):
+    torch.manual_seed(0)
+    model, x = recurrent(kind), torch.randint(7, (2, 6))
+    outputs, _ = model.read(x, model.beginning(2))
+    query, keys, places = model.look_back(x)
+    assert (places.start, places.stop) == ((3, 6) if "fed" in kind else (2, 5))
+    weights = model.attention.weights(query, keys, torch.ones(1, 1, 3, dtype=torch.bool))
+    context = weights @ keys
+    if "fed" in kind:
+        before = model.read(x[:, :5], model.beginning(2))[1]
+        step = torch.cat([model.vectors(x[:, 5:]), context], -1)
+        last = model.decoder(step, (before.hidden[2:], before.cell[2:]))[0]
+    else:
+        last = model.join(torch.cat([query, context], -1))
+    torch.testing.assert_close(last, outputs[:, 5:])

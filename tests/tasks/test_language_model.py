@@ -169,6 +169,19 @@ def test_pictures_of_a_word_show_how_mean_field_looked_back():
     assert trained("lstm").step_pictures(sentence, 2) == {}
 
 
+def test_the_published_network_looks_back_from_the_state_before():
+    published = {"input_feeding": True, "scores": "perceptron", "tol": 0.01, "damping": 0.1}
+    model, sentence = trained("mfa", **published), max(SENTENCES, key=len)
+    attention = model.source.attention
+    assert (attention.tol, attention.damping) == (0.01, 0.1)
+    pictures = model.step_pictures(sentence, 4)
+    assert pictures["sweeps"].columns == ["·", *sentence.forms[:3]]
+    words = torch.tensor([len(model.words), *model.words.indices(sentence.forms[:3])])
+    query, keys, _ = model.source.look_back(words[None])
+    expected = attention(query, keys).weights[0, 0]
+    torch.testing.assert_close(torch.tensor(pictures["sweeps"].values[-1]), expected.detach())
+
+
 @pytest.mark.parametrize("kind", READING_ON)
 def test_who_takes_predictions_one_by_one_computes_as_before(kind):
     model = trained(kind)

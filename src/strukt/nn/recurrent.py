@@ -18,7 +18,7 @@ class RecurrentState(NamedTuple):
 
     Attributes:
         word: ``(batch,)``, the last word.
-        hidden: ``(layers, batch, size)``.
+        hidden: ``(layers, batch, size)``; of a network with input feeding the last one is that of its decoder.
         cell: The same of the cells of an LSTM; of size 0 of a plain network.
         memory: ``(batch, m, size)``, the last outputs, which attention looks back at; without attention m is 0.
     """
@@ -33,10 +33,12 @@ class RecurrentLanguageModel(LeftToRightModel):
     """An LSTM or a plain recurrent network over words.
 
     With attention the output at each word looks back at those of the words before it, as far as the window goes,
-    and what it finds is joined to it.
+    and the context is joined to it. With input feeding, as published, an LSTM of its own decodes: its state before
+    a word attends to the outputs up to that word, it reads the word and the context, and its new state is the
+    output.
 
     Source: Zaremba et al. (2014), "Recurrent neural network regularization"; Liu Ziyin et al. (2018), "Relational
-    attention networks via fully-connected conditional random fields", for attention.
+    attention networks via fully-connected conditional random fields", algorithm 2, for input feeding.
 
     Args:
         words: Size of the vocabulary, v.
@@ -46,6 +48,10 @@ class RecurrentLanguageModel(LeftToRightModel):
         attention: Of outputs over outputs, both of this size; None for none.
         window: How many words back it reaches.
         cell: An LSTM or a plain recurrent network (Elman 1990).
+        input_feeding: Whether a decoder reads the context; words are then read one by one.
+
+    Raises:
+        ValueError: If there is input feeding without attention.
 
     Examples:
         >>> model = RecurrentLanguageModel(words=10, size=8)
@@ -63,23 +69,27 @@ class RecurrentLanguageModel(LeftToRightModel):
         attention: Attention | None = None,
         window: int = 64,
         cell: Literal["lstm", "rnn"] = "lstm",
+        input_feeding: bool = False,
     ) -> None:
         super().__init__(words, size)
+        if input_feeding and attention is None:
+            raise ValueError("input_feeding is True without attention; there is no context to feed in")
         self.dropout = SharedDropout(dropout)
         kind = {"lstm": nn.LSTM, "rnn": nn.RNN}[cell]
         self.layers = nn.ModuleList(kind(size, size, batch_first=True) for _ in range(layers))
         self.cells = size if cell == "lstm" else 0
         self.attention, self.window = attention, window
         # Weights of mean field do not sum to 1, so that what is found can be long: its length is normalised.
-        self.join = (
-            None if attention is None else nn.Sequential(nn.Linear(2 * size, size), nn.LayerNorm(size))
-        )
+        joins = attention is not None and not input_feeding
+        self.join = nn.Sequential(nn.Linear(2 * size, size), nn.LayerNorm(size)) if joins else None
+        self.decoder = kind(2 * size, size, batch_first=True) if input_feeding else None
 
     @override
     def beginning(self, batch: int) -> RecurrentState:
         """The state before the first word of texts."""
         weight = self.vectors.weight
-        zeros = weight.new_zeros(len(self.layers), batch, weight.shape[1])
+        layers = len(self.layers) + (self.decoder is not None)
+        zeros = weight.new_zeros(layers, batch, weight.shape[1])
         memory = weight.new_zeros(batch, 0, weight.shape[1])
         words = weight.new_full((batch,), self.words, dtype=torch.long)
         return RecurrentState(words, zeros, zeros[..., : self.cells], memory)
@@ -87,21 +97,68 @@ class RecurrentLanguageModel(LeftToRightModel):
     def recurrent(self, words: Tensor, state: RecurrentState) -> tuple[Tensor, Tensor, Tensor]:
         """Outputs of the last layer ``(batch, n, size)``, and the states and cells ``(layers, batch, size)``."""
         outputs, states = self.vectors(words), []
-        for layer, hidden, cell in zip(self.layers, state.hidden, state.cell, strict=True):
-            start = (hidden[None], cell[None]) if self.cells else hidden[None]
-            outputs, last = layer(self.dropout(outputs), start)
-            states.append(last if self.cells else (last, cell[None]))
-        return outputs, *(torch.cat(parts) for parts in zip(*states, strict=True))
+        for layer, hidden, cell in zip(self.layers, state.hidden, state.cell, strict=False):
+            outputs, last = self._through(layer, self.dropout(outputs), hidden, cell)
+            states.append(last)
+        return outputs, *(torch.stack(parts) for parts in zip(*states, strict=True))
+
+    def _through(
+        self, layer: nn.Module, x: Tensor, hidden: Tensor, cell: Tensor
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """The outputs of a layer, and its state and cell ``(batch, size)``."""
+        if not self.cells:
+            outputs, after = layer(x, hidden[None])
+            return outputs, (after[0], cell)
+        outputs, (after, cells) = layer(x, (hidden[None], cell[None]))
+        return outputs, (after[0], cells[0])
 
     @override
     def read(self, words: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
         outputs, hidden, cell = self.recurrent(words, state)
-        if self.attention is None or self.join is None:
+        if self.attention is None:
             return self.dropout(outputs), RecurrentState(words[:, -1], hidden, cell, state.memory)
         keys = torch.cat([state.memory, outputs], 1)
-        found = self.attention.weights(outputs, keys, self._before(outputs.shape[1], keys)) @ keys
-        joined = self.join(torch.cat([outputs, found], -1))
-        return self.dropout(joined), RecurrentState(words[:, -1], hidden, cell, keys[:, -self.window :])
+        if self.join is None:
+            outputs, (last, last_cell) = self._decode(words, keys, state)
+            hidden, cell = torch.cat([hidden, last[None]]), torch.cat([cell, last_cell[None]])
+        else:
+            context = self.attention.weights(outputs, keys, self._before(outputs.shape[1], keys)) @ keys
+            outputs = self.join(torch.cat([outputs, context], -1))
+        return self.dropout(outputs), RecurrentState(words[:, -1], hidden, cell, keys[:, -self.window :])
+
+    def _decode(
+        self, words: Tensor, keys: Tensor, state: RecurrentState
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Outputs of the decoder, one by one, and its last state; the last keys are those of the words."""
+        assert self.attention is not None
+        assert self.decoder is not None
+        vectors, outputs, last = self.dropout(self.vectors(words)), [], (state.hidden[-1], state.cell[-1])
+        before = keys.shape[1] - words.shape[1]
+        for place, vector in enumerate(vectors.split(1, 1)):
+            end = before + place + 1
+            seen = keys[:, max(end - self.window, 0) : end]
+            query = last[0].unsqueeze(1)
+            weights = self.attention.weights(
+                query, seen, seen.new_ones(1, 1, seen.shape[1], dtype=torch.bool)
+            )
+            output, last = self._through(self.decoder, torch.cat([vector, weights @ seen], -1), *last)
+            outputs.append(output)
+        return torch.cat(outputs, 1), last
+
+    def look_back(self, words: Tensor) -> tuple[Tensor, Tensor, slice]:
+        """Attention at the last of words ``(batch, n)`` of a text: its query, the keys, and their places.
+
+        Returns:
+            ``(batch, 1, size)``, ``(batch, m, size)``, and the places of the m words among the n.
+        """
+        state, n = self.beginning(len(words)), words.shape[1]
+        outputs, *_ = self.recurrent(words, state)
+        if self.decoder is None:
+            seen = slice(max(n - 1 - self.window, 0), n - 1)
+            return outputs[:, -1:], outputs[:, seen], seen
+        _, before = self.read(words[:, :-1], state)
+        seen = slice(max(n - self.window, 0), n)
+        return before.hidden[-1].unsqueeze(1), outputs[:, seen], seen
 
     def _before(self, n: int, keys: Tensor) -> Tensor:
         """Which keys stand before the last n, and not too far: ``(1, n, m)``."""

@@ -194,9 +194,8 @@ class LanguageModel(Model):
             raise SettingError(f"the step is {step}; expected a word from 2 to {len(forms)}")
         with self.predicting():
             state, words = source.beginning(1), self._numbers(sentence).to(self.device)
-            outputs, *_ = source.recurrent(torch.cat([state.word, words[: step - 1]])[None], state)
-            keys, query = outputs[:, -1 - source.window : -1], outputs[:, -1:]
-            seen = [BEGINNING, *forms][: step - 1][-keys.shape[1] :]
+            query, keys, places = source.look_back(torch.cat([state.word, words[: step - 1]])[None])
+            seen = [BEGINNING, *forms][places]
             return attention_pictures.of_mean_field(source.attention, query, keys, seen, forms[step - 1])
 
     def generate(self, count: int, longest: int) -> list[list[str]]:

@@ -43,6 +43,8 @@ class Config(FittingConfig):
         iterations: Sweeps of mean field, at most.
         damping: Share of its old value that a score of mean-field attention keeps in a sweep.
         tol: Change of a weight below which the sweeps of mean-field attention end; 0 to make all of them.
+        input_feeding: Whether a decoder of its own reads what mean-field attention finds, word by word, as
+            published; else that stands beside the state of the one LSTM.
         heads: Channels of a Probabilistic Transformer, or attention heads.
         size: Of the vectors of states and words; of a recurrent network also that of its state.
         layers: Of a recurrent network or a Transformer.
@@ -67,6 +69,7 @@ class Config(FittingConfig):
     iterations: int = 5
     damping: float = 0.0
     tol: float = 0.0
+    input_feeding: bool = False
     heads: int = 8
     size: int = 256
     layers: int = 1

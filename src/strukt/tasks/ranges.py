@@ -223,7 +223,7 @@ _USES = (
     _Use(_NUMBERS, "rivalry", "--scores low-rank", lambda it: it.scores == "low-rank"),
     *(
         _Use((lm.Config,), name, "--model mfa", lambda it: it.model == "mfa")
-        for name in ("scores", "damping", "tol")
+        for name in ("scores", "damping", "tol", "input_feeding")
     ),
     _Use(_NUMBERS, "input_feeding", "an --attention", lambda it: it.attention != "none"),
     _Use(_NUMBERS, "output_context", "an --attention", lambda it: it.attention != "none"),

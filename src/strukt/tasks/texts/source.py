@@ -55,7 +55,9 @@ def _recurrent(config: Config, words: int) -> RecurrentLanguageModel:
         attention = mean_field_attention(config, config.size, config.size, config.rank)
     sizes = words, config.size, config.layers
     cell: Literal["rnn", "lstm"] = "rnn" if config.model == "rnn" else "lstm"
-    return RecurrentLanguageModel(*sizes, config.dropout, attention, config.context, cell)
+    return RecurrentLanguageModel(
+        *sizes, config.dropout, attention, config.context, cell, config.input_feeding
+    )
 
 
 def _causal_encoder(config: Config) -> Transformer | MeanFieldEncoder:
