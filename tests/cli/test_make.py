@@ -148,7 +148,12 @@ def test_answers_are_notes(task, model, corpus, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out) == again
 
 
-@pytest.mark.parametrize("option", [[], ["--interactions", "1"], ["--tree", "1"], ["--sweeps", "1"]])
+OPTIONS = [
+    [], ["--interactions", "1"], ["--tree", "1"], ["--graph", "1", "--spanning", "absolute"], ["--sweeps", "1"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("option", OPTIONS)
 def test_attention_is_drawn(model, option, tmp_path, capsys):
     capsys.readouterr()
     assert main(["show", model, "1 0 1", *option]) == 0
@@ -156,6 +161,16 @@ def test_attention_is_drawn(model, option, tmp_path, capsys):
     picture = tmp_path / "picture.svg"
     assert main(["show", model, "1 0 1", *option, "--svg", str(picture)]) == 0
     assert picture.read_text().startswith("<svg")
+
+
+def test_the_spanning_tree_is_chosen(model, tmp_path):
+    pages = []
+    for spanning in ("minimum", "maximum", None):
+        page = tmp_path / f"{spanning}.svg"
+        chosen = ["--spanning", spanning] if spanning else []
+        assert main(["show", model, "1 0 1 0 0 1", "--tree", "1", *chosen, "--svg", str(page)]) == 0
+        pages.append(page.read_text())
+    assert pages[2] == pages[0] != pages[1]
 
 
 @pytest.mark.parametrize(
@@ -167,6 +182,10 @@ def test_attention_is_drawn(model, option, tmp_path, capsys):
         (["", "--tree", "1"], "the sentence is empty"),
         (["--codes", "--tree", "1"], "picture at a time"),
         (["1 0", "--states"], "picture at a time"),
+        (
+            ["1 0", "--sweeps", "1", "--spanning", "maximum"],
+            "--spanning chooses the tree of --tree or --graph",
+        ),
         (["1 z"], "'z' is no "),
     ],
 )

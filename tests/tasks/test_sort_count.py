@@ -245,18 +245,23 @@ def test_pictures_of_a_step_show_what_mean_field_did(task, kind):
     assert trained(task, "additive").step_pictures(given, 1) == {}
 
 
+@pytest.mark.parametrize("spanning", ["minimum", "maximum", "absolute"])
 @pytest.mark.parametrize("n", [1, 2, 7])
-def test_the_tree_is_a_largest_spanning_tree_below_the_largest_weight(n):
+def test_the_tree_is_a_spanning_tree_below_the_largest_weight(n, spanning):
     generator = torch.Generator().manual_seed(n)
     pairwise, weights = torch.randn(n, n, generator=generator), torch.rand(n, generator=generator)
     pairwise = (pairwise + pairwise.T).fill_diagonal_(0) - 1
-    tree = attention_pictures.interaction_tree([f"w{word}" for word in range(n)], pairwise, weights)
+    names = [f"w{word}" for word in range(n)]
+    tree = attention_pictures.interaction_tree(names, pairwise, weights, spanning)
+    if spanning == "minimum":
+        assert attention_pictures.interaction_tree(names, pairwise, weights) == tree
     arcs = [(word, head - 1) for word, head in enumerate(tree.heads) if head]
     assert tree.heads[weights.argmax()] == 0
     assert len(arcs) == n - 1
     full = networkx.complete_graph(n)
     for i, j in full.edges:
-        full[i][j]["weight"] = pairwise[i, j].item()
+        weight = pairwise[i, j].item()
+        full[i][j]["weight"] = {"minimum": -weight, "maximum": weight, "absolute": abs(weight)}[spanning]
     best = networkx.maximum_spanning_tree(full)
     assert {frozenset(arc) for arc in arcs} == {frozenset(edge) for edge in best.edges}
     assert [float(tree.relations[word]) for word, _ in arcs] == [

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from strukt.cli import console, corpora
 from strukt.data import brackets, pairs, text
@@ -17,6 +17,7 @@ from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 from strukt.viz import svg
 from strukt.viz.curves import Curves
+from strukt.viz.interactions import Spanning
 from strukt.viz.width import printable
 
 if TYPE_CHECKING:
@@ -101,7 +102,8 @@ def _prediction(model: Model, options: Namespace) -> Sequence[svg.Picture]:
 
 
 def _step(name: str, model: Model, options: Namespace) -> Sequence[svg.Picture]:
-    found = model.step_pictures(_sentence(model, options), getattr(options, name))
+    spanning = options.spanning or SPANNING[0]
+    found = model.step_pictures(_sentence(model, options), getattr(options, name), spanning)
     if name not in found:
         raise console.UsageError(
             f"the model has no {name} to show; one with mean-field attention has, of the tasks sort, count and lm"
@@ -186,11 +188,14 @@ INSTEAD: Mapping[str, Make] = {
 
 OF_STEPS = {
     "interactions": "of a model with mean-field attention, how words speak for and against each other",
-    "tree": "the spanning tree of their largest interactions",
+    "tree": "a spanning tree of their interactions",
     "graph": "both in one, the tree among the interactions",
     "sweeps": "the attention after each sweep of mean field",
 }
 """What is shown of one step of the output, by the names of the options."""
+
+SPANNING: Sequence[Spanning] = get_args(Spanning)
+"""Spanning trees of interactions, the first of which is drawn if none is named."""
 
 OF_SENTENCES: Mapping[str, Make] = {
     "channels": _channels, "lattice": _lattice, "structures": _structures,

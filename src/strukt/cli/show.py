@@ -7,7 +7,7 @@ from argparse import Namespace
 from strukt.cli import console, corpora, outputs
 from strukt.cli.drawing import PAGE, PICTURE, draw, write
 from strukt.cli.options import Parser
-from strukt.cli.pictures import OF_STEPS, chosen, pictures
+from strukt.cli.pictures import OF_STEPS, SPANNING, chosen, pictures
 from strukt.viz import html, svg
 
 
@@ -17,6 +17,8 @@ def run(arguments: list[str]) -> int:
     kind = chosen(options)
     if options.number < 1:
         raise console.UsageError(f"--number is {options.number}; expected at least 1")
+    if options.spanning and kind not in ("tree", "graph"):
+        raise console.UsageError("--spanning chooses the tree of --tree or --graph; give one of them")
     if options.ambiguous is not None:
         corpora.require_files([options.ambiguous])
     _check_outputs(options)
@@ -91,6 +93,12 @@ def _parser() -> Parser:
     parser.add_argument("-n", "--number", type=int, default=5, help="how many ambiguous sentences (5)")
     for name, help in OF_STEPS.items():
         parser.add_argument(f"--{name}", metavar="STEP", type=int, help=f"{help}, at this step of the output")
+    parser.add_argument(
+        "--spanning",
+        choices=SPANNING,
+        help="which spanning tree: of the least interactions, as published, the largest, or those of the largest "
+        "size (minimum)",
+    )
     parser.add_argument(
         "--html", metavar="FILE", help="write a page that needs nothing else, instead of drawing here"
     )

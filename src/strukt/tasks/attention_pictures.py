@@ -11,7 +11,7 @@ from torch import Tensor
 from strukt.nn.mean_field_attention import MeanFieldAttention
 from strukt.viz.diagram import Diagram
 from strukt.viz.heat_map import HeatMap
-from strukt.viz.interactions import Interactions
+from strukt.viz.interactions import Interactions, Spanning
 from strukt.viz.svg import Picture
 
 
@@ -44,6 +44,7 @@ def of_mean_field(
     forms: Sequence[str],
     output: str,
     lengths: Tensor | None = None,
+    spanning: Spanning = "minimum",
 ) -> Mapping[str, Picture]:
     """Of one step of mean-field attention its interactions, their spanning tree, both in one, and each sweep.
 
@@ -54,10 +55,11 @@ def of_mean_field(
         forms: The n words.
         output: What is written at the step.
         lengths: ``(1,)``, of the keys; all n if None.
+        spanning: Which tree.
     """
     sweeps = attention.sweeps(query, keys, lengths)[:, 0, 0]
     pairwise = attention.crf(query, keys, lengths).scores[1][0, 0]
-    tree = interaction_tree(forms, pairwise, sweeps[-1])
+    tree = interaction_tree(forms, pairwise, sweeps[-1], spanning)
     return {
         "interactions": interaction_map(forms, output, pairwise),
         "tree": tree,
@@ -101,13 +103,19 @@ def interaction_graph(output: str, pairwise: Tensor, tree: Diagram) -> Interacti
     return Interactions(f"interactions for {output}", tree.forms, pairwise.tolist(), edges)
 
 
-def interaction_tree(forms: Sequence[str], pairwise: Tensor, weights: Tensor) -> Diagram:
-    """The spanning tree of the largest interactions, below the word with the largest weight.
+def interaction_tree(
+    forms: Sequence[str], pairwise: Tensor, weights: Tensor, spanning: Spanning = "minimum"
+) -> Diagram:
+    """A spanning tree of the interactions, below the word with the largest weight.
 
     Args:
         forms: The n words.
         pairwise: ``(n, n)``, symmetric; it labels the arcs.
         weights: ``(n,)``, of the words, which are drawn as their tags.
+        spanning: ``minimum``, of the most negative interactions, as published; ``maximum``, of the largest, or
+            ``absolute``, of those of the largest size.
+
+    Source: Liu Ziyin et al. (2018), section 3.3.
 
     Complexity: O(n^2 log n).
 
@@ -115,10 +123,13 @@ def interaction_tree(forms: Sequence[str], pairwise: Tensor, weights: Tensor) ->
         >>> import torch
         >>> pairwise = torch.tensor([[0.0, 3.0, -1.0], [3.0, 0.0, 2.0], [-1.0, 2.0, 0.0]])
         >>> interaction_tree(["a", "b", "c"], pairwise, torch.tensor([0.9, 0.1, 0.2])).heads
+        [0, 3, 1]
+        >>> interaction_tree(["a", "b", "c"], pairwise, torch.tensor([0.9, 0.1, 0.2]), "maximum").heads
         [0, 1, 2]
     """
     scores = pairwise.double().cpu().numpy()
-    costs = 1 + scores.max() - scores  # above 0, because 0 stands for no edge
+    costs = {"minimum": scores, "maximum": -scores, "absolute": -abs(scores)}[spanning]
+    costs = 1 + costs - costs.min()  # above 0, because 0 stands for no edge
     np.fill_diagonal(costs, 0)
     root = int(weights.argmax())
     _, parents = breadth_first_order(minimum_spanning_tree(costs), root, directed=False)

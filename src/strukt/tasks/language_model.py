@@ -34,6 +34,7 @@ from strukt.tasks.texts.left_to_right import LeftToRightText
 from strukt.tasks.texts.source import source_of
 from strukt.tasks.texts.text import Text
 from strukt.viz.graph import Graph
+from strukt.viz.interactions import Spanning
 from strukt.viz.svg import Picture
 
 BEGINNING = "·"
@@ -182,7 +183,9 @@ class LanguageModel(Model):
             return text.state_graph() if isinstance(text, HiddenMarkovText) else None
 
     @override
-    def step_pictures(self, sentence: Sentence, step: int) -> Mapping[str, Picture]:
+    def step_pictures(
+        self, sentence: Sentence, step: int, spanning: Spanning = "minimum"
+    ) -> Mapping[str, Picture]:
         """Of mean-field attention, how it looks back from the place in front of a word; the first sees nothing."""
         source = self.source
         if not isinstance(source, RecurrentLanguageModel) or not isinstance(
@@ -196,7 +199,9 @@ class LanguageModel(Model):
             state, words = source.beginning(1), self._numbers(sentence).to(self.device)
             query, keys, places = source.look_back(torch.cat([state.word, words[: step - 1]])[None])
             seen = [BEGINNING, *forms][places]
-            return attention_pictures.of_mean_field(source.attention, query, keys, seen, forms[step - 1])
+            return attention_pictures.of_mean_field(
+                source.attention, query, keys, seen, forms[step - 1], spanning=spanning
+            )
 
     def generate(self, count: int, longest: int) -> list[list[str]]:
         """Draws sentences.

@@ -24,6 +24,7 @@ from strukt.tasks.batch import Batch
 from strukt.viz.diagram import Diagram
 from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
+from strukt.viz.interactions import Spanning
 from strukt.viz.lattice import Lattice
 from strukt.viz.svg import Picture
 
@@ -226,12 +227,18 @@ class Model(nn.Module, ABC):
         """How the hidden states that are most often used follow each other, if the model has some."""
         return None
 
-    def step_pictures(self, sentence: Sentence, step: int) -> Mapping[str, Picture]:  # noqa: ARG002
+    def step_pictures(
+        self,
+        sentence: Sentence,  # noqa: ARG002
+        step: int,  # noqa: ARG002
+        spanning: Spanning = "minimum",  # noqa: ARG002
+    ) -> Mapping[str, Picture]:
         """What led to one step of the output, by the names that `strukt show` has; empty if there is nothing.
 
         Args:
             sentence: What it is annotated with is not read.
             step: Counted from 1.
+            spanning: Which spanning tree of interactions.
 
         Raises:
             SettingError: The output has no such step.

@@ -35,6 +35,7 @@ from strukt.tasks.batch import Batch
 from strukt.tasks.mean_field import mean_field_attention
 from strukt.tasks.model import Measurement, Model
 from strukt.tasks.number_config import NumberConfig
+from strukt.viz.interactions import Spanning
 from strukt.viz.svg import Picture
 
 if TYPE_CHECKING:
@@ -194,7 +195,9 @@ class NumberModel(Model):
             yield attention_pictures.attention_map(sentence.forms, names, decoded.weights[0])
 
     @override
-    def step_pictures(self, sentence: Sentence, step: int) -> Mapping[str, Picture]:
+    def step_pictures(
+        self, sentence: Sentence, step: int, spanning: Spanning = "minimum"
+    ) -> Mapping[str, Picture]:
         """Of mean-field attention, its interactions, their spanning tree, and the weights after each sweep."""
         attention = self.network.network.attention
         if not isinstance(attention, MeanFieldAttention):
@@ -205,7 +208,7 @@ class NumberModel(Model):
                 raise SettingError(f"the step is {step}; expected one from 1 to {len(answer.outputs)}")
             query, output = decoded.queries[:, step - 1 : step], answer.outputs[step - 1]
             return attention_pictures.of_mean_field(
-                attention, query, memory.keys, sentence.forms, output, memory.lengths
+                attention, query, memory.keys, sentence.forms, output, memory.lengths, spanning
             )
 
     def _decoded(self, sentence: Sentence) -> tuple[Memory, Answer, Decoded]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from strukt.shown import Shown
 from strukt.viz.wording import sentences, told_apart
@@ -16,6 +16,9 @@ MOST = 3
 
 LEAST = 0.02
 """Edges of less than this share of the strongest one are left out, unless they are in the tree."""
+
+Spanning = Literal["minimum", "maximum", "absolute"]
+"""A spanning tree: of the least sum of weights, the largest, or the largest of their sizes."""
 
 
 class Interaction(NamedTuple):
