@@ -77,9 +77,7 @@ def test_contexts_of_variational_attention_are_normal_around_the_deterministic_o
     first, _, second = attention.log_deviation
     sigma = torch.exp(second.weight @ torch.tanh(first.weight @ c + first.bias) + second.bias)
     center = sum(h) / N if prior == "mean" else torch.zeros(SIZE, dtype=torch.float64)
-    divergence = sum(
-        (sigma[j] ** 2 + (c[j] - center[j]) ** 2 - 1) / 2 - math.log(sigma[j]) for j in range(SIZE)
-    )
+    divergence = sum((sigma[j] ** 2 + (c[j] - center[j]) ** 2 - 1) / 2 - sigma[j].log() for j in range(SIZE))
     query, lengths = torch.stack([d] * 2)[:, None], torch.tensor([N, N])
     keys = torch.cat([h, torch.full_like(h, math.nan)])[None].repeat(2, 1, 1)
     predicted = attention.eval()(query, keys, lengths)

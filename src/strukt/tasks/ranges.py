@@ -305,6 +305,11 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
         raise SettingError(
             "--output_context is false without --input_feeding true, so that what is attended to would go nowhere"
         )
+    if options.get("start") == "last" and (options["attention"], options["encoder"]) == ("none", "bilstm"):
+        raise SettingError(
+            "--start last gives the decoder a vector of the size of its state, and those of --encoder bilstm have "
+            "twice that; give --start ends"
+        )
     if "transformer" in (options.get("model"), options.get("encoder")) and options["size"] % options["heads"]:
         raise SettingError(
             f"--heads is {options['heads']}; expected a divisor of --size, {options['size']}, for a Transformer"
