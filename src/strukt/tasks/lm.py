@@ -38,6 +38,9 @@ class Config(FittingConfig):
             compound one, whose perplexity is a bound; 0 for none.
         rank: Of transitions or rules, of how words that are attended to depend on each other, or of the scores of
             labels and heads; or the size of the hidden layer of perceptrons.
+        features: The map that makes the features of a transition of low rank of two vectors: exponentials of any
+            linear function; exp(w x - |x|^2 / 2), with w learned, or drawn at random (FAVOR+); cosines of random
+            ones, raised so that none is negative; or similarities to learned landmarks.
         scores: Of mean-field attention: interactions of low rank, which are fast; or perceptrons of the states,
             for words and for pairs of them, as published.
         iterations: Sweeps of mean field, at most.
@@ -65,6 +68,7 @@ class Config(FittingConfig):
     preterminals: int = 60
     latent: int = 0
     rank: int = 128
+    features: Literal["linear", "exponential", "favor", "fourier", "nystrom"] = "linear"
     scores: Literal["low-rank", "perceptron"] = "low-rank"
     iterations: int = 5
     damping: float = 0.0
