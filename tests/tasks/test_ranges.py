@@ -192,6 +192,7 @@ def latent(**options):
         (lm.Config(clusters="paths"), "--clusters is paths, and would not be read; it needs --blocks"),
         (lm.Config(states=10, blocks=4), "--blocks is 4; expected a divisor of --states, 10"),
         (latent(tree="given", arc_size=9), "--latent.arc_size is 9, and would not be read"),
+        (latent(tree="flat", detach=False), "--latent.detach is False, and would not be read"),
         (encoder("bilstm", pt=MeanFieldConfig(rank=9)), "--encoder.pt.rank is 9.*it needs --encoder.kind pt"),
         (
             classify.Config(token="cls", encoder=EncoderConfig(kind="pt", pt=MeanFieldConfig(root_labels=9))),

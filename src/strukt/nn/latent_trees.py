@@ -46,7 +46,7 @@ class TreeScorer(nn.Module):
         nn.init.normal_(self.score.weight)
 
     def forward(self, vectors: Tensor, lengths: Lengths | None = None) -> NonProjectiveTree:
-        """The distribution, in float32.
+        """The distribution, in float32, or in float64 for vectors of that type.
 
         Args:
             vectors: ``(batch, n, size)``; the padding is ignored.
@@ -57,7 +57,8 @@ class TreeScorer(nn.Module):
         """
         nodes = nodes_of(self.root.to(vectors.dtype), vectors, lengths)
         arcs = self.score(self.dependent(nodes[:, 1:]).tanh(), self.head(nodes).tanh()).squeeze(-1)
-        return NonProjectiveTree(arcs.float(), lengths, self.single_root, labelled=False)
+        precise = arcs if arcs.dtype == torch.float64 else arcs.float()
+        return NonProjectiveTree(precise, lengths, self.single_root, labelled=False)
 
 
 def with_budget(

@@ -27,6 +27,8 @@ class LatentTreeConfig:
         count: How many trees the estimators topk and sample read.
         arc_size: Size of the vectors that are compared to score an arc.
         hidden: Size of the vector of a sentence.
+        detach: Whether the gradient of the scores of latent trees ends at the encoder. In the published models it
+            does not: the vectors of words learn from both, what the trees say and which trees are chosen.
     """
 
     tree: Literal["latent", "given", "flat", "left-to-right", "right-branching"] = "latent"
@@ -35,6 +37,7 @@ class LatentTreeConfig:
     count: int = 5
     arc_size: int = 100
     hidden: int = 150
+    detach: bool = True
 
 
 @dataclass

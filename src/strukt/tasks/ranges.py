@@ -190,6 +190,7 @@ _USES = (
     _Use(_CLASSES, "latent.", "--model latent-tree", lambda it: it.model == "latent-tree"),
     _Use(_CLASSES, "latent.estimator", "--latent.tree latent", lambda it: it.latent.tree == "latent"),
     _Use(_CLASSES, "latent.arc_size", "--latent.tree latent", lambda it: it.latent.tree == "latent"),
+    _Use(_CLASSES, "latent.detach", "--latent.tree latent", lambda it: it.latent.tree == "latent"),
     _Use(
         _CLASSES,
         "latent.count",

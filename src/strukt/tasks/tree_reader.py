@@ -45,6 +45,7 @@ class TreeReader(nn.Module):
         network = ChildSumTreeLSTM if config.reader == "lstm" else TreeGCN
         self.network = network(size, config.hidden)
         self.tree = config.tree
+        self.detach = config.detach
         self.scorer = TreeScorer(size, config.arc_size) if is_latent else None
         self.latent = LatentStructure(self._read, _given, estimator)
 
@@ -68,11 +69,12 @@ class TreeReader(nn.Module):
     def trees(self, vectors: Tensor, lengths: Tensor, heads: Tensor | None = None) -> Any:
         """The distribution over latent trees, or the trees that there are.
 
-        The scores of latent trees have no gradient in the vectors. At first hardly anything is known of what a
-        tree is good for, and through an encoder that both share the noise of it drowns what the words tell.
+        With `detach` the scores of latent trees have no gradient in the vectors. At first hardly anything is known
+        of what a tree is good for, and through an encoder that both share the noise of it drowns what the words
+        tell.
         """
         if self.scorer is not None:
-            return self.scorer(vectors.detach(), lengths)
+            return self.scorer(vectors.detach() if self.detach else vectors, lengths)
         found = FIXED[self.tree](lengths, vectors.shape[1]) if heads is None else heads
         return FixedTrees.of_heads(found, vectors.dtype)
 
