@@ -9,7 +9,7 @@ from tests import tiny_corpora
 from tests.tasks import learning
 
 from strukt.cli.main import main
-from strukt.data import conllu, pairs
+from strukt.data import conllu, conllu_pairs, pairs
 from strukt.data.batching import batches
 from strukt.errors import DataError, SettingError
 from strukt.nn.estimators import ESTIMATORS
@@ -221,6 +221,34 @@ def test_trees_that_are_always_the_same(tree):
         model.structures(PAIRS[0])
 
 
+def test_given_trees_are_read():
+    def sentence(heads, comment=""):
+        rows = [f"{i}\tdogs" + "\t_" * 4 + f"\t{head}" + "\t_" * 3 for i, head in enumerate(heads, 1)]
+        return "\n".join([*([comment] if comment else []), *rows]) + "\n\n"
+
+    content = "".join(
+        sentence(first, f"# label = {label}") + sentence(second)
+        for label, first, second in (
+            ("entailment", [0, 1, 2], [0, 1]),
+            ("neutral", [0, 1, 1], [0, 1]),
+            ("contradiction", [0, 1, 2], [2, 0]),
+        )
+    )
+    given = list(conllu_pairs.read(io.BytesIO(content.encode())))
+    for tree, accuracy in (("given", 100.0), ("flat", 100 / 3)):
+        model, _ = learning.learned(EntailmentModel, tree_config(tree=tree), given, 60, 2e-2)
+        assert model.evaluate(given)["accuracy"] == pytest.approx(accuracy)
+    message = (
+        "--latent.tree given reads the trees of CoNLL-U files, in which a premise and its hypothesis follow"
+    )
+    with pytest.raises(DataError, match=message):
+        EntailmentModel.trainable(tree_config(tree="given"), PAIRS)
+    model = EntailmentModel.from_corpus(tree_config(tree="given"), given)
+    for refused in (model.require_annotated, lambda pair: list(model.predict([pair]))):
+        with pytest.raises(DataError, match=message):
+            refused(PAIRS[0])
+
+
 def test_the_loss_is_that_of_the_sum_over_pairs_of_trees():
     """The k best of a few words are all trees, so that it can be written out."""
     torch.manual_seed(0)
@@ -330,10 +358,6 @@ def test_saved_and_loaded_trees_say_the_same(by_trees, tmp_path):
         ),
         ({"model": "latent-tree", "attention": "crf"}, "--attention is crf, .* it needs --model attention"),
         ({"model": "latent-tree", "iterations": 9}, "--iterations is 9, and would not be read"),
-        (
-            {"model": "latent-tree", "latent": classify.LatentTreeConfig(tree="given")},
-            "--latent.tree given reads trees of CoNLL-U, which has no pairs",
-        ),
     ],
 )
 def test_options_that_do_not_fit(options, message):

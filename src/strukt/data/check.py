@@ -14,6 +14,7 @@ from strukt.data import (
     check_trees,
     classes,
     conllu_classes,
+    conllu_pairs,
     labelled,
     pairs,
     synthetic,
@@ -101,6 +102,12 @@ def _check_pairs(source: Source, report: Report) -> None:
     _count_classes(pairs.read(source, report.add), report)
 
 
+def _check_conllu_pairs(source: Source, report: Report) -> None:
+    sentences = list(map(conllu_classes.Sentence, read_conllu(source, report)))
+    if not report.problem_count:  # where one is left out, others are no pairs
+        _count_classes(conllu_pairs.paired(iter(sentences), report.add), report)
+
+
 def _count_classes(sentences: Iterable[classes.Sentence], report: Report) -> None:
     for sentence in sentences:
         problems = list(sentence.problems())
@@ -158,6 +165,7 @@ _CHECKS: Mapping[tuple[str, str], Callable[..., None]] = MappingProxyType(
         ("count", "conllu"): partial(_check_conllu_numbers, largest=1),
         ("cogs", "cogs"): check_logical_forms.check_cogs,
         ("nli", "pairs"): _check_pairs,
+        ("nli", "conllu"): _check_conllu_pairs,
         ("listops", "listops"): check_lists.check_listops,
     }
 )

@@ -13,6 +13,7 @@ from strukt.data import (
     conllu,
     conllu_classes,
     conllu_entities,
+    conllu_pairs,
     json_lines,
     labelled,
     layers,
@@ -56,7 +57,7 @@ CLASSES: Readers = MappingProxyType(
 )
 """Of sentences that are each of a class."""
 
-PAIRS: Readers = MappingProxyType({"pairs": pairs.read, "text": pairs.read})
+PAIRS: Readers = MappingProxyType({"pairs": pairs.read, "conllu": conllu_pairs.read, "text": pairs.read})
 """Of pairs of sentences that are each of a class; as text they have none."""
 
 LISTS: Readers = MappingProxyType({"listops": listops.read, "text": listops.read_text})

@@ -23,14 +23,30 @@ _LETTERS = r"(?:(?!n['’]t\b)\w)+"
 _WORD = re.compile(rf"{_CLITIC}|{_LETTERS}(?:(?!{_CLITIC})[-'’.]{_LETTERS})*|``|''|\S", re.IGNORECASE)
 
 
-class Pair(LineSentence, classes.Sentence):
-    r"""A line such as `A man sleeps. TAB He isn't awake. TAB entailment`; the class may be missing, or `-`.
-
-    Its words are those of the premise and then those of the hypothesis, as `words` cuts them.
+class Pair(classes.Sentence):
+    """Two sentences, whose class says what the first one says of the second.
 
     Attributes:
         premise: Words of the first sentence.
         hypothesis: Words of the second.
+    """
+
+    __slots__ = ("hypothesis", "premise")
+
+    def __init__(self, block: Block, premise: list[str], hypothesis: list[str]) -> None:
+        super().__init__(block)
+        self.premise, self.hypothesis = premise, hypothesis
+
+    @property
+    def forms(self) -> list[str]:
+        """The words of both."""
+        return self.premise + self.hypothesis
+
+
+class LinePair(LineSentence, Pair):
+    r"""A line such as `A man sleeps. TAB He isn't awake. TAB entailment`; the class may be missing, or `-`.
+
+    Its words are those of the premise and then those of the hypothesis, as `words` cuts them.
 
     Examples:
         >>> import io
@@ -41,19 +57,14 @@ class Pair(LineSentence, classes.Sentence):
         "A man sleeps.\tHe isn't awake.\tentailment\tp=0.9000\n"
     """
 
-    __slots__ = ("_cells", "hypothesis", "premise")
+    __slots__ = ("_cells",)
     plural: ClassVar[str] = "pairs"
     remedy: ClassVar[str] = "write it behind the hypothesis and a TAB"
 
     def __init__(self, block: Block) -> None:
-        super().__init__(block)
         self._cells = block.lines[0].split("\t")
-        self.premise, self.hypothesis = map(words, self._cells[:2])
-
-    @property
-    def forms(self) -> list[str]:
-        """The words of both."""
-        return self.premise + self.hypothesis
+        premise, hypothesis = map(words, self._cells[:2])
+        Pair.__init__(self, block, premise, hypothesis)
 
     @property
     def label(self) -> str | None:
@@ -70,7 +81,7 @@ class Pair(LineSentence, classes.Sentence):
             raise ValueError(f"pairs have no column {name!r} of words; choose form, or take the label")
         return self.forms
 
-    def annotated(self, *, label: str | None = None, **notes: Cell) -> Pair:
+    def annotated(self, *, label: str | None = None, **notes: Cell) -> LinePair:
         """A copy of this class, with notes `key=value` behind it.
 
         Raises:
@@ -78,7 +89,7 @@ class Pair(LineSentence, classes.Sentence):
         """
         found = [*cells("label", [label or self.label or NONE], 1)]
         found += cells("notes", [f"{key}={value}" for key, value in notes.items()], len(notes))
-        return Pair(Block(["\t".join(self._cells[:2] + found)], "", self.path, self.line))
+        return LinePair(Block(["\t".join(self._cells[:2] + found)], "", self.path, self.line))
 
 
 def words(text: str) -> list[str]:
@@ -96,7 +107,7 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-def read(source: Source, report: Report = stop) -> Iterator[Pair]:
+def read(source: Source, report: Report = stop) -> Iterator[LinePair]:
     """Reads pairs lazily and without loss; those that are to be classified have no class.
 
     Args:
@@ -109,7 +120,7 @@ def read(source: Source, report: Report = stop) -> Iterator[Pair]:
     return parsed(source, report, "pair", _pair)
 
 
-def _pair(block: Block) -> Pair:
+def _pair(block: Block) -> LinePair:
     columns = block.lines[0].split("\t")
     if len(columns) < 2 or any("=" not in note for note in columns[_COLUMNS:]):
         message = f"expected premise, hypothesis and class, found {len(columns)} columns"
@@ -118,4 +129,4 @@ def _pair(block: Block) -> Pair:
         if not column.strip():
             remedy = f"write it, or {NONE} for none" if name == "class" else "write its words"
             raise Faulty(f"the {name} is empty", remedy)
-    return Pair(block)
+    return LinePair(block)

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
 from strukt.data import conllu
 from strukt.data.batching import padded_size
+from strukt.data.conllu_pairs import TreePair
 from strukt.data.pairs import Pair
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
@@ -73,6 +75,15 @@ class EntailmentModel(ClassModel):
             self.tree_reader = None
             attention = StructuredAttention(config.attention, config.iterations or None)
             self.compare = DecomposableAttention(self.encoder.size, size, classes, attention, dropout)
+
+    @classmethod
+    @override
+    def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """All pairs; checks that they have trees, if those are to be read."""
+        if config.model == "latent-tree" and config.latent.tree == "given":
+            for sentence in sentences:
+                _heads(sentence)
+        return super().trainable(config, sentences)
 
     @override
     def collate(self, sentences: list[Sentence], with_targets: bool = True) -> Batch:
@@ -133,8 +144,16 @@ class EntailmentModel(ClassModel):
 
     @override
     def require_usable(self, sentence: Sentence) -> None:
-        """There have to be two sentences."""
+        """There have to be two sentences, and trees of both where given ones are read."""
         _pair(sentence)
+        if self._reads_given_trees:
+            _heads(sentence)
+
+    @override
+    def require_annotated(self, sentence: Sentence) -> None:
+        """There must be a class, and trees where given ones are read."""
+        super().require_annotated(sentence)
+        self.require_usable(sentence)
 
     @override
     def channels(self, sentence: Sentence) -> list[Diagram]:
@@ -155,8 +174,17 @@ class EntailmentModel(ClassModel):
 
     def _trees(self, reader: TreeReader, batch: Batch) -> Mixture:
         """Vectors of the trees of all premises and then of all hypotheses."""
-        found: Mixture = reader(self.encoder(batch.inputs, batch.lengths), batch.lengths, None)
+        heads = None
+        if self._reads_given_trees:
+            both = zip(*map(_heads, batch.sentences), strict=True)
+            rows = [torch.tensor(row) for side in both for row in side]
+            heads = pad_sequence(rows, True, -1).to(batch.lengths.device)
+        found: Mixture = reader(self.encoder(batch.inputs, batch.lengths), batch.lengths, heads)
         return found
+
+    @property
+    def _reads_given_trees(self) -> bool:
+        return self.tree_reader is not None and self.config.latent.tree == "given"
 
     def _predicted_by_trees(
         self, reader: TreeReader, batch: Batch, probabilities: bool
@@ -171,6 +199,22 @@ class EntailmentModel(ClassModel):
 def _sizes(batch: Batch) -> Tensor:
     """``(batch, 2)``, the numbers of words of premises and hypotheses."""
     return batch.lengths.reshape(2, -1).T
+
+
+def _heads(sentence: Sentence) -> tuple[list[int], list[int]]:
+    """The given trees of both sentences.
+
+    Raises:
+        DataError: There are none, or one is no tree.
+    """
+    if not isinstance(sentence, TreePair):
+        raise DataError(
+            "--latent.tree given reads the trees of CoNLL-U files, in which a premise and its hypothesis follow "
+            "each other; give a file such as FILE.conllu",
+            sentence.path,
+            sentence.line,
+        )
+    return sentence.heads
 
 
 def _pair(sentence: Sentence) -> Pair:

@@ -297,8 +297,6 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
         raise SettingError(
             "--token cls stands before all words, of which --encoder.kind lstm then reads none"
         )
-    if options.get("latent.tree") == "given" and "attention" in options:
-        raise SettingError("--latent.tree given reads trees of CoNLL-U, which has no pairs of sentences")
     if options.get("latent.estimator") == "sample" and options["latent.count"] < 2:
         raise SettingError(
             f"--latent.count is {options['latent.count']}; --latent.estimator sample needs 2 or more"

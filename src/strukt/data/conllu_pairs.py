@@ -1,0 +1,115 @@
+"""Pairs of sentences with trees: in CoNLL-U, a premise and then its hypothesis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from typing_extensions import override
+
+from strukt.data import conllu_classes
+from strukt.data.files import Source
+from strukt.data.pairs import Pair
+from strukt.data.problems import Problem, Report, stop
+from strukt.data.sentence import Cell
+
+
+class TreePair(Pair):
+    r"""Two sentences of a CoNLL-U file; the class is the comment `# label = entailment` before the first one.
+
+    Attributes:
+        first: The premise.
+        second: The hypothesis.
+
+    Examples:
+        >>> import io
+        >>> rest = "\t_" * 4 + "\t0" + "\t_" * 3 + "\n\n"
+        >>> [pair] = read(io.StringIO(f"# label = entailment\n1\tSleep{rest}1\tRest{rest}"))
+        >>> pair.premise, pair.hypothesis, pair.label, pair.heads
+        (['Sleep'], ['Rest'], 'entailment', ([0], [0]))
+    """
+
+    __slots__ = ("first", "second")
+    remedy: ClassVar[str] = "add the comment # label = CLASS before the premise"
+
+    def __init__(self, first: conllu_classes.Sentence, second: conllu_classes.Sentence) -> None:
+        super().__init__(first.block, first.forms, second.forms)
+        self.first, self.second = first, second
+
+    @property
+    def label(self) -> str | None:
+        """The class in the comment of the premise."""
+        return self.first.label
+
+    @property
+    def heads(self) -> tuple[list[int], list[int]]:
+        """The HEAD columns of both.
+
+        Raises:
+            DataError: One is missing, or no tree.
+        """
+        for sentence in (self.first, self.second):
+            for problem in sentence.head_problems():
+                raise problem.error()
+        return self.first.plain.heads, self.second.plain.heads
+
+    @override
+    def problems(self) -> Iterator[Problem]:
+        """That it has no class; and of each sentence with heads, that these are no tree."""
+        yield from self.first.problems()
+        yield from (problem for problem in self.second.problems() if problem.rule != "label")
+
+    def column(self, name: str) -> list[str]:
+        """One column of the words of both.
+
+        Raises:
+            ValueError: There is no such column.
+        """
+        return self.first.column(name) + self.second.column(name)
+
+    def annotated(self, *, label: str | None = None, **notes: Cell) -> TreePair:
+        """A copy of this class, with a comment `# key = value` for each note before the premise.
+
+        Raises:
+            ValueError: The class or a note cannot stand in a file.
+        """
+        return TreePair(self.first.annotated(label=label, **notes), self.second)
+
+    def with_misc(self, **values: Sequence[Cell]) -> TreePair:
+        """A copy with `key=value` added to MISC of the words of both.
+
+        Raises:
+            ValueError: There is not one value for each word, or one cannot stand in a file.
+        """
+        count = len(self.premise)
+        first = self.first.with_misc(**{key: each[:count] for key, each in values.items()})
+        return TreePair(first, self.second.with_misc(**{key: each[count:] for key, each in values.items()}))
+
+    def __str__(self) -> str:
+        return f"{self.first}{self.second}"
+
+
+def read(source: Source) -> Iterator[TreePair]:
+    """Reads the sentences of a CoNLL-U file two by two, lazily and without loss.
+
+    Raises:
+        DataError: The file cannot be read or is not well-formed, or a premise has no hypothesis; with its name and
+            the line.
+    """
+    return paired(conllu_classes.read(source))
+
+
+def paired(sentences: Iterator[conllu_classes.Sentence], report: Report = stop) -> Iterator[TreePair]:
+    """The sentences two by two.
+
+    Args:
+        sentences: A premise, its hypothesis, and so on.
+        report: Where a last premise without a hypothesis goes.
+    """
+    for first in sentences:
+        second = next(sentences, None)
+        if second is None:
+            message, remedy = "the premise has no hypothesis", "write it as the next sentence"
+            report(Problem("pair", message, remedy, first.path, first.line))
+        else:
+            yield TreePair(first, second)
