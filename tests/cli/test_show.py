@@ -149,6 +149,22 @@ def test_ambiguous_sentences_are_listed_with_their_lines(sparse, tmp_path, capsy
     assert lines == [f"line {sentence.line}" for sentence in expected]
 
 
+def test_given_trees_have_a_probability(sparse, tmp_path, capsys):
+    path = tiny_corpora.write(SENTENCES, tmp_path / "corpus.conllu")
+    assert main(["show", sparse, "--structures", "--against", str(path), "-n", "2"]) == 0
+    out, err = capsys.readouterr()
+    model = bundle.load(sparse)
+    weights = [model.given_weights(sentence)[0] for sentence in conllu.read(path)]
+    titles = [line.split(",")[0] for line in out.splitlines() if line.startswith("line ")]
+    first = [sentence.line for sentence in conllu.read(path)][:2]
+    assert list(dict.fromkeys(titles)) == [
+        f"line {line}: the given structure has {weight:.1%}"
+        for line, weight in zip(first, weights, strict=False)
+    ]
+    mean, above = sum(weights) / len(weights), sum(weight > 0 for weight in weights) / len(weights)
+    assert f"6 given structures have a probability of {mean:.1%} on average; {above:.1%} of them" in err
+
+
 def test_what_is_not_sparse_has_no_few_trees(parser, tagger, treebank, capsys):
     trainings = {
         parser: "one that is trained with --criterion sparsemap has",
@@ -212,6 +228,12 @@ def test_given_trees_are_not_in_running_text(classifiers, capsys):
         (["--ambiguous", "none.conllu"], "none.conllu: there is no such file"),
         (["--ambiguous", "empty.conllu"], "empty.conllu: the file holds no sentence"),
         (["--structures"], "the sentence is empty; give one"),
+        (
+            ["--against", "corpus.conllu"],
+            "--against compares structures with those of a corpus; give --struct",
+        ),
+        (["x", "--structures", "--against", "corpus.conllu"], "there is one kind of picture at a time"),
+        (["--structures", "--against", "none.conllu"], "none.conllu: there is no such file"),
     ],
 )
 def test_few_trees_are_asked_for_one_way_at_a_time(sparse, options, message, tmp_path, monkeypatch, capsys):

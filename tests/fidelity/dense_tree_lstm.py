@@ -54,6 +54,13 @@ def latent_trees(eta: Array) -> list[tuple[float, tuple[int, ...]]]:
     return [(float(weight), heads) for weight, heads in zip(p, trees, strict=True) if weight > 0]
 
 
+def trees_on_face(eta: Array) -> Array:
+    """A row of arcs for each tree that may have weight: those of the largest score eta - mu."""
+    trees = np.stack([arcs_of(heads).ravel() for heads in every_tree(len(eta))])
+    gains = trees @ (eta.ravel() - sparsemap(trees, eta.ravel()) @ trees)
+    return trees[gains > gains.max() - 1e-7]
+
+
 def class_probability(weights: Mapping[str, Array], x: Array, eta: Array, label: int) -> float:
     """p(y | x) = sum over h of p(y | h, x) p(h | x)."""
     total = 0.0

@@ -53,6 +53,12 @@ def chosen(options: Namespace) -> str | None:
     """
     asked = [name for name in (*INSTEAD, *OF_SENTENCES) if _is_given(getattr(options, name))]
     has_words = bool(text.tokenize(" ".join(options.sentence)))
+    if "against" in asked:
+        if "structures" not in asked:
+            raise console.UsageError(
+                "--against compares structures with those of a corpus; give --structures, too"
+            )
+        asked.remove("structures")
     alone = bool(asked) and asked[0] in INSTEAD
     if len(asked) > 1 or (has_words and alone):
         raise console.UsageError(
@@ -142,6 +148,26 @@ def _ambiguous(model: Model, options: Namespace) -> Sequence[svg.Picture]:
     ]
 
 
+def _against(model: Model, options: Namespace) -> Sequence[svg.Picture]:
+    """The structures of the first sentences of a file, and how probable those are that the file gives."""
+    structured, corpus = _structured(model), corpora.read([options.against], None, model.readers())
+    drawn, weights = [], []
+    for sentence in corpus:
+        found = structured.given_weights(sentence)
+        weights += found
+        if len(drawn) < options.number:
+            drawn += [
+                replace(picture, title=f"line {sentence.line}: the given structure has {weight:.1%}")
+                for picture, weight in zip(structured.structures(sentence), found, strict=True)
+            ]
+    mean, read = sum(weights) / len(weights), sum(weight > 0 for weight in weights) / len(weights)
+    console.message(
+        f"{len(weights)} given structures have a probability of {mean:.1%} on average; {read:.1%} of them have "
+        "one above 0"
+    )
+    return drawn
+
+
 def _lattice(model: Model, options: Namespace) -> Sequence[svg.Picture]:
     lattice = model.lattice(_sentence(model, options))
     if lattice is None:
@@ -182,7 +208,7 @@ def _history(_: Model, options: Namespace) -> Sequence[svg.Picture]:
 
 
 INSTEAD: Mapping[str, Make] = {
-    "codes": _codes, "states": _states, "ambiguous": _ambiguous, "history": _history,
+    "against": _against, "codes": _codes, "states": _states, "ambiguous": _ambiguous, "history": _history,
 }  # fmt: skip
 """What is shown in place of a sentence, by the names of the options."""
 

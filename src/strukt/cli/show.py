@@ -19,15 +19,14 @@ def run(arguments: list[str]) -> int:
         raise console.UsageError(f"--number is {options.number}; expected at least 1")
     if options.spanning and kind not in ("tree", "graph"):
         raise console.UsageError("--spanning chooses the tree of --tree or --graph; give one of them")
-    if options.ambiguous is not None:
-        corpora.require_files([options.ambiguous])
+    corpora.require_files(_corpora(options))
     _check_outputs(options)
 
     from strukt.train import bundle
 
     found = pictures(bundle.load(options.model), options)
     if options.html:
-        title = " ".join(options.sentence) or options.ambiguous or str(kind).capitalize()
+        title = " ".join([*options.sentence, *_corpora(options)]) or str(kind).capitalize()
         write(options.html, html.page(found, title))
     if options.svg:
         write(options.svg, svg.document(*found))
@@ -37,9 +36,14 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
+def _corpora(options: Namespace) -> list[str]:
+    """The files that are read."""
+    return [path for path in (options.ambiguous, options.against) if path is not None]
+
+
 def _check_outputs(options: Namespace) -> None:
     """Refuses files that would take the place of something else, or that no program would open."""
-    read = [options.ambiguous] if options.ambiguous else []
+    read = _corpora(options)
     for path, endings in ((options.html, PAGE), (options.svg, PICTURE)):
         if path:
             outputs.require_free(path, read, options.force, [options.model], endings)
@@ -80,6 +84,12 @@ def _parser() -> Parser:
         help="the few structures that prediction reads, with weights, of models with sparsemap or latent trees",
     )
     parser.add_argument(
+        "--against",
+        metavar="FILE",
+        help="with --structures, instead of a sentence: those of sentences of a corpus, and how probable the "
+        "structures are that it gives",
+    )
+    parser.add_argument(
         "--ambiguous",
         metavar="FILE",
         help="instead of a sentence, the structures of sentences of a corpus on which the model is undecided, "
@@ -90,7 +100,7 @@ def _parser() -> Parser:
         metavar="SCORE",
         help="instead of a sentence, a score on the development corpus as training went on",
     )
-    parser.add_argument("-n", "--number", type=int, default=5, help="how many ambiguous sentences (5)")
+    parser.add_argument("-n", "--number", type=int, default=5, help="how many sentences of a corpus (5)")
     for name, help in OF_STEPS.items():
         parser.add_argument(f"--{name}", metavar="STEP", type=int, help=f"{help}, at this step of the output")
     parser.add_argument(

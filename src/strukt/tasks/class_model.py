@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
-from strukt.data import classes
+from strukt.data import classes, conllu_classes
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import NonProjectiveTree
@@ -86,6 +86,11 @@ class ClassModel(StructuredModel):
         return found
 
     @override
+    def given(self, sentence: Sentence) -> list[Tensor]:
+        """The HEAD column."""
+        return [torch.tensor(given_heads(sentence, "--against"))]
+
+    @override
     def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
         """Words with arcs."""
         return diagrams_of_heads(batch.sentences, events)
@@ -99,6 +104,28 @@ class ClassModel(StructuredModel):
     def observed(self, sentence: Sentence) -> list[str]:
         """The class."""
         return [_label(sentence)]
+
+
+def given_heads(sentence: Sentence, option: str) -> list[int]:
+    """The HEAD column.
+
+    Args:
+        sentence: One of CoNLL-U.
+        option: What reads its tree, for messages.
+
+    Raises:
+        DataError: There is none, or it is no tree.
+    """
+    if not isinstance(sentence, conllu_classes.Sentence):
+        raise DataError(
+            f"{option} reads the trees of CoNLL-U files, and running text has none; give a file such as "
+            "FILE.conllu (to annotate one: strukt predict MODEL FILE.conllu)",
+            sentence.path,
+            sentence.line,
+        )
+    for problem in sentence.head_problems():
+        raise problem.error()
+    return sentence.plain.heads
 
 
 def _label(sentence: Sentence) -> str:

@@ -14,13 +14,11 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
-from strukt.data import conllu_classes
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import CLS, END, Vocabulary
-from strukt.errors import DataError
 from strukt.nn import Mixture
 from strukt.tasks.batch import Batch
-from strukt.tasks.class_model import ClassModel
+from strukt.tasks.class_model import ClassModel, given_heads
 from strukt.tasks.classify import Config
 from strukt.tasks.prediction import DIGITS
 from strukt.tasks.structured_model import counts_of
@@ -29,6 +27,9 @@ from strukt.viz.heat_map import HeatMap
 
 DRAWN = 12
 """The most classes that are drawn."""
+
+GIVEN = "--latent.tree given"
+"""The option that reads given trees."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class Classifier(ClassModel):
         """All sentences; checks that they have trees, if those are to be read."""
         if config.model == "latent-tree" and config.latent.tree == "given":
             for sentence in sentences:
-                _require_heads(sentence)
+                given_heads(sentence, GIVEN)
         return super().trainable(config, sentences)
 
     @classmethod
@@ -130,7 +131,7 @@ class Classifier(ClassModel):
     def require_usable(self, sentence: Sentence) -> None:
         """Where given trees are read, there must be one."""
         if self._reads_given_trees:
-            _require_heads(sentence)
+            given_heads(sentence, GIVEN)
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
@@ -159,7 +160,7 @@ class Classifier(ClassModel):
             return Mixture.of_one(self.sentences(batch.inputs, batch.lengths))
         heads = None
         if self._reads_given_trees:
-            rows = [torch.tensor(_require_heads(sentence)) for sentence in batch.sentences]
+            rows = [torch.tensor(given_heads(sentence, GIVEN)) for sentence in batch.sentences]
             heads = pad_sequence(rows, True, -1).to(batch.lengths.device)
         found: Mixture = self.tree_reader(self.encoder(batch.inputs, batch.lengths), batch.lengths, heads)
         return found
@@ -167,21 +168,3 @@ class Classifier(ClassModel):
     def _log_probs(self, mixture: Mixture) -> Tensor:
         """`(batch, classes)`."""
         return mixture.log_likelihood(self.class_scores(mixture.outputs).log_softmax(-1))
-
-
-def _require_heads(sentence: Sentence) -> list[int]:
-    """The HEAD column.
-
-    Raises:
-        DataError: There is none, or it is no tree.
-    """
-    if not isinstance(sentence, conllu_classes.Sentence):
-        raise DataError(
-            "--latent.tree given reads the trees of CoNLL-U files, and running text has none; give a file such as "
-            "FILE.conllu (to annotate one: strukt predict MODEL FILE.conllu)",
-            sentence.path,
-            sentence.line,
-        )
-    for problem in sentence.head_problems():
-        raise problem.error()
-    return sentence.plain.heads

@@ -26,7 +26,7 @@ from strukt.nn.decomposable_attention import Comparison, DecomposableAttention
 from strukt.nn.structured_attention import StructuredAttention
 from strukt.tasks.batch import Batch
 from strukt.tasks.class_model import ClassModel
-from strukt.tasks.classifier import ClassPrediction
+from strukt.tasks.classifier import GIVEN, ClassPrediction
 from strukt.tasks.nli import Config
 from strukt.tasks.structured_model import counts_of
 from strukt.tasks.tree_comparison import TreeComparison
@@ -143,6 +143,11 @@ class EntailmentModel(ClassModel):
         return [conllu.from_forms(pair.premise), conllu.from_forms(pair.hypothesis)]
 
     @override
+    def given(self, sentence: Sentence) -> list[Tensor]:
+        """The HEAD columns of the premise and the hypothesis."""
+        return [torch.tensor(heads) for heads in _heads(sentence, "--against")]
+
+    @override
     def require_usable(self, sentence: Sentence) -> None:
         """There have to be two sentences, and trees of both where given ones are read."""
         _pair(sentence)
@@ -201,16 +206,20 @@ def _sizes(batch: Batch) -> Tensor:
     return batch.lengths.reshape(2, -1).T
 
 
-def _heads(sentence: Sentence) -> tuple[list[int], list[int]]:
+def _heads(sentence: Sentence, option: str = GIVEN) -> tuple[list[int], list[int]]:
     """The given trees of both sentences.
+
+    Args:
+        sentence: A pair of CoNLL-U.
+        option: What reads them, for messages.
 
     Raises:
         DataError: There are none, or one is no tree.
     """
     if not isinstance(sentence, TreePair):
         raise DataError(
-            "--latent.tree given reads the trees of CoNLL-U files, in which a premise and its hypothesis follow "
-            "each other; give a file such as FILE.conllu",
+            f"{option} reads the trees of CoNLL-U files, in which a premise and its hypothesis follow each other; "
+            "give a file such as FILE.conllu",
             sentence.path,
             sentence.line,
         )

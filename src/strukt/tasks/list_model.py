@@ -162,6 +162,11 @@ class ListModel(StructuredModel):
         return predictions
 
     @override
+    def given(self, sentence: Sentence) -> list[Tensor]:
+        """The tree of the brackets."""
+        return [torch.tensor(expression_of(sentence).heads)]
+
+    @override
     def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
         """Symbols with arcs."""
         return diagrams_of_heads(batch.sentences, events)

@@ -165,6 +165,11 @@ class Parser(StructuredModel):
         ]
 
     @override
+    def given(self, sentence: Sentence) -> list[Tensor]:
+        """The HEAD column."""
+        return [torch.tensor(conllu.require_tree(_conllu(sentence)).heads)]
+
+    @override
     def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
         _, vectors = self.scores(batch.inputs, batch.lengths)
         predictions = self._predictions_of(vectors, events, batch.lengths)

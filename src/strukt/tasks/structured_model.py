@@ -74,6 +74,33 @@ class StructuredModel(SentenceModel):
         few = self._require_few()
         return [self._structures(few, part) for part in self.parts(sentence)]
 
+    def given(self, sentence: Sentence) -> list[Tensor]:  # noqa: ARG002
+        """The structures that a corpus gives the `parts` of a sentence, as events.
+
+        Raises:
+            DataError: It gives none.
+            SettingError: Corpora give no structures of the kind that the model reads.
+        """
+        raise SettingError("corpora give no structures of the kind that the model reads")
+
+    def given_weights(self, sentence: Sentence) -> list[float]:
+        """The weight of the given structure of each of a sentence's `parts`, among those that prediction reads.
+
+        It is 0 where prediction does not read it.
+
+        Raises:
+            DataError: The sentence has no given structure.
+            SettingError: Prediction does not read a few of them, or corpora give none.
+        """
+        few, weights = self._require_few(), []
+        with self.predicting():
+            for part, event in zip(self.parts(sentence), self.given(sentence), strict=True):
+                distribution = self.distribution([part])
+                found = few(distribution)
+                given = distribution.to_parts(event.to(self.device).unsqueeze(0))
+                weights.append(found.weights[(found.parts == given).flatten(1).all(1)].sum().item())
+        return weights
+
     def parts(self, sentence: Sentence) -> list[Sentence]:
         """What has a structure of its own: as a rule the whole sentence."""
         return [sentence]
