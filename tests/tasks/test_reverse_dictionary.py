@@ -3,13 +3,16 @@
 import io
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from tests import tiny_corpora
 from tests.tasks import learning
 
 from strukt.data import labelled
+from strukt.errors import DataError
 from strukt.tasks.dictionary import Config
-from strukt.tasks.reverse_dictionary import ReverseDictionary
+from strukt.tasks.reverse_dictionary import VECTORS, ReverseDictionary
+from strukt.train import bundle
 
 WORDS = [f"word{number}" for number in range(14)]
 LINES = "".join(f"{word}\tthe thing of number {number} here\n" for number, word in enumerate(WORDS))
@@ -70,3 +73,58 @@ def test_ten_words_are_noted_with_their_probabilities(model):
     ]
     [again] = labelled.read(io.BytesIO(str(sentence).encode()))
     assert (again.label, again.forms) == ("word5", SENTENCES[5].forms)
+
+
+@pytest.fixture(scope="module", params=["encoder", "latent-tree"])
+def by_vectors(request, tmp_path_factory):
+    """A model whose vectors are gone once it has learned."""
+    path = tmp_path_factory.mktemp("vectors") / "vectors.txt"
+    rows = np.random.default_rng(0).normal(size=(len(WORDS), 8)).round(4)
+    lines = (
+        f"{word} {' '.join(map(str, row))}\n" for word, row in zip([*WORDS[1:], "new"], rows, strict=True)
+    )
+    path.write_text("".join(lines))
+    config = tiny_corpora.small(Config(model=request.param, vectors=str(path)))
+    config.encoder.normalise, config.encoder.word_dropout = False, 0.0
+    config.latent.hidden = 32
+    with pytest.warns(
+        UserWarning, match="1 of 14 definitions are of words without a vector and are left out"
+    ):
+        known = ReverseDictionary.trainable(config, SENTENCES)
+    assert [sentence.label for sentence in known] == WORDS[1:]
+    model, losses = learning.learned(ReverseDictionary, config, known, 60, rate=2e-2)
+    assert losses[-1] < 0.3 * losses[0]
+    path.unlink()
+    return model
+
+
+def test_vectors_of_definitions_are_learned(by_vectors):
+    scores = by_vectors.evaluate(SENTENCES[1:])
+    assert scores["accuracy@1"] > 80
+    assert scores["median rank"] == 1.0
+    assert by_vectors.evaluate(SENTENCES[:1])["median rank"] == 15  # it has no vector
+    assert ("trees" in scores) == (by_vectors.config.model == "latent-tree")
+
+
+def test_cosines_are_noted_and_drawn(by_vectors):
+    [sentence] = by_vectors.predict(SENTENCES[5:6], probabilities=True)
+    [picture] = by_vectors.diagrams(SENTENCES[5:6])
+    assert picture.title == "cosine with each word"
+    assert str(sentence).split("\t")[2] == f"cos={picture.values[0][0]:.4f}"
+    assert len(str(sentence).split("\t")) == 12
+
+
+def test_a_saved_model_keeps_the_vectors(by_vectors, tmp_path):
+    bundle.save(by_vectors, tmp_path / "model")
+    again = bundle.load(tmp_path / "model")
+    first, second = (list(map(str, found.predict(SENTENCES, True))) for found in (by_vectors, again))
+    assert first == second
+    (tmp_path / "model" / "encoder" / VECTORS).unlink()
+    with pytest.raises(DataError, match=r"vectors.safetensors: the vectors of words cannot be read"):
+        bundle.load(tmp_path / "model")
+
+
+def test_no_word_has_a_vector(tmp_path):
+    (tmp_path / "vectors.txt").write_text("other 1 2\n")
+    with pytest.raises(DataError, match="none of its words has a vector in"):
+        ReverseDictionary.trainable(Config(train="a.tsv", vectors=str(tmp_path / "vectors.txt")), SENTENCES)

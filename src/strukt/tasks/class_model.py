@@ -46,7 +46,7 @@ class ClassModel(StructuredModel):
     @override
     def labels_of(cls, config: Any, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
         """The classes, of which there must be two."""
-        labels = Vocabulary.labels(_label(sentence) for sentence in sentences)
+        labels = Vocabulary.labels(label_of(sentence) for sentence in sentences)
         if len(labels) < 2:
             found = ", ".join(labels.symbols) or "none"
             raise DataError(f"expected sentences of at least two classes, found {found}", config.train)
@@ -60,7 +60,7 @@ class ClassModel(StructuredModel):
     @override
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
         """`label` `(1,)`."""
-        return {"label": torch.tensor(self.vocabularies["labels"].indices([_label(sentence)]))}
+        return {"label": torch.tensor(self.vocabularies["labels"].indices([label_of(sentence)]))}
 
     def named(self, log_probs: Tensor) -> list[dict[str, float]]:
         """The probabilities of the classes by their names, from ``(batch, classes)``."""
@@ -103,7 +103,7 @@ class ClassModel(StructuredModel):
     @override
     def observed(self, sentence: Sentence) -> list[str]:
         """The class."""
-        return [_label(sentence)]
+        return [label_of(sentence)]
 
 
 def given_heads(sentence: Sentence, option: str) -> list[int]:
@@ -128,7 +128,12 @@ def given_heads(sentence: Sentence, option: str) -> list[int]:
     return sentence.plain.heads
 
 
-def _label(sentence: Sentence) -> str:
+def label_of(sentence: Sentence) -> str:
+    """The class of a sentence.
+
+    Raises:
+        DataError: It has none.
+    """
     assert isinstance(sentence, classes.Sentence)
     if sentence.label is None:
         raise classes.missing(sentence).error()

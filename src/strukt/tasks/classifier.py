@@ -123,9 +123,13 @@ class Classifier(ClassModel):
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[ClassPrediction]:
         mixture = self._read(batch)
         rows = self.named(self._log_probs(mixture))
-        counts = [] if self.tree_reader is None else counts_of(mixture, self.tree_reader.estimator)
-        shares = [{"trees": (float(count), 1.0)} for count in counts] or [{}] * len(rows)
+        shares = self.shares_of(mixture, len(rows))
         return [self.prediction(row, probabilities, share) for row, share in zip(rows, shares, strict=True)]
+
+    def shares_of(self, mixture: Mixture, count: int) -> list[dict[str, tuple[float, float]]]:
+        """Of each sentence how many trees are read, where they are few."""
+        counts = [] if self.tree_reader is None else counts_of(mixture, self.tree_reader.estimator)
+        return [{"trees": (float(found), 1.0)} for found in counts] or [{}] * count
 
     @override
     def require_usable(self, sentence: Sentence) -> None:
@@ -152,7 +156,7 @@ class Classifier(ClassModel):
     def class_scores(self, vectors: Tensor) -> Tensor:
         """`(batch, classes)`, from what is read of sentences."""
         scores: Tensor = self.score(self.dropout(vectors))
-        return scores.float()
+        return scores if scores.dtype == torch.float64 else scores.float()
 
     def _read(self, batch: Batch) -> Mixture:
         """Vectors of the sentences: one for each, or for each tree that is read."""

@@ -19,8 +19,13 @@ READERS = corpus.CLASSES
 class Config(classify.Config):
     """Options of the reverse dictionary, whose corpus has a word, a TAB and a definition of it on each line.
 
-    The words to choose from are those of the training corpus.
+    Args:
+        vectors: A file of vectors of words, as of GloVe. A definition is then read as a vector, to be near that of
+            its word, and all words of the file are ranked by their cosine with it, be they defined in the training
+            corpus or not. Without one the words to choose from are those of the training corpus, by probability.
     """
+
+    vectors: str = ""
 
 
 def model_class() -> type[ReverseDictionary]:
