@@ -14,6 +14,7 @@ from strukt.data import conllu
 from strukt.data.trees import is_projective
 from strukt.errors import DataError
 from strukt.tasks.parser import Parser
+from strukt.train import bundle
 
 CRITERIA = ["head", "tree", "sparsemap", "sparsemap-margin", "hinge"]
 SPARSE = ["sparsemap", "sparsemap-margin"]
@@ -228,3 +229,30 @@ def test_a_sentence_that_is_no_tree_is_named(tmp_path):
 def test_two_column_files_are_refused(tmp_path):
     with pytest.raises(DataError, match=r"entities.tsv:1: a dependency parser needs a CoNLL-U file"):
         Parser.trainable(tiny_corpora.dependency_config(), tiny_corpora.read_entities(tmp_path))
+
+
+def test_unlabelled_sentences_are_learned_with_the_others(tmp_path):
+    sentences = tiny_corpora.trees(12)
+    path = tiny_corpora.write([" ".join(s.forms) + "\n" for s in sentences[6:]], tmp_path / "raw.txt")
+    config = tiny_corpora.dependency_config(criterion="tree", unlabelled=path)
+    train = Parser.trainable(config, sentences[:6])
+    assert [sentence.forms for sentence in train] == [sentence.forms for sentence in sentences]
+    assert [sentence.words[0].head is None for sentence in train] == [False] * 6 + [True] * 6
+    model, losses = learned(Parser, config, sentences[:6], 60)
+    assert losses[-1] < losses[0] / 2
+    assert model.evaluate(sentences[:6])["LAS"] > 90
+    bundle.save(model, tmp_path / "model")
+    (tmp_path / "raw.txt").unlink()
+    again = bundle.load(tmp_path / "model")
+    assert list(again.predict(sentences)) == list(model.predict(sentences))
+
+
+def test_the_vocabulary_knows_the_words_of_unlabelled_sentences_and_no_labels(tmp_path):
+    path = tiny_corpora.write(["strange words strange words\n"], tmp_path / "raw.txt")
+    config = tiny_corpora.dependency_config(criterion="tree", unlabelled=path)
+    labelled = tiny_corpora.trees(3)
+    model = Parser.from_corpus(config, Parser.trainable(config, labelled))
+    assert "strange" in model.vocabularies["words"]
+    assert set(model.vocabularies["labels"].symbols) == {label for s in labelled for label in s.deprels}
+    with pytest.raises(DataError, match=r"no.txt: there is no such file"):
+        Parser.trainable(tiny_corpora.dependency_config(criterion="tree", unlabelled="no.txt"), labelled)

@@ -192,6 +192,15 @@ def latent(**options):
         (lm.Config(clusters="paths"), "--clusters is paths, and would not be read; it needs --blocks"),
         (lm.Config(states=10, blocks=4), "--blocks is 4; expected a divisor of --states, 10"),
         (latent(tree="given", arc_size=9), "--latent.arc_size is 9, and would not be read"),
+        (dependency.Config(unlabelled="raw.txt"), "--unlabelled is raw.txt, .* it needs --criterion tree"),
+        (
+            dependency.Config(
+                unlabelled="raw.txt",
+                criterion="tree",
+                encoder=EncoderConfig(kind="pretrained", pretrained="m"),
+            ),
+            "--unlabelled needs an encoder with a vocabulary of words",
+        ),
         (latent(tree="flat", detach=False), "--latent.detach is False, and would not be read"),
         (encoder("bilstm", pt=MeanFieldConfig(rank=9)), "--encoder.pt.rank is 9.*it needs --encoder.kind pt"),
         (
@@ -263,9 +272,7 @@ def test_options_that_would_not_be_read(config, message):
         latent(hidden=9, arc_size=9, reader="gcn"),
         classify.Config(token="cls"),
         classify.Config(
-            encoder=EncoderConfig(
-                kind="pt", pt=MeanFieldConfig(root_labels=9, root_output="probabilities")
-            )
+            encoder=EncoderConfig(kind="pt", pt=MeanFieldConfig(root_labels=9, root_output="probabilities"))
         ),
         from_dict(tag.Config, {}),
         encoder("pt", pt=MeanFieldConfig(rank=9, shared=True)),

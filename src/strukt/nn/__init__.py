@@ -5,6 +5,7 @@ from strukt.nn.attention_hash import AttentionHash
 from strukt.nn.beliefs import Updates
 from strukt.nn.biaffine import Biaffine
 from strukt.nn.crf import CRF
+from strukt.nn.crf_autoencoder import CRFAutoencoder
 from strukt.nn.decomposable_attention import DecomposableAttention
 from strukt.nn.dropout import SharedDropout
 from strukt.nn.embeddings import CharacterCNN, CharacterLSTM, WordEmbeddings
@@ -61,6 +62,7 @@ __all__ = [
     "AttentionHash",
     "BiLSTM",
     "Biaffine",
+    "CRFAutoencoder",
     "CharacterCNN",
     "CharacterLSTM",
     "ChildSumTreeLSTM",

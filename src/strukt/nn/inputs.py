@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numbers import Integral
 
+import torch
 from torch import Tensor
 
 from strukt.kernels import arguments
@@ -74,3 +75,13 @@ def require_same_batch(**tensors: Tensor) -> None:
             raise ValueError(
                 f"{name} has shape {tuple(tensor.shape)} and {first} {tuple(one.shape)}; expected one batch size"
             )
+
+
+def precise(values: Tensor) -> Tensor:
+    """Values in the type that structures are computed in: float32, or float64 if they have that.
+
+    Examples:
+        >>> precise(torch.zeros(1, dtype=torch.bfloat16)).dtype, precise(torch.zeros(1).double()).dtype
+        (torch.float32, torch.float64)
+    """
+    return values if values.dtype == torch.float64 else values.float()

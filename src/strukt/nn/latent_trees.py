@@ -18,6 +18,7 @@ from strukt.kernels.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
 from strukt.nn.biaffine import Biaffine
 from strukt.nn.encoders import mask_of
+from strukt.nn.inputs import precise
 from strukt.nn.tree_gcn import nodes_of
 
 
@@ -57,8 +58,7 @@ class TreeScorer(nn.Module):
         """
         nodes = nodes_of(self.root.to(vectors.dtype), vectors, lengths)
         arcs = self.score(self.dependent(nodes[:, 1:]).tanh(), self.head(nodes).tanh()).squeeze(-1)
-        precise = arcs if arcs.dtype == torch.float64 else arcs.float()
-        return NonProjectiveTree(precise, lengths, self.single_root, labelled=False)
+        return NonProjectiveTree(precise(arcs), lengths, self.single_root, labelled=False)
 
 
 def with_budget(

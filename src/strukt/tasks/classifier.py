@@ -17,6 +17,7 @@ from typing_extensions import override
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import CLS, END, Vocabulary
 from strukt.nn import Mixture
+from strukt.nn.inputs import precise
 from strukt.tasks.batch import Batch
 from strukt.tasks.class_model import ClassModel, given_heads
 from strukt.tasks.classify import Config
@@ -155,8 +156,7 @@ class Classifier(ClassModel):
 
     def class_scores(self, vectors: Tensor) -> Tensor:
         """`(batch, classes)`, from what is read of sentences."""
-        scores: Tensor = self.score(self.dropout(vectors))
-        return scores if scores.dtype == torch.float64 else scores.float()
+        return precise(self.score(self.dropout(vectors)))
 
     def _read(self, batch: Batch) -> Mixture:
         """Vectors of the sentences: one for each, or for each tree that is read."""

@@ -25,6 +25,9 @@ class Config(TaskConfig):
             loss (hinge). With a margin, each wrong head counts 1 more.
         trees: What trees there are, in training by whole trees and in prediction: all with exactly one root, or
             those of them without crossing arcs.
+        unlabelled: A corpus whose trees, if it has any, are not read: its sentences are learned with the others,
+            by writing each word anew from its head, under all trees; see `strukt.nn.CRFAutoencoder`. For criterion
+            tree.
         arc_size: Size of the vectors that are compared to score an arc.
         label_size: Size of the vectors that are compared to label an arc.
         encoder: How words become vectors.
@@ -33,6 +36,7 @@ class Config(TaskConfig):
 
     criterion: Literal["head", "tree", "sparsemap", "sparsemap-margin", "hinge"] = "head"
     trees: Literal["nonprojective", "projective"] = "nonprojective"
+    unlabelled: str = ""
     arc_size: int = 400
     label_size: int = 100
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=3, hidden=400))

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from typing_extensions import override
 
-from strukt.data import conllu
+from strukt.data import conllu, corpus
 from strukt.data.sentence import Sentence
 from strukt.data.trees import is_projective
 from strukt.data.vocabulary import Vocabulary
@@ -22,12 +22,13 @@ from strukt.errors import DataError
 from strukt.inference.sparsemap import TOL
 from strukt.losses import fenchel_young_loss
 from strukt.metrics.trees import AttachmentScore
-from strukt.nn import Biaffine, SharedDropout
+from strukt.nn import Biaffine, CRFAutoencoder, SharedDropout
 from strukt.nn.encoders import mask_of
 from strukt.nn.estimators import SparseMAP
+from strukt.nn.inputs import precise
 from strukt.nn.perceptron import perceptron
 from strukt.tasks.batch import Batch
-from strukt.tasks.dependency import Config
+from strukt.tasks.dependency import READERS, Config
 from strukt.tasks.prediction import WordPrediction, probability_notes
 from strukt.tasks.structured_model import StructuredModel
 from strukt.viz.diagram import Diagram
@@ -76,10 +77,20 @@ class Parser(StructuredModel):
         self.label_head = perceptron(size, config.label_size, dropout)
         self.arc_score = Biaffine(config.arc_size, config.arc_size, 1)
         self.label_score = Biaffine(config.label_size, config.label_size, len(vocabularies["labels"]))
+        self.autoencoder = None
+        if config.unlabelled:
+            self.autoencoder = CRFAutoencoder(len(vocabularies["words"]), config.encoder.words)
 
     @classmethod
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Checks that every sentence is a tree; those that the criterion cannot learn from are left out."""
+        """Checks that every sentence is a tree; those that the criterion cannot learn from are left out.
+
+        The sentences of the unlabelled corpus follow, without their trees.
+        """
+        return [*cls._labelled(config, sentences), *_unlabelled(config)]
+
+    @classmethod
+    def _labelled(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
         trees = [conllu.require_tree(_conllu(sentence)) for sentence in sentences]
         if config.criterion == "head" or config.trees == "nonprojective":
             return trees
@@ -98,7 +109,10 @@ class Parser(StructuredModel):
         """The relations."""
         return {
             "labels": Vocabulary.labels(
-                label for sentence in sentences for label in _conllu(sentence).deprels
+                label
+                for sentence in sentences
+                if _is_labelled(sentence)
+                for label in _conllu(sentence).deprels
             )
         }
 
@@ -108,7 +122,10 @@ class Parser(StructuredModel):
         return "LAS"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """`heads` and `labels`, `(n,)` each."""
+        """`heads` and `labels`, `(n,)` each; -1 for an unlabelled sentence of the training."""
+        if self.autoencoder is not None and not _is_labelled(sentence):
+            unknown = torch.full((len(sentence),), -1)
+            return {"heads": unknown, "labels": unknown}
         heads, labels = zip(*self.observed(sentence), strict=True)
         return {
             "heads": torch.tensor(heads, dtype=torch.long),
@@ -120,6 +137,11 @@ class Parser(StructuredModel):
         vectors = self._encoded(batch.inputs, batch.lengths)
         heads, labels = batch.targets["heads"], batch.targets["labels"]
         label_scores = self.label_scores(vectors, heads)
+        if self.autoencoder is not None:
+            scores, targets = label_scores.flatten(0, 1), labels.flatten()
+            of_labels = functional.cross_entropy(scores, targets, ignore_index=-1, reduction="sum")
+            joint = self._log_likelihood(self._arc_scores(vectors), heads, self.autoencoder, batch)
+            return (of_labels - joint.sum()) / batch.lengths.sum()
         of_labels = functional.cross_entropy(label_scores.flatten(0, 1), labels.flatten(), ignore_index=-1)
         return of_labels + self._arc_loss(self._arc_scores(vectors), heads, batch.lengths)
 
@@ -136,7 +158,7 @@ class Parser(StructuredModel):
         """`(batch, n, labels)`: of each word's arc to the given head; -1, which is padding, counts as the root."""
         candidates: Tensor = self.label_head(vectors)
         chosen = candidates.gather(1, _gatherable(heads).expand(-1, -1, candidates.shape[-1]))
-        return self.label_score.aligned(self.label_dependent(vectors[:, 1:]), chosen).float()
+        return precise(self.label_score.aligned(self.label_dependent(vectors[:, 1:]), chosen))
 
     @property
     @override
@@ -201,7 +223,7 @@ class Parser(StructuredModel):
     def _arc_scores(self, vectors: Tensor) -> Tensor:
         """`(batch, n, n + 1)`: of each word with each head."""
         scores: Tensor = self.arc_score(self.arc_dependent(vectors[:, 1:]), self.arc_head(vectors))
-        return scores.squeeze(-1).float()
+        return precise(scores.squeeze(-1))
 
     def _predictions_of(
         self, vectors: Tensor, heads: Tensor, lengths: Tensor, marginals: Tensor | None = None
@@ -232,6 +254,16 @@ class Parser(StructuredModel):
         trees, loss = self._trees(arcs, lengths), LOSSES[self.config.criterion]
         return fenchel_young_loss(trees, heads, *loss, max_iterations=SEARCHES).sum() / lengths.sum()
 
+    def _log_likelihood(
+        self, arcs: Tensor, heads: Tensor, autoencoder: CRFAutoencoder, batch: Batch
+    ) -> Tensor:
+        """That of words and tree, and of the words alone where there is no tree: ``(batch,)``."""
+        both = arcs + autoencoder(batch.inputs["words"])
+        of_tree = both.gather(-1, _gatherable(heads)).squeeze(-1).masked_fill(heads < 0, 0).sum(-1)
+        of_all = self._trees(both, batch.lengths).log_partition
+        chosen = torch.where(heads[:, 0] >= 0, of_tree, of_all)
+        return chosen - self._trees(arcs, batch.lengths).log_partition
+
     def require_usable(self, sentence: Sentence) -> None:
         _conllu(sentence)
 
@@ -248,6 +280,18 @@ def _conllu(sentence: Sentence) -> conllu.Sentence:
     if not isinstance(sentence, conllu.Sentence):
         raise DataError("a dependency parser needs a CoNLL-U file", sentence.path, sentence.line)
     return sentence
+
+
+def _unlabelled(config: Config) -> list[Sentence]:
+    """The sentences of the unlabelled corpus, without their trees."""
+    if not config.unlabelled:
+        return []
+    found = corpus.read(config.unlabelled, readers=READERS)
+    return [conllu.from_forms(s.forms, (), s.path, s.line) for s in found if s.forms]
+
+
+def _is_labelled(sentence: Sentence) -> bool:
+    return _conllu(sentence).words[0].head is not None
 
 
 def _sparsity(trees: int) -> dict[str, tuple[int, int]]:

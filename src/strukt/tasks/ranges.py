@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from strukt.errors import SettingError
-from strukt.tasks import classify, listops, lm, nli, tag
+from strukt.tasks import classify, dependency, listops, lm, nli, tag
 from strukt.tasks.config import FittingConfig, SpanTaskConfig, TaskConfig, from_dict
 from strukt.tasks.number_config import NumberConfig
 
@@ -197,6 +197,7 @@ _USES = (
         "--latent.estimator topk or sample",
         lambda it: it.latent.estimator in ("topk", "sample"),
     ),
+    _Use((dependency.Config,), "unlabelled", "--criterion tree", lambda it: it.criterion == "tree"),
     _Use(_LISTS, "estimator", "--structure tree", lambda it: it.structure == "tree"),
     _Use(_LISTS, "budget", "--structure tree-budget", lambda it: it.structure == "tree-budget"),
     _Use(
@@ -293,6 +294,11 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
         )
     if options.get("target") == "value" and options["reads"] == "nothing":
         raise SettingError("--target value needs --reads words; places in a tree do not tell the digits")
+    if options.get("unlabelled") and options["encoder.kind"] == "pretrained":
+        raise SettingError(
+            "--unlabelled needs an encoder with a vocabulary of words, which --encoder.kind pretrained does not "
+            "have; choose another kind"
+        )
     if options.get("token") == "cls" and options["encoder.kind"] == "lstm":
         raise SettingError(
             "--token cls stands before all words, of which --encoder.kind lstm then reads none"

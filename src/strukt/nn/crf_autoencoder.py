@@ -1,0 +1,54 @@
+"""Trees of unlabelled sentences, learned by writing each word anew from its head."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from strukt.nn.inputs import precise, require_sizes
+
+
+class CRFAutoencoder(nn.Module):
+    """The decoder of a CRF autoencoder of dependency trees: a distribution over words for each head.
+
+    A parser gives p(h | x) to the trees h of a sentence x, and the decoder writes each word m anew from its head
+    h(m), which it knows by its form alone. So unlabelled sentences have a likelihood, and a quotient of two
+    partition functions is all that it takes:
+
+        p(x' | x) = sum over h of  p(h | x) product over m of q(x'_m | x_h(m))        x': the words, written anew
+        log p(x' | x) = log Z(s + log q) - log Z(s)        s: the scores of arcs, log q[m, h] = log q(x_m | x_h)
+
+    Source: Ammar, Dyer and Smith (2014), "Conditional random field autoencoders for unsupervised structured
+    prediction", equation 2.
+
+    Args:
+        words: Size of the vocabulary.
+        size: Of the vectors of heads.
+
+    Raises:
+        ValueError: If a size is not above 0.
+
+    Examples:
+        >>> CRFAutoencoder(10, 4)(torch.tensor([[3, 5, 3]])).shape
+        torch.Size([1, 3, 4])
+    """
+
+    def __init__(self, words: int, size: int) -> None:
+        super().__init__()
+        require_sizes(words=words, size=size)
+        self.heads = nn.Embedding(words + 1, size)  # the last one is the root
+        self.score = nn.Linear(size, words)
+
+    def forward(self, words: Tensor) -> Tensor:
+        """The log-probability of each word under each head, O(n words) time and memory for an item.
+
+        Args:
+            words: ``(batch, n)``, numbers of words; any in the padding.
+
+        Returns:
+            ``(batch, n, n + 1)``; the first head is the root.
+        """
+        root = torch.full_like(words[:, :1], self.score.out_features)
+        different, places = torch.cat([root, words], 1).unique(return_inverse=True)
+        table = precise(self.score(self.heads(different))).log_softmax(-1)
+        return table[places.unsqueeze(1), words.unsqueeze(2)]
