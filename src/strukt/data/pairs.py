@@ -64,7 +64,7 @@ class LinePair(LineSentence, Pair):
     def __init__(self, block: Block) -> None:
         self._cells = block.lines[0].split("\t")
         premise, hypothesis = map(words, self._cells[:2])
-        Pair.__init__(self, block, premise, hypothesis)
+        super().__init__(block, premise, hypothesis)
 
     @property
     def label(self) -> str | None:
