@@ -151,7 +151,8 @@ def _ambiguous(model: Model, options: Namespace) -> Sequence[svg.Picture]:
 def _against(model: Model, options: Namespace) -> Sequence[svg.Picture]:
     """The structures of the first sentences of a file, and how probable those are that the file gives."""
     structured, corpus = _structured(model), corpora.read([options.against], None, model.readers())
-    drawn, weights = [], []
+    drawn: list[svg.Picture] = []
+    weights: list[float] = []
     for sentence in corpus:
         found = structured.given_weights(sentence)
         weights += found

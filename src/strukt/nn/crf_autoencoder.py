@@ -49,6 +49,6 @@ class CRFAutoencoder(nn.Module):
             ``(batch, n, n + 1)``; the first head is the root.
         """
         root = torch.full_like(words[:, :1], self.score.out_features)
-        different, places = torch.cat([root, words], 1).unique(return_inverse=True)
+        different, places = torch.unique(torch.cat([root, words], 1), return_inverse=True)
         table = precise(self.score(self.heads(different))).log_softmax(-1)
         return table[places.unsqueeze(1), words.unsqueeze(2)]
