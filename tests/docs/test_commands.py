@@ -189,8 +189,10 @@ def prepare(words: list[str], capsys) -> None:
     elif words[1:2] == ["train"]:
         if "-o" in options and "--resume" not in words:
             shutil.rmtree(options["-o"], ignore_errors=True)  # pages show several ways to train a model
-        for name in {"--train", "--dev"} & options.keys():
+        for name in {"--train", "--dev", "--unlabelled"} & options.keys():
             corpus(words[2], options[name])
+        if "--vectors" in options:
+            Path(options["--vectors"]).write_text("".join(f"word{n} {n} {n % 5} 1\n" for n in range(20)))
     elif words[1:2] == ["check"]:
         corpus(words[2], words[3])
     elif len(words) > 2 and words[1] in WITH_MODEL:
