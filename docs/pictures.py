@@ -11,6 +11,7 @@ from pathlib import Path
 
 import gallery
 import guide_pictures
+import kernel_pictures
 import torch
 from shapes import dot, line, number, svg, text
 from torch import Tensor
@@ -131,7 +132,11 @@ def _net() -> Iterator[str]:
 
 def every() -> dict[Path, Callable[[], str]]:
     """What draws each file."""
-    folders = {"concepts": PICTURES | gallery.PICTURES, "guides": guide_pictures.PICTURES}
+    folders = {
+        "concepts": PICTURES | gallery.PICTURES,
+        "guides": guide_pictures.PICTURES,
+        "": kernel_pictures.PICTURES,
+    }
     return {
         DOCS / folder / "images" / name: draw
         for folder, drawn in folders.items()

@@ -1,0 +1,128 @@
+"""The error of the kernel of softmax by features: against their number and that of points, by separation."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from statistics import median
+
+import torch
+from torch import Tensor
+
+from benchmarks.page import PageError, machine, publish, require_section
+from benchmarks.report import table
+from strukt.nn.feature_maps import normal_rows
+
+SIZE, SEEDS = 16, 7
+FEATURES, POINTS, LENGTHS = (16, 64, 256, 1024), (64, 256, 1024), (1.0, 2.0, 3.0)
+SEPARATION = 1.5
+"""From each point to its nearest, where more points are to be as far apart."""
+
+
+def points(count: int, length: float, seed: int) -> tuple[Tensor, Tensor]:
+    """Vectors before and after a transition ``(count, SIZE)``, of a length, in random directions."""
+    generator = torch.Generator().manual_seed(seed)
+    drawn = torch.randn(2, count, SIZE, generator=generator, dtype=torch.float64)
+    before, after = length * drawn / drawn.norm(dim=2, keepdim=True)
+    return before, after
+
+
+def separation(after: Tensor) -> float:
+    """The mean distance from a point to its nearest."""
+    distances = torch.cdist(after, after).fill_diagonal_(torch.inf)
+    return distances.amin(1).mean().item()
+
+
+def length_of(count: int, apart: float) -> float:
+    """The length at which points are so far apart."""
+    return apart / separation(points(count, 1.0, 0)[1])
+
+
+def random_positive(u: Tensor, v: Tensor, features: int) -> Tensor:
+    """FAVOR+: positive random features (Choromanski et al. 2021)."""
+    rows = normal_rows(SIZE, features, True).to(u)
+    logs = [x @ rows.mT - x.square().sum(1, keepdim=True) / 2 for x in (u, v)]
+    return logs[0].exp() @ logs[1].exp().mT / features
+
+
+def fourier(u: Tensor, v: Tensor, features: int) -> Tensor:
+    """Random Fourier features of the Gaussian in exp(u v) (Rahimi and Recht 2007); they have signs."""
+    rows = normal_rows(SIZE, features // 2, True).to(u)
+    waves = [torch.cat([(x @ rows.mT).cos(), (x @ rows.mT).sin()], 1) for x in (u, v)]
+    grown = [(x.square().sum(1, keepdim=True) / 2).exp() * wave for x, wave in zip((u, v), waves, strict=True)]
+    return grown[0] @ grown[1].mT / (features // 2)
+
+
+def nystrom(u: Tensor, v: Tensor, features: int) -> Tensor:
+    """Similarities to landmarks, some of the points after a transition (Williams and Seeger 2001); with signs."""
+    landmarks = v[torch.randperm(len(v))[:features]]
+    middle = torch.linalg.pinv((landmarks @ landmarks.mT).exp(), hermitian=True)
+    return (u @ landmarks.mT).exp() @ middle @ (landmarks @ v.mT).exp()
+
+
+MAPS: dict[str, Callable[[Tensor, Tensor, int], Tensor]] = {
+    "FAVOR+": random_positive,
+    "Fourier": fourier,
+    "Nyström": nystrom,
+}
+BEST = "any features"
+
+
+def errors(count: int, length: float, features: int) -> dict[str, float]:
+    """The relative error of the transition matrix by each map, and the least that so many features can have.
+
+    It is that of the kernel in the Frobenius norm, of which each row is divided by its exact sum. The least one
+    is left by the singular values beyond as many (Eckart and Young 1936). The median of `SEEDS` draws.
+    """
+    found: dict[str, list[float]] = {name: [] for name in [*MAPS, BEST]}
+    for seed in range(SEEDS):
+        u, v = points(count, length, seed)
+        kernel = (u @ v.mT).exp()
+        sums = kernel.sum(1, keepdim=True)
+        exact = kernel / sums
+        torch.manual_seed(seed)
+        for name, estimate in MAPS.items():
+            found[name].append(((estimate(u, v, features) / sums - exact).norm() / exact.norm()).item())
+        values = torch.linalg.eigvalsh(exact.mT @ exact).clamp(min=0)  # squares of singular values, rising
+        found[BEST].append((values[: max(count - features, 0)].sum() / values.sum()).sqrt().item())
+    return {name: median(values) for name, values in found.items()}
+
+
+def entropy(count: int, length: float) -> float:
+    """The mean entropy of the next state, in nats."""
+    u, v = points(count, length, 0)
+    rows = (u @ v.mT).softmax(1)
+    return -(rows * rows.log()).sum(1).mean().item()
+
+
+def _row(count: int, length: float, features: int) -> list[str]:
+    apart = separation(points(count, length, 0)[1])
+    cells = [f"{value:.2g}" for value in errors(count, length, features).values()]
+    return [f"{count:,}", f"{length:.2f}", f"{apart:.2f}", f"{entropy(count, length):.2f}", str(features), *cells]
+
+
+def report() -> str:
+    """Two tables: more features for as many points, and more points for as many features."""
+    header = ["points", "length", "separation", "entropy", "features", *MAPS, BEST]
+    count, features = POINTS[-1], FEATURES[1]
+    by_features = table(header, [_row(count, length, m) for length in LENGTHS for m in FEATURES])
+    lengths = [(n, LENGTHS[1]) for n in POINTS] + [(n, length_of(n, SEPARATION)) for n in POINTS]
+    by_points = table(header, [_row(n, length, features) for n, length in lengths])
+    return f"More features:\n\n{by_features}\n\nMore points:\n\n{by_points}"
+
+
+def main() -> None:
+    """Parses the command line, measures, prints."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.kernel_error", description=__doc__)
+    parser.add_argument("--output", help="page whose section 'kernel-error' is replaced")
+    arguments = parser.parse_args()
+    try:
+        require_section("kernel-error", arguments.output)
+        publish(f"{machine(torch.get_num_threads())}\n\n{report()}", "kernel-error", arguments.output)
+    except PageError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()
