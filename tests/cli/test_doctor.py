@@ -39,7 +39,7 @@ def test_every_folder_of_kernels_is_checked(monkeypatch):
     folders = {path.parent.name for path in Path(strukt.kernels.__path__[0]).glob("*/cpu.py")}
     of_layers = {"near"}  # of networks, not of structures or mappings
     of_marginals = {"rank_inside", "codes"}
-    of_events = {"places", "spans"}
+    of_events = {"places", "events"}
     assert folders - of_layers - of_marginals - of_events <= asked
     assert "log_prob" in self_check.ORACLES
 

@@ -130,7 +130,7 @@ def require_same(model, n=4):
 
 
 def updates_of(order, *settings):
-    return Updates(order, LABEL_WEIGHT, HEAD_WEIGHT, *settings)
+    return Updates(order, LABEL_WEIGHT, HEAD_WEIGHT, *settings, weighted_start=True)
 
 
 @pytest.mark.parametrize("order", ["asynchronous", "synchronous"])

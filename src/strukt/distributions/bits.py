@@ -123,7 +123,8 @@ class BitSpanTree(BinaryTree):
         bits = self.scores[0].shape[-1]
         spans, codes, _ = self._read(event)
         *leading, count = spans.shape
-        found = events.bit_places(spans.reshape(-1, count), codes.reshape(-1, count), bits)
+        rows = math.prod(leading)
+        found = events.bit_places(spans.reshape(rows, count), codes.reshape(rows, count), bits)
         return tuple(places.reshape(*leading, count * bits) for places in found)
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:

@@ -94,6 +94,7 @@ class NonProjectiveTree(_DependencyTree):
         ValueError: If shapes, types or values do not fit.
 
     Examples:
+        >>> import torch
         >>> trees = NonProjectiveTree(torch.zeros(4, 5))
         >>> trees.log_count.exp().round()
         tensor(64.)
@@ -134,6 +135,7 @@ class ProjectiveTree(_DependencyTree):
         ValueError: If shapes, types or values do not fit.
 
     Examples:
+        >>> import torch
         >>> trees = ProjectiveTree(torch.zeros(4, 5))
         >>> trees.log_count.exp().round()
         tensor(30.)

@@ -180,7 +180,7 @@ class EncoderDecoder(nn.Module):
         """Steps one by one, each of which reads the context of the state before it."""
         assert self.attention is not None
         queries, steps, states = [], [], []
-        for step in inputs.split(1, 1):
+        for step in torch.split(inputs, 1, 1):
             query = state.hidden.transpose(0, 1)
             attended = self.attention(query, memory.keys, memory.lengths)
             hidden, state = self._steps(torch.cat([step, attended.context], -1), state)

@@ -138,8 +138,7 @@ class Tagger(StructuredModel):
 
         Where words have codes, these are a note as well, in hexadecimal.
         """
-        emissions, bits = self._read(batch.inputs, batch.lengths)
-        chain = LinearChain(*self.crf.scores(emissions, batch.lengths), batch.lengths)
+        chain, bits = self._predicted(batch)
         tags = chain.mode
         of_tags = (
             chain.marginals.gather(-1, tags.clamp(min=0).unsqueeze(-1)).squeeze(-1) if probabilities else None
@@ -157,6 +156,13 @@ class Tagger(StructuredModel):
                     notes["code"] = [f"{code:0{(self.config.bits + 3) // 4}x}" for code in codes]
             predictions.append(WordPrediction({_column(self.config, sentence): best}, notes, shares))
         return predictions
+
+    def _predicted(self, batch: Batch) -> tuple[LinearChain, Tensor | None]:
+        """The distribution over tag sequences, and the scores of the bits of codes, if there are some."""
+        if self.codes is None:
+            return self.distribution_of(batch), None  # by `scores`, which an exported model has as a graph
+        emissions, bits = self._read(batch.inputs, batch.lengths)
+        return LinearChain(*self.crf.scores(emissions, batch.lengths), batch.lengths), bits
 
     def metric(self) -> Accuracy | SpanF1:
         """Span F1 where the tags mark spans, else accuracy."""
