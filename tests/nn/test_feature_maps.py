@@ -13,7 +13,7 @@ from strukt.nn import (
     NystromFeatures,
     SoftplusFeatures,
 )
-from strukt.nn.feature_maps import FLOOR, normal_rows
+from strukt.nn.feature_maps import FEATURE_MAPS, FLOOR, feature_map, normal_rows
 
 
 def points(count=6, size=4, scale=0.4):
@@ -73,6 +73,39 @@ def test_nystrom_features_are_exact_at_landmarks_where_none_is_negative():
     x = torch.eye(4, dtype=torch.float64)
     gaussian = (-torch.cdist(x, x).square() / 2).exp()
     assert torch.allclose(kernel(NystromFeatures(x).double(), x), gaussian, rtol=1e-6)
+
+
+def test_landmarks_learn_though_eigenvalues_are_equal():
+    """The derivative is that of the root, also where eigenvectors are any."""
+    torch.manual_seed(0)
+    features, x = NystromFeatures(torch.eye(4)).double(), points()
+    loss = features(x).sum()
+    found = torch.autograd.grad(loss, features.landmarks)[0]
+    for place in ((0, 0), (2, 1)):
+        step = torch.zeros(4, 4, dtype=torch.float64)
+        step[place] = 1e-6
+        with torch.no_grad():
+            change = [
+                NystromFeatures(features.landmarks + sign * step)(x).sum().item() for sign in (1, -1)
+            ]
+        assert found[place].item() == pytest.approx((change[0] - change[1]) / 2e-6, rel=1e-5)
+
+
+def test_landmarks_may_coincide():
+    features = NystromFeatures(torch.ones(3, 4)).double()
+    features(points()).sum().backward()
+    assert features.landmarks.grad.isfinite().all()
+
+
+def test_maps_have_names():
+    kinds = [type(feature_map(name, 4, 10)) for name in FEATURE_MAPS]
+    exponential = ExponentialFeatures
+    assert kinds == [LinearFeatures, exponential, exponential, FourierFeatures, NystromFeatures]
+    assert [len(list(feature_map(name, 4, 10).parameters())) for name in FEATURE_MAPS] == [2, 1, 0, 0, 1]
+    for name in FEATURE_MAPS:
+        assert feature_map(name, 4, 10)(torch.zeros(3, 4)).shape == (3, 10)
+    with pytest.raises(ValueError, match="name is 'cosine'; expected one of linear, exponential"):
+        feature_map("cosine", 4, 10)
 
 
 def test_features_are_finite_wherever_vectors_are(features):

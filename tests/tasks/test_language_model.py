@@ -14,6 +14,7 @@ from strukt.data import brackets, conllu
 from strukt.data.vocabulary import END
 from strukt.errors import DataError, SettingError
 from strukt.nn import CompoundPCFG
+from strukt.nn.feature_maps import FEATURE_MAPS, feature_map
 from strukt.tasks.config import OptimizerConfig, TrainerConfig
 from strukt.tasks.language_model import LanguageModel
 from strukt.tasks.lm import GRAMMARS, Config
@@ -257,6 +258,15 @@ def test_rare_words_are_one_unknown_word():
     model = LanguageModel.from_corpus(config("hmm", minimum_count=30), SENTENCES)
     assert len(model.words) < 8
     assert model.words.index("wet") == model.words.index("gnu")
+
+
+@pytest.mark.parametrize("features", FEATURE_MAPS)
+def test_transitions_learn_with_any_feature_map(features):
+    options = config("lowrank-hmm", features=features)
+    model, _ = learning.learned(LanguageModel, options, SENTENCES, 30, 2e-2)
+    unigram = LanguageModel.from_corpus(options, SENTENCES)
+    assert model.evaluate(SENTENCES)["perplexity"] < 0.75 * unigram.evaluate(SENTENCES)["perplexity"]
+    assert type(model.source.features) is type(feature_map(features, 16, 6))
 
 
 @pytest.mark.parametrize("text", ["sentences", "stream"])

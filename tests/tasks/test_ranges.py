@@ -158,6 +158,7 @@ def latent(**options):
             latent(tree="flat", estimator="topk"),
             "--latent.estimator is topk, .* it needs --latent.tree latent",
         ),
+        (lm.Config(model="hmm", features="favor"), "--features is favor, and would not be read"),
         (latent(tree="given", arc_size=9), "--latent.arc_size is 9, and would not be read"),
         (encoder("bilstm", pt=MeanFieldConfig(rank=9)), "--encoder.pt.rank is 9.*it needs --encoder.kind pt"),
         (

@@ -13,12 +13,45 @@ probability can be. Here such ones are made positive, as each class says.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 FLOOR = 1e-6
 """The smallest feature where a map could give 0 or less."""
+
+FEATURE_MAPS = ("linear", "exponential", "favor", "fourier", "nystrom")
+"""The names that `feature_map` knows."""
+
+
+def feature_map(name: str, size: int, features: int) -> nn.Module:
+    """Make a feature map by its name.
+
+    Args:
+        name: ``linear`` for `LinearFeatures`; ``exponential`` for `ExponentialFeatures`, whose rows are learned,
+            or ``favor``, where they stay as they were drawn; ``fourier`` for `FourierFeatures`; or ``nystrom`` for
+            `NystromFeatures`, whose landmarks begin at random vectors of length 1 or so.
+        size: Of the vectors.
+        features: How many.
+
+    Raises:
+        ValueError: If no map has this name.
+
+    Examples:
+        >>> feature_map("favor", 16, 32)(torch.randn(5, 16)).shape
+        torch.Size([5, 32])
+    """
+    if name == "linear":
+        return LinearFeatures(size, features)
+    if name in ("exponential", "favor"):
+        return ExponentialFeatures(size, features, learn=name == "exponential")
+    if name == "fourier":
+        return FourierFeatures(size, features)
+    if name == "nystrom":
+        return NystromFeatures(torch.randn(features, size) * size**-0.5)
+    raise ValueError(f"name is {name!r}; expected one of {', '.join(FEATURE_MAPS)}")
 
 
 class ExponentialFeatures(nn.Module):
@@ -138,14 +171,41 @@ class NystromFeatures(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """``(*, features)``."""
-        values, vectors = torch.linalg.eigh(self._kernel(self.landmarks))
-        root = vectors * values.clamp(min=FLOOR).rsqrt()
-        projected: Tensor = self._kernel(x) @ (root @ vectors.mT)
+        root: Tensor = _InverseRoot.apply(self._kernel(self.landmarks))  # type: ignore[no-untyped-call]
+        projected = self._kernel(x) @ root
         return projected.clamp(min=FLOOR).log()
 
     def _kernel(self, x: Tensor) -> Tensor:
-        distance: Tensor = (x.unsqueeze(-2) - self.landmarks).square().sum(-1)
-        return (-distance / (2 * self.width**2)).exp()
+        lengths = x.square().sum(-1, keepdim=True) + self.landmarks.square().sum(-1)
+        distance: Tensor = lengths - 2 * x @ self.landmarks.mT
+        return (-distance.clamp(min=0.0) / (2 * self.width**2)).exp()
+
+
+class _InverseRoot(torch.autograd.Function):
+    """K^(-1/2) of a symmetric matrix, its eigenvalues at least `FLOOR`.
+
+    Landmarks in many dimensions are all about as far apart, and eigenvalues nearly equal. The derivative of a
+    decomposition divides by their differences; that of the root divides by sums alone:
+
+        d K^(-1/2) = V (D * V' dK V) V',   D_ij = -1 / (s_i s_j (s_i + s_j)),   s = sqrt(eigenvalues).
+    """
+
+    @staticmethod
+    def forward(ctx: Any, kernel: Tensor) -> Tensor:
+        values, vectors = torch.linalg.eigh(kernel)
+        ctx.save_for_backward(values, vectors)
+        root: Tensor = vectors * values.clamp(min=FLOOR).rsqrt() @ vectors.mT
+        return root
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        values, vectors = ctx.saved_tensors
+        root, floored = values.clamp(min=FLOOR).sqrt(), values < FLOOR
+        slopes = -1 / (root * root[:, None] * (root + root[:, None]))
+        slopes = slopes.masked_fill(floored & floored[:, None], 0.0)
+        found: Tensor = vectors @ (slopes * (vectors.mT @ grad @ vectors)) @ vectors.mT
+        return found
 
 
 def normal_rows(size: int, features: int, orthogonal: bool) -> Tensor:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from strukt.distributions import HMM, Blocked, Dense, Embedded, LowRank
 from strukt.distributions.emissions import Emission
 from strukt.distributions.transitions import Transition
-from strukt.nn.feature_maps import LinearFeatures
+from strukt.nn.feature_maps import feature_map
 from strukt.nn.inputs import require_sizes
 
 
@@ -28,8 +28,8 @@ class NeuralHMM(nn.Module):
         words: Size of the vocabulary, v.
         rank: r; None for dense transitions.
         size: Of the vectors.
-        features: Maps vectors ``(z, size)``, of length 1 or so at the start, to log-features ``(z, r)``;
-            `LinearFeatures` if None, `ExponentialFeatures` for those of the papers.
+        features: Maps vectors ``(z, size)``, of length 1 or so at the start, to log-features ``(z, r)``: a layer,
+            or its name for `strukt.nn.feature_maps.feature_map`, such as ``exponential``, that of the papers.
         blocks: ``(v,)``, the block of states that each word comes from, such as its Brown cluster; None for any.
         state_dropout: Part of the states that are left out (of each block, if there are blocks).
         feature_dropout: Part of the features that are left out.
@@ -58,7 +58,7 @@ class NeuralHMM(nn.Module):
         words: int,
         rank: int | None = None,
         size: int = 256,
-        features: nn.Module | None = None,
+        features: nn.Module | str = "linear",
         blocks: Tensor | None = None,
         state_dropout: float = 0.0,
         feature_dropout: float = 0.0,
@@ -83,9 +83,10 @@ class NeuralHMM(nn.Module):
         self.starting = Residual(size)
         self.leaving = Residual(size)
         self.saying = nn.Sequential(Residual(size), Residual(size))
-        self.features = features
-        if rank is not None and features is None:
-            self.features = LinearFeatures(size, rank)
+        if isinstance(features, str):
+            self.features = None if rank is None else feature_map(features, size, rank)
+        else:
+            self.features = features
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

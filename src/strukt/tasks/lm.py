@@ -38,6 +38,9 @@ class Config(FittingConfig):
             compound one, whose perplexity is a bound; 0 for none.
         rank: Of transitions or rules, of how words that are attended to depend on each other, or of the scores of
             labels and heads.
+        features: The map that makes the features of a transition of low rank of two vectors: exponentials of any
+            linear function; exp(w x - |x|^2 / 2), with w learned, or drawn at random (FAVOR+); cosines of random
+            ones, raised so that none is negative; or similarities to learned landmarks.
         iterations: Sweeps of mean field.
         heads: Channels of a Probabilistic Transformer, or attention heads.
         size: Of the vectors of states and words; of a recurrent network also that of its state.
@@ -59,6 +62,7 @@ class Config(FittingConfig):
     preterminals: int = 60
     latent: int = 0
     rank: int = 128
+    features: Literal["linear", "exponential", "favor", "fourier", "nystrom"] = "linear"
     iterations: int = 5
     heads: int = 8
     size: int = 256

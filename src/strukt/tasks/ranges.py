@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from strukt.errors import SettingError
-from strukt.tasks import classify, listops, nli, tag
+from strukt.tasks import classify, listops, lm, nli, tag
 from strukt.tasks.config import SpanTaskConfig, TaskConfig, from_dict
 
 Range = tuple[str, Callable[[Any], bool]]
@@ -155,6 +155,7 @@ _USES = (
         "--model encoder, and no root in its place (--encoder.pt.root_labels)",
         lambda it: it.model == "encoder" and not it.encoder.has_root,
     ),
+    _Use((lm.Config,), "features", "--model lowrank-hmm", lambda it: it.model == "lowrank-hmm"),
     _Use(_CLASSES, "latent.", "--model latent-tree", lambda it: it.model == "latent-tree"),
     _Use(_CLASSES, "latent.estimator", "--latent.tree latent", lambda it: it.latent.tree == "latent"),
     _Use(_CLASSES, "latent.arc_size", "--latent.tree latent", lambda it: it.latent.tree == "latent"),

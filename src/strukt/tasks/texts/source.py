@@ -47,6 +47,7 @@ def source_of(config: Config, words: int) -> nn.Module:
         words,
         rank,
         config.size,
+        config.features,
         state_dropout=config.state_dropout,
         feature_dropout=config.feature_dropout,
     )

@@ -1,0 +1,122 @@
+"""Scaled HMMs against loops over the equations of the draft of 2021 and of Chiu and Rush (2020)."""
+
+import math
+
+import pytest
+import torch
+
+from strukt import HMM, LowRank
+from strukt.nn.feature_maps import FEATURE_MAPS, FLOOR, feature_map
+
+SIZE, STATES, RANK, WORDS = 3, 5, 4, 6
+
+
+def normal(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def dot(x, y):
+    return sum(a * b for a, b in zip(x, y, strict=True))
+
+
+def distance(x, y):
+    return sum((a - b) ** 2 for a, b in zip(x, y, strict=True))
+
+
+def normalised(row):
+    return [value / sum(row) for value in row]
+
+
+def softmax(row):
+    return normalised([math.exp(value) for value in row])
+
+
+def exponential(rows, x):
+    """phi(u) = exp(W u - |u|^2 / 2), the end of section 4."""
+    return [math.exp(dot(row, x) - dot(x, x) / 2) for row in rows]
+
+
+def generalised_softmax(phi, before, after):
+    """Equation 5, with K(u, v) = phi(u)' phi(v)."""
+    kernel = [[dot(phi(u), phi(v)) for v in after] for u in before]
+    return [normalised(row) for row in kernel]
+
+
+def evidence(start, transition, emission, words):
+    """Equations 2 to 4: pi' Lambda_2 ... Lambda_T 1."""
+    alpha = [start[z] * emission[z][words[0]] for z in range(len(start))]
+    for word in words[1:]:
+        operator = [[row[z] * emission[z][word] for z in range(len(row))] for row in transition]
+        alpha = [sum(alpha[y] * operator[y][z] for y in range(len(alpha))) for z in range(len(alpha))]
+    return sum(alpha)
+
+
+def maps():
+    """Each feature map of ours beside a loop over its equation."""
+    linear, learned, fixed, fourier, nystrom = (feature_map(name, SIZE, RANK).double() for name in FEATURE_MAPS)
+    weight, bias = linear.weight.tolist(), linear.bias.tolist()
+    waves = list(zip(fourier.rows.tolist(), fourier.phase.tolist(), strict=True))
+    landmarks = nystrom.landmarks.tolist()
+
+    def similarities(x):
+        return [math.exp(-distance(x, landmark) / 2) for landmark in landmarks]
+
+    values, vectors = torch.linalg.eigh(torch.tensor([similarities(x) for x in landmarks], dtype=torch.float64))
+    root = (vectors @ values.rsqrt().diag() @ vectors.mT).tolist()
+    return {
+        "linear": (linear, lambda x: [math.exp(dot(w, x) + b) for w, b in zip(weight, bias, strict=True)]),
+        "exponential": (learned, lambda x: exponential(learned.rows.tolist(), x)),
+        "favor": (fixed, lambda x: exponential(fixed.rows.tolist(), x)),
+        "fourier": (fourier, lambda x: [1 + FLOOR + math.cos(dot(row, x) + phase) for row, phase in waves]),
+        "nystrom": (nystrom, lambda x: [max(dot(row, similarities(x)), FLOOR) for row in root]),
+    }
+
+
+@pytest.mark.parametrize("name", FEATURE_MAPS)
+def test_transitions_are_a_generalised_softmax(name):
+    """Equations 5 and 6."""
+    torch.manual_seed(0)
+    features, phi = maps()[name]
+    before, after = normal(STATES, SIZE, seed=1), normal(STATES, SIZE, seed=2)
+    found = LowRank(features(before), features(after)).dense()
+    expected = generalised_softmax(phi, before.tolist(), after.tolist())
+    torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64))
+
+
+def test_exponential_features_estimate_the_exponential_kernel():
+    """The kernel of softmax, whose features are infinitely many: random rows estimate it without bias."""
+    torch.manual_seed(0)
+    features = feature_map("favor", SIZE, 60_000).double()
+    x, y = 0.5 * normal(2, SIZE)
+    assert (features(x) + features(y)).logsumexp(0).item() == pytest.approx(dot(x, y).item(), abs=0.02)
+
+
+def test_evidence_of_low_rank_is_that_of_the_transition_operators():
+    """Equations 4 and 8: the product through features is the product of the operators."""
+    torch.manual_seed(0)
+    features, phi = maps()["exponential"]
+    before, after, emission = normal(STATES, SIZE, seed=1), normal(STATES, SIZE, seed=2), normal(STATES, WORDS)
+    start, words = normal(STATES, seed=3), [4, 0, 1, 1, 5]
+    hmm = HMM(start, LowRank(features(before), features(after)), emission)
+    transition = generalised_softmax(phi, before.tolist(), after.tolist())
+    rows = [softmax(row) for row in emission.tolist()]
+    expected = math.log(evidence(softmax(start.tolist()), transition, rows, words))
+    assert hmm.log_prob(torch.tensor(words)).item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_filtering_and_next_words_are_conditional_expectations():
+    """Equation 17 and what follows it: p(z_t | x_<t), p(x_t | x_<t)."""
+    torch.manual_seed(0)
+    features, phi = maps()["exponential"]
+    before, after, emission = normal(STATES, SIZE, seed=1), normal(STATES, SIZE, seed=2), normal(STATES, WORDS)
+    hmm = HMM(torch.zeros(STATES).double(), LowRank(features(before), features(after)), emission)
+    transition = generalised_softmax(phi, before.tolist(), after.tolist())
+    rows = [softmax(row) for row in emission.tolist()]
+    words, ahead = [4, 0, 1], [1 / STATES] * STATES
+    given, filtered = hmm.predict(torch.tensor(words)), hmm.filter(torch.tensor(words))
+    for place, word in enumerate(words):
+        following = [dot(ahead, [rows[z][x] for z in range(STATES)]) for x in range(WORDS)]
+        assert given[place].exp().tolist() == pytest.approx(following, abs=1e-12)
+        behind = normalised([ahead[z] * rows[z][word] for z in range(STATES)])
+        assert filtered[place].tolist() == pytest.approx(behind, abs=1e-12)
+        ahead = [dot(behind, [transition[y][z] for y in range(STATES)]) for z in range(STATES)]
