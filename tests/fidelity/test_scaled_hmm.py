@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from strukt import HMM, LowRank
+from strukt.nn import NeuralHMM
 from strukt.nn.feature_maps import FEATURE_MAPS, FLOOR, feature_map
 
 SIZE, STATES, RANK, WORDS = 3, 5, 4, 6
@@ -120,3 +121,57 @@ def test_filtering_and_next_words_are_conditional_expectations():
         behind = normalised([ahead[z] * rows[z][word] for z in range(STATES)])
         assert filtered[place].tolist() == pytest.approx(behind, abs=1e-12)
         ahead = [dot(behind, [transition[y][z] for y in range(STATES)]) for z in range(STATES)]
+
+
+def plain(**options):
+    """The published model in double precision: vectors of states, and the start one of them."""
+    torch.manual_seed(0)
+    options = {"rank": RANK, "features": "exponential"} | options
+    return NeuralHMM(STATES, WORDS, size=SIZE, vectors="plain", **options).double()
+
+
+def published_evidence(model, words, kept=range(STATES), temperature=1.0):
+    """Equations 2 to 6 with vectors u_z and v_z of the states that are kept, and u_S of the start."""
+    scale = temperature**-0.5
+    before, after = (
+        [[scale * value for value in vectors.tolist()[z]] for z in kept] for vectors in (model.before, model.after)
+    )
+    start = [[scale * value for value in model.start.tolist()[0]]]
+    rows = model.features.rows.tolist()
+    (first,) = generalised_softmax(lambda x: exponential(rows, x), start, after)
+    transition = generalised_softmax(lambda x: exponential(rows, x), before, after)
+    logits = (model.saying(model.emitting) @ model.word_vectors.mT + model.bias).tolist()
+    return evidence(first, transition, [softmax(logits[z]) for z in kept], words)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.25])
+def test_the_published_model_is_its_equations(temperature):
+    """From vectors to the evidence; the temperature of footnote 1 divides dot products."""
+    model, words = plain(temperature=temperature).eval(), [4, 0, 1, 1, 5]
+    expected = math.log(published_evidence(model, words, temperature=temperature))
+    assert model().log_prob(torch.tensor(words)).item() == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("rank", [None, RANK])
+def test_the_temperature_divides_the_dot_product_of_the_kernel(rank):
+    """Footnote 1, of softmax and, in expectation, of its random features."""
+    model = plain(rank=rank, features="favor", temperature=0.5).eval()
+    before, after = model.before.tolist(), model.after.tolist()
+    if rank is None:
+        expected = [softmax([dot(u, v) / 0.5 for v in after]) for u in before]
+    else:
+        rows = model.features.rows.tolist()
+        scaled = [[[2**0.5 * value for value in x] for x in vectors] for vectors in (before, after)]
+        expected = generalised_softmax(lambda x: exponential(rows, x), *scaled)
+    torch.testing.assert_close(model().transition.dense(), torch.tensor(expected, dtype=torch.float64))
+
+
+def test_state_dropout_is_the_evidence_of_the_states_that_are_kept():
+    """States that are dropped have no probability, and all distributions are normalised without them."""
+    model, words = plain(state_dropout=0.4), [4, 0, 1, 1, 5]
+    torch.manual_seed(3)
+    found = model().log_prob(torch.tensor(words)).item()
+    torch.manual_seed(3)
+    kept = torch.rand(1, STATES).argsort(1)[0, :3].sort().values.tolist()
+    assert found == pytest.approx(math.log(published_evidence(model, words, kept)), abs=1e-12)
+    assert found != pytest.approx(math.log(published_evidence(model, words)), abs=1e-3)

@@ -26,6 +26,10 @@ def model(**options):
         ({"rank": 3}, LowRank, Embedded),
         ({"features": SoftplusFeatures(8, 4)}, LowRank, Embedded),
         ({"rank": 3, "blocks": BLOCKS}, LowRank, Blocked),
+        ({"vectors": "plain"}, Dense, Embedded),
+        ({"vectors": "plain", "rank": 3, "features": "exponential"}, LowRank, Embedded),
+        ({"vectors": "tied"}, Dense, Embedded),
+        ({"vectors": "tied", "rank": 3, "blocks": BLOCKS}, LowRank, Blocked),
     ],
 )
 def test_all_parameters_have_gradients(options, transition, emission):
@@ -61,6 +65,38 @@ def test_features_of_both_vectors_are_those_of_one_map():
     before = layer.leaving(layer.before) / 8**0.5
     products = layer.features(before).exp() @ layer.features(layer.after).exp().mT
     torch.testing.assert_close(layer().transition.dense(), products / products.sum(1, keepdim=True))
+
+
+def test_the_temperature_divides_dot_products():
+    layer = model(temperature=0.25)
+    logits = layer.leaving(layer.before) @ layer.after.mT / 0.25
+    torch.testing.assert_close(layer().transition.dense(), logits.softmax(1))
+    layer = model(rank=3, temperature=0.25)
+    before = layer.leaving(layer.before) / 8**0.5 / 0.25**0.5
+    products = layer.features(before).exp() @ layer.features(layer.after / 0.25**0.5).exp().mT
+    torch.testing.assert_close(layer().transition.dense(), products / products.sum(1, keepdim=True))
+
+
+def test_tied_vectors_are_one_table():
+    shapes = [tuple(parameter.shape) for parameter in model(vectors="tied").parameters()]
+    assert shapes.count((6, 8)) == 1
+    assert [name for name in model(vectors="tied").state_dict() if "after" in name or "emitting" in name] == []
+
+
+def test_blocks_are_assigned_and_saved():
+    layer, other = model(blocks=BLOCKS), model(blocks=BLOCKS)
+    layer.assign(torch.tensor([0, 1, 2, 2, 1]))
+    other.load_state_dict(layer.state_dict())
+    torch.testing.assert_close(layer().emission.table(), other().emission.table())
+    assert other().emission.table()[0].isfinite().tolist() == [True, True, False, False, False, False]
+
+
+@pytest.mark.parametrize("blocks", [[0, 1, 2, 1], [0, 1, 0, 1, 0], [0, 1, 2, 3, 0]])
+def test_assigned_blocks_are_those_that_there_are(blocks):
+    with pytest.raises(ValueError, match=r"expected \(5,\) and all of 0 to 2"):
+        model(blocks=BLOCKS).assign(torch.tensor(blocks))
+    with pytest.raises(ValueError, match="this model has no blocks"):
+        model().assign(BLOCKS)
 
 
 def test_words_of_a_block_come_from_its_states():
@@ -148,6 +184,8 @@ def test_counts_are_those_of_all_words():
     [
         ({"state_dropout": 1.0}, "state_dropout is 1.0; expected from 0"),
         ({"feature_dropout": -0.1}, "feature_dropout is -0.1"),
+        ({"temperature": 0.0}, "temperature is 0.0; expected a number above 0"),
+        ({"vectors": "tight"}, "vectors is 'tight'; expected one of layers, plain, tied"),
         ({"states": 0}, "states is 0"),
         ({"rank": 0}, "rank is 0"),
         ({"blocks": BLOCKS, "states": 7}, "3 blocks; expected (5,), and a divisor of the 7 states"),

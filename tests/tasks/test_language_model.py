@@ -270,6 +270,51 @@ def test_transitions_learn_with_any_feature_map(features):
 
 
 @pytest.mark.parametrize("text", ["sentences", "stream"])
+def test_words_of_a_cluster_come_from_a_block_of_states(text):
+    options = {"blocks": 4, "vectors": "tied", "state_dropout": 0.5, "temperature": 0.5, "text": text}
+    model = trained("hmm", **options)
+    assert model.evaluate(SENTENCES)["perplexity"] < 10
+    blocks = dict(zip(model.words.symbols, model.source.blocks.tolist(), strict=True))
+    assert set(blocks.values()) == {0, 1, 2, 3}
+    assert len({blocks[word] for word in ("the", "a")}) == 1
+    again = LanguageModel(model.config, model.vocabularies)
+    again.load_state_dict(model.state_dict())
+    assert again.eval().evaluate(SENTENCES) == model.evaluate(SENTENCES)
+    assert next(iter(model.diagrams(SENTENCES[:1]))).rows
+
+
+def test_clusters_may_come_from_a_file(tmp_path):
+    path = tmp_path / "paths"
+    path.write_text("0\tthe\t9\n0\ta\t8\n1\tdog\t7\n")
+    model = LanguageModel.from_corpus(config("hmm", blocks=2, clusters=str(path)), SENTENCES)
+    inside = {word for word, block in zip(model.words.symbols, model.source.blocks, strict=True) if not block}
+    assert inside == {"the", "a"}
+
+
+@pytest.mark.parametrize(
+    ("blocks", "lines", "message"),
+    [
+        (16, "", "but .*paths has 0 clusters"),
+        (2, "0\tthe\t9\n1\ta\t8\n10\tdog\t7\n", "--blocks is 2, but .*paths has 3 clusters"),
+        (2, "0\tgnu\t9\n1\ta\t8\n", "has 2 clusters, and the corpus words of 1 of them"),
+    ],
+)
+def test_clusters_of_a_file_are_as_many_as_blocks(blocks, lines, message, tmp_path):
+    path = tmp_path / "paths"
+    path.write_text(lines)
+    with pytest.raises(SettingError, match=message):
+        LanguageModel.from_corpus(config("hmm", blocks=blocks, clusters=str(path)), SENTENCES)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "message"), [(60, "expected at most the 18 words"), (18, "but clusters is 18; expected 1 to 17")]
+)
+def test_there_are_words_for_all_blocks(blocks, message):
+    with pytest.raises(SettingError, match=f"--blocks is {blocks}.*{message}"):
+        LanguageModel.from_corpus(config("hmm", blocks=blocks, states=180), SENTENCES)
+
+
+@pytest.mark.parametrize("text", ["sentences", "stream"])
 def test_hidden_markov_models_begin_with_the_frequencies_of_words(text):
     options = config("hmm", text=text)
     model = LanguageModel.from_corpus(options, LanguageModel.trainable(options, SENTENCES))

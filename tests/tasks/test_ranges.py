@@ -159,6 +159,11 @@ def latent(**options):
             "--latent.estimator is topk, .* it needs --latent.tree latent",
         ),
         (lm.Config(model="hmm", features="favor"), "--features is favor, and would not be read"),
+        (lm.Config(model="lstm", temperature=2.0), "--temperature is 2.0, .* it needs --model hmm or lowrank-hmm"),
+        (lm.Config(model="pcfg", vectors="tied"), "--vectors is tied, and would not be read"),
+        (lm.Config(model="ngram", blocks=4), "--blocks is 4, and would not be read"),
+        (lm.Config(clusters="paths"), "--clusters is paths, and would not be read; it needs --blocks"),
+        (lm.Config(states=10, blocks=4), "--blocks is 4; expected a divisor of --states, 10"),
         (latent(tree="given", arc_size=9), "--latent.arc_size is 9, and would not be read"),
         (encoder("bilstm", pt=MeanFieldConfig(rank=9)), "--encoder.pt.rank is 9.*it needs --encoder.kind pt"),
         (

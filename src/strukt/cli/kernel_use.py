@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from strukt import HMM, FactorGraph
+from strukt.data.brown import brown_clusters
 from strukt.factor_graph import factors
 from strukt.kernels.distance_buckets import Buckets
 from strukt.kernels.hmm import few_rows
@@ -94,9 +95,14 @@ def _near_pairs(dtype: torch.dtype) -> None:
         compute(*rows, buckets)
 
 
+def _brown_clusters(_: torch.dtype) -> None:
+    brown_clusters([[0, 1, 2, 0]], words=3, clusters=2)
+
+
 OTHERS: Mapping[str, Callable[[torch.dtype], None]] = {
     "HMM": _hidden_markov_model,
     "FactorGraph": _factor_graph,
     "layers with distances": _near_pairs,
+    "Brown clusters": _brown_clusters,
 }
 """What is neither one of the structures nor one of the mappings of `self_check`."""

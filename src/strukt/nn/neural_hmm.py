@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 import torch
 from torch import Tensor, nn
 
 from strukt.distributions import HMM, Blocked, Dense, Embedded, LowRank
 from strukt.distributions.emissions import Emission
-from strukt.distributions.transitions import Transition
 from strukt.nn.feature_maps import feature_map
 from strukt.nn.inputs import require_sizes
+from strukt.nn.residual import Residual, residual_of_hidden
+
+VECTORS: Mapping[str, Callable[[int], nn.Module]] = MappingProxyType(
+    {"layers": Residual, "plain": lambda _: nn.Identity(), "tied": residual_of_hidden}
+)
+"""What the vectors of states before a transition go through, by the names that `NeuralHMM` takes."""
 
 
 class NeuralHMM(nn.Module):
@@ -18,7 +26,7 @@ class NeuralHMM(nn.Module):
     A state has three vectors: as the one before a transition, as the one after it, and as the one that emits. A
     transition is a dot product, made positive by exp, or of rank r by a feature map of both vectors; a word is a
     softmax over dot products and a bias of the word. Vectors go through residual layers first, those after a
-    transition excepted.
+    transition excepted; ``vectors`` has other ways.
 
     In training some of the states and some of the features are left out of a whole batch. The model is normalised
     over the others, and is smaller and faster.
@@ -33,9 +41,15 @@ class NeuralHMM(nn.Module):
         blocks: ``(v,)``, the block of states that each word comes from, such as its Brown cluster; None for any.
         state_dropout: Part of the states that are left out (of each block, if there are blocks).
         feature_dropout: Part of the features that are left out.
+        temperature: Divides the dot products of vectors before and after a transition, so that features are those
+            of vectors divided by its square root.
+        vectors: ``layers`` as above. ``plain``: those before a transition go through no layer, and the start is
+            one more state before others, with its own vector (Chiu, Deng and Rush 2021). ``tied``: a state has
+            one vector, which goes through a network before a transition, one as it emits, and one as the first
+            state (Chiu and Rush 2020).
 
     Raises:
-        ValueError: Sizes do not fit, or a part is not from 0 up to, but not including, 1.
+        ValueError: Sizes do not fit, a part is not from 0 up to, but not including, 1, or temperature not above 0.
 
     Source:
         Chiu and Rush (2020), "Scaling hidden Markov language models"; Chiu, Deng and Rush (2021), "Low-rank
@@ -51,6 +65,8 @@ class NeuralHMM(nn.Module):
     """
 
     blocks: Tensor | None
+    after: nn.Parameter | None
+    emitting: nn.Parameter | None
 
     def __init__(
         self,
@@ -62,11 +78,17 @@ class NeuralHMM(nn.Module):
         blocks: Tensor | None = None,
         state_dropout: float = 0.0,
         feature_dropout: float = 0.0,
+        temperature: float = 1.0,
+        vectors: str = "layers",
     ) -> None:
         super().__init__()
         for name, value in (("state_dropout", state_dropout), ("feature_dropout", feature_dropout)):
             if not 0 <= value < 1:
                 raise ValueError(f"{name} is {value}; expected from 0 up to, but not including, 1")
+        if not temperature > 0:
+            raise ValueError(f"temperature is {temperature}; expected a number above 0")
+        if vectors not in VECTORS:
+            raise ValueError(f"vectors is {vectors!r}; expected one of {', '.join(VECTORS)}")
         require_sizes(states=states, words=words, size=size, rank=1 if rank is None else rank)
         self.count = 1 if blocks is None else int(blocks.max()) + 1
         if blocks is not None and (blocks.shape != (words,) or states % self.count):
@@ -76,13 +98,16 @@ class NeuralHMM(nn.Module):
             )
         self.register_buffer("blocks", blocks)
         self.state_dropout, self.feature_dropout = state_dropout, feature_dropout
+        self.temperature, self.vectors = temperature, vectors
         self.start = nn.Parameter(torch.empty(1, size))
-        self.before, self.after, self.emitting = (nn.Parameter(torch.empty(states, size)) for _ in range(3))
+        self.before = nn.Parameter(torch.empty(states, size))
+        for name in ("after", "emitting"):
+            self.register_parameter(name, None if vectors == "tied" else nn.Parameter(torch.empty(states, size)))
         self.word_vectors = nn.Parameter(torch.empty(words, size))
         self.bias = nn.Parameter(torch.zeros(words))
-        self.starting = Residual(size)
-        self.leaving = Residual(size)
-        self.saying = nn.Sequential(Residual(size), Residual(size))
+        self.starting, self.leaving = (VECTORS[vectors](size) for _ in range(2))
+        tied = vectors == "tied"
+        self.saying = residual_of_hidden(size) if tied else nn.Sequential(Residual(size), Residual(size))
         if isinstance(features, str):
             self.features = None if rank is None else feature_map(features, size, rank)
         else:
@@ -98,7 +123,8 @@ class NeuralHMM(nn.Module):
         """
         size = self.word_vectors.shape[1]
         for vectors in (self.start, self.before, self.after, self.emitting):
-            nn.init.normal_(vectors, std=size**-0.5)
+            if vectors is not None:
+                nn.init.normal_(vectors, std=size**-0.5)
         nn.init.normal_(self.word_vectors, std=(2 * size) ** -0.5)
         nn.init.zeros_(self.bias)
 
@@ -116,22 +142,66 @@ class NeuralHMM(nn.Module):
             raise ValueError(f"counts has shape {tuple(counts.shape)}; expected {tuple(self.bias.shape)}")
         self.bias.copy_((counts + 1).to(self.bias).log())
 
+    @torch.no_grad()
+    def assign(self, blocks: Tensor) -> None:
+        """Lets each word come from another block than before.
+
+        Args:
+            blocks: ``(v,)``, each block that there is at least once.
+
+        Raises:
+            ValueError: Shape or blocks are others, or there were none.
+        """
+        if self.blocks is None:
+            raise ValueError("this model has no blocks; give some when it is made")
+        found = sorted(set(blocks.tolist()))
+        if blocks.shape != self.blocks.shape or found != list(range(self.count)):
+            raise ValueError(
+                f"blocks has shape {tuple(blocks.shape)} and {len(found)} different blocks; "
+                f"expected {tuple(self.blocks.shape)} and all of 0 to {self.count - 1}"
+            )
+        self.blocks.copy_(blocks)
+
     def forward(self) -> HMM:
         """The distribution over sentences: for a batch, in training with other states left out each time."""
-        kept = self._kept_states()
-        after = self.after[kept]
-        initial = (self.starting(self.start) @ after.mT).squeeze(0)
-        transition = self._transition(self.leaving(self.before[kept]), after)
-        return HMM(initial, transition, self._emission(self.saying(self.emitting[kept])), validate_args=False)
+        before, after, emitting = self._state_vectors()
+        if self.vectors == "plain":
+            source, target = self._scored(torch.cat([before, self.start]), after)
+            initial, source = self._joined(source[-1:], target).squeeze(0), source[:-1]
+        else:
+            source, target = self._scored(self.leaving(before), after)
+            first = (self.start, after) if self.vectors == "layers" else (before, self.start)
+            initial = (self.starting(first[0]) @ first[1].mT).flatten()
+        dense = self.features is None
+        transition = Dense(self._joined(source, target)) if dense else LowRank(source, target)
+        return HMM(initial, transition, self._emission(self.saying(emitting)), validate_args=False)
 
-    def _transition(self, before: Tensor, after: Tensor) -> Transition:
+    def _state_vectors(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Those before and after a transition and those that emit, of the states that are not left out."""
+        dropout = self.state_dropout if self.training else 0.0
+        kept = _kept(len(self.before), dropout, self.count, self.before.device)
+        before = self.before[kept]
+        if self.after is None or self.emitting is None:
+            return before, before, before
+        return before, self.after[kept], self.emitting[kept]
+
+    def _scored(self, before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
+        """Vectors at the temperature, or their log-features without those that are left out."""
+        scale = self.temperature**-0.5
         if self.features is None:
-            return Dense(before @ after.mT)
+            return before * scale, after * scale
         # Normalised vectors are of length sqrt(size): as they are, each would have one feature and no gradient.
-        transition = LowRank(self.features(before * before.shape[1] ** -0.5), self.features(after))
-        rank = transition.source.shape[1]
+        length = 1.0 if self.vectors == "plain" else before.shape[1] ** -0.5
+        source, target = self.features(before * (scale * length)), self.features(after * scale)
+        rank = source.shape[1]
         kept = _kept(rank, self.feature_dropout if self.training else 0.0, 1, after.device)
-        return transition if len(kept) == rank else transition.select_features(kept)
+        return (source, target) if len(kept) == rank else (source[:, kept], target[:, kept])
+
+    def _joined(self, source: Tensor, target: Tensor) -> Tensor:
+        """The log of the kernel of vectors or of log-features, pair by pair."""
+        if self.features is None:
+            return source @ target.mT
+        return (source.unsqueeze(1) + target).logsumexp(2)
 
     def _emission(self, emitting: Tensor) -> Emission:
         if self.blocks is None:
@@ -141,28 +211,6 @@ class NeuralHMM(nn.Module):
         of_blocks = zip(emitting.chunk(self.count), torch.split(self.word_vectors[order], sizes), strict=True)
         logits = torch.cat([states @ words.mT for states, words in of_blocks], 1)
         return Blocked(logits[:, order.argsort()] + self.bias, self.blocks, self.count)
-
-    def _kept_states(self) -> Tensor:
-        dropout = self.state_dropout if self.training else 0.0
-        return _kept(len(self.before), dropout, self.count, self.before.device)
-
-
-class Residual(nn.Module):
-    """What a network of one hidden layer adds to vectors, normalised.
-
-    Args:
-        size: Of the vectors.
-    """
-
-    def __init__(self, size: int) -> None:
-        super().__init__()
-        self.added = nn.Sequential(nn.Linear(size, size), nn.ReLU(), nn.Linear(size, size), nn.ReLU())
-        self.norm = nn.LayerNorm(size)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """``(*, size)`` of ``(*, size)``."""
-        found: Tensor = self.norm(x + self.added(x))
-        return found
 
 
 def _kept(count: int, dropout: float, blocks: int, device: torch.device) -> Tensor:

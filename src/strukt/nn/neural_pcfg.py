@@ -11,7 +11,7 @@ from strukt.distributions import PCFG, LowRankPCFG
 from strukt.kernels.lengths import Lengths
 from strukt.nn.encoders import BiLSTM, mask_of
 from strukt.nn.inputs import lengths_of_symbols, require_sizes
-from strukt.nn.neural_hmm import Residual
+from strukt.nn.residual import Residual
 
 
 class NeuralPCFG(nn.Module):

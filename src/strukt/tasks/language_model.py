@@ -27,6 +27,7 @@ from strukt.tasks import attention_pictures
 from strukt.tasks.batch import Batch
 from strukt.tasks.lm import GRAMMARS, Config
 from strukt.tasks.model import Measurement, Model
+from strukt.tasks.texts.clusters import blocks_of
 from strukt.tasks.texts.counted import CountedText
 from strukt.tasks.texts.grammatical import GrammaticalText
 from strukt.tasks.texts.hidden_markov import HiddenMarkovText
@@ -61,10 +62,16 @@ class LanguageModel(Model):
         """A new model with the words of a corpus, the frequent ones first."""
         counts = Counter(form for sentence in sentences for form in sentence.forms)
         frequent = sorted((-count, form) for form, count in counts.items() if count >= config.minimum_count)
-        model = cls(config, {"words": Vocabulary([UNKNOWN, END, *(form for _, form in frequent)])})
+        words = Vocabulary([UNKNOWN, END, *(form for _, form in frequent)])
+        if config.blocks > len(words):
+            raise SettingError(f"--blocks is {config.blocks}; expected at most the {len(words)} words")
+        model = cls(config, {"words": words})
         if isinstance(model.source, NeuralHMM):
-            found = Counter(chain.from_iterable(model._numbers(sentence).tolist() for sentence in sentences))
-            model.source.begin_with(torch.tensor([found[word] for word in range(len(model.words))]))
+            texts = [model._numbers(sentence).tolist() for sentence in sentences]
+            found = Counter(chain.from_iterable(texts))
+            model.source.begin_with(torch.tensor([found[word] for word in range(len(words))]))
+            if config.blocks:
+                model.source.assign(blocks_of(config, words, texts))
         return model
 
     @classmethod

@@ -41,6 +41,12 @@ class Config(FittingConfig):
         features: The map that makes the features of a transition of low rank of two vectors: exponentials of any
             linear function; exp(w x - |x|^2 / 2), with w learned, or drawn at random (FAVOR+); cosines of random
             ones, raised so that none is negative; or similarities to learned landmarks.
+        temperature: What dot products of vectors of states are divided by.
+        vectors: Whether they go through layers first, or stay plain, and the start is one more state; or are tied,
+            one for each state, with a network for each use.
+        blocks: Blocks of states, one for each Brown cluster of words, which no other states emit; 0 for any.
+        clusters: A file of Brown clusters: a path in 0 and 1, a word and its frequency in each line, with TABs
+            between; if empty, clusters are made of the training corpus.
         iterations: Sweeps of mean field.
         heads: Channels of a Probabilistic Transformer, or attention heads.
         size: Of the vectors of states and words; of a recurrent network also that of its state.
@@ -63,6 +69,10 @@ class Config(FittingConfig):
     latent: int = 0
     rank: int = 128
     features: Literal["linear", "exponential", "favor", "fourier", "nystrom"] = "linear"
+    temperature: float = 1.0
+    vectors: Literal["layers", "plain", "tied"] = "layers"
+    blocks: int = 0
+    clusters: str = ""
     iterations: int = 5
     heads: int = 8
     size: int = 256

@@ -40,6 +40,7 @@ RANGES: Mapping[str, Range] = MappingProxyType(
         "hide": _SHARE,
         "longest": _COUNT,
         "states": _COUNT,
+        "blocks": _SIZE,
         "nonterminals": _COUNT,
         "preterminals": _COUNT,
         "rank": _COUNT,
@@ -156,6 +157,11 @@ _USES = (
         lambda it: it.model == "encoder" and not it.encoder.has_root,
     ),
     _Use((lm.Config,), "features", "--model lowrank-hmm", lambda it: it.model == "lowrank-hmm"),
+    *(
+        _Use((lm.Config,), name, "--model hmm or lowrank-hmm", lambda it: it.model in ("hmm", "lowrank-hmm"))
+        for name in ("temperature", "vectors", "blocks")
+    ),
+    _Use((lm.Config,), "clusters", "--blocks", lambda it: it.blocks > 0),
     _Use(_CLASSES, "latent.", "--model latent-tree", lambda it: it.model == "latent-tree"),
     _Use(_CLASSES, "latent.estimator", "--latent.tree latent", lambda it: it.latent.tree == "latent"),
     _Use(_CLASSES, "latent.arc_size", "--latent.tree latent", lambda it: it.latent.tree == "latent"),
@@ -253,6 +259,10 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
     if options.get("latent.estimator") == "sample" and options["latent.count"] < 2:
         raise SettingError(
             f"--latent.count is {options['latent.count']}; --latent.estimator sample needs 2 or more"
+        )
+    if options.get("blocks") and options["states"] % options["blocks"]:
+        raise SettingError(
+            f"--blocks is {options['blocks']}; expected a divisor of --states, {options['states']}"
         )
     if options.get("text") == "stream" and options["model"].endswith("pcfg"):
         raise SettingError("--text stream needs a model that reads on; a grammar gives trees to sentences")

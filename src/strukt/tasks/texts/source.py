@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import nn
 
 from strukt.nn import (
@@ -48,8 +49,11 @@ def source_of(config: Config, words: int) -> nn.Module:
         rank,
         config.size,
         config.features,
+        blocks=torch.arange(words) % config.blocks if config.blocks else None,
         state_dropout=config.state_dropout,
         feature_dropout=config.feature_dropout,
+        temperature=config.temperature,
+        vectors=config.vectors,
     )
 
 
