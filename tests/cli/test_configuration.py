@@ -58,7 +58,7 @@ def test_defaults_of_one_task_are_not_those_of_another():
         ),
         (["--config", "none.yaml"], "--config: there is no file"),
         (["words"], "unrecognized arguments: words; see: strukt train tag --help"),
-        (["--criterion", "crm"], "--criterion: expected 'cross-entropy', 'crf', got 'crm'"),
+        (["--criterion", "crm"], "--criterion: expected 'cross-entropy', 'crf', 'bits', got 'crm'"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(arguments, message):
