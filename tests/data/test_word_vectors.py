@@ -1,6 +1,7 @@
 """Files of vectors of words."""
 
 import gzip
+import os
 
 import pytest
 
@@ -9,7 +10,6 @@ from strukt.errors import DataError
 
 
 def read(path, content):
-    word_vectors.read.cache_clear()
     path.write_bytes(content)
     return word_vectors.read(str(path))
 
@@ -24,6 +24,15 @@ def test_words_and_their_numbers(content, tmp_path):
 def test_compressed_files_and_words_with_spaces(tmp_path):
     words, vectors = read(tmp_path / "vectors.gz", gzip.compress(b"a 1 2\n. . 3 4\n"))
     assert (words.symbols, vectors.shape) == (("a", ". ."), (2, 2))
+
+
+def test_a_file_that_has_changed_is_read_again(tmp_path):
+    path = tmp_path / "vectors.txt"
+    for time, content in ((1, b"a 1 2\n"), (2, b"b 3 4\n")):
+        path.write_bytes(content)
+        os.utime(path, (time, time))
+        words, _ = word_vectors.read(str(path))
+        assert words.symbols == (content[:1].decode(),)
 
 
 @pytest.mark.parametrize(

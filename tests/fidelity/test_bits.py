@@ -36,7 +36,7 @@ def layer(variant="max", size=SIZE, bits=BITS):
 
 
 def vectors(seed):
-    """Of the words of three sentences, and zeros behind their ends."""
+    """Vectors of the words of three sentences, and zeros behind their ends."""
     generator = torch.Generator().manual_seed(seed)
     found = 1.5 * torch.randn(len(LENGTHS), WORDS, SIZE, generator=generator, dtype=torch.float64)
     for item, length in enumerate(LENGTHS):

@@ -78,7 +78,7 @@ def test_one_table_without_distances(decomposition):
     ],
 )
 def test_numbers_of_ternary_scores(labels, channels, distance, decomposition, rank, expected):
-    """Of each column of Table 2."""
+    """The settings of each column of Table 2."""
     layer = ProbabilisticTransformer(
         labels, channels, 1, rank, distance=distance, decomposition=decomposition
     )

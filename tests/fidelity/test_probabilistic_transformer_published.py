@@ -1,4 +1,4 @@
-"""What `--encoder.pt.published true` sets, and the sizes of the configurations that are shipped."""
+"""The options that `--encoder.pt.published true` sets, and the sizes of the configurations that are shipped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NUMBERS = {
     "classify-sst2": 5_242_880 + 512 * 1024 * 10,
     "classify-sst5": 271_360 + 256 * 512 * 18,
 }
-"""Of the encoder beside the table of label scores: 2g + 2 tables, and those of a root."""
+"""Numbers of the encoder beside the table of label scores: 2g + 2 tables, and those of a root."""
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -97,7 +97,7 @@ class Masks(torch.nn.Module):
 
 @pytest.mark.parametrize("options", [{}, {"label_damping": 0.3, "head_damping": 0.2}])
 def test_dropout_acts_on_heads_and_label_scores(options):
-    """Of the probabilities of heads, and of the scores of words and of the root after each update."""
+    """Dropout of the probabilities of heads, and of the scores of words and of the root after each update."""
     torch.manual_seed(0)
     layer = ProbabilisticTransformer(4, 2, 2, 3, root_labels=3, updates=Updates(**options)).double()
     layer.dropout = Masks()

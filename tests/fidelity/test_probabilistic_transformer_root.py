@@ -8,7 +8,7 @@ from strukt.nn import ProbabilisticTransformer
 
 
 def softmax(scores):
-    """Of a list of numbers."""
+    """The softmax of a list of numbers."""
     positive = [math.exp(score) for score in scores]
     return [value / sum(positive) for value in positive]
 

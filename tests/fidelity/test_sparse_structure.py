@@ -23,7 +23,7 @@ mu = fg.lp_sparsemap(eta)
 
 HANDWAVE = "[fg.variable() for i in range(n)] # handwave"
 ARRAY = "np.array([[fg.variable() for head in range(n + 1)] for word in range(n)])"
-"""What it waves at."""
+"""Stands for the line that the program leaves out."""
 
 
 def run(program, n, eta):

@@ -53,7 +53,10 @@ def test_sparsemax_and_its_jacobian():
 
 @pytest.mark.parametrize("alpha", [1.3, 1.5, 1.9])
 def test_entmax_maximises_its_objective(alpha):
-    """Of p'theta - sum p^alpha / (alpha (alpha - 1)), at p_j = [(alpha - 1) theta_j - tau]_+^(1 / (alpha - 1))."""
+    """The maximum of p'theta - sum p^alpha / (alpha (alpha - 1)).
+
+    It is at p_j = [(alpha - 1) theta_j - tau]_+^(1 / (alpha - 1)).
+    """
     for theta in scores(6, 5, seed=1):
         low, high = (alpha - 1) * theta.max().item() - 1, (alpha - 1) * theta.max().item()
         for _ in range(200):

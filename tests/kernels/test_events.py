@@ -16,7 +16,7 @@ SIZES = st.integers(0, 6)
 
 
 def both(question, *arguments):
-    """What the reference says, after the kernels have said the same."""
+    """The answer of the reference, after the kernels have given the same."""
     found, expected = getattr(cpu, question)(*arguments), getattr(reference, question)(*arguments)
     pairs = [(found, expected)] if isinstance(found, torch.Tensor) else zip(found, expected, strict=True)
     for mine, theirs in pairs:

@@ -80,6 +80,9 @@ SEQUENCES = [
                 "kernels/places/reference": [
                     ("numerator - torch.where(", "numerator + torch.where("),
                 ],
+                "kernels/events/reference": [
+                    ("device=lengths.device) < lengths", "device=lengths.device) <= lengths"),
+                ],
                 "kernels/events/cpu": [
                     ("places += array[..., 1:]", "places += array[..., :-1]"),
                     ("(array >= count)", "(array > count)"),
@@ -95,7 +98,6 @@ SEQUENCES = [
                     ("return TopK(ranked, ", "return TopK(ranked.exp(), "),
                 ],
                 "distributions/positional": [
-                    ("device=self.lengths.device) < self", "device=self.lengths.device) <= self"),
                     ("(~rows | (", "(rows | ("),
                     ("(known & self._positions)", "(self._positions)"),
                 ],

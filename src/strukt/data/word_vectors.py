@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import lru_cache
 
 import numpy as np
@@ -14,7 +15,6 @@ from strukt.errors import DataError
 Floats = npt.NDArray[np.float32]
 
 
-@lru_cache(maxsize=1)
 def read(path: str) -> tuple[Vocabulary, Floats]:
     """Read a file of vectors: on each line a word, and its numbers behind spaces.
 
@@ -31,6 +31,12 @@ def read(path: str) -> tuple[Vocabulary, Floats]:
         DataError: The file cannot be read or holds no vectors, or a line has not as many numbers as the first
             one; with its name and the line.
     """
+    return _read(path, os.stat(path).st_mtime_ns if os.path.exists(path) else 0)
+
+
+@lru_cache(maxsize=1)
+def _read(path: str, _: int) -> tuple[Vocabulary, Floats]:
+    """Read a file once for each time that it was changed: a training asks for it several times."""
     rows: dict[str, Floats] = {}
     size = 0
     for number, line in enumerate(lines(path), 1):

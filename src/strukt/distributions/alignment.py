@@ -11,7 +11,7 @@ from typing_extensions import Self
 
 from strukt.distributions.distribution import StructuredDistribution
 from strukt.distributions.explanations import paths
-from strukt.distributions.grid import any_before, number_of_paths, paths_to, rows_and_columns
+from strukt.distributions.grid import any_before, number_of_paths, paths_to
 from strukt.kernels import alignment, arguments, events, guards
 from strukt.kernels.events import shifted
 from strukt.kernels.guards import UNBOUNDED
@@ -174,8 +174,7 @@ class MonotoneAlignment(StructuredDistribution):
     @property
     def _within(self) -> Tensor:
         """Which cells lie within the lengths: ``batch + (n, m)``."""
-        rows, columns = rows_and_columns(self.event_shape, self.lengths.device)
-        return (rows < self.lengths[..., None, None]) & (columns < self.target_lengths[..., None, None])
+        return events.cells_within(self.event_shape, self.lengths, self.target_lengths)
 
     def _named(self, event: Tensor) -> Tensor:
         return (((event >= -1) & (event < 3)) | ~self._within).flatten(-2).all(-1)

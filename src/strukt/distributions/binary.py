@@ -144,7 +144,7 @@ class BinaryCRF(AbsenceStructure):
 
     @property
     def _within(self) -> Tensor:
-        return torch.arange(self.event_shape[0], device=self.lengths.device) < self.lengths.unsqueeze(-1)
+        return events.within(self.lengths, self.event_shape[0])
 
     def _score(self, event: Tensor) -> Tensor:
         used = self._used(event)

@@ -5,15 +5,9 @@ from __future__ import annotations
 import math
 from functools import cache
 
-import torch
 from torch import Tensor
 
 from strukt.kernels.alignment.reference import DELETE, INSERT, MATCH
-
-
-def rows_and_columns(shape: torch.Size, device: torch.device) -> tuple[Tensor, Tensor]:
-    """The row ``(n, 1)`` and the column ``(m,)`` of each cell."""
-    return torch.arange(shape[0], device=device)[:, None], torch.arange(shape[1], device=device)
 
 
 def any_before(cells: Tensor, rows: bool, columns: bool) -> Tensor:

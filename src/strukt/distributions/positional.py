@@ -88,7 +88,7 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
     @property
     def _positions(self) -> Tensor:
         """Which positions lie within the lengths: ``batch + (n,)``."""
-        return torch.arange(self.event_shape[0], device=self.lengths.device) < self.lengths.unsqueeze(-1)
+        return events.within(self.lengths, self.event_shape[0])
 
     @property
     def _parts_within(self) -> Tensor:

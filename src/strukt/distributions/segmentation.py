@@ -141,7 +141,7 @@ class SemiMarkov(StructuredDistribution):
     @property
     def _positions(self) -> Tensor:
         """Which positions lie within the lengths: ``batch + (n,)``."""
-        return torch.arange(self.event_shape[0], device=self.lengths.device) < self.lengths.unsqueeze(-1)
+        return events.within(self.lengths, self.event_shape[0])
 
     @property
     def _last(self) -> Tensor:

@@ -41,7 +41,7 @@ class SubsetStructure(IndicatorStructure, abc.ABC):
 
     @property
     def _within(self) -> Tensor:
-        return torch.arange(self.event_shape[0], device=self.lengths.device) < self.lengths.unsqueeze(-1)
+        return events.within(self.lengths, self.event_shape[0])
 
     def _places_of_items(self, event: Tensor) -> Places:
         """The items taken, and those left out."""

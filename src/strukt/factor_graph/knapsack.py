@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class RelaxedKnapsack(Band):
-    """What the ones cost together is at most ``budget``; in linear relaxations fractions of ones do, too.
+    """The cost of all ones together is at most ``budget``; in linear relaxations fractions of ones count, too.
 
     `Knapsack` takes means of whole assignments alone. This factor has a closed form and permits a larger polytope:
     ``0 <= u <= 1`` with ``costs'u <= budget``.
@@ -60,7 +60,7 @@ class RelaxedKnapsack(Band):
 
 
 class Knapsack(RelaxedKnapsack):
-    """What the ones cost together is at most ``budget``.
+    """The cost of all ones together is at most ``budget``.
 
     SparseMAP over its whole assignments, by an active set; the best one is found by dynamic programming over the
     assignments that no other beats in both score and cost (Nemhauser and Ullmann 1969): few for costs that are

@@ -133,7 +133,7 @@ def _cheapest(
 
 @inner
 def _joined(x: float, y: float) -> float:
-    """What joining two numbers of pairs costs: nothing where one is 0."""
+    """Return the cost of joining two numbers of pairs: nothing where one is 0."""
     return _h(x) + _h(y) - _h(x + y) if x > 0 and y > 0 else 0.0
 
 

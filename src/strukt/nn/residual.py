@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 
 class Residual(nn.Module):
-    """What a network adds to vectors, normalised: LayerNorm(x + network(x)).
+    """Vectors with the outputs of a network added, normalised: LayerNorm(x + network(x)).
 
     Args:
         size: Of the vectors.

@@ -1,4 +1,4 @@
-"""How often codes stood for labels: as a part of a saved model, and as a picture."""
+"""Counts of the labels that codes stood for: as a part of a saved model, and as a picture."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from strukt.data.vocabulary import Vocabulary
 from strukt.viz.heat_map import HeatMap
 
 NOTHING = "∅"
-"""How the empty label is shown."""
+"""Stands for the empty label in pictures."""
 
 MOST_SHOWN = 24
-"""Of how many labels the distances are shown: with chains of labels there are often a hundred, most rare."""
+"""Labels in a picture at most: with chains of labels there are often a hundred, most of them rare."""
 
 
 def to_tensor(codes: CodeVocabulary, labels: Vocabulary) -> Tensor:

@@ -61,14 +61,14 @@ class TokenCodes(nn.Module):
         self.vocabulary = CodeVocabulary.count((code, self.labels.symbols[tag]) for code, tag in pairs)
 
     def shares(self, codes: list[int], tags: list[str]) -> dict[str, tuple[int, int]]:
-        """How many percent of words have a code that means their predicted tag, and one never seen in training."""
+        """The shares of words whose code means their predicted tag, and whose code was never seen in training."""
         seen = [(code, tag) for code, tag in zip(codes, tags, strict=True) if code in self.vocabulary]
         agreeing = sum(self.vocabulary.label(code) == tag for code, tag in seen)
         unseen = len(codes) - len(seen)
         return {"code_agreement": (100 * agreeing, len(codes)), "unseen_codes": (100 * unseen, len(codes))}
 
     def get_extra_state(self) -> Tensor:
-        """What codes mean."""
+        """The labels that codes stand for."""
         return code_counts.to_tensor(self.vocabulary, self.labels)
 
     def set_extra_state(self, state: Tensor) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor
 from strukt.kernels import dispatch
 from strukt.kernels.autograd import is_plain
 from strukt.kernels.events import reference
-from strukt.kernels.events.reference import durations, shifted
+from strukt.kernels.events.reference import cells_within, durations, shifted, within
 
 __all__ = [
     "alternative_places",
@@ -24,6 +24,7 @@ __all__ = [
     "are_spanning_trees",
     "are_subsets",
     "bit_places",
+    "cells_within",
     "durations",
     "edge_places",
     "in_range",
@@ -33,6 +34,7 @@ __all__ = [
     "read_spans",
     "segment_places",
     "shifted",
+    "within",
 ]
 
 

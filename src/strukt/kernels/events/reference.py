@@ -6,28 +6,8 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.alignment.reference import DELETE, INSERT, MATCH
-from strukt.kernels.events.reference_spans import bit_places, read_spans
-
-__all__ = [
-    "alternative_places",
-    "are_dependency_trees",
-    "are_frames",
-    "are_paths",
-    "are_segmentations",
-    "are_spanning_trees",
-    "are_subsets",
-    "bit_places",
-    "durations",
-    "edge_places",
-    "in_range",
-    "item_places",
-    "pair_places",
-    "path_places",
-    "read_spans",
-    "segment_places",
-    "shifted",
-    "within",
-]
+from strukt.kernels.events.reference_spans import bit_places, read_spans  # noqa: F401
+from strukt.kernels.spanning.arcs import pairs
 
 
 def within(lengths: Tensor, size: int) -> Tensor:
@@ -147,22 +127,16 @@ def _crosses(heads: Tensor, positions: Tensor) -> Tensor:
 
 
 def are_spanning_trees(edges: Tensor, lengths: Tensor) -> Tensor:
-    pairs = _pairs(edges, lengths)
-    used = pairs & (edges == 1)
-    marked = ((edges == 0) | used | ~pairs).flatten(-2).all(-1)
+    places = pairs(lengths, edges.shape[-1])
+    used = places & (edges == 1)
+    marked = ((edges == 0) | used | ~places).flatten(-2).all(-1)
     complete = used.flatten(-2).sum(-1) == (lengths - 1).clamp(min=0)
     return marked & complete & _connects(used, lengths)
 
 
 def edge_places(edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    pairs = _pairs(edges, lengths)
-    return _present_and_absent((pairs & (edges > 0)).flatten(-2), pairs.flatten(-2))
-
-
-def _pairs(edges: Tensor, lengths: Tensor) -> Tensor:
-    """Tell which cells are pairs of vertices within the lengths."""
-    vertices = torch.arange(edges.shape[-1], device=edges.device)
-    return (vertices.unsqueeze(-1) < vertices) & (vertices < lengths[..., None, None])
+    places = pairs(lengths, edges.shape[-1])
+    return _present_and_absent((places & (edges > 0)).flatten(-2), places.flatten(-2))
 
 
 def _connects(used: Tensor, lengths: Tensor) -> Tensor:
@@ -201,7 +175,7 @@ def _present_and_absent(used: Tensor, parts: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def are_paths(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    cells = _cells(moves, lengths, target_lengths)
+    cells = cells_within(moves.shape[-2:], lengths, target_lengths)
     named = (((moves >= -1) & (moves < 3)) | ~cells).flatten(-2).all(-1)
     moves = moves.clamp(-2, 3).to(torch.int8)  # an eighth of the memory to go through
     visited = cells & (moves >= 0)
@@ -212,7 +186,7 @@ def are_paths(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
         | shifted(entered == INSERT, 0, 1)
         | shifted(entered == DELETE, 1, 0)
     )  # fmt: skip
-    row, column = _rows_and_columns(moves)
+    row, column = _rows_and_columns(moves.shape[-2:], moves.device)
     comes_from_outside = ((entered != INSERT) & (row == 0)) | ((entered != DELETE) & (column == 0))
     inside = ~(comes_from_outside & (entered >= 0))
     begun = ~first | (moves == MATCH)
@@ -222,7 +196,7 @@ def are_paths(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
 
 
 def path_places(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
-    visited = _cells(moves, lengths, target_lengths) & (moves >= 0)
+    visited = cells_within(moves.shape[-2:], lengths, target_lengths) & (moves >= 0)
     move = moves.clamp(0, 2).to(torch.int8)
     before = torch.where(
         move == MATCH,
@@ -244,20 +218,19 @@ def shifted(cells: Tensor, rows: int, columns: int) -> Tensor:
     return torch.nn.functional.pad(cells, (-columns, columns, -rows, rows))
 
 
-def _rows_and_columns(cells: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the row ``(n, 1)`` and the column ``(m,)`` of each cell."""
-    n, m = cells.shape[-2:]
-    return torch.arange(n, device=cells.device)[:, None], torch.arange(m, device=cells.device)
-
-
-def _cells(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
-    """Tell which cells lie within the lengths."""
-    row, column = _rows_and_columns(moves)
+def cells_within(shape: torch.Size, lengths: Tensor, target_lengths: Tensor) -> Tensor:
+    """Tell which cells of a grid lie within both lengths ``batch``: ``batch + shape``."""
+    row, column = _rows_and_columns(shape, lengths.device)
     return (row < lengths[..., None, None]) & (column < target_lengths[..., None, None])
+
+
+def _rows_and_columns(shape: torch.Size, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return the row ``(n, 1)`` and the column ``(m,)`` of each cell."""
+    return torch.arange(shape[0], device=device)[:, None], torch.arange(shape[1], device=device)
 
 
 def _corners(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Tell which cells are the first, and which the last one, if there is any."""
-    row, column = _rows_and_columns(moves)
-    last = (row == lengths[..., None, None] - 1) & (column == target_lengths[..., None, None] - 1)
-    return _cells(moves, lengths, target_lengths) & (row == 0) & (column == 0), last
+    row, column = _rows_and_columns(moves.shape[-2:], moves.device)
+    first = cells_within(moves.shape[-2:], lengths, target_lengths) & (row == 0) & (column == 0)
+    return first, (row == lengths[..., None, None] - 1) & (column == target_lengths[..., None, None] - 1)
