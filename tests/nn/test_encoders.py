@@ -120,20 +120,12 @@ def test_a_layer_is_that_of_pytorch(norm_first):
     torch.testing.assert_close(mine(x, seen.unsqueeze(1))[1, :3], other(x, src_key_padding_mask=~seen)[1, :3])
 
 
-def test_relative_positions_are_those_written_out():
-    """Equation 4 of Shaw et al. (2018): the vector of a distance is added to the key."""
-    attention = Transformer(8, 8, heads=2, positions="relative", reach=2).layers[0].attention
-    x, n = torch.randn(1, 6, 8), 6
-    queries, keys, values = attention.project(x).view(n, 3, 2, 4).unbind(1)
-    expected = torch.zeros(n, 2, 4)
-    for head in range(2):
-        for i in range(n):
-            vectors = torch.stack([attention.distances[max(-2, min(2, j - i)) + 2] for j in range(n)])
-            scores = (keys[:, head] + vectors) @ queries[i, head] / 2
-            expected[i, head] = scores.softmax(0) @ values[:, head]
-    torch.testing.assert_close(
-        attention(x, torch.ones(1, n, dtype=torch.bool))[0], attention.output(expected.flatten(1))
-    )
+def test_without_dropout_in_evaluation_and_with_it_in_training():
+    encoder = Transformer(4, 8, heads=2, dropout=0.5, positions="relative")
+    x = torch.randn(1, 5, 4)
+    assert torch.equal(encoder.eval()(x), encoder(x))
+    encoder.dropout.p = encoder.layers[0].dropout.p = encoder.layers[0].feed_forward[2].p = 0.0
+    assert not torch.equal(encoder.train()(x), encoder(x))
 
 
 def test_positions_have_different_sinusoids():

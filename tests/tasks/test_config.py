@@ -8,7 +8,7 @@ from importlib import import_module
 import pytest
 
 from strukt.tasks import TASKS
-from strukt.tasks.config import changed, from_dict
+from strukt.tasks.config import TaskConfig, TransformerConfig, changed, from_dict
 
 
 @pytest.fixture(params=sorted(TASKS))
@@ -46,6 +46,12 @@ def test_where_a_default_has_changed_missing_fields_mean_what_they_meant():
     assert from_dict(Whole, {}) == Whole(Part(2, "probabilities"), 4)
     assert from_dict(Whole, {"part": {"kept": 5}}) == Whole(Part(5, "probabilities"), 4)
     assert from_dict(Whole, dataclasses.asdict(Whole())) == Whole()
+
+
+def test_models_that_were_saved_before_are_what_they_were():
+    encoder = from_dict(TaskConfig, {"encoder": {"transformer": {"reach": 3}}}).encoder
+    assert encoder.transformer == TransformerConfig(reach=3, distance_values=False)
+    assert encoder.pt.root_output == "probabilities"
 
 
 @pytest.mark.parametrize("values", [{"epoch": 1}, {"trainer": {"epoch": 1}}])

@@ -7,6 +7,7 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.nn.functional import scaled_dot_product_attention
 
 from strukt.inference.settings import require_one_of
@@ -22,7 +23,7 @@ class Transformer(nn.Module):
     """A Transformer encoder with sinusoidal or relative positions, normalised before or after each block.
 
     Source: Vaswani et al. (2017); Xiong et al. (2020) for the place of the normalisation; Shaw et al. (2018) for
-    relative positions, of which each has a vector that is added to the keys.
+    relative positions, of which each has a vector that is added to the keys and one that is added to the values.
 
     Args:
         inputs: Size of the vectors that come in.
@@ -34,6 +35,7 @@ class Transformer(nn.Module):
         head_size: Size of a head; `size` by the number of heads if None, which then divides it.
         positions: ``absolute``, sinusoids that are added to the words; or ``relative``, distances.
         reach: Longer relative distances count as this one.
+        distance_values: Whether relative distances have vectors that are added to the values, too.
         norm_first: Whether normalisation stands before each block, or behind it.
         causal: Whether words attend to themselves and to the left alone.
 
@@ -58,6 +60,7 @@ class Transformer(nn.Module):
         head_size: int | None = None,
         positions: Positions = "absolute",
         reach: int = 8,
+        distance_values: bool = True,
         norm_first: bool = True,
         causal: bool = False,
     ) -> None:
@@ -72,7 +75,12 @@ class Transformer(nn.Module):
         self.layers = nn.ModuleList(
             _Layer(
                 _SelfAttention(
-                    size, heads, head_size or size // heads, None if self.absolute else reach, dropout
+                    size,
+                    heads,
+                    head_size or size // heads,
+                    None if self.absolute else reach,
+                    distance_values,
+                    dropout,
                 ),
                 _feed_forward(size, feed_forward or 4 * size, dropout),
                 nn.Dropout(dropout),
@@ -135,9 +143,11 @@ class _Layer(nn.Module):
 
 
 class _SelfAttention(nn.Module):
-    """Attention of words to words, with a vector for each relative distance up to `reach`, if that is given."""
+    """Attention of words to words, with vectors for each relative distance up to `reach`, if that is given."""
 
-    def __init__(self, size: int, heads: int, head_size: int, reach: int | None, dropout: float) -> None:
+    def __init__(
+        self, size: int, heads: int, head_size: int, reach: int | None, distance_values: bool, dropout: float
+    ) -> None:
         super().__init__()
         self.size, self.heads, self.head_size, self.reach, self.rate = size, heads, head_size, reach, dropout
         self.project = nn.Linear(size, 3 * heads * head_size)
@@ -147,27 +157,39 @@ class _SelfAttention(nn.Module):
         nn.init.zeros_(self.output.bias)
         if reach is not None:
             self.distances = nn.Parameter(torch.randn(2 * reach + 1, head_size) * head_size**-0.5)
+        self.distance_values = None
+        if reach is not None and distance_values:
+            self.distance_values = nn.Parameter(torch.randn(2 * reach + 1, head_size) * head_size**-0.5)
 
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
         """From `(batch, n, size)`, and which words each one sees, `(batch, n, n)` or `(batch, 1, n)`."""
         batch, n, _ = x.shape
         parts = self.project(x).view(batch, n, 3, self.heads, self.head_size)
         queries, keys, values = parts.permute(2, 0, 3, 1, 4)
-        bias = seen.unsqueeze(1) if self.reach is None else self._bias(queries, seen)
         rate = self.rate if self.training else 0.0
-        found = scaled_dot_product_attention(queries, keys, values, bias, rate)
-        output: Tensor = self.output(found.transpose(1, 2).flatten(2))
+        if self.reach is None:
+            result = scaled_dot_product_attention(queries, keys, values, seen.unsqueeze(1), rate)
+        else:
+            result = self._relative(queries, keys, values, seen, rate)
+        output: Tensor = self.output(result.transpose(1, 2).flatten(2))
         return output
 
-    def _bias(self, queries: Tensor, seen: Tensor) -> Tensor:
-        """What distances add to the scores, `(batch, heads, n, n)`; -inf for words that are not seen."""
+    def _relative(self, queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor, rate: float) -> Tensor:
+        """Attention with distances (Shaw et al. 2018, equations 3 and 4), `(batch, heads, n, head_size)`."""
         assert self.reach is not None
         n = queries.shape[2]
         places = torch.arange(n, device=queries.device)
         steps = (places - places.unsqueeze(-1)).clamp(-self.reach, self.reach) + self.reach
-        by_distance = queries @ self.distances.T / math.sqrt(self.head_size)
-        bias = by_distance.gather(-1, steps.expand(*queries.shape[:2], n, n))
-        return bias.masked_fill(~seen.unsqueeze(1), -torch.inf)
+        steps = steps.expand(*queries.shape[:2], n, n)
+        scale = 1 / math.sqrt(self.head_size)
+        bias = (queries @ self.distances.T * scale).gather(-1, steps)
+        bias = bias.masked_fill(~seen.unsqueeze(1), -torch.inf)
+        if self.distance_values is None:
+            return scaled_dot_product_attention(queries, keys, values, bias, rate)
+        weights = functional.dropout((queries @ keys.mT * scale + bias).softmax(-1), rate)
+        by_distance = weights.new_zeros(*weights.shape[:3], len(self.distance_values))
+        by_distance = by_distance.scatter_add(-1, steps, weights)
+        return weights @ values + by_distance @ self.distance_values
 
 
 def _feed_forward(size: int, hidden: int, dropout: float) -> nn.Sequential:

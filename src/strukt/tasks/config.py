@@ -110,8 +110,11 @@ class TransformerConfig:
     """Which Transformer, for encoders of kind transformer; see `strukt.nn.Transformer`.
 
     Args:
-        positions: Sinusoids that are added to the words, or vectors of distances that are added to keys.
+        positions: Sinusoids that are added to the words, or vectors of distances that are added to keys and
+            values.
         reach: Longer relative distances count as this one.
+        distance_values: Whether relative distances are added to values, too, or to keys alone, as in the published
+            code of the Probabilistic Transformer.
         feed_forward: Size of the hidden layer of the feed-forward networks; 0 for four times that of the words.
         head_size: Size of a head; 0 for that of the words by the number of heads.
         norm_first: Whether normalisation stands before each block, or behind it.
@@ -119,6 +122,7 @@ class TransformerConfig:
 
     positions: Literal["absolute", "relative"] = "absolute"
     reach: int = 8
+    distance_values: bool = changed(True, earlier=False)
     feed_forward: int = 0
     head_size: int = 0
     norm_first: bool = True
