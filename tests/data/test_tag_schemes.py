@@ -5,7 +5,7 @@ import itertools
 import pytest
 from seqeval.scheme import BILOU, IOB1, IOB2, IOBES, Entities
 
-from strukt.data.tag_schemes import SCHEMES, scheme_of, sequence_faults, tag_fault
+from strukt.data.tag_schemes import SCHEMES, converted, scheme_of, sequence_faults, tag_fault
 
 KINDS = ("X", "Y")
 SINGLE = {"BIO": "B", "BIOES": "S", "BILOU": "U", "BMES": "S"}
@@ -53,6 +53,25 @@ def test_allowed_is_what_writes_spans(scheme, n):
     sequences = itertools.product(all_tags(scheme), repeat=n)
     allowed = {tags for tags in sequences if not list(sequence_faults(tags, rules))}
     assert allowed == expected
+
+
+@pytest.mark.parametrize("source", SCHEMES)
+@pytest.mark.parametrize("target", SCHEMES)
+def test_spans_are_the_same_in_every_scheme(source, target):
+    for n in range(5):
+        for spans in segmentations(n):
+            assert tuple(converted(written(source, spans), source, target)) == written(target, spans)
+
+
+def test_marks_that_stand_alone_are_converted():
+    assert converted(["B", "I", "B", "O", "B"], "iob2", "bmes") == ["B", "E", "S", "O", "S"]
+
+
+def test_tags_that_break_their_scheme_are_not_converted():
+    with pytest.raises(ValueError, match="tags: I-X follows O at position 1, which breaks BIO; correct the tags"):
+        converted(["O", "I-X"], "BIO", "BIOES")
+    with pytest.raises(ValueError, match="'E-X' is no tag of BIO"):
+        converted(["E-X"], "BIO", "BIOES")
 
 
 @pytest.mark.parametrize(

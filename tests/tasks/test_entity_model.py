@@ -1,6 +1,7 @@
 """The model of nested entities: what it learns under each criterion, what it writes, and what it refuses."""
 
 import io
+import json
 
 import pytest
 from tests import tiny_corpora
@@ -67,7 +68,19 @@ def test_predicting_replaces_the_entities_and_nothing_else(model):
     assert [str(sentence) for sentence in model.predict(bare)] == [str(sentence) for sentence in SENTENCES]
 
 
-def test_tags_find_the_outermost_entities(flat):
+def test_a_model_saved_before_tags_by_bio_and_a_chain(flat, tmp_path):
+    bundle.save(flat, tmp_path)
+    saved = json.loads((tmp_path / "config.json").read_text())
+    del saved["options"]["scheme"], saved["options"]["decoder"]
+    (tmp_path / "config.json").write_text(json.dumps(saved))
+    again = bundle.load(tmp_path)
+    assert again.layer.tags[:3] == ["O", f"B-{flat.layer.tags[1][2:]}", f"I-{flat.layer.tags[1][2:]}"]
+    assert list(map(str, again.predict(SENTENCES))) == list(map(str, flat.predict(SENTENCES)))
+
+
+@pytest.mark.parametrize("options", [{}, {"scheme": "bioes"}, {"scheme": "bioes", "decoder": "softmax"}])
+def test_tags_find_the_outermost_entities(options):
+    flat = learned(EntityModel, config(criterion="flat", **options), SENTENCES, 30)[0]
     assert isinstance(flat.layer, TagSpans)
     outermost = [
         [entity for entity, depth in zip(found, depths(found), strict=True) if depth == 0]

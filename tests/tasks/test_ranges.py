@@ -220,6 +220,8 @@ def latent(**options):
             TaskConfig(optimizer=OptimizerConfig(schedule="halving", warmup=0.1)),
             "--optimizer.warmup is 0.1, .* it needs --optimizer.schedule linear",
         ),
+        (ner.Config(scheme="bioes"), "--scheme is bioes, and would not be read; it needs --criterion flat"),
+        (ner.Config(decoder="softmax"), "--decoder is softmax, and would not be read"),
         (encoder("pt", pretrained="m"), "--encoder.pretrained is m, and would not be read"),
         (
             encoder("pt", fine_tuning=FineTuningConfig(lora=9)),
@@ -271,6 +273,7 @@ def test_options_that_would_not_be_read(config, message):
     [
         latent(hidden=9, arc_size=9, reader="gcn"),
         classify.Config(token="cls"),
+        ner.Config(criterion="flat", scheme="bioes", decoder="softmax"),
         classify.Config(
             encoder=EncoderConfig(kind="pt", pt=MeanFieldConfig(root_labels=9, root_output="probabilities"))
         ),

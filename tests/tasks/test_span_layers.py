@@ -13,6 +13,7 @@ from tests.tasks.all_trees import labelled, score, shapes
 
 from strukt.data.binarisation import EMPTY
 from strukt.data.codes import CodeVocabulary
+from strukt.data.tag_schemes import scheme_of
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import LinearChain, SpanTree
 from strukt.distributions.bits import to_bits
@@ -33,7 +34,7 @@ BITS = 2
 def layer(kind, **options):
     torch.manual_seed(1)
     if kind is TagSpans:
-        built = TagSpans(SIZE, LABELS)
+        built = TagSpans(SIZE, LABELS, **options)
     else:
         criterion = {LikelihoodCodes: "bits", PublishedCodes: "bits-published"}.get(kind, "likelihood")
         config = tiny_corpora.ner_config(criterion=criterion, **{"bits": BITS, **options})
@@ -238,8 +239,28 @@ def test_tags_stand_for_the_outermost_spans():
     assert model.loss([vectors], spans, lengths).item() == pytest.approx(expected.item(), rel=1e-5)
 
 
-def test_found_tags_are_spans_in_order_with_their_probabilities():
-    model = layer(TagSpans)
+def test_each_tag_for_itself():
+    model, (vectors, lengths) = layer(TagSpans, scheme="bioes", decoder="softmax"), (words(), LENGTHS)
+    crf = TagSpans(SIZE, LABELS, "bioes", "softmax").crf
+    assert not any(weight.requires_grad for weight in crf.parameters())
+    probabilities = model.score(vectors).softmax(-1)
+    best = zip(probabilities.argmax(-1).tolist(), LENGTHS.tolist(), strict=True)
+    tags = [[model.tags[tag] for tag in row[:length]] for row, length in best]
+    found = list(model.found(vectors, lengths, probabilities=True))
+    assert [[(span.label, span.start, span.end - 1) for span in spans] for spans in found] == list(
+        map(tagged_spans, tags)
+    )
+    assert sum(map(len, found)) > 0
+    for row, spans in enumerate(found):
+        for span in spans:
+            whole = scheme_of("bioes").span(span.label, span.end - span.start)
+            own = [probabilities[row, place, model.tags.index(tag)] for place, tag in enumerate(whole, span.start)]
+            assert span.probability == pytest.approx(torch.stack(own).prod().item(), rel=1e-4)
+
+
+@pytest.mark.parametrize("scheme", ["bio", "bioes"])
+def test_found_tags_are_spans_in_order_with_their_probabilities(scheme):
+    model = layer(TagSpans, scheme=scheme)
     chain = model.distribution(words(3), LENGTHS)
     count = 0
     for item, spans in enumerate(model.found(words(3), LENGTHS, probabilities=True)):

@@ -80,14 +80,34 @@ class Scheme:
             >>> bio.follows("B-LOC", "I-LOC"), bio.follows("B-LOC", "I-PER"), bio.follows("O", "I-LOC")
             (True, False, False)
         """
+        if self.continues(before, tag):
+            return True
         (mark, kind), (next_mark, next_kind) = _parts(before), _parts(tag)
         same = kind == next_kind and OUTSIDE not in (before, tag)
-        if same and mark in (self.first, self.inside, self.again) and next_mark in (self.inside, self.last):
-            return True
         complete = before == OUTSIDE or mark in (self.last, self.single, self.again)
         if tag == OUTSIDE or not complete:
             return complete
         return next_mark == self.again if same and self.again else next_mark in (self.first, self.single)
+
+    def continues(self, before: str, tag: str) -> bool:
+        """Whether a tag behind another one, both of the scheme, is of the same span."""
+        (mark, kind), (next_mark, next_kind) = _parts(before), _parts(tag)
+        same = kind == next_kind and OUTSIDE not in (before, tag)
+        return same and mark in (self.first, self.inside, self.again) and next_mark in (self.inside, self.last)
+
+    def span(self, kind: str, length: int) -> list[str]:
+        """Return the tags of a span that does not stand right behind another one of its type.
+
+        Args:
+            kind: Its type; empty if marks stand alone.
+            length: Its number of words, 1 or more.
+
+        Examples:
+            >>> scheme_of("BIOES").span("LOC", 3), scheme_of("BIO").span("LOC", 1)
+            (['B-LOC', 'I-LOC', 'E-LOC'], ['B-LOC'])
+        """
+        marks = [self.first, *[self.inside] * (length - 2), self.last] if length > 1 else [self.single]
+        return [f"{mark}-{kind}" if kind else mark for mark in marks]
 
 
 SCHEMES: Mapping[str, Scheme] = MappingProxyType(
@@ -158,6 +178,43 @@ def sequence_faults(tags: Sequence[str], scheme: Scheme) -> Iterator[tuple[int, 
         before = tag
     if tags and before is not None and not scheme.ends(before):
         yield len(tags) - 1, f"the sentence ends with {before}"
+
+
+def converted(tags: Sequence[str], source: str, target: str) -> list[str]:
+    """Write the spans of a sentence in another scheme.
+
+    Args:
+        tags: The tags of a sentence.
+        source: The name of their scheme.
+        target: That of the other one.
+
+    Raises:
+        ValueError: If there is no such scheme, or the tags break theirs.
+
+    Examples:
+        >>> converted(["B-PER", "I-PER", "O", "B-LOC"], "BIO", "BIOES")
+        ['B-PER', 'E-PER', 'O', 'S-LOC']
+    """
+    old, new = scheme_of(source), scheme_of(target)
+    for position, fault in sequence_faults(tags, old):
+        raise ValueError(f"tags: {fault} at position {position}, which breaks {old.name}; correct the tags")
+    result: list[str] = []
+    for first, end in _spans(tags, old):
+        kind = _parts(tags[first])[1]
+        span = new.span(kind, end - first) if tags[first] != OUTSIDE else [OUTSIDE]
+        if new.again and result and result[-1] != OUTSIDE and span[0] != OUTSIDE and _parts(result[-1])[1] == kind:
+            span[0] = new.again + span[0].removeprefix(_parts(span[0])[0])
+        result += span
+    return result
+
+
+def _spans(tags: Sequence[str], scheme: Scheme) -> Iterator[tuple[int, int]]:
+    """First word and end of each span, and of each word outside of spans, in their order."""
+    first = 0
+    for end in range(1, len(tags) + 1):
+        if end == len(tags) or not scheme.continues(tags[end - 1], tags[end]):
+            yield first, end
+            first = end
 
 
 def _parts(tag: str) -> tuple[str, str]:

@@ -45,7 +45,8 @@ class EntityModel(SpanModel):
 
     def build_layer(self) -> SpanLayer:
         if self.config.criterion == "flat":
-            return TagSpans(self.encoder.size, self.vocabularies["labels"])
+            labels, config = self.vocabularies["labels"], self.config
+            return TagSpans(self.encoder.size, labels, config.scheme, config.decoder)
         return super().build_layer()
 
     @property

@@ -22,12 +22,17 @@ class Config(SpanTaskConfig):
     Args:
         criterion: The likelihood of trees that hold the entities, with a score for each label; the same scores
             with a margin; binary codes in place of labels, by contrastive hashing and that likelihood, or by the
-            published contrastive loss alone; or tags of words in a chain, which find the outermost entities only.
+            published contrastive loss alone; or tags of words, which find the outermost entities only.
+        scheme: How such tags write entities.
+        decoder: How they are predicted: all of a sentence together, by a conditional random field, or each for
+            itself.
         encoder: How words become vectors.
         trainer: How long, on what, and how safely.
     """
 
     criterion: Literal["likelihood", "margin", "bits", "bits-published", "flat"] = "likelihood"  # type: ignore[assignment]  # one more
+    scheme: Literal["bio", "bioes"] = "bio"
+    decoder: Literal["crf", "softmax"] = "crf"
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=2, hidden=256))
     trainer: TrainerConfig = field(default_factory=lambda: TrainerConfig(epochs=20, tokens=1500))
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from strukt.errors import SettingError
-from strukt.tasks import classify, dependency, listops, lm, nli, tag
+from strukt.tasks import classify, dependency, listops, lm, ner, nli, tag
 from strukt.tasks.config import FittingConfig, SpanTaskConfig, TaskConfig, from_dict
 from strukt.tasks.number_config import NumberConfig
 
@@ -143,6 +143,7 @@ def _of_tags(name: str) -> _Use:
     return _Use((tag.Config,), name, "--criterion bits", lambda it: it.criterion == "bits")
 
 
+_TAGS = "--criterion flat, which tags words"
 _CLASSES, _LISTS, _PAIRS = (classify.Config, nli.Config), (listops.Config,), (nli.Config,)
 _NUMBERS = (NumberConfig,)
 
@@ -187,6 +188,8 @@ _USES = (
         for name in ("temperature", "vectors", "blocks")
     ),
     _Use((lm.Config,), "clusters", "--blocks", lambda it: it.blocks > 0),
+    _Use((ner.Config,), "scheme", _TAGS, lambda it: it.criterion == "flat"),
+    _Use((ner.Config,), "decoder", _TAGS, lambda it: it.criterion == "flat"),
     _Use(_CLASSES, "latent.", "--model latent-tree", lambda it: it.model == "latent-tree"),
     _Use(_CLASSES, "latent.estimator", "--latent.tree latent", lambda it: it.latent.tree == "latent"),
     _Use(_CLASSES, "latent.arc_size", "--latent.tree latent", lambda it: it.latent.tree == "latent"),

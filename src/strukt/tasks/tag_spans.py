@@ -3,32 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from strukt.data.binarisation import EMPTY
+from strukt.data.tag_schemes import OUTSIDE, scheme_of
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import LinearChain
 from strukt.metrics.spans import spans
-from strukt.nn import CRF, bio_constraints
+from strukt.nn import CRF, tag_constraints
 from strukt.tasks.span_layer import Found, GoldSpans, SpanLayer
 
 
 class TagSpans(SpanLayer):
-    """A conditional random field over BIO tags (Lample et al. 2016).
+    """A conditional random field over tags (Lample et al. 2016), or each tag for itself.
+
+    Without the field the transition scores stay 0, and tags may break their scheme.
 
     Args:
         size: Size of the vectors of words.
         labels: The labels.
+        scheme: How tags write spans, as `strukt.data.tag_schemes` has it.
+        decoder: All tags of a sentence together, ``crf``, or each for itself, ``softmax``.
     """
 
-    def __init__(self, size: int, labels: Vocabulary) -> None:
+    def __init__(
+        self,
+        size: int,
+        labels: Vocabulary,
+        scheme: Literal["bio", "bioes"] = "bio",
+        decoder: Literal["crf", "softmax"] = "crf",
+    ) -> None:
         super().__init__(labels)
         types = [label for label in labels.symbols if label != EMPTY]
-        self.tags = ["O", *(f"{mark}-{label}" for label in types for mark in "BI")]
+        self.scheme = scheme_of(scheme)
+        self.tags = [OUTSIDE, *(f"{mark}-{label}" for label in types for mark in self.scheme.marks)]
+        self._number = {tag: index for index, tag in enumerate(self.tags)}
         self.score = nn.Linear(size, len(self.tags))
-        self.crf = CRF(len(self.tags), bio_constraints(self.tags))
+        self.crf = CRF(len(self.tags), tag_constraints(self.tags, scheme) if decoder == "crf" else None)
+        self.crf.requires_grad_(decoder == "crf")
 
     def scores(self, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Of tags ``(batch, n, tags)`` and of transitions ``(tags, tags)``."""
@@ -57,33 +72,36 @@ class TagSpans(SpanLayer):
     def _probabilities(
         self, chain: LinearChain, item: int, named: Sequence[tuple[int, int, str]]
     ) -> list[float]:
-        """Of each span in one sentence: that its words have its tags, and the word after it does not go on."""
+        """Of each span in one sentence: that its words have its tags, and the word after it does not go on.
+
+        Only where the last tag of a span does not tell its end, as in BIO, can the word after it go on.
+        """
         unary, transition = chain.scores
         alone = LinearChain(unary[item], transition[0, 0], chain.lengths[item], validate_args=False)
         alone = alone.expand(torch.Size([len(named)]))
         tags = torch.full((len(named), unary.shape[1]), -1, device=unary.device)
         longer = tags.clone()
         for row, (start, end, label) in enumerate(named):
-            tags[row, start:end] = self.tags.index(f"I-{label}")
-            tags[row, start] = self.tags.index(f"B-{label}")
+            tags[row, start:end] = self._indices(label, end - start)
             longer[row] = tags[row]
-            longer[row, end : end + 1] = self.tags.index(f"I-{label}")
+            longer[row, end : end + 1] = self._indices(label, end - start + 1)[-1]
         ends = torch.tensor([end for _, end, _ in named], device=unary.device)
-        goes_on = ends < chain.lengths[item]
+        goes_on = (ends < chain.lengths[item]) & (self.scheme.last == self.scheme.inside)
         shorter_or_longer = alone.partial_log_prob(tags, tags >= 0).exp()
         only_longer = alone.partial_log_prob(longer, longer >= 0).exp()
         found: list[float] = (shorter_or_longer - torch.where(goes_on, only_longer, 0.0)).tolist()
         return found
 
     def _tags_of(self, gold: GoldSpans, shape: torch.Size) -> Tensor:
-        """BIO tags of the outermost spans: longer ones are written over shorter ones."""
+        """Tags of the outermost spans: longer ones are written over shorter ones."""
         tags = torch.zeros(shape, dtype=torch.long, device=gold.starts.device)
-        number = {tag: index for index, tag in enumerate(self.tags)}
         rows = zip(
             *(part.tolist() for part in (gold.items, gold.starts, gold.ends, gold.labels)), strict=True
         )
         for item, start, end, label in sorted(rows, key=lambda row: row[2] - row[1]):
-            name = self.labels.symbols[label]
-            tags[item, start:end] = number[f"I-{name}"]
-            tags[item, start] = number[f"B-{name}"]
+            tags[item, start:end] = self._indices(self.labels.symbols[label], end - start)
         return tags
+
+    def _indices(self, label: str, length: int) -> Tensor:
+        """The tags of the words of a span, on the CPU."""
+        return torch.tensor([self._number[tag] for tag in self.scheme.span(label, length)])
