@@ -68,6 +68,38 @@ def test_perplexity_is_that_of_the_hidden_words_one_by_one(kind):
     assert model.loss(model._hidden(SENTENCES, hidden)).item() == pytest.approx(total / count, rel=1e-4)
 
 
+def test_a_projection_of_its_own_scores_the_vocabulary():
+    torch.manual_seed(0)
+    model = MaskedLanguageModel.from_corpus(config(word_scores="projection"), SENTENCES).eval()
+    assert model.project.weight.shape == (len(model.words), model.encoder.size)
+    assert not hasattr(model, "bias")
+    vectors = model.encoder(model.encoder.inputs([["a", MASK]]), torch.tensor([2]))[0]
+    rows = zip(model.project.weight.tolist(), model.project.bias.tolist(), strict=True)
+    expected = [
+        [sum(w * x for w, x in zip(weight, vector, strict=True)) + bias for vector in vectors.tolist()]
+        for weight, bias in rows
+    ]
+    found = model._log_probs(model._read([["a", MASK]]))[0]
+    torch.testing.assert_close(found, torch.tensor(expected).T.log_softmax(-1))
+
+
+def test_the_loss_may_be_a_mean_over_sentences_of_the_means_of_each():
+    torch.manual_seed(0)
+    model = MaskedLanguageModel.from_corpus(config(average="sentences"), SENTENCES).eval()
+    torch.nn.init.normal_(model.project.weight)
+    drawn = [[True, True, False, True], [False] * 4, [False, False, True, False]]
+    found = model.loss(model._hidden(SENTENCES[:3], drawn)).item()
+    model.config.average = "words"
+    first, nothing, third = (
+        model.loss(model._hidden([sentence], [row])).item()
+        for sentence, row in zip(SENTENCES, drawn, strict=False)
+    )
+    assert nothing == 0
+    assert found == pytest.approx((first + third) / 2, rel=1e-5)
+    together = model.loss(model._hidden(SENTENCES[:3], drawn)).item()
+    assert together == pytest.approx((3 * first + third) / 4, rel=1e-5)
+
+
 def test_the_share_of_hidden_words_is_the_given_one():
     torch.manual_seed(0)
     model = MaskedLanguageModel.from_corpus(config(mask=0.3), SENTENCES)

@@ -221,6 +221,7 @@ def latent(**options):
             "--optimizer.warmup is 0.1, .* it needs --optimizer.schedule linear",
         ),
         (ner.Config(scheme="bioes"), "--scheme is bioes, and would not be read; it needs --criterion flat"),
+        (ner.Config(average="sentences"), "--average is sentences, and would not be read"),
         (ner.Config(decoder="softmax"), "--decoder is softmax, and would not be read"),
         (encoder("pt", pretrained="m"), "--encoder.pretrained is m, and would not be read"),
         (

@@ -28,6 +28,8 @@ class Config(TaskConfig):
             the preposition between them, which hangs from the other.
         parents: How a parent is predicted: as its offset from the word; as its place in the sentence; or by
             attention to it.
+        average: Whether the loss is a mean over the words of a batch, or over its sentences of the means of each,
+            as published for the Probabilistic Transformer.
         hide: Probability that a word is hidden in training: what it does in the sentence is then learned from the
             words around it alone, and it is not asked which verb it is.
         encoder: How words become vectors; by default without their spelling, which tells nothing here.
@@ -35,6 +37,7 @@ class Config(TaskConfig):
 
     scheme: Literal["direct", "published"] = "direct"
     parents: Literal["relative", "absolute", "attention"] = "relative"
+    average: Literal["words", "sentences"] = "words"
     hide: float = 0.0
     encoder: EncoderConfig = field(default_factory=_encoder)
 

@@ -11,7 +11,6 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 from typing_extensions import override
 
 from strukt.data import cogs
@@ -23,6 +22,7 @@ from strukt.metrics.logical_forms import LogicalForms
 from strukt.nn import SharedDropout
 from strukt.tasks.batch import Batch
 from strukt.tasks.cogs import Config
+from strukt.tasks.mean_loss import mean_cross_entropy
 from strukt.tasks.parent_attention import ParentAttention
 from strukt.tasks.prediction import Prediction
 from strukt.tasks.sentence_model import SentenceModel
@@ -138,7 +138,7 @@ class SemanticParser(SentenceModel):
         """The mean negative log-likelihood of a word's five tags."""
         scores = self._scores(batch)
         losses = [
-            functional.cross_entropy(of_tag.flatten(0, 1), batch.targets[name].flatten(), ignore_index=-1)
+            mean_cross_entropy(of_tag, batch.targets[name], self.config.average)
             for name, of_tag in scores.items()
         ]
         return torch.stack(losses).sum()

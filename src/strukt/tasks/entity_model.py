@@ -46,7 +46,7 @@ class EntityModel(SpanModel):
     def build_layer(self) -> SpanLayer:
         if self.config.criterion == "flat":
             labels, config = self.vocabularies["labels"], self.config
-            return TagSpans(self.encoder.size, labels, config.scheme, config.decoder)
+            return TagSpans(self.encoder.size, labels, config.scheme, config.decoder, config.average)
         return super().build_layer()
 
     @property

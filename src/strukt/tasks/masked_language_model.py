@@ -21,6 +21,7 @@ from strukt.errors import DataError
 from strukt.tasks.batch import Batch
 from strukt.tasks.encoded_model import EncodedModel
 from strukt.tasks.encoding import FromWords
+from strukt.tasks.mean_loss import mean_loss
 from strukt.tasks.mlm import Config
 from strukt.tasks.model import Measurement
 from strukt.tasks.texts.text import noted
@@ -33,7 +34,8 @@ SEED = 0
 class MaskedLanguageModel(EncodedModel):
     """Knows which word stands where one is hidden.
 
-    The scores of words are products of their vectors with what a projection makes of the encoder's.
+    The scores of words are products of their vectors with what a projection makes of the encoder's, or a
+    projection of these to the vocabulary.
     """
 
     task: ClassVar[str] = "mlm"
@@ -45,8 +47,12 @@ class MaskedLanguageModel(EncodedModel):
     ) -> None:
         super().__init__(config, vocabularies, assets)
         self.words = vocabularies["words"]
-        self.project = nn.Linear(self.encoder.size, config.encoder.words)
-        self.bias = nn.Parameter(torch.zeros(len(self.words)))
+        self.tied = config.word_scores == "tied"
+        if self.tied:
+            self.project = nn.Linear(self.encoder.size, config.encoder.words)
+            self.bias = nn.Parameter(torch.zeros(len(self.words)))
+        else:
+            self.project = nn.Linear(self.encoder.size, len(self.words))
 
     @classmethod
     @override
@@ -78,8 +84,10 @@ class MaskedLanguageModel(EncodedModel):
     @override
     def loss(self, batch: Batch) -> Tensor:
         """The mean negative log-probability of a hidden word."""
-        found = self._log_probs_of_hidden(batch)
-        return -found.sum() / max(len(found), 1)
+        hidden = batch.targets["words"] >= 0
+        losses = hidden.new_zeros(hidden.shape, dtype=torch.float32)
+        losses = losses.masked_scatter(hidden, -self._log_probs_of_hidden(batch))
+        return mean_loss(losses.sum(-1), hidden.sum(-1), self.config.average)
 
     @override
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
@@ -193,6 +201,8 @@ class MaskedLanguageModel(EncodedModel):
         return self._scores(self.encoder(batch.inputs, batch.lengths)).log_softmax(-1)
 
     def _scores(self, vectors: Tensor) -> Tensor:
+        if not self.tied:
+            return self.project(vectors).float()  # type: ignore[no-any-return]
         table = self.encoder.embeddings.words.weight
         return functional.linear(self.project(vectors), table, self.bias).float()
 

@@ -26,6 +26,8 @@ class Config(SpanTaskConfig):
         scheme: How such tags write entities.
         decoder: How they are predicted: all of a sentence together, by a conditional random field, or each for
             itself.
+        average: Whether the loss is a mean over the words of a batch, or over its sentences of the means of each,
+            as published for the Probabilistic Transformer.
         encoder: How words become vectors.
         trainer: How long, on what, and how safely.
     """
@@ -33,6 +35,7 @@ class Config(SpanTaskConfig):
     criterion: Literal["likelihood", "margin", "bits", "bits-published", "flat"] = "likelihood"  # type: ignore[assignment]  # one more
     scheme: Literal["bio", "bioes"] = "bio"
     decoder: Literal["crf", "softmax"] = "crf"
+    average: Literal["words", "sentences"] = "words"
     encoder: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=2, hidden=256))
     trainer: TrainerConfig = field(default_factory=lambda: TrainerConfig(epochs=20, tokens=1500))
 

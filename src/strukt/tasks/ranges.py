@@ -190,6 +190,7 @@ _USES = (
     _Use((lm.Config,), "clusters", "--blocks", lambda it: it.blocks > 0),
     _Use((ner.Config,), "scheme", _TAGS, lambda it: it.criterion == "flat"),
     _Use((ner.Config,), "decoder", _TAGS, lambda it: it.criterion == "flat"),
+    _Use((ner.Config,), "average", _TAGS, lambda it: it.criterion == "flat"),
     _Use(_CLASSES, "latent.", "--model latent-tree", lambda it: it.model == "latent-tree"),
     _Use(_CLASSES, "latent.estimator", "--latent.tree latent", lambda it: it.latent.tree == "latent"),
     _Use(_CLASSES, "latent.arc_size", "--latent.tree latent", lambda it: it.latent.tree == "latent"),

@@ -23,6 +23,8 @@ class Config(TaskConfig):
         column: The column of CoNLL-U to predict; in two-column files it is always the second.
         criterion: Each tag for itself; all tags of a sentence together by a conditional random field; or each for
             itself, from a layer whose heads are the bits of codes of words, by contrastive hashing.
+        average: Whether the loss is a mean over the words of a batch, or over its sentences of the means of each,
+            as published for the Probabilistic Transformer.
         constraints: Tag sequences to forbid: none, or those that break a scheme of spans. BIO (also called IOB2),
             IOB1, BIOES (IOBES), BILOU and BMES are known.
         bits: Length of the codes.
@@ -33,6 +35,7 @@ class Config(TaskConfig):
 
     column: Literal["xpos", "upos"] = "xpos"
     criterion: Literal["cross-entropy", "crf", "bits"] = "cross-entropy"
+    average: Literal["words", "sentences"] = "words"
     constraints: Literal["none", "bio", "iob1", "bioes", "bilou", "bmes"] = "none"
     bits: int = 24
     variant: Literal["max", "self", "sup", "hash"] = "hash"

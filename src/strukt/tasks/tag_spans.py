@@ -14,6 +14,7 @@ from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import LinearChain
 from strukt.metrics.spans import spans
 from strukt.nn import CRF, tag_constraints
+from strukt.tasks.mean_loss import Average, mean_loss
 from strukt.tasks.span_layer import Found, GoldSpans, SpanLayer
 
 
@@ -27,6 +28,7 @@ class TagSpans(SpanLayer):
         labels: The labels.
         scheme: How tags write spans, as `strukt.data.tag_schemes` has it.
         decoder: All tags of a sentence together, ``crf``, or each for itself, ``softmax``.
+        average: Of the losses of words, as `mean_loss` has it.
     """
 
     def __init__(
@@ -35,8 +37,10 @@ class TagSpans(SpanLayer):
         labels: Vocabulary,
         scheme: Literal["bio", "bioes"] = "bio",
         decoder: Literal["crf", "softmax"] = "crf",
+        average: Average = "words",
     ) -> None:
         super().__init__(labels)
+        self.average = average
         types = [label for label in labels.symbols if label != EMPTY]
         self.scheme = scheme_of(scheme)
         self.tags = [OUTSIDE, *(f"{mark}-{label}" for label in types for mark in self.scheme.marks)]
@@ -57,7 +61,7 @@ class TagSpans(SpanLayer):
         """The mean negative log-likelihood per word."""
         (words,) = views
         tags = self._tags_of(gold, words.shape[:2])
-        return -self.distribution(words, lengths).log_prob(tags).sum() / lengths.sum()
+        return mean_loss(-self.distribution(words, lengths).log_prob(tags), lengths, self.average)
 
     def found(self, words: Tensor, lengths: Tensor, probabilities: bool = False) -> Iterator[list[Found]]:
         chain = self.distribution(words, lengths)

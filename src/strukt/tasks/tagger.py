@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 from typing_extensions import override
 
 from strukt.data import conllu
@@ -24,6 +23,7 @@ from strukt.metrics.spans import SpanF1
 from strukt.nn import CRF, Constraints, SharedDropout, tag_constraints
 from strukt.tasks import code_counts
 from strukt.tasks.batch import Batch
+from strukt.tasks.mean_loss import mean_cross_entropy, mean_loss
 from strukt.tasks.prediction import WordPrediction, probability_notes
 from strukt.tasks.structured_model import StructuredModel
 from strukt.tasks.tag import Config
@@ -96,8 +96,8 @@ class Tagger(StructuredModel):
         emissions, bits = self._read(batch.inputs, batch.lengths)
         if self.config.criterion == "crf":
             chain: LinearChain = self.crf(emissions, batch.lengths)
-            return -chain.log_prob(tags).sum() / batch.lengths.sum()
-        loss = functional.cross_entropy(emissions.flatten(0, 1), tags.flatten(), ignore_index=-1)
+            return mean_loss(-chain.log_prob(tags), batch.lengths, self.config.average)
+        loss = mean_cross_entropy(emissions, tags, self.config.average)
         if self.codes is None or bits is None:
             return loss
         _, others = self.codes(self._words(batch.inputs, batch.lengths), batch.lengths)
