@@ -27,7 +27,7 @@ NUMBERS = {
     "mlm-bllip": 6_291_456,
     "tag-ptb": 3_145_728,
     "tag-ewt": 2_359_296,
-    "tag-conll2003": 9_437_184,
+    "ner-conll2003": 9_437_184,
     "classify-sst2": 5_242_880 + 512 * 1024 * 10,
     "classify-sst5": 271_360 + 256 * 512 * 18,
 }
