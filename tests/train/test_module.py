@@ -40,9 +40,11 @@ def gradients(module):
     return {name: value.grad for name, value in module.model.named_parameters() if value.grad is not None}
 
 
-@pytest.mark.parametrize("kind", [Parser, Tagger])
-def test_out_of_memory_the_gradient_is_that_of_the_whole_batch(kind, monkeypatch):
+@pytest.mark.parametrize(("kind", "options"), [(Parser, {}), (Tagger, {}), (Tagger, {"average": "sentences"})])
+def test_out_of_memory_the_gradient_is_that_of_the_whole_batch(kind, options, monkeypatch):
     module = training(kind)
+    for name, value in options.items():
+        setattr(module.model.config, name, value)
     whole = module._gradients(SENTENCES)
     expected = {name: value.clone() for name, value in gradients(module).items()}
     backward, sizes = module.manual_backward, []

@@ -17,6 +17,7 @@ from strukt.nn.encoder_decoder import Decoded, Memory
 from strukt.nn.transduction import SequenceRegressor
 from strukt.tasks.batch import Batch
 from strukt.tasks.count import Config
+from strukt.tasks.mean_loss import Average
 from strukt.tasks.number_model import Answer, NumberModel, Shares, encoder_decoder
 
 
@@ -36,6 +37,11 @@ class ChunkCounter(NumberModel):
     @override
     def target(self, row: Tensor) -> Tensor:
         return torch.tensor([chunks([int(self.symbols.symbols[index]) for index in row.tolist()])])
+
+    @property
+    @override
+    def mean_over(self) -> Average:
+        return "sentences"
 
     @override
     def loss(self, batch: Batch) -> Tensor:

@@ -17,6 +17,7 @@ from strukt.errors import DataError, SettingError
 from strukt.metrics.classes import ClassAccuracy
 from strukt.nn.estimators import Estimator
 from strukt.tasks.batch import Batch
+from strukt.tasks.mean_loss import Average
 from strukt.tasks.prediction import diagrams_of_heads
 from strukt.tasks.structured_model import StructuredModel, few_of
 from strukt.tasks.tree_reader import TreeReader
@@ -51,6 +52,11 @@ class ClassModel(StructuredModel):
             found = ", ".join(labels.symbols) or "none"
             raise DataError(f"expected sentences of at least two classes, found {found}", config.train)
         return {"labels": labels}
+
+    @property
+    @override
+    def mean_over(self) -> Average:
+        return "sentences"
 
     @property
     @override

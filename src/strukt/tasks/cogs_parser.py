@@ -22,7 +22,7 @@ from strukt.metrics.logical_forms import LogicalForms
 from strukt.nn import SharedDropout
 from strukt.tasks.batch import Batch
 from strukt.tasks.cogs import Config
-from strukt.tasks.mean_loss import mean_cross_entropy
+from strukt.tasks.mean_loss import Average, mean_cross_entropy
 from strukt.tasks.parent_attention import ParentAttention
 from strukt.tasks.prediction import Prediction
 from strukt.tasks.sentence_model import SentenceModel
@@ -134,11 +134,16 @@ class SemanticParser(SentenceModel):
         targets = batch.targets | {"verb": batch.targets["verb"].masked_fill(hidden, -1)}
         return replace(batch, inputs=self.encoder.inputs(forms), targets=targets)
 
+    @property
+    @override
+    def mean_over(self) -> Average:
+        return self.config.average
+
     def loss(self, batch: Batch) -> Tensor:
         """The mean negative log-likelihood of a word's five tags."""
         scores = self._scores(batch)
         losses = [
-            mean_cross_entropy(of_tag, batch.targets[name], self.config.average)
+            mean_cross_entropy(of_tag, batch.targets[name], self.mean_over)
             for name, of_tag in scores.items()
         ]
         return torch.stack(losses).sum()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from typing_extensions import override
+
 from strukt.data import conllu_entities, entities, json_lines
 from strukt.data.binarisation import EMPTY
 from strukt.data.entities import Entity
@@ -13,6 +15,7 @@ from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError
 from strukt.metrics.entities import EntityF1
 from strukt.tasks.batch import Batch
+from strukt.tasks.mean_loss import Average
 from strukt.tasks.ner import Config
 from strukt.tasks.prediction import EntityPrediction
 from strukt.tasks.span_layer import SpanLayer
@@ -42,6 +45,11 @@ class EntityModel(SpanModel):
         if not labels:
             raise DataError("holds no entity to learn from", config.train or None)
         return {"labels": Vocabulary.labels({EMPTY, *labels})}
+
+    @property
+    @override
+    def mean_over(self) -> Average:
+        return self.config.average
 
     def build_layer(self) -> SpanLayer:
         if self.config.criterion == "flat":

@@ -21,7 +21,7 @@ from strukt.errors import DataError
 from strukt.tasks.batch import Batch
 from strukt.tasks.encoded_model import EncodedModel
 from strukt.tasks.encoding import FromWords
-from strukt.tasks.mean_loss import mean_loss
+from strukt.tasks.mean_loss import Average, mean_loss
 from strukt.tasks.mlm import Config
 from strukt.tasks.model import Measurement
 from strukt.tasks.texts.text import noted
@@ -81,13 +81,18 @@ class MaskedLanguageModel(EncodedModel):
         """Hides some words, other ones each time: `words` `(batch, n)` are the hidden ones, and -1 elsewhere."""
         return self._hidden(sentences, [self._drawn(sentence) for sentence in sentences])
 
+    @property
+    @override
+    def mean_over(self) -> Average:
+        return self.config.average
+
     @override
     def loss(self, batch: Batch) -> Tensor:
         """The mean negative log-probability of a hidden word."""
         hidden = batch.targets["words"] >= 0
         losses = hidden.new_zeros(hidden.shape, dtype=torch.float32)
         losses = losses.masked_scatter(hidden, -self._log_probs_of_hidden(batch))
-        return mean_loss(losses.sum(-1), hidden.sum(-1), self.config.average)
+        return mean_loss(losses.sum(-1), hidden.sum(-1), self.mean_over)
 
     @override
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 Average = Literal["words", "sentences"]
+"""Over what the mean of a loss is taken."""
 
 
 def mean_loss(sums: Tensor, counts: Tensor, average: Average) -> Tensor:

@@ -21,6 +21,7 @@ from strukt.data.vocabulary import Vocabulary
 from strukt.errors import SettingError
 from strukt.tasks import TASKS
 from strukt.tasks.batch import Batch
+from strukt.tasks.mean_loss import Average
 from strukt.viz.diagram import Diagram
 from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
@@ -117,6 +118,11 @@ class Model(nn.Module, ABC):
     @abstractmethod
     def loss(self, batch: Batch) -> Tensor:
         """The mean loss, a scalar."""
+
+    @property
+    def mean_over(self) -> Average:
+        """Over what the loss of a batch is a mean; training weighs the parts of a batch by it."""
+        return "words"
 
     def penalty(self) -> Tensor | float:
         """What training adds to the loss, whatever the batch."""

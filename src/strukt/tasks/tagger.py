@@ -23,7 +23,7 @@ from strukt.metrics.spans import SpanF1
 from strukt.nn import CRF, Constraints, SharedDropout, tag_constraints
 from strukt.tasks import code_counts
 from strukt.tasks.batch import Batch
-from strukt.tasks.mean_loss import mean_cross_entropy, mean_loss
+from strukt.tasks.mean_loss import Average, mean_cross_entropy, mean_loss
 from strukt.tasks.prediction import WordPrediction, probability_notes
 from strukt.tasks.structured_model import StructuredModel
 from strukt.tasks.tag import Config
@@ -90,14 +90,19 @@ class Tagger(StructuredModel):
             )
         }
 
+    @property
+    @override
+    def mean_over(self) -> Average:
+        return self.config.average
+
     def loss(self, batch: Batch) -> Tensor:
         """The mean negative log-likelihood per word, and in part the loss of the codes."""
         tags = batch.targets["tags"]
         emissions, bits = self._read(batch.inputs, batch.lengths)
         if self.config.criterion == "crf":
             chain: LinearChain = self.crf(emissions, batch.lengths)
-            return mean_loss(-chain.log_prob(tags), batch.lengths, self.config.average)
-        loss = mean_cross_entropy(emissions, tags, self.config.average)
+            return mean_loss(-chain.log_prob(tags), batch.lengths, self.mean_over)
+        loss = mean_cross_entropy(emissions, tags, self.mean_over)
         if self.codes is None or bits is None:
             return loss
         _, others = self.codes(self._words(batch.inputs, batch.lengths), batch.lengths)

@@ -140,14 +140,15 @@ class Training(LightningModule):
         return rate(done, options.warmup)
 
     def _gradients(self, sentences: list[Sentence]) -> float:
-        words = sum(map(len, sentences))
+        def weight(part: list[Sentence]) -> int:
+            return len(part) if self.model.mean_over == "sentences" else sum(map(len, part))
 
         def run(pieces: list[list[Sentence]]) -> float:
             self.zero_grad()
             total = 0.0
             for piece in pieces:
                 batch = self.model.collate(piece).to(self.device)
-                loss = (self.model.loss(batch) + self.model.penalty()) * (sum(map(len, piece)) / words)
+                loss = (self.model.loss(batch) + self.model.penalty()) * (weight(piece) / weight(sentences))
                 with torch.autocast(self.device.type, enabled=False):  # it has the types of the forward pass
                     self.manual_backward(loss)
                 total += loss.item()
