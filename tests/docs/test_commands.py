@@ -171,7 +171,9 @@ def shortened(arguments: list[str]) -> list[str]:
     if arguments[0] != "train" or "--print_config" in arguments:
         return arguments
     config = import_module(TASKS[arguments[1]]).Config()
-    return [*arguments, *(f"--{name}={value}" for name, value in SHORT.items() if has(config, name))]
+    refused = {"label_size", "span_size"} if "bits-published" in arguments else set()
+    names = [name for name in SHORT if has(config, name) and name not in refused]
+    return [*arguments, *(f"--{name}={SHORT[name]}" for name in names)]
 
 
 def has(config: object, name: str) -> bool:

@@ -315,6 +315,13 @@ def test_distances_are_shown_of_the_most_frequent_labels():
     assert model.distances().rows == [f"L{number:02}" for number in range(MOST_SHOWN)]
 
 
+def test_weights_have_the_names_of_models_saved_earlier():
+    names = {"_extra_state", "hash.query", "hash.key", "perceptron.0.weight", "perceptron.0.bias"}
+    assert layer(LikelihoodCodes, code_words="learned").state_dict().keys() == names
+    assert layer(LikelihoodCodes).state_dict().keys() == names | {"code_words"}
+    assert layer(PublishedCodes).state_dict().keys() == {"_extra_state", "hash.query", "hash.key"}
+
+
 @pytest.mark.parametrize("counts", [{}, {0: {EMPTY: 7}, 3: {"A": 2, "B": 1}, 2: {"B": 2**40}}])
 def test_counts_are_part_of_the_state(counts):
     first, second = layer(LikelihoodCodes), layer(LikelihoodCodes)
