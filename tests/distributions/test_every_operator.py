@@ -17,7 +17,6 @@ OPERATORS = (
     "max_marginals",
 )
 CALLED = ("topk", "sample", "sample_without_replacement", "perturb_and_map", "rsample_relaxed", "sparsemap")
-BEST_WITHOUT_DERIVATIVE = ("Matching", "SpanningTree")
 
 of_every_structure = pytest.mark.parametrize("subject", STRUCTURES, ids=lambda subject: subject.name)
 
@@ -100,11 +99,7 @@ def test_surrogate_gradients_under_torch_func(subject, surrogate):
     assert torch.allclose(torch.func.grad(value)(case.scores[0]), expected)
 
 
-@pytest.mark.parametrize(
-    "subject",
-    [subject for subject in STRUCTURES if not subject.name.startswith(BEST_WITHOUT_DERIVATIVE)],
-    ids=lambda subject: subject.name,
-)
+@of_every_structure
 def test_the_gradient_of_a_max_marginal_is_the_parts_of_its_structure(subject):
     case = subject.case((1,), lengths=[subject.size]).leaves()
     found = answer(case.distribution(), "max_marginals")

@@ -87,6 +87,26 @@ def test_rows_beyond_the_length_do_not_count(length):
     assert padded.mode.tolist() == [*alone.mode.tolist(), *[-1] * (6 - length)]
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_the_gradient_of_max_marginals_is_the_parts_of_these_matchings(seed):
+    n, m = 1 + seed % 4, 1 + seed % 4 + seed // 4 % 3
+    scores, weights = normal(n, m, seed=seed), normal(n, m, seed=seed + 50)
+    forbidden = normal(n, m, seed=seed + 100) > 0.8
+    scores = scores.masked_fill(forbidden, -math.inf).requires_grad_()
+    events = torch.tensor(list(itertools.permutations(range(m), n)))
+    totals = scores[torch.arange(n), events].sum(-1)
+    expected, possible = torch.zeros(n, m).double(), torch.zeros(n, m, dtype=torch.bool)
+    for row, column in itertools.product(range(n), range(m)):
+        best = torch.where(events[:, row] == column, totals.detach(), -math.inf).max(0)
+        if best.values > -math.inf:
+            possible[row, column] = True
+            expected[torch.arange(n), events[best.indices]] += weights[row, column]
+    found = Matching(scores).max_marginals
+    assert torch.equal(found > -math.inf, possible)
+    (gradient,) = torch.autograd.grad(found[possible] @ weights[possible], scores)
+    assert torch.allclose(gradient, expected)
+
+
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 9), (31, 33), (65, 65), (200, 200)])
 def test_the_mode_of_any_size_is_an_assignment(n, m):
     scores = normal(n, m)

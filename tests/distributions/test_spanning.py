@@ -137,10 +137,15 @@ def test_max_marginals_are_maxima_of_conditioned_trees(share, required):
     edges = normal(n, n)
     lost = torch.rand(n, n, generator=torch.Generator().manual_seed(1)) < share
     kept = mask(n, *required) | torch.eye(n).roll(1, 1).bool()
-    trees = SpanningTree(edges.masked_fill(lost & ~kept, -math.inf)).condition(required=mask(n, *required))
+    scores = edges.masked_fill(lost & ~kept, -math.inf).requires_grad_()
+    trees = SpanningTree(scores).condition(required=mask(n, *required))
+    found = trees.max_marginals
     for pair in itertools.combinations(range(n), 2):
         expected = trees.condition(required=mask(n, pair)).max_score
-        assert torch.allclose(trees.max_marginals[pair], expected)
+        assert torch.allclose(found[pair], expected)
+        if expected > -math.inf:
+            gradients = [torch.autograd.grad(it, scores, retain_graph=True)[0] for it in (found[pair], expected)]
+            assert torch.allclose(*gradients)
 
 
 def test_required_edges_contract():

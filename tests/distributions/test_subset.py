@@ -271,6 +271,8 @@ def test_events_of_a_wrong_size_are_refused():
         pairs.log_prob(torch.tensor([1, 0, 0]))
     with pytest.raises(ValueError, match=r"the event \[2, 0, 0\] is not made of 0 and 1"):
         pairs.to_parts(torch.tensor([2, 0, 0]))
+    with pytest.raises(ValueError, match=r"the event \[1, 0, 2\] at index \(1, 0\) is not made of 0 and 1"):
+        KSubset(torch.zeros(2, 3), 2).to_parts(torch.tensor([[[1, 1, 0], [0, 1, 1]], [[1, 0, 2], [2, 0, 0]]]))
     assert pairs.to_parts(torch.tensor([1, 0, 0])).tolist() == [1, 0, 0]
 
 

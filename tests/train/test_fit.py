@@ -6,6 +6,8 @@ import pytest
 import torch
 from tests import children, tiny_corpora
 
+from strukt.data import conllu
+from strukt.data.problems import DataWarning
 from strukt.errors import DataError, StruktError
 from strukt.train import bundle
 from strukt.train.fit import fit
@@ -100,6 +102,14 @@ def test_sentences_longer_than_a_batch_are_set_apart_with_a_warning(tmp_path):
     config.trainer.epochs, config.trainer.tokens = 1, 8
     with pytest.warns(UserWarning, match="have more than 8 words and are set apart"):
         fit("tag", config, tmp_path / "m", train=TRAIN, dev=DEV)
+
+
+def test_a_long_sentence_of_the_development_corpus_is_warned_of(tmp_path):
+    config = tiny_corpora.tag_config()
+    config.trainer.epochs = 1
+    long = conllu.from_forms(["x"] * 1001).annotated(xpos=["NAME"] * 1001)
+    with pytest.warns(DataWarning, match="the sentence has 1,001 words, which may take minutes"):
+        fit("tag", config, tmp_path / "m", train=TRAIN, dev=[*DEV, long])
 
 
 def test_a_loss_that_is_not_finite_ends_the_training_with_advice(tmp_path):

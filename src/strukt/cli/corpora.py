@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from strukt.cli import console
 from strukt.data import corpus
+from strukt.data.batching import warned_of_long
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 
 STANDARD_INPUT = "-"
-
-LONG = 1000
-"""Words of a sentence; time and memory grow with their square, or faster."""
 
 
 def read(paths: Sequence[str], format: str | None, readers: corpus.Readers) -> Iterator[Sentence]:
@@ -29,21 +26,7 @@ def read(paths: Sequence[str], format: str | None, readers: corpus.Readers) -> I
         DataError: A file does not exist (said at once, not when its turn comes) or cannot be read.
     """
     require_files(paths)
-    return warned(chain.from_iterable(corpus.read(path, format, readers) for path in paths))
-
-
-def warned(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-    """The same sentences; a warning tells of the first one that is so long that its answer takes minutes."""
-    is_said = False
-    for sentence in sentences:
-        if len(sentence) > LONG and not is_said:
-            is_said = True
-            place = f"{sentence.path}:{sentence.line}"
-            console.warning(
-                f"{place}: the sentence has {len(sentence):,} words, which may take minutes; "
-                "blank lines or line ends separate sentences"
-            )
-        yield sentence
+    return warned_of_long(chain.from_iterable(corpus.read(path, format, readers) for path in paths))
 
 
 def require_files(paths: Sequence[str]) -> None:

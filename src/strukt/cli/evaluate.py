@@ -12,6 +12,7 @@ from strukt.cli.drawing import PICTURE, write
 from strukt.cli.options import Parser, add_format
 from strukt.cli.table import detailed, percentages
 from strukt.data import corpus
+from strukt.data.batching import warned_of_long
 from strukt.viz import svg
 from strukt.viz.curves import Curves
 from strukt.viz.width import printable
@@ -40,7 +41,7 @@ def run(arguments: list[str]) -> int:
     for folder in models:
         model = bundle.load(folder)
         sentences = corpus.read_annotated(options.file, options.format, model.readers())
-        measured[folder] = model.measure(corpora.warned(sentences))
+        measured[folder] = model.measure(warned_of_long(sentences))
     if options.svg:
         write(options.svg, svg.document(_by_length(measured)))
     elif options.json:

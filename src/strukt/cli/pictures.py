@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, get_args
 
 from strukt.cli import console, corpora
 from strukt.data import brackets, pairs, text
+from strukt.data.batching import warned_of_long
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 from strukt.viz import svg
@@ -90,7 +91,7 @@ def _sentence(model: Model, options: Namespace) -> Sentence:
         raise console.UsageError(
             'SENTENCE is a tree; give its words alone, for example: strukt show MODEL "Dogs bark."'
         )
-    (sentence,) = corpora.warned(reader(io.StringIO(line)))
+    (sentence,) = warned_of_long(reader(io.StringIO(line)))
     return sentence
 
 

@@ -10,6 +10,9 @@ from itertools import islice
 from strukt.data.problems import DataWarning
 from strukt.data.sentence import SentenceT
 
+LONG = 1000
+"""Words of a long sentence; time and memory grow with their square, or faster."""
+
 
 def batches(
     lengths: Sequence[int],
@@ -132,6 +135,19 @@ def split_long(
         message = f"{count} have more than {limit} {unit} and are set apart; the first stands here"
         warnings.warn(f"{first.path}:{first.line}: {message}", DataWarning, stacklevel=2)
     return short, long
+
+
+def warned_of_long(sentences: Iterable[SentenceT]) -> Iterator[SentenceT]:
+    """Pass sentences on, with a warning of the first one that is so long that its answer takes minutes."""
+    is_said = False
+    for sentence in sentences:
+        if len(sentence) > LONG and not is_said:
+            is_said = True
+            place = f"{sentence.path}:{sentence.line}"
+            message = f"{place}: the sentence has {len(sentence):,} words, which may take minutes; "
+            advice = "blank lines or line ends separate sentences"
+            warnings.warn(message + advice, DataWarning, stacklevel=2)
+        yield sentence
 
 
 def _cut(order: Sequence[int], lengths: Sequence[int], max_tokens: int, most: int) -> list[list[int]]:

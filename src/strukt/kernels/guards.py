@@ -98,8 +98,10 @@ def _number(index: tuple[int, ...]) -> str:
 
 def _check_structures(events: Tensor, valid: Tensor, kind: str) -> Tensor:
     if not bool(valid.all()):
+        _, *index = (~valid).nonzero()[0].tolist()  # the first axis is added by the caller
         wrong = events.reshape(valid.numel(), -1)[~valid.reshape(-1)][0].tolist()
-        raise ValueError(f"the event {wrong} is not {kind}")
+        place = f" at index {index[0] if len(index) == 1 else tuple(index)}" if index else ""
+        raise ValueError(f"the event {wrong}{place} is not {kind}")
     return valid.clone()
 
 

@@ -12,11 +12,13 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 Array = npt.NDArray[np.float64]
 Columns = npt.NDArray[np.int64]
@@ -39,13 +41,37 @@ def kbest(scores: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def max_marginals(scores: Tensor, lengths: Tensor) -> Tensor:
-    """For each pair the best score of a matching that uses it: ``(batch, n, m)``; time O(n^2 m)."""
-    found = np.full(scores.shape, -np.inf)
-    for item, weights in enumerate(_items(scores, lengths)):
-        columns = _solve(weights)
-        if columns is not None:
-            found[item, : len(weights)] = _best_with_each_pair(weights, columns)
-    return torch.from_numpy(found).to(scores.device, scores.dtype)
+    """For each pair the best score of a matching that uses it: ``(batch, n, m)``; time O(n^2 m).
+
+    The gradient is the parts of these matchings, in the same time; it has none of its own.
+    """
+    found: Tensor = _MaxMarginals.apply(scores, lengths)  # type: ignore[no-untyped-call]
+    return found
+
+
+class _MaxMarginals(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, lengths: Tensor) -> Tensor:
+        ctx.save_for_backward(scores, lengths)
+        found = np.full(scores.shape, -np.inf)
+        for item, weights in enumerate(_items(scores, lengths)):
+            columns = _solve(weights)
+            if columns is not None:
+                found[item, : len(weights)] = _best_with_each_pair(weights, columns)
+        return torch.from_numpy(found).to(scores.device, scores.dtype)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        scores, lengths = ctx.saved_tensors
+        found = np.zeros(scores.shape)
+        for item, (weights, weighed) in enumerate(
+            zip(_items(scores, lengths), _items(gradient, lengths), strict=True)
+        ):
+            columns = _solve(weights)
+            if columns is not None:
+                found[item, : len(weights)] = _parts_with_each_pair(weights, columns, weighed)
+        return torch.from_numpy(found).to(scores.device, scores.dtype), None
 
 
 def _items(scores: Tensor, lengths: Tensor) -> Iterator[Array]:
@@ -129,14 +155,54 @@ def _best_departures(weights: Array, columns: Columns) -> Array:
 
 def _best_with_each_pair(weights: Array, columns: Columns) -> Array:
     n = len(columns)
-    step = _exchanges(weights, columns)
-    paths = step.copy()
+    paths = _exchanges(weights, columns)
     for through in range(n + 1):
         _let_through(paths, through)
-    owner = np.full(weights.shape[1], n)
-    owner[columns] = np.arange(n)
     moved = weights - weights[np.arange(n), columns][:, None]
-    return _score(weights, columns) + moved + paths[owner, :n].T
+    return _score(weights, columns) + moved + paths[_owners(weights, columns), :n].T
+
+
+def _parts_with_each_pair(weights: Array, columns: Columns, weighed: Array) -> Array:
+    """Add up the best matchings that use each pair, by the weights of the pairs, ``(n, m)``.
+
+    A pair moves its row; the row that had the column takes that of the next one on the longest path, and so on,
+    up to the row that was moved first.
+    """
+    n, m = weights.shape
+    paths = _exchanges(weights, columns)
+    onward = np.arange(n + 1)[None].repeat(n + 1, 0)
+    for through in range(n + 1):
+        better = paths[:, through, None] + paths[None, through] > paths
+        onward = np.where(better, onward[:, through, None], onward)
+        _let_through(paths, through)
+    rows, pairs = np.indices((n, m))
+    owners = _owners(weights, columns)
+    possible = (weights > -np.inf) & np.isfinite(paths[owners, :n].T)
+    weighed = np.where(possible, weighed, 0.0)
+    others = weights.copy()
+    others[:, columns] = -np.inf
+    free = others.argmax(1)
+    parts = np.zeros((n, m))
+    parts[np.arange(n), columns] += weighed.sum()
+    np.add.at(parts, (rows, pairs), weighed)
+    np.add.at(parts, (rows, columns[rows]), -weighed)
+    here = np.where(possible, owners[pairs], rows)
+    for _ in range(n):
+        there = np.where(here == rows, rows, onward[here, rows])
+        moves = (here != there) & (here < n)
+        row, following = here[moves], there[moves]
+        column = np.where(following < n, columns[following.clip(max=n - 1)], free[row])
+        np.add.at(parts, (row, column), weighed[moves])
+        np.add.at(parts, (row, columns[row]), -weighed[moves])
+        here = there
+    return parts
+
+
+def _owners(weights: Array, columns: Columns) -> Columns:
+    """The row of each column; n of those that are free."""
+    owners = np.full(weights.shape[1], len(columns))
+    owners[columns] = np.arange(len(columns))
+    return owners
 
 
 def _let_through(paths: Array, node: int) -> None:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.jit import inner, kernel, over_batch, thread_count
+from strukt.kernels.semiring import NEG_INF
 from strukt.kernels.spanning.arcs import required_edges
 
 Array = npt.NDArray[Any]
@@ -28,10 +29,21 @@ def kbest(edges: Tensor, absent: Tensor, lengths: Tensor, k: int) -> tuple[Tenso
 
 
 def max_marginals(edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
-    """For each edge the best score of a tree that uses it: ``(batch, n, n)``; time O(n^2) an item."""
-    found = np.full(edges.shape, -np.inf)
-    _run(_max_marginals_items, 1, edges, absent, lengths, found)
-    return torch.from_numpy(found).to(edges.device, edges.dtype)
+    """For each edge the best score of a tree that uses it: ``(batch, n, n)``; time O(n^2) an item.
+
+    It is the score of the best tree, plus that of the edge, minus that of the edge it displaces; the gradient is
+    of this sum.
+    """
+    batch, n, _ = edges.shape
+    tree, displaced = np.zeros((batch, max(n - 1, 0)), np.int64), np.full((batch, n, n), -1, np.int64)
+    _run(_displaced_items, 1, edges, absent, lengths, tree, displaced)
+    places, lost = (torch.from_numpy(found).to(edges.device) for found in (tree, displaced.reshape(batch, n * n)))
+    scores = edges.double().flatten(1)
+    within = torch.arange(places.shape[1], device=edges.device) < (lengths - 1).unsqueeze(-1)
+    total = torch.where(within, scores.gather(1, places), 0.0).sum(1, keepdim=True)
+    possible = (lost >= 0) & (scores > NEG_INF)
+    found = total + scores - scores.gather(1, lost.clamp(min=0))
+    return torch.where(possible, found, NEG_INF).view_as(edges).to(edges.dtype)
 
 
 def _run(items: Any, rounds: int, edges: Tensor, absent: Tensor, lengths: Tensor, *out: Array) -> None:
@@ -51,12 +63,12 @@ def _kbest_items(
 
 
 @kernel
-def _max_marginals_items(
-    edges: Array, required: Array, lengths: Array, found: Array, start: int, step: int
+def _displaced_items(
+    edges: Array, required: Array, lengths: Array, tree: Array, displaced: Array, start: int, step: int
 ) -> None:
     for b in range(start, edges.shape[0], step):
-        n = lengths[b]
-        _best_with_each(edges[b, :n, :n], required[b, :n, :n], found[b, :n, :n])
+        n, width = lengths[b], edges.shape[1]
+        _displaced(edges[b, :n, :n], required[b, :n, :n], width, tree[b], displaced[b])
 
 
 @kernel
@@ -181,28 +193,33 @@ def _better(weights: Array, required: Array, u: int, v: int, x: int, y: int) -> 
 
 
 @inner
-def _best_with_each(weights: Array, required: Array, found: Array) -> None:
-    """An edge that joins the best tree displaces the lowest edge, of those not required, on the path it closes."""
+def _displaced(weights: Array, required: Array, width: int, places: Array, displaced: Array) -> None:
+    """Write the best tree, and for each edge the lowest one, of those not required, on the path that it closes.
+
+    Edge u v has the number ``u * width + v``. Edges of the tree displace themselves. Where nothing can be
+    displaced, and where there is no tree, -1 stays.
+    """
     n = weights.shape[0]
     tree = np.zeros((max(n - 1, 0), 2), np.int64)
     if not _prim(weights, required, tree):
         return
-    lowest = np.full((n, n), np.inf)
     joined = np.zeros(n, np.bool_)
-    total = 0.0
     for i in range(n - 1):
         old, new = tree[i, 0], tree[i, 1]
+        places[i] = old * width + new
         if joined[new] or (i == 0 and new == 0):
             old, new = new, old
         joined[old] = True
-        own = np.inf if required[tree[i, 0], tree[i, 1]] else weights[tree[i, 0], tree[i, 1]]
         for u in range(n):
             if joined[u]:
-                lowest[u, new] = lowest[new, u] = min(lowest[u, old], own)
+                lowest = -1 if u == old else displaced[u, old]
+                if not required[tree[i, 0], tree[i, 1]] and (
+                    lowest < 0 or weights[tree[i, 0], tree[i, 1]] < weights[lowest // width, lowest % width]
+                ):
+                    lowest = places[i]
+                displaced[u, new] = displaced[new, u] = lowest
         joined[new] = True
-        total += weights[tree[i, 0], tree[i, 1]]
-    for u in range(n):
-        for v in range(u + 1, n):
-            found[u, v] = total - lowest[u, v] + weights[u, v]
     for i in range(n - 1):
-        found[tree[i, 0], tree[i, 1]] = total
+        displaced[tree[i, 0], tree[i, 1]] = places[i]
+    for u in range(n):
+        displaced[u, : u + 1] = -1
