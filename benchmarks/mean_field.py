@@ -2,7 +2,8 @@
 
 The published implementation is not on the package index: *torch* is what it computes, a product of n x n numbers
 for each bucket of distances, of which most are thrown away. Beside it, for scale, the same encoder with factors
-that distances share, the next three inputs, and a Transformer of the same sizes with a feed-forward layer of 4d,
+that distances share, the next three inputs, with these and a bias for each distance (the numbers before the last
+input), and a Transformer of the same sizes with a feed-forward layer of 4d,
 whose weights are the last input, with fused attention and with that written out.
 """
 
@@ -42,10 +43,26 @@ def strukt_scores(scores: Tensor, left: Tensor, right: Tensor, *rest: Tensor) ->
 
 
 def strukt_weighted_scores(scores: Tensor, *rest: Tensor) -> Tensor:
-    left, right, weights, layers = rest[-4:]
+    left, right, weights, _, layers = rest[-5:]
     given = {"ternary.left": left / 8, "ternary.right": right / 8, "ternary.weights": weights}
     found: Any = torch.func.functional_call(_model("weighted", len(layers)), given, scores)
     return found.scores
+
+
+@cache
+def _biased_encoder(iterations: int) -> Any:
+    from strukt.nn import MeanFieldEncoder
+
+    sizes = {"channels": CHANNELS, "iterations": iterations, "rank": RANK, "distance": REACH}
+    return MeanFieldEncoder(LABELS, LABELS, projected=False, decomposition="biased", **sizes)
+
+
+def strukt_biased_scores(scores: Tensor, *rest: Tensor) -> Tensor:
+    left, right, _, biases, layers = rest[-5:]
+    given = {"left": left / 8, "right": right / 8, "biases": biases}
+    given = {f"mean_field.ternary.{name}": value for name, value in given.items()}
+    found: Tensor = torch.func.functional_call(_biased_encoder(len(layers)), given, scores)
+    return found
 
 
 def torch_scores(scores: Tensor, left: Tensor, right: Tensor, *rest: Tensor) -> Tensor:
@@ -112,7 +129,8 @@ def step(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
 def case(batch: int, n: int, iterations: int) -> Case:
     factors, shared = ((LABELS, places, CHANNELS, RANK) for places in (TABLES, 1))
     weights = (TABLES - 1, CHANNELS, RANK)
-    shapes = ((batch, n, LABELS), factors, factors, shared, shared, weights, (iterations, WEIGHTS))
+    of_distances = (weights, weights[:2])
+    shapes = ((batch, n, LABELS), factors, factors, shared, shared, *of_distances, (iterations, WEIGHTS))
     return Case(f"{batch}x{n}x{iterations}", shapes, chart=batch * CHANNELS * n * n)
 
 
@@ -126,6 +144,7 @@ FAMILY = Family(
         Contestant("strukt", strukt_scores),
         Contestant("torch", torch_scores),
         Contestant("weighted", strukt_weighted_scores, yardstick="strukt, factors shared by distances"),
+        Contestant("biased", strukt_biased_scores, yardstick="strukt, a bias for each distance"),
         Contestant("transformer", transformer, yardstick="a Transformer of these sizes"),
         Contestant("materialised", materialised_transformer, yardstick="the same, attention not fused"),
     ),

@@ -29,6 +29,8 @@ class Model:
     root: torch.Tensor | None = None
     features: torch.Tensor | None = None
     choice: str = ""
+    distances: torch.Tensor | None = None
+    """Not in the paper: scores ``(f, h)`` that a head has for its distance, beside one table for all."""
     relations: int = 1
     """Labels of a dependency; the tables of those of a channel follow each other."""
     dropout: list[torch.Tensor] | None = None
@@ -63,8 +65,11 @@ def mean_field(model: Model, s: torch.Tensor) -> dict[str, Any]:
     values = [[j for j in range(n) if j != i] + list(range(n, n + has_root + among)) for i in range(n)]
 
     def labelled(i: int, j: int, c: int) -> torch.Tensor:
-        place = 0 if model.gamma is None else bucket(i - j, model.gamma)
+        place = 0 if model.gamma is None or len(model.tables) == 1 else bucket(i - j, model.gamma)
         return model.tables[place, c * k : (c + 1) * k]
+
+    def beside(i: int, j: int, c: int) -> Any:
+        return 0.0 if model.distances is None else model.distances[bucket(i - j, model.gamma), c]
 
     def table(i: int, j: int, c: int) -> torch.Tensor:
         """T of a word and its head, expected under the label of the dependency."""
@@ -80,7 +85,7 @@ def mean_field(model: Model, s: torch.Tensor) -> dict[str, Any]:
 
     def head_message(i: int, c: int) -> torch.Tensor:
         """F_ic over all values that a head of word i can have: equations 3, 34 and the root's factor."""
-        scores = [qz[i] @ table(i, j, c) @ qz[j] for j in range(n) if j != i]
+        scores = [qz[i] @ table(i, j, c) @ qz[j] + beside(i, j, c) for j in range(n) if j != i]
         if has_root:
             scores.append(qz[i] @ model.root[c] @ qr)
         scores += [model.features[c, k] @ qz[i] for k in range(among)]

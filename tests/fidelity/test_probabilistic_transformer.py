@@ -59,6 +59,23 @@ def test_tables_of_distances(decomposition, distance):
     require_same(layer, Model(t, distance, 2), n=1)
 
 
+@pytest.mark.parametrize("distance", [0, 1, 3])
+@pytest.mark.parametrize("options", [{}, {"root_labels": 3}, {"symmetric": True}, {"features": 2}])
+def test_scores_of_distances_beside_one_table(options, distance):
+    """Decomposition `biased`, of which each sentence is read twice: with all heads, and for labels alone."""
+    layer = made(decomposition="biased", distance=distance, iterations=3, **options)
+    model = Model(tables(layer, "uv"), distance, 3, distances=layer.ternary.biases / D)
+    model.equation = 20 if "symmetric" in options else 16
+    model.root = None if layer.root is None else layer.root.table
+    if layer.features is not None:
+        model.features, model.choice = layer.features.table, "single-split"
+    for n in (1, 6):
+        require_same(layer, model, n)
+        s = torch.randn(2, n, D, dtype=torch.float64)
+        expected = torch.stack([mean_field(model, each)["scores"] for each in s])
+        torch.testing.assert_close(layer.label_scores(s), expected)
+
+
 @pytest.mark.parametrize("decomposition", ["full", "uv", "uvw"])
 def test_one_table_without_distances(decomposition):
     """Equations 2 to 8, of which 8 says nothing in asynchronous updates (2.3.2)."""

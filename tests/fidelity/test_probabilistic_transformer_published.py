@@ -75,6 +75,10 @@ def test_the_published_model_is_one_option():
             {"pt": MeanFieldConfig(published=True, decomposition="weighted")},
             "weighted is not published; choose full, uv or uvw",
         ),
+        (
+            {"pt": MeanFieldConfig(published=True, decomposition="biased")},
+            "biased is not published; choose full, uv or uvw",
+        ),
     ],
 )
 def test_the_published_model_has_no_options_of_ours(options, message):

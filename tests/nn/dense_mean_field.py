@@ -26,6 +26,18 @@ def pair_tables(model, n):
     return torch.stack([torch.stack(row) for row in rows])
 
 
+def head_scores(model, n):
+    """What a head has for its distance alone, ``(h, n, n)``."""
+    found = torch.zeros(model.channels, n, n, dtype=torch.float64)
+    if hasattr(model.ternary, "biases"):
+        reach = model.ternary.distances.reach
+        for i in range(n):
+            for j in range(n):
+                place = 0 if reach is None or i == j else bucket(i - j, reach)
+                found[:, i, j] = model.ternary.biases[place] / model.labels
+    return found
+
+
 def normalised(x, allowed, kind):
     """A distribution over the last axis; zeros where nothing is allowed."""
     x = torch.where(allowed, x, -torch.inf)
@@ -67,7 +79,7 @@ def encode(model, scores):
             scores.new_zeros(shape),
         )
     for _ in range(model.iterations):
-        parts = [torch.einsum("ia,ijcab,jb->cij", q, tables, q)]
+        parts = [torch.einsum("ia,ijcab,jb->cij", q, tables, q) + head_scores(model, n)]
         if model.root:
             parts.append(torch.einsum("ia,cae,e->ci", q, model.root.table, root)[..., None])
         if among:

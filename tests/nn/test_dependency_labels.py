@@ -8,6 +8,7 @@ from strukt.nn import ProbabilisticTransformer
 OPTIONS = [
     {},
     {"decomposition": "weighted"},
+    {"decomposition": "biased"},
     {"causal": True},
     {"symmetric": True, "distance": None},
     {"root_labels": 2, "features": 2, "feature_choice": "all-dep"},

@@ -15,7 +15,7 @@ from strukt.nn import ProbabilisticTransformer, Updates
 
 LABELS = 4
 
-DECOMPOSITIONS = ["full", "uv", "uvw", "weighted"]
+DECOMPOSITIONS = ["full", "uv", "uvw", "weighted", "biased"]
 
 
 def made(seed=0, iterations=2, **options):
@@ -37,6 +37,7 @@ def require_same(model, n=5, seed=0):
     torch.testing.assert_close(found.scores[0, :n], message)
     torch.testing.assert_close(found.labels[0, :n], labels)
     torch.testing.assert_close(found.heads[0, :, :n, :n], heads[..., :n])
+    torch.testing.assert_close(model.label_scores(batch, torch.tensor([n, n + 2])), found.scores)
     assert not found.heads[0, :, n:].any()
     assert not found.labels[0, n:].any()
     if model.root is not None:
@@ -227,7 +228,7 @@ def test_scores_of_another_size():
         made()(torch.zeros(2, 3))
 
 
-@pytest.mark.parametrize("decomposition", ["uv", "uvw", "weighted", "full"])
+@pytest.mark.parametrize("decomposition", DECOMPOSITIONS)
 def test_under_autocast_mean_field_is_that_of_float32(decomposition):
     torch.manual_seed(0)
     model = ProbabilisticTransformer(6, 2, 2, 3, decomposition=decomposition, root_labels=3, features=2)

@@ -48,6 +48,7 @@ class Model(NamedTuple):
 def graph_of(model, n):
     """Labels of words, heads in each channel, features if they are chosen apart from these, the root's label."""
     tables, h = dense_mean_field.pair_tables(model, n).detach(), model.channels
+    of_distances = dense_mean_field.head_scores(model, n).detach()
     features = 0 if model.features is None else model.features.count
     among, apart = (features, 0) if model.among_heads else (0, features)
     graph = FactorGraph()
@@ -63,12 +64,14 @@ def graph_of(model, n):
             table = torch.zeros(LABELS, LABELS, heads.shape[-1], dtype=torch.float64)
             table[:, :, place] = tables[i, j, c]
             graph.add(factors.Dense([labels[i], labels[j], heads[c, i]], table))
+            scores[:, place] = of_distances[c, i, j]
         if root is not None:
             table = torch.zeros(LABELS, model.root.labels, heads.shape[-1], dtype=torch.float64)
             table[:, :, n - 1] = model.root.table[c].detach()
             graph.add(factors.Dense([labels[i], root, heads[c, i]], table))
         if among:
             scores[:, -features:] = model.features.table[c].detach().T
+        if scores.any():
             graph.add(factors.Dense([labels[i], heads[c, i]], scores))
     if choices is not None:
         for i, c in itertools.product(range(n), range(choices.shape[0])):
@@ -144,7 +147,7 @@ def test_the_course_is_that_of_the_graph(order, damping, steps):
 @pytest.mark.parametrize("choice", ["all-dep", "dep-split", "single-split"])
 @pytest.mark.parametrize(
     ("decomposition", "distance", "root_labels"),
-    [("full", 2, 0), ("uv", None, 3), ("uvw", 1, 0), ("weighted", 2, 2)],
+    [("full", 2, 0), ("uv", None, 3), ("uvw", 1, 0), ("weighted", 2, 2), ("biased", 1, 2)],
 )
 def test_every_decomposition_and_choice_is_a_graph(order, choice, decomposition, distance, root_labels):
     options = {"distance": distance, "decomposition": decomposition, "root_labels": root_labels}

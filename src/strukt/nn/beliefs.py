@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import torch
@@ -113,15 +114,26 @@ class Places:
     """
 
     def __init__(self, inside: Tensor, causal: bool) -> None:
-        n = inside.shape[1]
-        never = torch.ones(n, n, dtype=torch.bool, device=inside.device).triu()
-        never = never if causal else never.tril()
-        self.inside = inside
-        forbidden = (never | ~inside.unsqueeze(1)).unsqueeze(1)
-        self._headless = forbidden.all(-1, keepdim=True)
-        self._some_headless = bool(self._headless.any())
-        # Added, not filled in, which takes a fifth of the time.
-        self._scores = torch.zeros(forbidden.shape, device=inside.device).masked_fill_(forbidden, -torch.inf)
+        self.inside, self.causal = inside, causal
+
+    @cached_property
+    def _forbidden(self) -> Tensor:
+        n = self.inside.shape[1]
+        never = torch.ones(n, n, dtype=torch.bool, device=self.inside.device).triu()
+        never = never if self.causal else never.tril()
+        return (never | ~self.inside.unsqueeze(1)).unsqueeze(1)
+
+    @cached_property
+    def _headless(self) -> Tensor | None:
+        """The words that can have no head, ``(batch, 1, n, 1)``; None if there is no such word."""
+        headless = self._forbidden.all(-1, keepdim=True)
+        return headless if bool(headless.any()) else None
+
+    @cached_property
+    def _scores(self) -> Tensor:
+        """0 or -inf; added, not filled in, which takes a fifth of the time."""
+        scores = torch.zeros(self._forbidden.shape, device=self.inside.device)
+        return scores.masked_fill_(self._forbidden, -torch.inf)
 
     def normalised(self, messages: Tensor, scale: float, normalise: Callable[[Tensor], Tensor]) -> Tensor:
         """Distributions of heads ``(batch, h, n, n + k)``: of the words, and of k values that all may have.
@@ -136,7 +148,7 @@ class Places:
         scores = self._scores.to(messages.dtype)
         if beside:
             return normalise(torch.add(functional.pad(scores, (0, beside)), messages, alpha=scale))
-        if not self._some_headless:
+        if self._headless is None:
             return normalise(torch.add(scores, messages, alpha=scale))
         # A softmax over nothing would be no number.
         found = normalise(torch.add(scores.masked_fill(self._headless, 0.0), messages, alpha=scale))

@@ -49,9 +49,7 @@ class MeanFieldEncoder(nn.Module):
 
     def encode(self, x: Tensor, lengths: Lengths | None = None) -> Encoding:
         """All that mean field says of the words, from `(batch, n, inputs)` and `(batch,)`."""
-        lengths = lengths_of("x", x, self.inputs, lengths)
-        outside = ~mask_of(lengths, x.shape[1]).unsqueeze(-1)
-        found: Encoding = self.mean_field(self.scores(x.masked_fill(outside, 0)), lengths)
+        found: Encoding = self.mean_field(*self._scores_of(x, lengths))
         return found
 
     def forward(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
@@ -67,4 +65,10 @@ class MeanFieldEncoder(nn.Module):
         Raises:
             ValueError: If shapes do not fit, or a length is not between 0 and n.
         """
-        return self.encode(x, lengths).scores
+        return self.mean_field.label_scores(*self._scores_of(x, lengths))
+
+    def _scores_of(self, x: Tensor, lengths: Lengths | None) -> tuple[Tensor, Tensor]:
+        """The scores of the labels before mean field, and the lengths."""
+        lengths = lengths_of("x", x, self.inputs, lengths)
+        outside = ~mask_of(lengths, x.shape[1]).unsqueeze(-1)
+        return self.scores(x.masked_fill(outside, 0)), lengths

@@ -12,6 +12,7 @@ from strukt.kernels import arguments
 from strukt.kernels.distance_buckets import Buckets
 from strukt.kernels.lengths import Lengths
 from strukt.nn.beliefs import Belief, Beliefs, Places, Updates, uniform
+from strukt.nn.biased_ternary import BiasedUV
 from strukt.nn.dependency_labels import expected_scores, label_scores, labelled_heads
 from strukt.nn.encoders import mask_of
 from strukt.nn.head_values import GlobalFeatures, Root
@@ -65,9 +66,10 @@ class ProbabilisticTransformer(nn.Module):
         rank: r of the decomposition.
         distance: g, up to which each distance has scores of its own; None for scores that do not depend on it.
         shared: Whether scores that all distances share are added to those of each distance, which the source does
-            not have: 2g + 3 tables in place of 2g + 2 (equations 9 and 10). Not for ``weighted``.
-        decomposition: ``full`` tables; ``uv``; ``uvw``, where channels share factors; or ``weighted``, where
-            distances do, which takes two projections in place of two for each distance (`strukt.nn.ternary`).
+            not have: 2g + 3 tables in place of 2g + 2 (equations 9 and 10). Not for ``weighted`` and ``biased``.
+        decomposition: ``full`` tables; ``uv``; ``uvw``, where channels share factors; ``weighted``, where
+            distances do, which takes two projections in place of two for each distance; or ``biased``, where they
+            do and each has a score of its own for heads alone (`strukt.nn.ternary`).
         symmetric: Whether T is symmetric.
         symmetric_messages: What a symmetric model tells labels: ``doubled``, G = 2 sum_c Qh_c Qz T^(c)', which is
             attention with tied projections (equation 20); or ``both``, what heads and dependents tell (equation
@@ -86,7 +88,8 @@ class ProbabilisticTransformer(nn.Module):
         updates: The course of mean field.
         dropout: Of the probabilities of heads, and of the scores of labels, the root's too, after each update.
 
-    An iteration takes O(n^2 h r + g n d h r) time, and for the gradient keeps O(n^2 h + g n h r) numbers.
+    An iteration takes O(n^2 h r + g n d h r) time, and for the gradient keeps O(n^2 h + g n h r) numbers. With
+    ``biased`` it keeps O(n h r) where nothing but words depends on heads (`label_scores`).
 
     Source: Wu and Tu (2023), "Probabilistic Transformer: a probabilistic dependency model for contextual word
     representation".
@@ -109,7 +112,7 @@ class ProbabilisticTransformer(nn.Module):
         *,
         distance: int | None = 3,
         shared: bool = False,
-        decomposition: Literal["full", "uv", "uvw", "weighted"] = "uv",
+        decomposition: Literal["full", "uv", "uvw", "weighted", "biased"] = "uv",
         symmetric: bool = False,
         symmetric_messages: Literal["doubled", "both"] = "doubled",
         causal: bool = False,
@@ -160,6 +163,21 @@ class ProbabilisticTransformer(nn.Module):
                 weights are float32 or float64.
             lengths: ``(batch,)``; all n if None.
         """
+        beliefs, inside = self._beliefs(scores, lengths, with_heads=True)
+        return self._encoding(beliefs, inside)
+
+    def label_scores(self, scores: Tensor, lengths: Lengths | None = None) -> Tensor:
+        """`Encoding.scores` alone, ``(batch, n, d)``, as `forward` takes its arguments.
+
+        With ``biased`` nothing as large as n x n is kept, forwards or backwards, if updates are asynchronous, and
+        those of heads undamped softmaxes without dropout. A root, labels of dependencies, and features among the
+        heads need heads for all pairs.
+        """
+        beliefs, inside = self._beliefs(scores, lengths, with_heads=False)
+        return _label_scores(beliefs, inside)
+
+    def _beliefs(self, scores: Tensor, lengths: Lengths | None, with_heads: bool) -> tuple[Beliefs, Tensor]:
+        """The distributions after all iterations, those of heads if they are wanted, and which words there are."""
         if scores.dim() != 3 or scores.shape[-1] != self.labels:
             raise ValueError(
                 f"scores has shape {tuple(scores.shape)}; expected (batch, n, {self.labels}), a score per label"
@@ -172,9 +190,11 @@ class ProbabilisticTransformer(nn.Module):
         # Messages to heads are multiplied by d, and the rounding of half types with them.
         with torch.autocast(scores.device.type, enabled=False):
             beliefs = self._independent(scores, places)
-            for _ in range(self.iterations):
-                beliefs = self._updated(beliefs, scores, places)
-        return self._encoding(beliefs, inside)
+            for left in reversed(range(self.iterations)):
+                heads_wanted = with_heads and not left
+                updated = self._updated if heads_wanted or not self._heads_unseen else self._updated_labels
+                beliefs = updated(beliefs, scores, places)
+        return beliefs, inside
 
     def penalty(self) -> Tensor:
         """The sum of the squares of all scores T, for an L2 penalty."""
@@ -193,12 +213,14 @@ class ProbabilisticTransformer(nn.Module):
             ValueError: If the model is not symmetric with doubled messages, depends on the distance, or has
                 labels of dependencies.
         """
-        if not self.doubled or self.ternary.buckets.reach is not None or self.dependency_labels:
+        ternary = self.ternary
+        distances = ternary.distances if isinstance(ternary, BiasedUV) else ternary.buckets
+        if not self.doubled or distances.reach is not None or self.dependency_labels:
             raise ValueError(
                 "only a symmetric model with doubled messages, distance=None and no dependency_labels is attention"
                 " with tied projections"
             )
-        left, right = self.ternary.factors()
+        left, right = ternary.factors()
         return left[0], right[0], left.new_tensor(1 / self._head_weight)
 
     @property
@@ -241,7 +263,29 @@ class ProbabilisticTransformer(nn.Module):
         new = new._replace(dependency_labels=self._dependency_labels(told, pairs))
         del pairs  # as large as n x n
         told = self._dropped(new if self.updates.order == "asynchronous" else old)
-        return new._replace(labels=self._labels(told, scores, rows, places), root=self._root(told))
+        message = scores + self._from_words(told, rows)
+        return new._replace(labels=self._labels(told, message, places), root=self._root(told))
+
+    @property
+    def _heads_unseen(self) -> bool:
+        """Whether labels of words are all that depends on heads, which are then never held for all pairs."""
+        updates = self.updates
+        return (
+            isinstance(self.ternary, BiasedUV)
+            and (updates.order, updates.normaliser) == ("asynchronous", "softmax")
+            and updates.head_step == 1
+            and not (updates.head_damping or self.dependency_labels or self._beside)
+            and not (self.training and self.dropout.p)
+        )
+
+    def _updated_labels(self, old: Beliefs, scores: Tensor, places: Places) -> Beliefs:
+        """The same as `_updated`, but for heads, which stay as they are."""
+        assert isinstance(self.ternary, BiasedUV)
+        options = (self._head_weight, self.causal, self.tells_heads)
+        message = self.ternary.messages(old.labels.probabilities, places.inside, *options)
+        told = old._replace(features=self._choices(old))
+        message = scores + (2 * message if self.doubled else message)
+        return told._replace(labels=self._labels(told, message, places))
 
     def _heads(self, old: Beliefs, pairs: Tensor, places: Places) -> Belief:
         labels = old.labels.probabilities
@@ -282,14 +326,11 @@ class ProbabilisticTransformer(nn.Module):
         assert heads is not None
         return told._replace(heads=heads, features=features)
 
-    def _labels(self, old: Beliefs, scores: Tensor, rows: Any, places: Places) -> Belief:
-        heads, n = old.heads.probabilities, scores.shape[1]
-        words = heads[..., :n]
-        if old.dependency_labels is not None:
-            words = labelled_heads(words, old.dependency_labels.probabilities)
-        message = scores + self._from_words(words, rows)
+    def _labels(self, old: Beliefs, message: Tensor, places: Places) -> Belief:
+        """The labels of words after the message of other words, and of whatever else may be their head."""
+        heads = old.heads.probabilities
         if self.root is not None and old.root is not None:
-            message = message + self.root.to_labels(heads[..., n], old.root.probabilities)
+            message = message + self.root.to_labels(heads[..., message.shape[1]], old.root.probabilities)
         if self.features is not None:
             among = heads[..., -self.features.count :]
             chosen = among if old.features is None else old.features.probabilities
@@ -297,8 +338,11 @@ class ProbabilisticTransformer(nn.Module):
         found = self.updates.labels(old.labels, message, self.dropout)
         return found._replace(probabilities=found.probabilities * places.inside.unsqueeze(-1))
 
-    def _from_words(self, heads: Tensor, rows: Any) -> Tensor:
+    def _from_words(self, told: Beliefs, rows: Any) -> Tensor:
         """G, what words tell each other."""
+        heads = told.heads.probabilities[..., : told.labels.probabilities.shape[1]]
+        if told.dependency_labels is not None:
+            heads = labelled_heads(heads, told.dependency_labels.probabilities)
         found = self.ternary.to_dependents(heads, rows)
         if self.doubled:
             return 2 * found
@@ -318,7 +362,7 @@ class ProbabilisticTransformer(nn.Module):
         if features is None and self.features is not None:
             features = heads[..., -self.features.count :]
         return Encoding(
-            beliefs.labels.message.masked_fill(~inside.unsqueeze(-1), 0.0),
+            _label_scores(beliefs, inside),
             beliefs.labels.probabilities,
             heads[..., :n],
             None if self.root is None else heads[..., n],
@@ -334,7 +378,16 @@ class ProbabilisticTransformer(nn.Module):
         return None if belief is None else belief.probabilities * inside[:, None, :, None]
 
 
-_FACTORED: dict[str, type[UV | UVW | WeightedUV]] = {"uv": UV, "uvw": UVW, "weighted": WeightedUV}
+def _label_scores(beliefs: Beliefs, inside: Tensor) -> Tensor:
+    return beliefs.labels.message.masked_fill(~inside.unsqueeze(-1), 0.0)
+
+
+_FACTORED: dict[str, type[UV | UVW | WeightedUV | BiasedUV]] = {
+    "uv": UV,
+    "uvw": UVW,
+    "weighted": WeightedUV,
+    "biased": BiasedUV,
+}
 
 
 def _ternary(

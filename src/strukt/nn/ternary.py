@@ -138,17 +138,17 @@ class FullTernary(BucketedTernary):
 
     def factors(self) -> tuple[Tensor, Tensor]:
         eye = torch.eye(self.labels, dtype=self.table.dtype, device=self.table.device)
-        table = _as_tables(self._table())
+        table = as_tables(self._table())
         return table, eye.expand_as(table)
 
     def dependents(self, probabilities: Tensor) -> Tensor:
-        return _projected(probabilities, self._table())
+        return projected(probabilities, self._table())
 
     def heads(self, probabilities: Tensor) -> Tensor:
         return probabilities[:, :, None, None].expand(-1, -1, self.buckets.places, self.channels, -1)
 
     def of_dependents(self, rows: Tensor) -> Tensor:
-        return _projected_back(rows, self._table())
+        return projected_back(rows, self._table())
 
     def of_heads(self, rows: Tensor) -> Tensor:
         return rows.sum((2, 3))
@@ -188,19 +188,19 @@ class UV(BucketedTernary, Factored):
         self._set_factors(symmetric, labels, buckets.places, channels, rank)
 
     def factors(self) -> tuple[Tensor, Tensor]:
-        return _as_tables(self.left), _as_tables(self._right)
+        return as_tables(self.left), as_tables(self._right)
 
     def dependents(self, probabilities: Tensor) -> Tensor:
-        return _projected(probabilities, self.left)
+        return projected(probabilities, self.left)
 
     def heads(self, probabilities: Tensor) -> Tensor:
-        return _projected(probabilities, self._right)
+        return projected(probabilities, self._right)
 
     def of_dependents(self, rows: Tensor) -> Tensor:
-        return _projected_back(rows, self.left)
+        return projected_back(rows, self.left)
 
     def of_heads(self, rows: Tensor) -> Tensor:
-        return _projected_back(rows, self._right)
+        return projected_back(rows, self._right)
 
 
 class UVW(BucketedTernary, Factored):
@@ -222,20 +222,20 @@ class UVW(BucketedTernary, Factored):
         self.weights = _factor(buckets.places, channels, rank)
 
     def factors(self) -> tuple[Tensor, Tensor]:
-        right = _as_tables(self._right).expand(-1, self.channels, -1, -1)
-        return _as_tables(self.left) * self.weights.unsqueeze(2), right
+        right = as_tables(self._right).expand(-1, self.channels, -1, -1)
+        return as_tables(self.left) * self.weights.unsqueeze(2), right
 
     def dependents(self, probabilities: Tensor) -> Tensor:
-        return _projected(probabilities, self.left) * self.weights
+        return projected(probabilities, self.left) * self.weights
 
     def heads(self, probabilities: Tensor) -> Tensor:
-        return _projected(probabilities, self._right).expand(-1, -1, -1, self.channels, -1)
+        return projected(probabilities, self._right).expand(-1, -1, -1, self.channels, -1)
 
     def of_dependents(self, rows: Tensor) -> Tensor:
-        return _projected_back((rows * self.weights).sum(3, keepdim=True), self.left)
+        return projected_back((rows * self.weights).sum(3, keepdim=True), self.left)
 
     def of_heads(self, rows: Tensor) -> Tensor:
-        return _projected_back(rows.sum(3, keepdim=True), self._right)
+        return projected_back(rows.sum(3, keepdim=True), self._right)
 
 
 class WeightedUV(Factored):
@@ -260,11 +260,11 @@ class WeightedUV(Factored):
         self.weights = nn.Parameter(1 + 0.1 * torch.randn(buckets.places, channels, rank))
 
     def factors(self) -> tuple[Tensor, Tensor]:
-        right = _as_tables(self._right).expand(self.buckets.places, -1, -1, -1)
-        return _as_tables(self.left) * self.weights.unsqueeze(2), right
+        right = as_tables(self._right).expand(self.buckets.places, -1, -1, -1)
+        return as_tables(self.left) * self.weights.unsqueeze(2), right
 
     def rows(self, probabilities: Tensor) -> _WeighedRows:
-        left, right = (_projected(probabilities, factor).squeeze(2) for factor in (self.left, self._right))
+        left, right = (projected(probabilities, factor).squeeze(2) for factor in (self.left, self._right))
         return _WeighedRows(weighted_buckets.weighed(left, self.weights, self.buckets), right)
 
     def forward(self, rows: _WeighedRows) -> Tensor:
@@ -272,11 +272,11 @@ class WeightedUV(Factored):
 
     def to_dependents(self, attention: Tensor, rows: _WeighedRows) -> Tensor:
         found = weighted_buckets.gathered(attention, rows.heads, self.weights, self.buckets)
-        return _projected_back(found, self.left)
+        return projected_back(found, self.left)
 
     def to_heads(self, attention: Tensor, rows: _WeighedRows) -> Tensor:
         found = weighted_buckets.scattered(attention, rows.dependents, self.weights, self.buckets)
-        return _projected_back(found, self._right)
+        return projected_back(found, self._right)
 
 
 class _WeighedRows(NamedTuple):
@@ -291,16 +291,16 @@ def _factor(*shape: int) -> nn.Parameter:
     return nn.Parameter(torch.randn(shape) * shape[-1] ** -0.5)
 
 
-def _as_tables(factor: Tensor) -> Tensor:
+def as_tables(factor: Tensor) -> Tensor:
     """``(f, h, d, k)`` of a parameter ``(d, f, h, k)``, which is in memory as products are fastest."""
     return factor.permute(1, 2, 0, 3)
 
 
-def _projected(rows: Tensor, factor: Tensor) -> Tensor:
+def projected(rows: Tensor, factor: Tensor) -> Tensor:
     """``(batch, n, d)`` times ``(d, f, h, k)``: one product for all places and channels."""
     return (rows @ factor.flatten(1)).view(*rows.shape[:2], *factor.shape[1:])
 
 
-def _projected_back(rows: Tensor, factor: Tensor) -> Tensor:
-    """The transpose of `_projected`, which adds up over places and channels."""
+def projected_back(rows: Tensor, factor: Tensor) -> Tensor:
+    """The transpose of `projected`, which adds up over places and channels."""
     return rows.flatten(2) @ factor.flatten(1).mT

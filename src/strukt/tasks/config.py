@@ -83,7 +83,7 @@ class MeanFieldConfig:
     rank: int = 64
     distance: int | None = 3
     shared: bool = changed(False, earlier=True)
-    decomposition: Literal["full", "uv", "uvw", "weighted"] = "uv"
+    decomposition: Literal["full", "uv", "uvw", "weighted", "biased"] = "uv"
     symmetric: bool = False
     symmetric_messages: Literal["doubled", "both"] = "doubled"
     tells_heads: bool = True

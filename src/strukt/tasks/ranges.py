@@ -387,8 +387,11 @@ def _require_published(published: Mapping[str, Any], options: Mapping[str, Any])
             raise SettingError(
                 f"--encoder.{name} is {options[f'encoder.{name}']}; --encoder.pt.published true sets it to {value}"
             )
-    if published and options["encoder.pt.decomposition"] == "weighted":
-        raise SettingError("--encoder.pt.decomposition weighted is not published; choose full, uv or uvw")
+    decomposition = options["encoder.pt.decomposition"]
+    if published and decomposition in ("weighted", "biased"):
+        raise SettingError(
+            f"--encoder.pt.decomposition {decomposition} is not published; choose full, uv or uvw"
+        )
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -1,0 +1,237 @@
+"""Attention with a bias by distance, and its transpose, of which nothing as large as n x n is kept.
+
+With rows A and B of words, a number for each distance, and no word attending to itself,
+
+    P = softmax(scale A B' + bias),   O1 = P B,   O2 = P' A.
+
+A block of rows of A meets all of B, so that its part of P is whole: it gives its rows of O1 and its share of O2,
+and is thrown away. The backward pass computes P again, block by block, after Dao et al. (2022), "FlashAttention".
+Where PyTorch differentiates twice or transforms functions, the formula is written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import is_batched, is_plain
+from strukt.kernels.distance_buckets import Buckets
+
+_BLOCK = 1 << 18
+"""Pairs in a block: as few as fill products of matrices, so that a block stays in the cache of a core."""
+
+_NEVER = -1e30
+"""The bias of pairs that cannot be: its exponential is 0 beside any other, and it is finite where all are such."""
+
+
+def by_distance(numbers: Tensor, n: int, buckets: Buckets) -> Tensor:
+    """Return for each channel the numbers of the distances i - j from n - 1 down to 1 - n, those of their buckets.
+
+    Args:
+        numbers: ``(f, h)``, one for each place of the buckets.
+        n: Number of positions, at least 1.
+        buckets: Of distances, without a place for all.
+
+    Returns:
+        ``(h, 2n - 1)``; that of the distance 0 means nothing.
+
+    Examples:
+        >>> by_distance(torch.tensor([[1.0], [2.0], [3.0], [4.0]]), 3, Buckets(1, shared=False))
+        tensor([[4., 3., 1., 2., 1.]])
+    """
+    distance = torch.arange(n - 1, -n, -1, device=numbers.device)
+    if buckets.reach is None:
+        return numbers[torch.zeros_like(distance)].mT
+    place = distance.clamp(-buckets.reach - 1, buckets.reach + 1) + buckets.reach + (distance < 0).long()
+    return numbers[place.masked_fill(distance == 0, 0)].mT
+
+
+def pairs(bias: Tensor) -> Tensor:
+    """Return the bias of each pair i, j, ``(..., n, n)``, from ``(..., 2n - 1)`` by distance."""
+    return _reversed_pairs(bias).flip(-2)
+
+
+def messages(
+    left: Tensor,
+    right: Tensor,
+    bias: Tensor,
+    inside: Tensor,
+    *,
+    scale: float = 1.0,
+    causal: bool = False,
+    transposed: bool = True,
+) -> tuple[Tensor, Tensor | None]:
+    """Return O1 = P B and O2 = P' A of A and B, differentiable any number of times.
+
+    Args:
+        left: A, ``(batch, n, h, r)``.
+        right: B, the same; finite in the padding, too.
+        bias: ``(h, 2n - 1)``, that of j - i from 1 - n to n - 1.
+        inside: ``(batch, n)``, whether there is a word.
+        scale: By which products are multiplied.
+        causal: Whether words attend to those on their left alone.
+        transposed: Whether O2 is wanted.
+
+    Returns:
+        Two of ``(batch, n, h, r)``, 0 for a word that can attend to none; None for O2 if it is not wanted.
+        O(n^2 h r) time, and O(n h r) memory beside a block.
+
+    Examples:
+        >>> rows, inside = torch.eye(3)[None, :, None], torch.ones(1, 3, dtype=torch.bool)
+        >>> first, second = messages(rows, rows, torch.zeros(1, 5), inside)
+        >>> first[0, :, 0]
+        tensor([[0.0000, 0.5000, 0.5000],
+                [0.5000, 0.0000, 0.5000],
+                [0.5000, 0.5000, 0.0000]])
+    """
+    batch, n, channels, _ = left.shape
+    if not left.numel():
+        return left, right if transposed else None
+    before = inside.cumsum(1) if causal else inside.sum(1, keepdim=True)
+    attends = (inside & (before > 1))[..., None, None]
+    all_attend, all_inside = bool(attends.all()), bool(inside.all())
+    if not all_attend:
+        left = left.masked_fill(~attends, 0.0)
+    distance = torch.arange(1 - n, n, device=bias.device)
+    bias = bias.masked_fill(distance >= 0 if causal else distance == 0, _NEVER)
+    bias = bias.expand(batch, channels, 2 * n - 1).flatten(0, 1)
+    never = None
+    if not all_inside:
+        padding = torch.zeros_like(inside, dtype=left.dtype).masked_fill_(~inside, _NEVER)
+        never = padding[:, None, None].expand(batch, channels, 1, n).flatten(0, 1)
+    rows, columns = left.transpose(1, 2).flatten(0, 1).flip(1), right.transpose(1, 2).flatten(0, 1)
+    options = (scale, causal, transposed)
+    if is_plain():
+        sums = _Messages.apply(rows, columns, bias, never, *options)  # type: ignore[no-untyped-call]
+    else:
+        sums = _dense(rows, columns, bias, never, *options)
+    first = sums[0].flip(1).unflatten(0, (batch, channels)).transpose(1, 2)
+    if not all_attend:
+        first = first.masked_fill(~attends, 0.0)
+    return first, sums[1].unflatten(0, (batch, channels)).transpose(1, 2) if transposed else None
+
+
+class _Messages(torch.autograd.Function):
+    """O1 and O2 of rows A, the last word's first, rows B, both ``(g, n, r)``, and biases ``(g, 2n - 1)``.
+
+    In that order biases of pairs are a view of those by distance.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        left: Tensor,
+        right: Tensor,
+        bias: Tensor,
+        never: Tensor | None,
+        scale: float,
+        causal: bool,
+        transposed: bool,
+    ) -> tuple[Tensor, ...]:
+        ctx.save_for_backward(left, right, bias, never)
+        ctx.options = (scale, causal, transposed)
+        first = torch.empty_like(left)
+        second = torch.zeros_like(right) if transposed else None
+        for g, rows, columns in _blocks(left, causal):
+            p = _probabilities(left, right, bias, never, scale, g, rows, columns)
+            torch.matmul(p, right[g, columns], out=first[g, rows])
+            if second is not None:
+                second[g, columns].baddbmm_(p.mT, left[g, rows])
+        return (first,) if second is None else (first, second)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        left, right, bias, never = ctx.saved_tensors
+        scale, causal, transposed = ctx.options
+        if torch.is_grad_enabled() or any(map(is_batched, grads)) or not is_plain():
+            return (*_differentiable(ctx, grads), *(None,) * 4)
+        first, *second = grads
+        # d P = dO1 B' + A dO2', as one product.
+        outer, inner = torch.cat([first, left], -1), torch.cat([right, *second], -1)
+        outer = outer if transposed else first
+        to_left, to_right, to_bias = torch.empty_like(left), torch.zeros_like(right), torch.zeros_like(bias)
+        for g, rows, columns in _blocks(left, causal):
+            p = _probabilities(left, right, bias, never, scale, g, rows, columns)
+            of_p = outer[g, rows] @ inner[g, columns].mT
+            of_p -= (p * of_p).sum(-1, keepdim=True)
+            skewed, of_scores = _skewed(p)
+            torch.mul(p, of_p, out=of_scores)
+            into_left, into_right = to_left[g, rows], to_right[g, columns]
+            torch.bmm(of_scores, right[g, columns], out=into_left).mul_(scale)
+            if transposed:
+                into_left.baddbmm_(p, second[0][g, columns])
+            into_right.baddbmm_(p.mT, first[g, rows])
+            into_right.baddbmm_(of_scores.mT, left[g, rows], alpha=scale)
+            along = skewed.sum(1)
+            to_bias[g, rows.start : rows.start + along.shape[1]] += along
+        return to_left, to_right, to_bias, None, None, None, None
+
+
+def _blocks(left: Tensor, causal: bool) -> Iterator[tuple[slice, slice, slice]]:
+    """Groups, rows from the last word on, and the columns to which these may attend."""
+    groups, n, _ = left.shape
+    size = max(1, min(n, _BLOCK // n))
+    several = max(1, _BLOCK // (size * n))
+    for g in range(0, groups, several):
+        for start in range(0, n, size):
+            yield slice(g, g + several), slice(start, min(start + size, n)), slice(n - start if causal else n)
+
+
+def _probabilities(
+    left: Tensor,
+    right: Tensor,
+    bias: Tensor,
+    never: Tensor | None,
+    scale: float,
+    g: slice,
+    rows: slice,
+    columns: slice,
+) -> Tensor:
+    """P of a block."""
+    added = _reversed_pairs(bias)[g, rows, columns]
+    scores = torch.baddbmm(added, left[g, rows], right[g, columns].mT, alpha=scale)
+    if never is not None:
+        scores += never[g, :, columns]
+    return scores.softmax(-1)
+
+
+def _reversed_pairs(bias: Tensor) -> Tensor:
+    """The biases of pairs as a view ``(..., n, n)``, the last word's first."""
+    return bias.unfold(-1, (bias.shape[-1] + 1) // 2, 1)
+
+
+def _skewed(block: Tensor) -> tuple[Tensor, Tensor]:
+    """Zeros with a column for each distance, and a view of them for a block, each row one step to the right."""
+    groups, rows, columns = block.shape
+    width = columns + rows - 1
+    skewed = block.new_zeros(groups, rows, width)
+    return skewed, skewed.as_strided(block.shape, (rows * width, width + 1, 1))
+
+
+def _dense(
+    left: Tensor,
+    right: Tensor,
+    bias: Tensor,
+    never: Tensor | None,
+    scale: float,
+    causal: bool,
+    transposed: bool,
+) -> tuple[Tensor, ...]:
+    """The same as `_Messages`, written out."""
+    del causal  # the bias has it
+    scores = scale * (left @ right.mT) + _reversed_pairs(bias)
+    p = (scores if never is None else scores + never).softmax(-1)
+    return (p @ right, p.mT @ left) if transposed else (p @ right,)
+
+
+def _differentiable(ctx: Any, grads: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
+    """Return the gradients by operations that can be differentiated themselves."""
+    tensors = ctx.saved_tensors
+    with torch.enable_grad():
+        values = _dense(*tensors, *ctx.options)
+    wanted = [each for each in tensors[:3] if each.requires_grad]
+    results = iter(torch.autograd.grad(values, wanted, grads, create_graph=torch.is_grad_enabled()))
+    return tuple(next(results) if each.requires_grad else None for each in tensors[:3])

@@ -1,0 +1,79 @@
+"""Scores of a word's label and its head's label from two factors, and scores of heads by distance beside them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from strukt.kernels import biased_attention
+from strukt.kernels.distance_buckets import Buckets
+from strukt.nn.ternary import Factored, Rows, as_tables, projected, projected_back
+
+
+class BiasedUV(Factored):
+    """``T^(c) = U^(c) V^(c)'`` at all distances, and in each channel and bucket a score of heads at that distance.
+
+    Scores of distances count for heads alone and tell labels nothing, so that what words tell each other is
+    attention with a bias: `messages` never holds all pairs.
+
+    Args:
+        labels: d.
+        channels: h.
+        buckets: Of distances; what all share is in the factors.
+        rank: r.
+        symmetric: Whether V is U, so that all scores T are symmetric.
+
+    Attributes:
+        biases: ``(f, h)``, scores of distances times d, so that they weigh as much as scores of labels do.
+    """
+
+    def __init__(
+        self, labels: int, channels: int, buckets: Buckets, rank: int, symmetric: bool = False
+    ) -> None:
+        super().__init__(labels, channels, Buckets(None, shared=False))
+        self.distances = Buckets(buckets.reach, shared=False)
+        self._set_factors(symmetric, labels, 1, channels, rank)
+        self.biases = nn.Parameter(0.1 * torch.randn(self.distances.places, channels))
+
+    def factors(self) -> tuple[Tensor, Tensor]:
+        return as_tables(self.left), as_tables(self._right)
+
+    def bias(self, n: int) -> Tensor:
+        """The scores of distances in sentences of n words, ``(h, 2n - 1)``, those of j - i from 1 - n to n - 1."""
+        return biased_attention.by_distance(self.biases / self.labels, n, self.distances)
+
+    def rows(self, probabilities: Tensor) -> Rows:
+        left, right = (projected(probabilities, factor).squeeze(2) for factor in (self.left, self._right))
+        return Rows(left, right)
+
+    def forward(self, rows: Rows) -> Tensor:
+        products = rows.dependents.transpose(1, 2) @ rows.heads.permute(0, 2, 3, 1)
+        n = products.shape[-1]
+        return products + biased_attention.pairs(self.bias(n)) if n else products
+
+    def to_dependents(self, attention: Tensor, rows: Rows) -> Tensor:
+        return projected_back((attention @ rows.heads.transpose(1, 2)).transpose(1, 2), self.left)
+
+    def to_heads(self, attention: Tensor, rows: Rows) -> Tensor:
+        return projected_back((attention.mT @ rows.dependents.transpose(1, 2)).transpose(1, 2), self._right)
+
+    def messages(
+        self, probabilities: Tensor, inside: Tensor, weight: float, causal: bool, tells_heads: bool
+    ) -> Tensor:
+        """What words tell each other, ``(batch, n, d)``, once heads are what these labels make of them.
+
+        Args:
+            probabilities: Of labels, ``(batch, n, d)``.
+            inside: ``(batch, n)``, whether there is a word.
+            weight: lambda_H.
+            causal: Whether heads stand to the left.
+            tells_heads: Whether dependents tell their heads.
+        """
+        rows, n = self.rows(probabilities), inside.shape[1]
+        if not n:
+            return probabilities
+        of_heads, of_dependents = biased_attention.messages(
+            *rows, self.bias(n) / weight, inside, scale=1 / weight, causal=causal, transposed=tells_heads
+        )
+        told = projected_back(of_heads, self.left)
+        return told if of_dependents is None else told + projected_back(of_dependents, self._right)
