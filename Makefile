@@ -10,6 +10,9 @@ BIN = $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt
 SOURCES = src tests examples $(wildcard docs/*.py benchmarks)
 
+# Whatever the environment says, bytecode is kept: else each process that a test starts compiles all of PyTorch anew.
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: demo serve test lint types docs pytest clean
 
 demo: $(VENV)/installed-train
