@@ -58,7 +58,7 @@ class ScoredStructures(StructurePeerNames, Distribution, abc.ABC):
         dim = len(self.extents[0])
         batch_shape, n = main.shape[:-dim], main.shape[-dim] - self.extents[0][0]
         self.scores = arguments.common_dtype(scores, self.score_names)
-        ordinary = all(map(arguments.are_ordinary, self.scores[: self.logs]))
+        ordinary = arguments.are_ordinary(self.scores[: self.logs])
         if not ordinary:
             logs = map(arguments.without_extremes, self.scores[: self.logs])
             self.scores = (*logs, *(() if self.logs is None else self.scores[self.logs :]))

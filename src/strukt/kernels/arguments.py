@@ -11,6 +11,7 @@ from torch import Tensor
 from strukt.kernels import guards
 from strukt.kernels.autograd import is_plain
 from strukt.kernels.lengths import OF_MASKS, Lengths, as_tensor, looks_like_mask
+from strukt.kernels.magnitude import are_within
 
 
 def broadcast_shapes(*shapes: torch.Size | tuple[int, ...]) -> torch.Size:
@@ -109,13 +110,11 @@ def precise(score: Tensor) -> Tensor:
     return score if score.device.type == "mps" else score.double()
 
 
-def are_ordinary(score: Tensor) -> bool:
-    """Whether a look at the scores shows that all are numbers of a size that needs no care."""
-    if not is_plain() or score.device.type != "cpu":
-        return False
-    values = score.detach().numpy()
-    least = np.minimum.reduce(values, axis=None, initial=0.0)
-    return bool(least >= -guards.LARGEST and np.maximum.reduce(values, axis=None, initial=0.0) <= guards.LARGEST)
+def are_ordinary(values: tuple[Tensor, ...]) -> bool:
+    """Whether a look at score tensors shows that all are numbers of a size that needs no care."""
+    return is_plain() and all(
+        score.is_cpu and are_within(score.detach().numpy(), guards.LARGEST) for score in values
+    )
 
 
 def without_extremes(score: Tensor) -> Tensor:
