@@ -161,14 +161,20 @@ def dependency_config(**options):
 
 
 def constituency_config(**options):
-    return calm(
-        small(
-            constituency.Config(
-                **{"span_size": 48, "label_size": 16, "bits": 6, "tree_weight": 1.0, **options}
-            )
-        )
-    )
+    sizes = {"span_size": 48, "label_size": 16, "bits": 6, "tree_weight": 1.0}
+    return calm(small(constituency.Config(**(_read(sizes, options) | options))))
 
 
 def ner_config(**options):
-    return calm(small(ner.Config(**{"span_size": 24, "label_size": 16, "bits": 5, **options})))
+    sizes = {"span_size": 24, "label_size": 16, "bits": 5}
+    return calm(small(ner.Config(**(_read(sizes, options) | options))))
+
+
+def _read(sizes, options):
+    """The sizes that a criterion of spans reads."""
+    names = {
+        "bits": ("label_size", "bits", "tree_weight"),
+        "bits-published": ("bits",),
+        "flat": (),
+    }.get(options.get("criterion"), ("span_size", "label_size"))
+    return {name: value for name, value in sizes.items() if name in names}

@@ -21,16 +21,22 @@ SMALL = [
     "--encoder.words=16",
     "--encoder.dropout=0.1",
     "--encoder.minimum_count=1",
-    "--span_size=24",
-    "--label_size=16",
-    "--bits=5",
-    "--tree_weight=1",
     "--optimizer.learning_rate=0.01",
     "--trainer.tokens=60",
     "--trainer.epochs=8",
     "--trainer.threads=1",
     "--trainer.precision=32",
 ]
+OF_CRITERION = {
+    "likelihood": ["--span_size=24", "--label_size=16"],
+    "bits": ["--label_size=16", "--bits=5", "--tree_weight=1"],
+    "bits-published": ["--bits=5", "--variant=sup"],
+}
+
+
+def small(criterion):
+    """The options of a small model, among them those that a criterion reads."""
+    return [f"--criterion={criterion}", *SMALL, *OF_CRITERION[criterion]]
 
 
 @pytest.fixture(scope="session")
@@ -53,26 +59,21 @@ def train(corpora, tmp_path_factory):
             output, corpus = tmp_path_factory.mktemp(task) / criterion, getattr(corpora, task)
             arguments = ["--train", corpus, "--dev", corpus, "-o", str(output)]
             with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-                assert main(["train", task, *arguments, f"--criterion={criterion}", *SMALL]) == 0
+                assert main(["train", task, *arguments, *small(criterion)]) == 0
             done[task, criterion] = str(output)
         return done[task, criterion]
 
     return trained
 
 
-UNREAD = ("--span_size", "--label_size", "--tree_weight")
-"""Options that the published loss has no use for."""
-
-
 @pytest.mark.parametrize("name", ["constituency", "ner"])
 def test_the_published_loss_is_a_criterion(name, corpora, tmp_path, capsys):
-    options = [option for option in SMALL if not option.startswith(UNREAD)]
     corpus = getattr(corpora, name)
-    arguments = ["--train", corpus, "--dev", corpus, "-o", str(tmp_path / "m"), "--variant=sup", *options]
-    assert main(["train", name, *arguments, "--criterion=bits-published", "--trainer.epochs=2"]) == 0
+    arguments = ["--train", corpus, "--dev", corpus, "-o", str(tmp_path / "m"), *small("bits-published")]
+    assert main(["train", name, *arguments, "--trainer.epochs=2"]) == 0
     assert main(["evaluate", str(tmp_path / "m"), corpus, "--json"]) == 0
     assert "unseen_codes" in json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert main(["train", name, *arguments, "--criterion=bits-published", "--tree_weight=1"]) == 2
+    assert main(["train", name, *arguments, "--tree_weight=1"]) == 2
     assert "--tree_weight is 1.0, and would not be read; it needs --criterion bits" in capsys.readouterr().err
 
 

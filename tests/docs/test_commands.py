@@ -50,6 +50,10 @@ SHORT: dict[str, object] = {
 }  # fmt: skip
 """Options behind those of a page, where a task has them."""
 
+_SIZES = ["span_size", "label_size"]
+UNREAD = {"bits": ["span_size"], "bits-published": _SIZES, "flat": _SIZES}
+"""Those of them that a criterion does not read."""
+
 LABELLED = "good\ta fine film\nbad\ta dull film\ngood\tfine and moving\nbad\tdull\n" * 3
 PAIRS = "A man sleeps.\tSomebody sleeps.\tentailment\nA man sleeps.\tSomebody runs.\tcontradiction\n" * 4
 LISTS = "9\t[MAX 2 9 [MIN 4 7 ] 0 ]\n2\t[MIN 2 9 4 ]\n7\t[SM 3 4 ]\n" * 4
@@ -73,7 +77,7 @@ MENTIONS = (
 )
 
 MODELS = {
-    "codes": ("constituency", "--criterion=bits"),
+    "codes": ("constituency", "--criterion", "bits"),
     "channels": ("tag", "--encoder.kind=pt", "--encoder.heads=2"),
     "sorter": ("sort", "--attention=mean-field"),
     "another": ("sort",),
@@ -171,8 +175,8 @@ def shortened(arguments: list[str]) -> list[str]:
     if arguments[0] != "train" or "--print_config" in arguments:
         return arguments
     config = import_module(TASKS[arguments[1]]).Config()
-    refused = {"label_size", "span_size"} if "bits-published" in arguments else set()
-    names = [name for name in SHORT if has(config, name) and name not in refused]
+    unread = {name for criterion, names in UNREAD.items() if criterion in arguments for name in names}
+    names = [name for name in SHORT if has(config, name) and name not in unread]
     return [*arguments, *(f"--{name}={SHORT[name]}" for name in names)]
 
 

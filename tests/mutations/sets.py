@@ -60,7 +60,9 @@ SETS = [
                     ("(-(score + gain)", "(-gain"),
                     ("(*closed, columns[row]) if", "(columns[row],) if"),
                     ("range(len(columns), -1, -1)", "range(len(columns) + 1)"),
-                    ("[owner, :n].T", "[owner, :n].T * 0"),
+                    ("[_owners(weights, columns), :n].T", "[_owners(weights, columns), :n].T * 0"),
+                    ("free[row])", "columns[row])"),
+                    ("onward[:, through, None]", "through"),
                 ],
                 "distributions/matching": [
                     ("& alone", ""),

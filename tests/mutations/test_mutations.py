@@ -54,6 +54,7 @@ LAWS = (
     "that_nothing_reaches_send_nothing_back",
     "normalisers_are_multiplied_only",
     "one_number_scores_all_pairs",
+    "gradient_of_max_marginals",
 )
 FILES = (
     "distributions/test_conformance",

@@ -251,7 +251,7 @@ TREES = [
                     ("fixed[rank, :place] = True", "pass"),
                     ("closed[rank] = closed[source]", "pass"),
                     ("if required[u, v] != required[x, y]:", "if False:"),
-                    ("min(lowest[u, old], own)", "own"),
+                    ("else displaced[u, old]", "else -1"),
                 ],
                 "kernels/events/reference": [
                     ("marked & complete & _connects", "marked & _connects"),

@@ -21,7 +21,8 @@ def test_trained_saved_moved_and_used_without_its_source(task, criterion, tmp_pa
     tiny_pretrained.save("bert", tmp_path / "pretrained")
     corpus = tiny_corpora.write(CORPORA[task], tmp_path / f"corpus.{SUFFIXES[task]}")
     encoder = ["--encoder.kind=pretrained", f"--encoder.pretrained={tmp_path / 'pretrained'}"]
-    options = ["--trainer.epochs=1", "--trainer.precision=32", "--bits=4", f"--criterion={criterion}"]
+    options = ["--trainer.epochs=1", "--trainer.precision=32", f"--criterion={criterion}"]
+    options += ["--bits=4"] if criterion == "bits" else []
     arguments = ["--train", corpus, "--dev", corpus, "-o", str(tmp_path / "m"), *encoder, *options]
     assert main(["train", task, *arguments]) == 0
     shutil.rmtree(tmp_path / "pretrained")

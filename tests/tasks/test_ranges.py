@@ -107,12 +107,15 @@ def test_other_ends_of_ranges(name, value):
         "trainer.threads",
         "encoder.affixes",
         "optimizer.averaging",
-        "tree_weight",
         "tag_weight",
     ],
 )
 def test_zero_switches_some_things_off(name):
     ranges.require_valid(with_option(name, 0))
+
+
+def test_a_weight_of_zero_switches_the_likelihood_of_trees_off():
+    ranges.require_valid(constituency.Config(criterion="bits", tree_weight=0))
 
 
 def table(**options):
@@ -260,6 +263,10 @@ def latent(**options):
         (published(temperature=0.1), "--temperature is 0.1, .* it needs --criterion bits"),
         (published(tree_weight=0), "--tree_weight is 0, .* it needs --criterion bits"),
         (published(code_words="learned"), "--code_words is learned, .* it needs --criterion bits"),
+        (constituency.Config(bits=9), "--bits is 9, .* it needs --criterion bits or bits-published"),
+        (constituency.Config(criterion="margin", variant="sup"), "--variant is sup, .* it needs --criterion bits"),
+        (constituency.Config(temperature=1.0), "--temperature is 1.0, .* it needs --criterion bits"),
+        (ner.Config(criterion="flat", span_size=9), "--span_size is 9, .* needs --criterion likelihood or margin"),
         (published(label_size=9), "--label_size is 9, .* it needs --criterion likelihood, margin or bits"),
         (published(span_size=9), "--span_size is 9, .* it needs --criterion likelihood or margin"),
     ],

@@ -135,8 +135,10 @@ def _of_encoder(name: str, kind: str) -> _Use:
     )
 
 
-def _not_published(name: str, needs: str) -> _Use:
-    return _Use((SpanTaskConfig,), name, needs, lambda it: it.criterion != "bits-published")
+def _of_spans(name: str, *criteria: str) -> _Use:
+    *most, last = criteria
+    needs = f"--criterion {', '.join(most)} or {last}" if most else f"--criterion {last}"
+    return _Use((SpanTaskConfig,), name, needs, lambda it: it.criterion in criteria)
 
 
 def _of_tags(name: str) -> _Use:
@@ -214,9 +216,10 @@ _USES = (
         ),
     ),
     *(_of_tags(name) for name in ("bits", "variant", "code_weight", "code_labels")),
-    _not_published("span_size", "--criterion likelihood or margin"),
-    _not_published("label_size", "--criterion likelihood, margin or bits"),
-    *(_not_published(name, "--criterion bits") for name in ("temperature", "tree_weight", "code_words")),
+    _of_spans("span_size", "likelihood", "margin"),
+    _of_spans("label_size", "likelihood", "margin", "bits"),
+    *(_of_spans(name, "bits", "bits-published") for name in ("bits", "variant")),
+    *(_of_spans(name, "bits") for name in ("temperature", "tree_weight", "code_words")),
     _Use(_PAIRS, "attention", "--model attention", lambda it: it.model == "attention"),
     _Use(
         _PAIRS,
