@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from strukt.errors import SettingError
-from strukt.tasks import classify, dependency, listops, lm, ner, nli, tag
-from strukt.tasks.config import FittingConfig, SpanTaskConfig, TaskConfig, from_dict
-from strukt.tasks.number_config import NumberConfig
+from strukt.tasks.uses import flat, require_read
 
 Range = tuple[str, Callable[[Any], bool]]
 
@@ -112,140 +109,6 @@ RANGES: Mapping[str, Range] = MappingProxyType(
 """For each option that is a number, its range in words and as a test."""
 
 
-@dataclass(frozen=True)
-class _Use:
-    """Options that are read only if others have certain values.
-
-    Attributes:
-        tasks: The configurations that have them.
-        name: That of the option, or how the names of several begin.
-        needs: When they are read, in words.
-        is_read: The same as a test of the configuration.
-    """
-
-    tasks: tuple[type, ...]
-    name: str
-    needs: str
-    is_read: Callable[[Any], bool]
-
-
-def _of_encoder(name: str, kind: str) -> _Use:
-    return _Use(
-        (TaskConfig,), f"encoder.{name}", f"--encoder.kind {kind}", lambda it: it.encoder.kind == kind
-    )
-
-
-def _of_spans(name: str, *criteria: str) -> _Use:
-    *most, last = criteria
-    needs = f"--criterion {', '.join(most)} or {last}" if most else f"--criterion {last}"
-    return _Use((SpanTaskConfig,), name, needs, lambda it: it.criterion in criteria)
-
-
-def _of_tags(name: str) -> _Use:
-    return _Use((tag.Config,), name, "--criterion bits", lambda it: it.criterion == "bits")
-
-
-_TAGS = "--criterion flat, which tags words"
-_CLASSES, _LISTS, _PAIRS = (classify.Config, nli.Config), (listops.Config,), (nli.Config,)
-_NUMBERS = (NumberConfig,)
-
-_USES = (
-    _Use(
-        (FittingConfig,),
-        "optimizer.halve_after",
-        "--optimizer.schedule halving",
-        lambda it: it.optimizer.schedule == "halving",
-    ),
-    _Use(
-        (FittingConfig,),
-        "optimizer.warmup",
-        "--optimizer.schedule linear",
-        lambda it: it.optimizer.schedule == "linear",
-    ),
-    _of_encoder("transformer.", "transformer"),
-    _of_encoder("pt.", "pt"),
-    _Use(
-        (TaskConfig,),
-        "encoder.pt.symmetric_messages",
-        "--encoder.pt.symmetric true",
-        lambda it: it.encoder.pt.symmetric,
-    ),
-    _of_encoder("pretrained", "pretrained"),
-    _of_encoder("fine_tuning.", "pretrained"),
-    _Use(
-        (TaskConfig,),
-        "encoder.pt.root_output",
-        "the task classify and --encoder.pt.root_labels",
-        lambda it: isinstance(it, classify.Config) and it.model == "encoder" and it.encoder.has_root,
-    ),
-    _Use(
-        (classify.Config,),
-        "token",
-        "--model encoder, and no root in its place (--encoder.pt.root_labels)",
-        lambda it: it.model == "encoder" and not it.encoder.has_root,
-    ),
-    _Use((lm.Config,), "features", "--model lowrank-hmm", lambda it: it.model == "lowrank-hmm"),
-    *(
-        _Use((lm.Config,), name, "--model hmm or lowrank-hmm", lambda it: it.model in ("hmm", "lowrank-hmm"))
-        for name in ("temperature", "vectors", "blocks")
-    ),
-    _Use((lm.Config,), "clusters", "--blocks", lambda it: it.blocks > 0),
-    _Use((ner.Config,), "scheme", _TAGS, lambda it: it.criterion == "flat"),
-    _Use((ner.Config,), "decoder", _TAGS, lambda it: it.criterion == "flat"),
-    _Use((ner.Config,), "average", _TAGS, lambda it: it.criterion == "flat"),
-    _Use(_CLASSES, "latent.", "--model latent-tree", lambda it: it.model == "latent-tree"),
-    _Use(_CLASSES, "latent.estimator", "--latent.tree latent", lambda it: it.latent.tree == "latent"),
-    _Use(_CLASSES, "latent.arc_size", "--latent.tree latent", lambda it: it.latent.tree == "latent"),
-    _Use(_CLASSES, "latent.detach", "--latent.tree latent", lambda it: it.latent.tree == "latent"),
-    _Use(
-        _CLASSES,
-        "latent.count",
-        "--latent.estimator topk or sample",
-        lambda it: it.latent.estimator in ("topk", "sample"),
-    ),
-    _Use((dependency.Config,), "unlabelled", "--criterion tree", lambda it: it.criterion == "tree"),
-    _Use(_LISTS, "estimator", "--structure tree", lambda it: it.structure == "tree"),
-    _Use(_LISTS, "budget", "--structure tree-budget", lambda it: it.structure == "tree-budget"),
-    _Use(
-        _LISTS,
-        "iterations",
-        "--structure tree-budget, or tree with --estimator sparsemap or sparse-marginals",
-        lambda it: (
-            it.structure == "tree-budget"
-            or (it.structure == "tree" and it.estimator in ("sparsemap", "sparse-marginals"))
-        ),
-    ),
-    *(_of_tags(name) for name in ("bits", "variant", "code_weight", "code_labels")),
-    _of_spans("span_size", "likelihood", "margin"),
-    _of_spans("label_size", "likelihood", "margin", "bits"),
-    *(_of_spans(name, "bits", "bits-published") for name in ("bits", "variant")),
-    *(_of_spans(name, "bits") for name in ("temperature", "tree_weight", "code_words")),
-    _Use(_PAIRS, "attention", "--model attention", lambda it: it.model == "attention"),
-    _Use(
-        _PAIRS,
-        "iterations",
-        "--attention lp-matching or lp-sequence",
-        lambda it: it.model == "attention" and it.attention in ("lp-matching", "lp-sequence"),
-    ),
-    *(
-        _Use(_NUMBERS, name, "--attention mean-field", lambda it: it.attention == "mean-field")
-        for name in ("scores", "tol")
-    ),
-    *(
-        _Use(_NUMBERS, name, "--attention variational", lambda it: it.attention == "variational")
-        for name in ("prior", "kl_weight")
-    ),
-    _Use(_NUMBERS, "start", "--attention none", lambda it: it.attention == "none"),
-    _Use(_NUMBERS, "rivalry", "--scores low-rank", lambda it: it.scores == "low-rank"),
-    *(
-        _Use((lm.Config,), name, "--model mfa", lambda it: it.model == "mfa")
-        for name in ("scores", "damping", "tol", "input_feeding")
-    ),
-    _Use(_NUMBERS, "input_feeding", "an --attention", lambda it: it.attention != "none"),
-    _Use(_NUMBERS, "output_context", "an --attention", lambda it: it.attention != "none"),
-)
-
-
 def require_valid(config: Any) -> None:
     """Check the options of a task, each for itself and those that depend on each other.
 
@@ -262,9 +125,9 @@ def require_valid(config: Any) -> None:
         strukt.errors.SettingError: --trainer.epochs is 0; expected a number from 1 on
     """
     require_possible(config)
-    options = _flat(dataclasses.asdict(config))
+    options = flat(dataclasses.asdict(config))
     _require_fitting(options)
-    _require_read(config, options)
+    require_read(config, options)
 
 
 def require_possible(config: Any) -> None:
@@ -276,7 +139,7 @@ def require_possible(config: Any) -> None:
     Raises:
         SettingError: As for `require_valid`.
     """
-    options = _flat(dataclasses.asdict(config))
+    options = flat(dataclasses.asdict(config))
     for name, (expected, accepts) in RANGES.items():
         if name in options and not accepts(options[name]):
             raise SettingError(f"--{name} is {options[name]}; expected {expected}")
@@ -339,17 +202,6 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
         )
 
 
-def _require_read(config: Any, options: Mapping[str, Any]) -> None:
-    """Options that would not be read must be as they are by default, or were before that changed."""
-    usual = _flat(dataclasses.asdict(type(config)()))
-    earlier = _flat(dataclasses.asdict(from_dict(type(config), {})))
-    unread = [use for use in _USES if isinstance(config, use.tasks) and not use.is_read(config)]
-    for use in unread:
-        for name, value in options.items():
-            if name.startswith(use.name) and value not in (usual[name], earlier[name]):
-                raise SettingError(f"--{name} is {value}, and would not be read; it needs {use.needs}")
-
-
 def _require_fitting_encoder(options: Mapping[str, Any]) -> None:
     kind, width, heads = options["encoder.kind"], 2 * options["encoder.hidden"], options["encoder.heads"]
     if kind == "transformer" and not options["encoder.transformer.head_size"] and width % heads:
@@ -395,11 +247,3 @@ def _require_published(published: Mapping[str, Any], options: Mapping[str, Any])
         raise SettingError(
             f"--encoder.pt.decomposition {decomposition} is not published; choose full, uv or uvw"
         )
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Options by their names with dots."""
-    flat: dict[str, Any] = {}
-    for name, value in values.items():
-        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
-    return flat
