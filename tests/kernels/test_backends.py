@@ -1,5 +1,6 @@
 """The fused kernels say what the reference says, at sizes around the widths of vectors and blocks."""
 
+import functools
 from collections.abc import Callable
 
 import pytest
@@ -123,20 +124,32 @@ def test_chains_of_any_length(on, poisoned_memory, kind, n):
     assert_backends_agree(on, lambda: CHAINS[kind](n, 5, unchanged), 1e-10)
 
 
+@functools.cache
+def of_nineteen(change: Callable[[Tensor], Tensor]) -> tuple[tuple[Tensor, ...], Tensor, dict[str, Tensor]]:
+    """Scores and lengths of nineteen chains, and what the reference says of each by itself."""
+    unary, transition = change(normal(19, 35, 19)), change(normal(19, 19, seed=1))
+    each = torch.randint(36, (19,), generator=torch.Generator().manual_seed(0))
+    scores = unary.clone().requires_grad_(), transition.repeat(19, 1, 1).requires_grad_()
+    return (unary, transition), each, answers(LinearChain(*scores, each), scores)
+
+
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES[:2])
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("batch", [7, 8, 9, 16, 19])
 def test_chains_of_any_batch(on, poisoned_memory, batch, threads, change, tolerance):
+    """The first of nineteen chains; transitions that they share get the sum of their gradients."""
+    on("reference")
+    (unary, transition), each, expected = of_nineteen(change)
+    on("cpu")
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
-    each = torch.randint(36, (batch,), generator=torch.Generator().manual_seed(batch))
-
-    def build() -> tuple[Distribution, tuple[Tensor, ...]]:
-        scores = tuple(change(score).requires_grad_() for score in (normal(batch, 35, 19), normal(19, 19)))
-        return LinearChain(*scores, each), scores
-
-    assert_backends_agree(on, build, tolerance)
+    scores = unary[:batch].clone().requires_grad_(), transition.clone().requires_grad_()
+    actual = answers(LinearChain(*scores, each[:batch]), scores)
     torch.set_num_threads(before)
+    assert actual.keys() == expected.keys()
+    for name, value in expected.items():
+        true = value[:batch].sum(0) if name.startswith("gradient 1") else value[:batch]
+        assert torch.allclose(actual[name], true, rtol=tolerance, atol=tolerance), name
 
 
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES)

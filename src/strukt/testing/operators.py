@@ -53,11 +53,13 @@ class Operator:
         name: The member.
         of: Its value, given a distribution and a question, or an item's table and the question about it.
         smooth: Whether it is twice differentiable, so that its derivatives can be checked numerically.
+        reads: The part of the question that it is differentiable in, if any: "other" or "values".
     """
 
     name: str
     of: Callable[[Any, Question], Tensor]
     smooth: bool = True
+    reads: str | None = None
 
 
 OPERATORS = (
@@ -67,10 +69,10 @@ OPERATORS = (
     Operator("score", lambda d, q: d.score(q.event)),
     Operator("log_prob", lambda d, q: d.log_prob(q.event)),
     Operator("entropy", lambda d, _: d.entropy()),
-    Operator("cross_entropy", lambda d, q: d.cross_entropy(q.other)),
+    Operator("cross_entropy", lambda d, q: d.cross_entropy(q.other), reads="other"),
     Operator("partial_log_prob", lambda d, q: d.partial_log_prob(q.event, q.known)),
     Operator("condition", lambda d, q: d.condition(q.required, q.forbidden).marginals),
-    Operator("expectation", lambda d, q: d.expectation(q.values)),
+    Operator("expectation", lambda d, q: d.expectation(q.values), reads="values"),
     Operator("topk", lambda d, _: d.topk(5)[0], smooth=False),
     Operator("max_marginals", lambda d, _: d.max_marginals, smooth=False),
     Operator("log_count", lambda d, _: d.log_count, smooth=False),

@@ -27,12 +27,12 @@ def derivatives_pass_numerical_checks(subject: Subject) -> None:
 def _check_numerically(case: Case, operator: Operator) -> None:
     """Reverse and forward mode, and both kinds of second derivatives."""
     inputs = _Inputs.of(case)
-    function = partial(inputs.value, operator)
-    first = gradcheck(function, inputs.leaves, fast_mode=True, check_forward_ad=True, raise_exception=False)
+    function, leaves = partial(inputs.value, operator), inputs.read_by(operator)
+    first = gradcheck(function, leaves, fast_mode=True, check_forward_ad=True, raise_exception=False)
     demand(first, case, f"{operator.name}: reverse and forward mode agree with finite differences")
     second = gradgradcheck(
         function,
-        inputs.leaves,
+        leaves,
         fast_mode=True,
         check_fwd_over_rev=True,
         check_undefined_grad=False,  # every subset of the arguments: half of the time, and checked above
@@ -47,7 +47,7 @@ def derivatives_agree_with_enumeration(subject: Subject) -> None:
     for case in (subject.case(), forbid_at_random(subject.case()), steep(subject.case())):
         for operator in smooth_operators(case):
             inputs = _Inputs.of(case)
-            found = inputs.derivatives(inputs.value(operator, *inputs.leaves))
+            found = inputs.derivatives(inputs.value(operator, *inputs.read_by(operator)))
             true = inputs.derivatives(inputs.truth(operator))
             for order, (actual, expected) in enumerate(zip(found, true, strict=True), start=1):
                 close = torch.allclose(actual, expected, rtol=1e-9, atol=1e-9)
@@ -141,12 +141,20 @@ class _Inputs:
     def leaves(self) -> tuple[Tensor, ...]:
         return (*self.case.scores, *self.others.scores, self.asked.values)
 
+    def read_by(self, operator: Operator) -> tuple[Tensor, ...]:
+        """The leaves that an operator reads: finite differences in others take their time and are 0."""
+        asked = {"other": self.others.scores, "values": (self.asked.values,)}
+        return (*self.case.scores, *asked.get(operator.reads or "", ()))
+
     def value(self, operator: Operator, *leaves: Tensor) -> Tensor:
-        """What the distribution says, as a function of `leaves`."""
+        """What the distribution says, as a function of the leaves that the operator reads."""
         own = len(self.case.scores)
-        other = self.others.with_scores(leaves[own:-1]).distribution()
-        distribution = self.case.with_scores(leaves[:own]).distribution()
-        return operator.of(distribution, replace(self.asked, values=leaves[-1], other=other))
+        distribution, asked = self.case.with_scores(leaves[:own]).distribution(), self.asked
+        if operator.reads == "other":
+            asked = replace(asked, other=self.others.with_scores(leaves[own:]).distribution())
+        if operator.reads == "values":
+            asked = replace(asked, values=leaves[own])
+        return operator.of(distribution, asked)
 
     def truth(self, operator: Operator) -> Tensor:
         """What the tables say."""
