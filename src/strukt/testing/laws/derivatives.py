@@ -20,13 +20,14 @@ from strukt.testing.subject import Case, Subject
 def derivatives_pass_numerical_checks(subject: Subject) -> None:
     """Gradcheck and gradgradcheck of every smooth operator, with lengths 3, 1 and 0 and some parts forbidden."""
     case = forbid_at_random(subject.case((3,), size=3, lengths=[3, 1, 0]))
-    for operator in smooth_operators(case):
-        _check_numerically(case, operator)
-
-
-def _check_numerically(case: Case, operator: Operator) -> None:
-    """Reverse and forward mode, and both kinds of second derivatives."""
     inputs = _Inputs.of(case)
+    for operator in smooth_operators(case):
+        _check_numerically(inputs, operator)
+
+
+def _check_numerically(inputs: _Inputs, operator: Operator) -> None:
+    """Reverse and forward mode, and both kinds of second derivatives."""
+    case = inputs.case
     function, leaves = partial(inputs.value, operator), inputs.read_by(operator)
     first = gradcheck(function, leaves, fast_mode=True, check_forward_ad=True, raise_exception=False)
     demand(first, case, f"{operator.name}: reverse and forward mode agree with finite differences")
@@ -45,8 +46,8 @@ def _check_numerically(case: Case, operator: Operator) -> None:
 def derivatives_agree_with_enumeration(subject: Subject) -> None:
     """First and second derivatives of a random combination of every smooth operator's values."""
     for case in (subject.case(), forbid_at_random(subject.case()), steep(subject.case())):
+        inputs = _Inputs.of(case)
         for operator in smooth_operators(case):
-            inputs = _Inputs.of(case)
             found = inputs.derivatives(inputs.value(operator, *inputs.read_by(operator)))
             true = inputs.derivatives(inputs.truth(operator))
             for order, (actual, expected) in enumerate(zip(found, true, strict=True), start=1):

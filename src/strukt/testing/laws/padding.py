@@ -17,18 +17,17 @@ from strukt.testing.subject import Case, Subject
 def padding_is_never_read(subject: Subject) -> None:
     """NaN, inf and huge numbers beyond the lengths change no value and no gradient, and get gradient 0."""
     case = subject.case()
-    masks = case.padding()
-    asked = question(case)
+    masks, asked, clean = case.padding(), question(case), case.leaves()
+    expected = {operator: operator.of(clean.distribution(), asked) for operator in operators(case)}
+    truths = {operator: _gradients(value, clean) for operator, value in expected.items() if operator.smooth}
     for junk in (torch.nan, torch.inf, -torch.inf, 1e30):
-        clean, dirty = case.leaves(), fill(case, masks, junk).leaves()
-        for operator in operators(case):
-            expected = operator.of(clean.distribution(), asked)
+        dirty = fill(case, masks, junk).leaves()
+        for operator, value in expected.items():
             actual = operator.of(dirty.distribution(), asked)
-            agree(case, f"{operator.name} ignores {junk} in the padding", actual, expected)
+            agree(case, f"{operator.name} ignores {junk} in the padding", actual, value)
             if operator.smooth:
-                _compare_gradients(
-                    f"{operator.name}, {junk} in the padding", (actual, dirty), (expected, clean), masks
-                )
+                claim = f"{operator.name}, {junk} in the padding"
+                _compare_gradients(claim, case, _gradients(actual, dirty), truths[operator], masks)
 
 
 @law()
@@ -95,17 +94,20 @@ def inputs_are_left_alone(subject: Subject) -> None:
             demand(not tensor.requires_grad, case, f"{name} does not make its inputs require gradients")
 
 
+def _gradients(value: Tensor, case: Case) -> tuple[Tensor, ...]:
+    """Gradients of a value in the scores of its case."""
+    return grad(value.sum(), case.scores, materialize_grads=True)
+
+
 def _compare_gradients(
-    claim: str, actual: tuple[Tensor, Case], expected: tuple[Tensor, Case], padding: list[Tensor]
+    claim: str,
+    case: Case,
+    actual: tuple[Tensor, ...],
+    expected: tuple[Tensor, ...],
+    padding: list[Tensor],
 ) -> None:
-    """Gradients of a value in the scores of its case: equal to the expected ones, and 0 in the padding."""
-    gradients, truths = (
-        grad(value.sum(), case.scores, materialize_grads=True) for value, case in (actual, expected)
-    )
-    for mask, gradient, true in zip(padding, gradients, truths, strict=True):
-        demand(
-            torch.allclose(gradient, true, rtol=1e-10, atol=1e-12),
-            actual[1],
-            f"{claim}: gradients do not change",
-        )
-        demand((gradient[mask] == 0).all(), actual[1], f"{claim}: gradients are exactly 0 there")
+    """Gradients in the scores: equal to the expected ones, and 0 in the padding."""
+    for mask, gradient, true in zip(padding, actual, expected, strict=True):
+        same = torch.allclose(gradient, true, rtol=1e-10, atol=1e-12)
+        demand(same, case, f"{claim}: gradients do not change")
+        demand((gradient[mask] == 0).all(), case, f"{claim}: gradients are exactly 0 there")
