@@ -277,9 +277,10 @@ def _probabilities_of_tagged_spans(model, chain, item):
     """By enumeration of all tag sequences of one sentence."""
     expected, length = Counter(), int(LENGTHS[item])
     unary, transition = chain.scores
-    for tags in itertools.product(range(len(model.tags)), repeat=length):
-        alone = LinearChain(unary[item, :length], transition[0, 0])
-        probability = alone.log_prob(torch.tensor(tags)).exp().item()
+    every = list(itertools.product(range(len(model.tags)), repeat=length))
+    alone = LinearChain(unary[item, :length], transition[0, 0])
+    probabilities = alone.log_prob(torch.tensor(every)).exp().tolist()
+    for tags, probability in zip(every, probabilities, strict=True):
         for label, first, last in tagged_spans([model.tags[tag] for tag in tags] if probability else []):
             expected[first, last + 1, label] += probability
     return expected
