@@ -13,9 +13,9 @@ from torch import Tensor
 from strukt import HMM, FactorGraph
 from strukt.data.brown import brown_clusters
 from strukt.factor_graph import factors
+from strukt.kernels import near
 from strukt.kernels.distance_buckets import Buckets
 from strukt.kernels.hmm import few_rows
-from strukt.kernels.near import NEAR
 
 Question = Callable[[], object]
 
@@ -87,12 +87,10 @@ def _relaxed(graph: FactorGraph, scores: Tensor) -> None:
 
 
 def _near_pairs(dtype: torch.dtype) -> None:
-    buckets = Buckets(1, shared=False)
-    left = right = torch.ones(1, 3, 2, 2, dtype=dtype)
-    weights, pairs = torch.ones(buckets.places, 2, 2, dtype=dtype), torch.ones(1, 2, 3, 3, dtype=dtype)
-    for compute, rows in zip(NEAR, ((left, right, weights), (pairs, right, weights), (pairs, left, weights),
-                                    (pairs, left, right)), strict=True):  # fmt: skip
-        compute(*rows, buckets)
+    left, right = (torch.ones(1, 3, 1, 2, 2, dtype=dtype, requires_grad=True) for _ in range(2))
+    weights = torch.ones(2, 2, 2, dtype=dtype, requires_grad=True)
+    band = near.scores(left, right, weights, Buckets(1, shared=False))
+    torch.autograd.grad(band.sum(), (left, right, weights))
 
 
 def _brown_clusters(_: torch.dtype) -> None:

@@ -17,10 +17,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from strukt.kernels import triangles
+from strukt.kernels import near, triangles
 from strukt.kernels.distance_buckets import Buckets
 from strukt.kernels.multilinear import derivative
-from strukt.kernels.near import NEAR
 
 
 class Left(NamedTuple):
@@ -53,27 +52,30 @@ def scores(left: Left, right: Tensor, weights: Tensor, buckets: Buckets) -> Tens
     Returns:
         ``(batch, h, n, n)``; O(n^2 h r) time.
     """
-    found = derivative(_DISTANT, 0, (left.weighed, right), buckets)
+    distant = derivative(_DISTANT, 0, (left.weighed, right), buckets)
     if buckets.reach is None:
-        return found
-    return found.add_(derivative(NEAR, 0, (left.rows, right, _differences(weights)), buckets))
+        return distant
+    band = near.scores(left.rows.unsqueeze(2), right.unsqueeze(2), _differences(weights), buckets)
+    return distant.add_(near.spread(band, buckets))
 
 
 def gathered(pairs: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
     """The derivative by A, ``(batch, n, h, r)``: the sum of the rows of all j, weighed by the pairs."""
     distant = derivative(_DISTANT, 1, (pairs, right), buckets)
-    found = (distant * weights[_places(buckets)]).sum(2)
+    result = (distant * weights[_places(buckets)]).sum(2)
     if buckets.reach is None:
-        return found
-    return found.add_(derivative(NEAR, 1, (pairs, right, _differences(weights)), buckets))
+        return result
+    band, rows = near.banded(pairs, buckets), right.unsqueeze(2)
+    return result.add_(near.gathered(band, rows, _differences(weights), buckets, rows.shape).squeeze(2))
 
 
 def scattered(pairs: Tensor, left: Left, weights: Tensor, buckets: Buckets) -> Tensor:
     """The derivative by B, ``(batch, n, h, r)``: the sum of the rows of all i, weighed by the pairs."""
-    found = derivative(_DISTANT, 2, (pairs, left.weighed), buckets)
+    result = derivative(_DISTANT, 2, (pairs, left.weighed), buckets)
     if buckets.reach is None:
-        return found
-    return found.add_(derivative(NEAR, 2, (pairs, left.rows, _differences(weights)), buckets))
+        return result
+    band, rows = near.banded(pairs, buckets), left.rows.unsqueeze(2)
+    return result.add_(near.scattered(band, rows, _differences(weights), buckets, rows.shape).squeeze(2))
 
 
 def _places(buckets: Buckets) -> list[int]:
@@ -83,9 +85,9 @@ def _places(buckets: Buckets) -> list[int]:
 
 def _differences(weights: Tensor) -> Tensor:
     """What weights of near pairs are more than those of the distant pairs on their side."""
-    half = len(weights) // 2
+    half = len(weights) // 2 - 1
     above, below = (side.expand(half, -1, -1) for side in (weights[:1], weights[-1:]))
-    return weights - torch.cat([above, below])
+    return weights[1:-1] - torch.cat([above, below])
 
 
 def _distant_pairs(left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:

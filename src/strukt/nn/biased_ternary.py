@@ -60,15 +60,6 @@ class BiasedUV(Factored):
     def messages(
         self, probabilities: Tensor, inside: Tensor, weight: float, causal: bool, tells_heads: bool
     ) -> Tensor:
-        """What words tell each other, ``(batch, n, d)``, once heads are what these labels make of them.
-
-        Args:
-            probabilities: Of labels, ``(batch, n, d)``.
-            inside: ``(batch, n)``, whether there is a word.
-            weight: lambda_H.
-            causal: Whether heads stand to the left.
-            tells_heads: Whether dependents tell their heads.
-        """
         rows, n = self.rows(probabilities), inside.shape[1]
         if not n:
             return probabilities

@@ -88,8 +88,8 @@ class ProbabilisticTransformer(nn.Module):
         updates: The course of mean field.
         dropout: Of the probabilities of heads, and of the scores of labels, the root's too, after each update.
 
-    An iteration takes O(n^2 h r + g n d h r) time, and for the gradient keeps O(n^2 h + g n h r) numbers. With
-    ``biased`` it keeps O(n h r) where nothing but words depends on heads (`label_scores`).
+    An iteration takes O(n^2 h r + g n d h r) time, and for the gradient keeps O(n^2 h + g n h r) numbers, or
+    O(g n h r) where nothing but labels of words depends on heads (`label_scores`).
 
     Source: Wu and Tu (2023), "Probabilistic Transformer: a probabilistic dependency model for contextual word
     representation".
@@ -169,9 +169,9 @@ class ProbabilisticTransformer(nn.Module):
     def label_scores(self, scores: Tensor, lengths: Lengths | None = None) -> Tensor:
         """`Encoding.scores` alone, ``(batch, n, d)``, as `forward` takes its arguments.
 
-        With ``biased`` nothing as large as n x n is kept, forwards or backwards, if updates are asynchronous, and
-        those of heads undamped softmaxes without dropout. A root, labels of dependencies, and features among the
-        heads need heads for all pairs.
+        Nothing as large as n x n is kept, forwards or backwards, if updates are asynchronous, and those of heads
+        undamped softmaxes without dropout. A root, labels of dependencies, features among the heads, and scores
+        that all distances share need heads for all pairs.
         """
         beliefs, inside = self._beliefs(scores, lengths, with_heads=False)
         return _label_scores(beliefs, inside)
@@ -271,7 +271,7 @@ class ProbabilisticTransformer(nn.Module):
         """Whether labels of words are all that depends on heads, which are then never held for all pairs."""
         updates = self.updates
         return (
-            isinstance(self.ternary, BiasedUV)
+            self.ternary.in_blocks
             and (updates.order, updates.normaliser) == ("asynchronous", "softmax")
             and updates.head_step == 1
             and not (updates.head_damping or self.dependency_labels or self._beside)
@@ -280,7 +280,6 @@ class ProbabilisticTransformer(nn.Module):
 
     def _updated_labels(self, old: Beliefs, scores: Tensor, places: Places) -> Beliefs:
         """The same as `_updated`, but for heads, which stay as they are."""
-        assert isinstance(self.ternary, BiasedUV)
         options = (self._head_weight, self.causal, self.tells_heads)
         message = self.ternary.messages(old.labels.probabilities, places.inside, *options)
         told = old._replace(features=self._choices(old))

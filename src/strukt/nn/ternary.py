@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from strukt.kernels import weighted_buckets
+from strukt.kernels import distance_attention, weighted_buckets
 from strukt.kernels.distance_buckets import Buckets, gathered, scattered, scores
 
 
@@ -62,6 +62,25 @@ class Ternary(nn.Module, abc.ABC):
     @abc.abstractmethod
     def to_heads(self, attention: Tensor, rows: Any) -> Tensor:
         """What dependents tell their heads; as `to_dependents`."""
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether there are `messages`, which have no place for scores that all distances share."""
+        return self.buckets.reach is None or not self.buckets.shared
+
+    @abc.abstractmethod
+    def messages(
+        self, probabilities: Tensor, inside: Tensor, weight: float, causal: bool, tells_heads: bool
+    ) -> Tensor:
+        """What words tell each other of their labels, without holding all pairs, ``(batch, n, d)``.
+
+        Args:
+            probabilities: Of labels, ``(batch, n, d)``, of which heads are made.
+            inside: ``(batch, n)``, whether there is a word.
+            weight: lambda_H.
+            causal: Whether heads stand to the left.
+            tells_heads: Whether dependents tell their heads.
+        """
 
     def tables(self) -> Tensor:
         """The scores themselves, ``(f, h, d, d)``, one table for each bucket, with what all share."""
@@ -153,21 +172,60 @@ class FullTernary(BucketedTernary):
     def of_heads(self, rows: Tensor) -> Tensor:
         return rows.sum((2, 3))
 
+    def messages(
+        self, probabilities: Tensor, inside: Tensor, weight: float, causal: bool, tells_heads: bool
+    ) -> Tensor:
+        table = self._table()
+        over_heads, over_dependents = distance_attention.messages(
+            projected(probabilities, table),
+            probabilities[:, :, None, None],
+            None,
+            inside,
+            self.buckets,
+            scale=1 / weight,
+            causal=causal,
+            transposed=tells_heads,
+        )
+        told = projected_back(over_heads, table)
+        return told if over_dependents is None else told + over_dependents[:, :, 0, 0]
+
     def _table(self) -> Tensor:
         return 0.5 * (self.table + self.table.transpose(0, 3)) if self.symmetric else self.table
 
 
 class Factored(Ternary):
-    """Scores from two factors, of which the right one is the left one if the scores are symmetric."""
+    """Scores from two factors ``(d, f, h, r)``, of which the right one is the left one if scores are symmetric.
+
+    There is 1 in the place of f or h where distances or channels share factors; weights then tell them apart.
+    """
+
+    weights: nn.Parameter | None
 
     def _set_factors(self, symmetric: bool, *shape: int) -> None:
         self.left = _factor(*shape)
         # One parameter has one name, or it could not be saved.
         self.right = None if symmetric else _factor(*shape)
+        self.weights = None
 
     @property
     def _right(self) -> Tensor:
         return self.left if self.right is None else self.right
+
+    def messages(
+        self, probabilities: Tensor, inside: Tensor, weight: float, causal: bool, tells_heads: bool
+    ) -> Tensor:
+        over_heads, over_dependents = distance_attention.messages(
+            projected(probabilities, self.left),
+            projected(probabilities, self._right),
+            self.weights,
+            inside,
+            self.buckets,
+            scale=1 / weight,
+            causal=causal,
+            transposed=tells_heads,
+        )
+        told = projected_back(over_heads, self.left)
+        return told if over_dependents is None else told + projected_back(over_dependents, self._right)
 
 
 class UV(BucketedTernary, Factored):
@@ -214,6 +272,8 @@ class UVW(BucketedTernary, Factored):
         symmetric: Whether V is U, so that all scores are symmetric.
     """
 
+    weights: nn.Parameter
+
     def __init__(
         self, labels: int, channels: int, buckets: Buckets, rank: int, symmetric: bool = False
     ) -> None:
@@ -250,6 +310,8 @@ class WeightedUV(Factored):
         rank: r.
         symmetric: Whether V is U, so that all scores are symmetric.
     """
+
+    weights: nn.Parameter
 
     def __init__(
         self, labels: int, channels: int, buckets: Buckets, rank: int, symmetric: bool = False

@@ -1,43 +1,110 @@
-"""The form of `strukt.kernels.weighted_buckets` for pairs that are not distant, each distance for itself.
+"""Bilinear scores of near pairs of positions, each distance for itself.
 
-Its derivatives by W, A, B and w are functions of the other three and of the buckets; those of a device have the
-same names in `reference` and `cpu`.
+With rows A and B, weights w of each term, and numbers W of near pairs i, j, all functions here are derivatives of
+
+    sum_ij W_ij sum_l A_ikl w_kl B_jkl        for each channel, where i - j is the distance number k of 2g.
+
+Rows are ``(batch, n, 2g, h, r)``, with 1 in the place of 2g or h where all distances or channels share them;
+weights ``(2g, h, r)``; numbers of pairs are bands ``(batch, n, h, 2g)``, one column for each distance, 0 where it
+leads beyond the positions. The functions of a device have the same names in `reference` and `cpu`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from strukt.kernels import dispatch
 from strukt.kernels.distance_buckets import Buckets
+from strukt.kernels.multilinear import derivative
 from strukt.kernels.near import reference
+
+
+class _Shapes(NamedTuple):
+    buckets: Buckets
+    left: torch.Size
+    right: torch.Size
+
+
+def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
+    """The derivative by W: the scores of near pairs, a band.
+
+    Examples:
+        >>> left, right = torch.tensor([1.0, 2.0, 3.0]).view(1, 3, 1, 1, 1), torch.ones(1, 3, 1, 1, 1)
+        >>> scores(left, right, torch.tensor([1.0, 10.0]).view(2, 1, 1), Buckets(1, False))[0, :, 0]
+        tensor([[ 1.,  0.],
+                [ 2., 20.],
+                [ 0., 30.]])
+    """
+    return derivative(_FORM, 0, (left, right, weights), _Shapes(buckets, left.shape, right.shape))
+
+
+def gathered(band: Tensor, right: Tensor, weights: Tensor, buckets: Buckets, shape: torch.Size) -> Tensor:
+    """The derivative by A, of the shape of these rows: for each i the rows of all j, weighed by the pairs."""
+    return derivative(_FORM, 1, (band, right, weights), _Shapes(buckets, shape, right.shape))
+
+
+def scattered(band: Tensor, left: Tensor, weights: Tensor, buckets: Buckets, shape: torch.Size) -> Tensor:
+    """The derivative by B, of the shape of these rows: for each j the rows of all i, weighed by the pairs."""
+    return derivative(_FORM, 2, (band, left, weights), _Shapes(buckets, left.shape, shape))
+
+
+def spread(band: Tensor, buckets: Buckets) -> Tensor:
+    """The numbers of a band in ``(batch, h, n, n)``, 0 elsewhere."""
+    return derivative(_PLACES, 0, (band,), buckets)
+
+
+def banded(pairs: Tensor, buckets: Buckets) -> Tensor:
+    """The band of ``(batch, h, n, n)``."""
+    return derivative(_PLACES, 1, (pairs,), buckets)
 
 
 def _backend(rows: Tensor) -> Any:
     return dispatch.select("near", rows) or reference
 
 
-def _pairs(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
-    found: Tensor = _backend(left).pairs(left, right, weights, buckets)
-    return found
+def _scores(left: Tensor, right: Tensor, weights: Tensor, shapes: _Shapes) -> Tensor:
+    result: Tensor = _backend(left).scores(left, right, weights, shapes.buckets)
+    return result
 
 
-def _left(pairs: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
-    found: Tensor = _backend(right).sums(pairs, right, weights, buckets, 1)
-    return found
+def _left(band: Tensor, right: Tensor, weights: Tensor, shapes: _Shapes) -> Tensor:
+    result: Tensor = _backend(right).sums(band, right, weights, shapes.left, shapes.buckets, 1)
+    return result
 
 
-def _right(pairs: Tensor, left: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
-    found: Tensor = _backend(left).sums(pairs, left, weights, buckets, -1)
-    return found
+def _right(band: Tensor, left: Tensor, weights: Tensor, shapes: _Shapes) -> Tensor:
+    result: Tensor = _backend(left).sums(band, left, weights, shapes.right, shapes.buckets, -1)
+    return result
 
 
-def _weights(pairs: Tensor, left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-    found: Tensor = _backend(left).weights(pairs, left, right, buckets)
-    return found
+def _weights(band: Tensor, left: Tensor, right: Tensor, shapes: _Shapes) -> Tensor:
+    result: Tensor = _backend(left).weights(band, left, right, shapes.buckets)
+    return result
 
 
-NEAR = (_pairs, _left, _right, _weights)
+def _spread(band: Tensor, buckets: Buckets) -> Tensor:
+    batch, n, channels, _ = band.shape
+    result = band.new_zeros(batch, channels, n, n)
+    for place, offset in buckets.diagonals(n):
+        rows = slice(max(-offset, 0), n - max(offset, 0))
+        result.diagonal(offset, -2, -1).copy_(band[:, rows, :, place - 1].mT)
+    return result
+
+
+def _banded(pairs: Tensor, buckets: Buckets) -> Tensor:
+    batch, channels, n, _ = pairs.shape
+    result = pairs.new_zeros(batch, n, channels, buckets.places - 2)
+    for place, offset in buckets.diagonals(n):
+        rows = slice(max(-offset, 0), n - max(offset, 0))
+        result[:, rows, :, place - 1] = pairs.diagonal(offset, -2, -1).mT
+    return result
+
+
+_FORM = (_scores, _left, _right, _weights)
 """The derivatives, for `strukt.kernels.multilinear`."""
+
+_PLACES = (_spread, _banded)
+"""Those of the sum of the products of a band and of pairs."""

@@ -5,93 +5,108 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from strukt.kernels import jit
 from strukt.kernels.distance_buckets import Buckets
 
 
-def pairs(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
+def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
     """As in `reference`."""
-    batch, n, channels, _ = left.shape
-    found = left.new_zeros(batch, channels, n, n)
-    _run(_pairs, left, buckets, left, right, weights, found)
-    return found
+    band = left.new_zeros(*left.shape[:2], weights.shape[1], buckets.places - 2)
+    _run(_scores, band, buckets, left, right, weights, band)
+    return band
 
 
-def sums(pairs: Tensor, rows: Tensor, weights: Tensor, buckets: Buckets, sign: int) -> Tensor:
+def sums(
+    band: Tensor, rows: Tensor, weights: Tensor, shape: torch.Size, buckets: Buckets, sign: int
+) -> Tensor:
     """As in `reference`."""
-    found = rows.new_zeros(rows.shape)
-    _run(_sums, rows, buckets, pairs, rows, weights, found, sign)
-    return found
+    result = rows.new_zeros(shape)
+    _run(_sums, band, buckets, band, rows, weights, result, sign)
+    return result
 
 
-def weights(pairs: Tensor, left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
+def weights(band: Tensor, left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
     """As in `reference`."""
-    threads = _threads(left, buckets)
-    found = left.new_zeros(threads, buckets.places, *left.shape[2:])
-    _run(_weights, left, buckets, pairs, left, right, found)
-    return found.sum(0)
+    sizes = buckets.places - 2, band.shape[2], left.shape[-1]
+    result = left.new_zeros(_threads(band, sizes[-1]), *sizes)
+    _run(_weights, band, buckets, band, left, right, result)
+    return result.sum(0)
 
 
-def _threads(rows: Tensor, buckets: Buckets) -> int:
-    return jit.thread_count(rows.shape[0] * rows.shape[1], rows.numel() * buckets.places)
+def _threads(band: Tensor, rank: int) -> int:
+    return jit.thread_count(band.shape[0] * band.shape[1], band.numel() * rank)
 
 
-def _run(kernel: Any, rows: Tensor, buckets: Buckets, *arguments: Any) -> None:
+def _run(kernel: Any, band: Tensor, buckets: Buckets, *arguments: Any) -> None:
     """Calls a kernel for all positions of all items, in some threads."""
-    diagonals = np.array(buckets.diagonals(rows.shape[1]), dtype=np.int64).reshape(-1, 2)
-    given = (part.detach().contiguous().numpy() if isinstance(part, Tensor) else part for part in arguments)
-    jit.over_batch(kernel, _threads(rows, buckets), *given, diagonals)
+    diagonals = [(place - 1, offset) for place, offset in buckets.diagonals(band.shape[1])]
+    arrays = (part.detach().contiguous().numpy() if isinstance(part, Tensor) else part for part in arguments)
+    rank = next(part.shape[-1] for part in arguments if isinstance(part, Tensor) and part is not band)
+    jit.over_batch(kernel, _threads(band, rank), *arrays, np.array(diagonals, dtype=np.int64).reshape(-1, 2))
 
 
 @jit.kernel
-def _pairs(left: Any, right: Any, weights: Any, found: Any, diagonals: Any, start: int, step: int) -> None:
-    batch, n, channels, rank = left.shape
+def _scores(left: Any, right: Any, weights: Any, band: Any, diagonals: Any, start: int, step: int) -> None:
+    batch, n, channels, _ = band.shape
+    rank = left.shape[4]
     first, last = jit.rows_of(batch * n, start, step)
-    for place in range(first, last):
-        item, i = place // n, place % n
+    for position in range(first, last):
+        item, i = position // n, position % n
         for channel in range(channels):
-            row = left[item, i, channel]
-            for bucket, offset in diagonals:
+            for column, offset in diagonals:
                 if 0 <= i + offset < n:
-                    other, weight = right[item, i + offset, channel], weights[bucket, channel]
-                    total = found.dtype.type(0.0)
+                    row = left[item, i, min(column, left.shape[2] - 1), min(channel, left.shape[3] - 1)]
+                    other = right[
+                        item, i + offset, min(column, right.shape[2] - 1), min(channel, right.shape[3] - 1)
+                    ]
+                    weight = weights[column, channel]
+                    total = band.dtype.type(0.0)
                     for k in range(rank):
                         total += row[k] * weight[k] * other[k]
-                    found[item, channel, i, i + offset] = total
+                    band[item, i, channel, column] = total
 
 
 @jit.kernel
 def _sums(
-    pairs: Any, rows: Any, weights: Any, found: Any, sign: int, diagonals: Any, start: int, step: int
+    band: Any, rows: Any, weights: Any, result: Any, sign: int, diagonals: Any, start: int, step: int
 ) -> None:
-    batch, n, channels, rank = rows.shape
+    batch, n, channels, _ = band.shape
+    rank = rows.shape[4]
     first, last = jit.rows_of(batch * n, start, step)
-    for place in range(first, last):
-        item, i = place // n, place % n
+    for position in range(first, last):
+        item, i = position // n, position % n
         for channel in range(channels):
-            into = found[item, i, channel]
-            for bucket, offset in diagonals:
+            for column, offset in diagonals:
                 j = i + sign * offset
                 if 0 <= j < n:
-                    pair = pairs[item, channel, i, j] if sign > 0 else pairs[item, channel, j, i]
-                    other, weight = rows[item, j, channel], weights[bucket, channel]
+                    pair = band[item, i if sign > 0 else j, channel, column]
+                    into = result[
+                        item, i, min(column, result.shape[2] - 1), min(channel, result.shape[3] - 1)
+                    ]
+                    other = rows[item, j, min(column, rows.shape[2] - 1), min(channel, rows.shape[3] - 1)]
+                    weight = weights[column, channel]
                     for k in range(rank):
                         into[k] += pair * weight[k] * other[k]
 
 
 @jit.kernel
-def _weights(pairs: Any, left: Any, right: Any, found: Any, diagonals: Any, start: int, step: int) -> None:
-    batch, n, channels, rank = left.shape
+def _weights(band: Any, left: Any, right: Any, result: Any, diagonals: Any, start: int, step: int) -> None:
+    batch, n, channels, _ = band.shape
+    rank = left.shape[4]
     first, last = jit.rows_of(batch * n, start, step)
-    for place in range(first, last):
-        item, i = place // n, place % n
+    for position in range(first, last):
+        item, i = position // n, position % n
         for channel in range(channels):
-            row = left[item, i, channel]
-            for bucket, offset in diagonals:
+            for column, offset in diagonals:
                 if 0 <= i + offset < n:
-                    pair = pairs[item, channel, i, i + offset]
-                    other, into = right[item, i + offset, channel], found[start, bucket, channel]
+                    pair = band[item, i, channel, column]
+                    row = left[item, i, min(column, left.shape[2] - 1), min(channel, left.shape[3] - 1)]
+                    other = right[
+                        item, i + offset, min(column, right.shape[2] - 1), min(channel, right.shape[3] - 1)
+                    ]
+                    into = result[start, column, channel]
                     for k in range(rank):
                         into[k] += pair * row[k] * other[k]

@@ -2,41 +2,49 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from strukt.kernels.distance_buckets import Buckets, along
 
 
-def pairs(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
-    """The scores of pairs: ``(batch, h, n, n)``, 0 for distant ones."""
-    batch, n, channels, _ = left.shape
-    found = left.new_zeros(batch, channels, n, n)
+def scores(left: Tensor, right: Tensor, weights: Tensor, buckets: Buckets) -> Tensor:
+    """The scores of pairs, a band ``(batch, n, h, 2g)``."""
+    batch, n, *_ = left.shape
+    band = left.new_zeros(batch, n, weights.shape[1], buckets.places - 2)
     for place, offset in buckets.diagonals(n):
-        first, second = along(left, right, offset)
-        found.diagonal(offset, -2, -1).copy_((first * second).mul_(weights[place]).sum(-1).mT)
-    return found
+        first, second = along(_at(left, place), _at(right, place), offset)
+        into, _ = along(band, band, offset)
+        into[..., place - 1] = (first * second * weights[place - 1]).sum(-1)
+    return band
 
 
-def weights(pairs: Tensor, left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
-    """The products of rows, summed over pairs of each distance: ``(f, h, r)``, 0 for distant ones."""
-    _, n, channels, rank = left.shape
-    found = left.new_zeros(buckets.places, channels, rank)
+def weights(band: Tensor, left: Tensor, right: Tensor, buckets: Buckets) -> Tensor:
+    """The products of rows, summed over pairs of each distance: ``(2g, h, r)``."""
+    _, n, channels, _ = band.shape
+    result = left.new_zeros(buckets.places - 2, channels, left.shape[-1])
     for place, offset in buckets.diagonals(n):
-        first, second = along(left, right, offset)
-        on_diagonal = pairs.diagonal(offset, -2, -1).mT.unsqueeze(-1)
-        found[place] = (first * second).mul_(on_diagonal).sum((0, 1))
-    return found
+        first, second = along(_at(left, place), _at(right, place), offset)
+        pairs, _ = along(band[..., place - 1 : place], band, offset)
+        result[place - 1] = (first * second * pairs).sum((0, 1))
+    return result
 
 
-def sums(pairs: Tensor, rows: Tensor, weights: Tensor, buckets: Buckets, sign: int) -> Tensor:
-    """For each position the rows of others, weighed by pairs and weights: ``(batch, n, h, r)``.
+def sums(
+    band: Tensor, rows: Tensor, weights: Tensor, shape: torch.Size, buckets: Buckets, sign: int
+) -> Tensor:
+    """For each position the rows of others, weighed by pairs and weights, in the given shape.
 
     With sign 1 the position is i and the others are j, with -1 the other way round.
     """
-    found = rows.new_zeros(rows.shape)
-    pairs = pairs if sign > 0 else pairs.mT
-    for place, offset in buckets.diagonals(rows.shape[1]):
-        into, other = along(found, rows, sign * offset)
-        on_diagonal = pairs.diagonal(sign * offset, -2, -1).mT.unsqueeze(-1)
-        into.addcmul_(other * weights[place], on_diagonal)
-    return found
+    result = rows.new_zeros(shape)
+    for place, offset in buckets.diagonals(band.shape[1]):
+        into, other = along(_at(result, place), _at(rows, place), sign * offset)
+        pairs = along(*(band[..., place - 1 : place],) * 2, offset)[0]
+        into += (other * weights[place - 1] * pairs).sum_to_size(into.shape)
+    return result
+
+
+def _at(rows: Tensor, place: int) -> Tensor:
+    """The rows of a place, ``(batch, n, h, r)``."""
+    return rows[:, :, place - 1 if rows.shape[2] > 1 else 0]

@@ -1,0 +1,131 @@
+"""Attention whose scores depend on distances, and its transpose, of which nothing as large as n x n is kept.
+
+With rows A and B, and weights w of each term, for each place f of the buckets of distances, and no word attending
+to itself, this is in each channel
+
+    P_ij = softmax_j(scale sum_l A_if w_f B_jf),   O1_if = sum_j P_ij w_f B_jf,   O2_jf = sum_i P_ij w_f A_if,
+
+where f is the place of i - j, and sums are over the pairs of that place. Near pairs are a band, made apart
+(`strukt.kernels.near`). Beyond them there are two places, for heads to the right and to the left, and for these a
+block of rows of A meets all of B: its part of P is whole, gives its rows of O1 and its share of O2, and is thrown
+away (`strukt.kernels.distance_tiles`). The backward pass computes P again, block by block, after Dao et al.
+(2022), "FlashAttention".
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels import near
+from strukt.kernels.distance_buckets import Buckets
+from strukt.kernels.distance_tiles import Tiles
+
+
+def messages(
+    left: Tensor,
+    right: Tensor,
+    weights: Tensor | None,
+    inside: Tensor,
+    buckets: Buckets,
+    *,
+    scale: float = 1.0,
+    causal: bool = False,
+    transposed: bool = True,
+) -> tuple[Tensor, Tensor | None]:
+    """Return O1 and O2, differentiable any number of times.
+
+    Args:
+        left: A, ``(batch, n, f, h, r)``, with 1 in the place of f or h where places or channels share rows.
+        right: B, the same; finite in the padding, too.
+        weights: w, ``(f, h, r)``; all 1 if None, for rows A of each place and channel.
+        inside: ``(batch, n)``, whether there is a word.
+        buckets: Of distances, without a place for all pairs beside others.
+        scale: By which products are multiplied.
+        causal: Whether words attend to those on their left alone.
+        transposed: Whether O2 is wanted.
+
+    Returns:
+        O1 in the shape of A, 0 for a word that can attend to none, and O2 in that of B; None for O2 if it is not
+        wanted. O(n^2 h r) time, and O(n f h r) memory beside a block.
+
+    Examples:
+        >>> rows, inside = torch.eye(3)[None, :, None, None], torch.ones(1, 3, dtype=torch.bool)
+        >>> first, second = messages(rows, rows, None, inside, Buckets(None))
+        >>> first[0, :, 0, 0]
+        tensor([[0.0000, 0.5000, 0.5000],
+                [0.5000, 0.0000, 0.5000],
+                [0.5000, 0.5000, 0.0000]])
+    """
+    if not left.numel():
+        return left, right if transposed else None
+    before = inside.cumsum(1) if causal else inside.sum(1, keepdim=True)
+    attends = (inside & (before > 1))[..., None, None, None]
+    all_attend = bool(attends.all())
+    left = left if all_attend else left.masked_fill(~attends, 0.0)
+    batch, n, _, channels, rank = left.shape
+    near_places = 2 * (buckets.reach or 0)
+    near_left, distant_left = _split(left)
+    near_right, distant_right = _split(right)
+    if weights is None:
+        of_near, of_sides = left.new_ones(near_places, channels, rank), None
+    else:
+        near_weights, of_sides = _split(weights[None, None])
+        of_near, channels = near_weights[0, 0], weights.shape[1]
+        distant_left = distant_left * of_sides
+    groups = channels if right.shape[3] > 1 else 1
+    band = left.new_zeros(batch, n, channels, near_places)
+    if buckets.reach:
+        band = near.scores(near_left, near_right, of_near, buckets) * scale
+    tiles = Tiles(channels // groups, buckets, scale, causal, transposed)
+    probabilities, *sums = tiles.messages(
+        _grouped(distant_left, groups),
+        _grouped(distant_right, groups),
+        band.view(batch, n, groups, channels // groups, near_places).transpose(1, 2).flatten(0, 1),
+        inside.repeat_interleave(groups, 0),
+    )
+    band = probabilities.view(batch, groups, n, channels // groups, near_places).transpose(1, 2).flatten(2, 3)
+    over_heads, *over_dependents = (_ungrouped(rows, batch, groups, n) for rows in sums)
+    over_heads = over_heads if of_sides is None else over_heads * of_sides
+    near_heads = near.gathered(band, near_right, of_near, buckets, near_left.shape) if buckets.reach else None
+    over_heads = _joined(near_heads, over_heads, left.shape)
+    if not all_attend:
+        over_heads = over_heads.masked_fill(~attends, 0.0)
+    if not transposed:
+        return over_heads, None
+    near_dependents = (
+        near.scattered(band, near_left, of_near, buckets, near_right.shape) if buckets.reach else None
+    )
+    return over_heads, _joined(near_dependents, over_dependents[0], right.shape)
+
+
+def _split(rows: Tensor) -> tuple[Tensor, Tensor]:
+    """Of rows for each place those for near heads, and those for distant heads to the right and to the left."""
+    if rows.shape[2] == 1:
+        return rows, rows
+    right, between, left = torch.split(rows, [1, rows.shape[2] - 2, 1], 2)
+    return between, torch.cat([right, left], 2)
+
+
+def _joined(near_rows: Tensor | None, distant: Tensor, shape: torch.Size) -> Tensor:
+    """Rows in a shape that may have one place or one channel, from those for near and for distant pairs."""
+    batch, n, places, channels, rank = shape
+    if places == 1:
+        distant = distant.sum_to_size(shape)
+        return distant if near_rows is None else distant + near_rows
+    right, left = torch.split(distant.sum_to_size(batch, n, 2, channels, rank), 1, 2)
+    return torch.cat([right, left] if near_rows is None else [right, near_rows, left], 2)
+
+
+def _grouped(rows: Tensor, groups: int) -> Tensor:
+    """``(s, batch g, n c, r)`` from ``(batch, n, s, g c, r)``."""
+    batch, n, sides, channels, rank = rows.shape
+    split = rows.reshape(batch, n, sides, groups, channels // groups, rank)
+    return split.permute(2, 0, 3, 1, 4, 5).flatten(3, 4).flatten(1, 2)
+
+
+def _ungrouped(rows: Tensor, batch: int, groups: int, n: int) -> Tensor:
+    """The inverse of `_grouped`."""
+    sides, _, together, rank = rows.shape
+    split = rows.reshape(sides, batch, groups, n, together // n, rank)
+    return split.permute(1, 3, 0, 2, 4, 5).flatten(3, 4)
