@@ -37,6 +37,16 @@ def test_everyday_scores_are_within(count):
     assert are_within(np.random.default_rng(0).normal(scale=100.0, size=count), LARGE)
 
 
+@pytest.mark.parametrize("own", [(2, 1, 3), (1, 1, 2), (1, 1)])
+def test_of_what_is_expanded_every_number_is_looked_at(own):
+    for place in np.ndindex(own):
+        values = np.ones(own)
+        expanded = np.broadcast_to(values, (*own[:-2], FEW, own[-1]))
+        assert are_within(expanded, LARGE)
+        values[place] = 2 * LARGE
+        assert not are_within(expanded, LARGE)
+
+
 @pytest.mark.parametrize("padding", [0.0, torch.nan, -torch.inf])
 @pytest.mark.parametrize("count", [4, 2 * FEW])
 def test_one_large_score_is_enough(count, padding):

@@ -121,7 +121,8 @@ class MonotoneAlignment(StructuredDistribution):
         transition = moves.new_zeros(3, 3) if transition is None else transition
         arguments.scores("transition", transition, "(3, 3) or batch + (3, 3)", 2)
         transition = _fitting(transition, batch_shape)
-        lengths = arguments.lengths(lengths, batch_shape, moves.shape[-3], moves.device)
+        if lengths is not None:  # before what may follow from them
+            lengths = arguments.lengths(lengths, batch_shape, moves.shape[-3], moves.device)
         target_lengths = arguments.lengths(
             target_lengths, batch_shape, moves.shape[-2], moves.device, "target_lengths"
         )

@@ -116,20 +116,16 @@ def _states(targets: Tensor, target_lengths: Tensor, blank: int, labels: int) ->
     Raises:
         ValueError: If a target holds a blank or no label.
     """
-    used = torch.arange(targets.shape[-1], device=targets.device) < target_lengths.unsqueeze(-1)
-    fit = ~used | ((targets >= 0) & (targets < labels) & (targets != blank))
+    *batch, m = targets.shape
+    used = events.within(target_lengths, m)
+    shown = torch.where(used, targets, blank)
+    fit = (shown >= 0) & (shown < labels) & ((shown == blank) != used)
     guards.require_values(
-        _with_one_batch_axis(targets),
-        _with_one_batch_axis(fit),
+        targets.reshape(math.prod(batch), m),
+        fit.reshape(math.prod(batch), m),
         "targets",
         f"labels from 0 to {labels - 1} other than the blank, which is {blank}",
     )
-    shown = torch.where(used, targets, blank)
-    blanks = torch.full_like(shown, blank)
-    pairs = torch.stack([blanks, shown], -1).flatten(-2)
-    return torch.cat([pairs, torch.full_like(target_lengths, blank).unsqueeze(-1)], -1)
-
-
-def _with_one_batch_axis(values: Tensor) -> Tensor:
-    *batch, m = values.shape
-    return values.reshape(math.prod(batch), m)
+    states = shown.new_full((*batch, 2 * m + 1), blank)
+    states[..., 1::2] = shown
+    return states

@@ -97,10 +97,11 @@ class KSubset(SubsetStructure):
         validate_args: bool | None = None,
     ) -> None:
         arguments.scores("scores", scores, "batch + (n,)", 1)
-        *batch_shape, n = scores.shape
-        lengths = arguments.lengths(lengths, torch.Size(batch_shape), n, scores.device)
+        if lengths is not None:  # before what may follow from them
+            lengths = arguments.lengths(lengths, scores.shape[:-1], scores.shape[-1], scores.device)
         low, high = k if isinstance(k, tuple) else (k, k)
-        sizes = (sizes_of(low, scores), sizes_of(high, scores))
+        smallest = sizes_of(low, scores)
+        sizes = (smallest, smallest if high is low else sizes_of(high, scores))
         super().__init__((scores, omissions(omitted, scores)), lengths, (), validate_args, sizes)
 
     @property

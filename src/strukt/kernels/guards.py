@@ -32,19 +32,18 @@ def _items(mask: Tensor) -> str:
     return ", ".join(map(str, found[:5])) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
 
 
-def _check_feasible(events: Tensor, scores: Tensor) -> Tensor:
+def _check_feasible(events: Tensor, scores: Tensor) -> None:
     infeasible = scores == -torch.inf
     if bool(infeasible.any()):
         raise InfeasibleError(
             f"every structure is forbidden for batch item {_items(infeasible)}: "
             "there is nothing to choose or to sample; allow more parts, or look at log_partition first"
         )
-    return scores.clone()
 
 
-def _check_scores(scores: Tensor, lengths: Tensor, extents: list[int], name: str) -> Tensor:
+def _check_scores(scores: Tensor, lengths: Tensor, extents: list[int], name: str) -> None:
     if not scores.numel() or bool(scores.amax() <= LARGEST):
-        return scores.new_empty(len(scores))
+        return
     wrong = ~(scores <= LARGEST) & within(lengths, scores.shape[1:], extents)
     if bool(wrong.any()):
         index = tuple(wrong.nonzero()[0].tolist())
@@ -52,20 +51,21 @@ def _check_scores(scores: Tensor, lengths: Tensor, extents: list[int], name: str
             f"{name} holds {scores[index].item()} at batch item {index[0]}, position {index[1:]}; "
             f"scores must be numbers up to {LARGEST:.0e}, or -inf for a forbidden part"
         )
-    return scores.new_empty(len(scores))
 
 
-def _check_lengths(lengths: Tensor, longest: int, name: str = "lengths") -> Tensor:
-    wrong = (lengths < 0) | (lengths > longest)
-    if bool(wrong.any()):
+def _check_lengths(lengths: Tensor, longest: int, name: str = "lengths") -> None:
+    if not lengths.numel():
+        return
+    least, most = lengths.aminmax()
+    if least.item() < 0 or most.item() > longest:
+        wrong = (lengths < 0) | (lengths > longest)
         raise ValueError(
             f"{name} must lie between 0 and {longest}, for which there is room; "
             f"got {lengths[wrong][0].item()} for batch item {_items(wrong)}"
         )
-    return lengths.clone()
 
 
-def _check_prefixes(mask: Tensor) -> Tensor:
+def _check_prefixes(mask: Tensor) -> None:
     wrong = (mask != 0) & (mask != 1)
     if bool(wrong.any()):
         item, position = wrong.nonzero()[0].tolist()
@@ -80,45 +80,41 @@ def _check_prefixes(mask: Tensor) -> Tensor:
             f"mask of batch item {item} has a hole: it is 0 at position {before} and 1 at position {before + 1}; "
             "expected ones, then zeros. Take the masked positions out, or move the padding behind the sequence"
         )
-    return mask.clone()
 
 
-def _check_values(values: Tensor, valid: Tensor, name: str, expected: str, batch_axes: int = 1) -> Tensor:
+def _check_values(values: Tensor, valid: Tensor, name: str, expected: str, batch_axes: int = 1) -> None:
     if not bool(valid.all()):
         index = tuple((~valid).nonzero()[0].tolist())
         item, position = _number(index[:batch_axes]), _number(index[batch_axes:])
         place = f"batch item {item}, position {position}" if batch_axes else f"position {position}"
         raise ValueError(f"{name} holds {values[index].item()} at {place}; expected {expected}")
-    return values.clone()
 
 
 def _number(index: tuple[int, ...]) -> str:
     return str(index[0]) if len(index) == 1 else str(index)
 
 
-def _check_structures(events: Tensor, valid: Tensor, kind: str) -> Tensor:
+def _check_structures(events: Tensor, valid: Tensor, kind: str) -> None:
     if not bool(valid.all()):
         _, *index = (~valid).nonzero()[0].tolist()  # the first axis is added by the caller
         wrong = events.reshape(valid.numel(), -1)[~valid.reshape(-1)][0].tolist()
         place = f" at index {index[0] if len(index) == 1 else tuple(index)}" if index else ""
         raise ValueError(f"the event {wrong}{place} is not {kind}")
-    return valid.clone()
 
 
-def _check_sizes(low: Tensor, high: Tensor) -> Tensor:
+def _check_sizes(low: Tensor, high: Tensor) -> None:
     wrong = (low < 0) | (high < low)
     if bool(wrong.any()):
         raise ValueError(
             f"k allows sizes from {low[wrong][0].item()} to {high[wrong][0].item()} for batch item "
             f"{_items(wrong)}; expected 0 <= smallest <= largest"
         )
-    return low.clone()
 
 
-def _check_kernels(kernels: Tensor, lengths: Tensor) -> Tensor:
+def _check_kernels(kernels: Tensor, lengths: Tensor) -> None:
     used = torch.where(within(lengths, kernels.shape[1:], [0, 0]), kernels, torch.zeros_like(kernels))
     if not used.numel():
-        return kernels.new_empty(len(kernels))
+        return
     wrong = ~used.isfinite()
     if bool(wrong.any()):
         index = tuple(wrong.nonzero()[0].tolist())
@@ -141,22 +137,26 @@ def _check_kernels(kernels: Tensor, lengths: Tensor) -> Tensor:
             f"kernel has the eigenvalue {eigenvalues[wrong][0, 0].item():.3g} for batch item "
             f"{_items(wrong)}; expected a symmetric positive semidefinite matrix, e.g. features @ features.mT"
         )
-    return kernels.new_empty(len(kernels))
 
 
-def _check_equal(mine: Tensor, theirs: Tensor, name: str) -> Tensor:
+def _check_equal(mine: Tensor, theirs: Tensor, name: str) -> None:
     wrong = (mine != theirs).unsqueeze(-1).flatten(1).any(1)
     if bool(wrong.any()):
         raise ValueError(
             f"other has other {name} than this distribution for batch item {_items(wrong)}: different sets of "
             "structures cannot be compared"
         )
-    return mine.clone()
 
 
-def _guard(name: str, schema: str, check: Callable[..., Tensor]) -> Callable[..., None]:
+def _guard(name: str, schema: str, check: Callable[..., None]) -> Callable[..., None]:
     """A check that calls its function as it is, or from inside an operator where data cannot be read."""
-    operator = constant_function(define(name, schema, check))
+
+    def body(*arguments: Any) -> Tensor:
+        check(*arguments)
+        first: Tensor = arguments[0]
+        return first.new_empty(len(first))  # an operator must give something
+
+    operator = constant_function(define(name, schema, body))
 
     def guard(*arguments: Any) -> None:
         if torch.compiler.is_compiling():

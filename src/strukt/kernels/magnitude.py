@@ -18,12 +18,14 @@ from torch import Tensor
 LARGE = 1e8
 """Where float64 tells logarithms apart to 1e-8."""
 
-FEW = 1 << 12
-"""Up to so many numbers, a sum of squares takes less time than a search; for more, BLAS may start threads."""
+FEW = 10_000
+"""Up to so many numbers, a sum of squares takes less time than a search; for more, BLAS starts threads."""
 
 
 def are_within(values: npt.NDArray[Any], bound: float) -> bool:
     """Whether a quick look shows that all lie between -bound and bound; False does not mean the opposite."""
+    if values.size > FEW:  # one copy of what is expanded
+        values = values[tuple(slice(1 if stride == 0 else None) for stride in values.strides)]
     if values.size <= FEW:
         return bool(np.vdot(values, values) < bound * bound)
     least, most = np.minimum.reduce(values, axis=None), np.maximum.reduce(values, axis=None)
