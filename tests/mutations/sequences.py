@@ -74,7 +74,7 @@ SEQUENCES = [
                     ("made[:] = False", "pass"),
                 ],
                 "kernels/places/log_prob": [
-                    ("*arguments, opposite, chart", "*arguments, weight, chart"),
+                    ("*arguments, weights, chart", "*arguments, grad, chart"),
                     ("if wanted:", "if not wanted:"),
                 ],
                 "kernels/places/reference": [
@@ -90,7 +90,7 @@ SEQUENCES = [
                 "kernels/places/cpu": [
                     ("numerator[b] - denominator[b]", "numerator[b] + denominator[b]"),
                     ("out[b] += score", "out[b] -= score"),
-                    ("+= weight[b]", "+= weight[0]"),
+                    ("-= weight[b]", "-= weight[0]"),
                 ],
                 "distributions/distribution": [
                     ("marginals * values", "values"),

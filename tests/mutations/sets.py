@@ -28,6 +28,10 @@ SETS = [
                     ("size -= event[t - 1]", "size -= 1"),
                     ("size = smallest +", "size ="),
                 ],
+                "kernels/events/cpu_sets": [
+                    ("size <= largest[row]", "size < largest[row]"),
+                    ("present if taken", "absent if taken"),
+                ],
                 "inference/systematic": [
                     ("bounds[:, :-1]).detach()", "bounds[:, 1:]).detach()"),
                 ],

@@ -277,10 +277,6 @@ class ScoredStructures(StructurePeerNames, Distribution, abc.ABC):
         """The structures of this kind, as a constraint whose ``check`` is `is_structure`."""
         return _Structures(self)
 
-    def _validate_sample(self, value: Tensor) -> None:
-        value = arguments.event(value, self.batch_shape, self.event_shape)
-        items.require_structures(self, value, self.is_structure(value))
-
     # Explanations, which are asked for only where something is wrong.
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002

@@ -465,7 +465,7 @@ class StructuredDistribution(ScoredStructures):
         if event.dim() < len(self.batch_shape) + len(self.event_shape):
             event = event.expand(self.batch_shape + self.event_shape)
         if self._validate_args:
-            self._validate_sample(event)
+            items.require_structures(self, event, self.is_structure(event))
         return event
 
     def _exact_scores(self, events: Tensor, found: Tensor) -> Tensor:

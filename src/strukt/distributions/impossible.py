@@ -25,7 +25,7 @@ def warn_once(distribution: StructuredDistribution, event: Tensor, log_prob: Ten
     if _said or not log_prob.requires_grad or torch.compiler.is_compiling():
         return
     try:
-        if not bool((log_prob.detach() == NEG_INF).any()):
+        if not log_prob.numel() or log_prob.detach().amin().item() != NEG_INF:
             return
     except RuntimeError:  # tensors of torch.func.vmap, which hide their data
         return

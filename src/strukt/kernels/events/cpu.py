@@ -9,6 +9,7 @@ from torch import Tensor
 from strukt.kernels.events.arrays import Array
 from strukt.kernels.events.cpu_paths import are_paths, path_places  # noqa: F401
 from strukt.kernels.events.cpu_segments import are_frames, are_segmentations, segment_places  # noqa: F401
+from strukt.kernels.events.cpu_sets import are_subsets, item_places  # noqa: F401
 from strukt.kernels.events.cpu_spans import bit_places, read_spans  # noqa: F401
 from strukt.kernels.events.cpu_trees import are_dependency_trees, are_spanning_trees, edge_places  # noqa: F401
 
@@ -46,17 +47,3 @@ def _kept(places: Array, within: Array) -> Tensor:
     """Write -1 where there is no position."""
     np.copyto(places, -1, where=~within)
     return torch.from_numpy(places)
-
-
-def are_subsets(taken: Tensor, lengths: Tensor, smallest: Tensor, largest: Tensor) -> Tensor:
-    array, items = taken.numpy(), _within(lengths, taken.shape[-1])
-    size = ((array == 1) & items).sum(-1)
-    right = ~(items & (array != 0) & (array != 1)).any(-1)
-    return torch.from_numpy(right & (size >= smallest.numpy()) & (size <= largest.numpy()))
-
-
-def item_places(taken: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    array, items = taken.numpy(), _within(lengths, taken.shape[-1])
-    used, every = (array == 1) & items, np.arange(array.shape[-1])
-    present, absent = np.where(used, every, -1), np.where(items & ~used, every, -1)
-    return torch.from_numpy(present), torch.from_numpy(absent)

@@ -1,4 +1,4 @@
-"""Numba kernels that add up scores at places, and add to them, without an array between."""
+"""Numba kernels that add up scores at places, and subtract from them, without an array between."""
 
 from __future__ import annotations
 
@@ -34,15 +34,17 @@ def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partitio
     return torch.from_numpy(value)
 
 
-def weights(grad: Tensor, log_prob: Tensor) -> tuple[Tensor, Tensor]:
-    """Return gradients ``(batch,)`` without those of impossible events, and their opposites."""
-    weight = np.where(log_prob.numpy() == NEG_INF, 0.0, grad.numpy()).astype(grad.numpy().dtype, copy=False)
-    return torch.from_numpy(weight), torch.from_numpy(-weight)
+def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
+    """Return the opposites of gradients ``(batch,)``, 0 for impossible events."""
+    values = log_prob.numpy()
+    weight = np.zeros_like(values)
+    _opposites(grad.contiguous().numpy(), values, weight)
+    return torch.from_numpy(weight)
 
 
-def add(part: Tensor, place: Tensor, weight: Tensor) -> None:
-    """Add each item's weight ``(batch,)`` to its places of a gradient ``(g, ...)``, in place."""
-    _add(_rows(part), place.numpy(), weight.numpy())
+def subtract(part: Tensor, place: Tensor, weight: Tensor) -> None:
+    """Subtract each item's weight ``(batch,)`` at its places of a gradient ``(g, ...)``, in place."""
+    _subtract(_rows(part), place.numpy(), weight.numpy())
 
 
 def _rows(value: Tensor) -> Array:
@@ -72,10 +74,17 @@ def _log_ratio(numerator: Array, denominator: Array, out: Array) -> None:
 
 
 @kernel
-def _add(part: Array, place: Array, weight: Array) -> None:
+def _opposites(grad: Array, log_prob: Array, out: Array) -> None:
+    for b in range(len(out)):
+        if log_prob[b] != NEG_INF:
+            out[b] = -grad[b]
+
+
+@kernel
+def _subtract(part: Array, place: Array, weight: Array) -> None:
     batch, count = place.shape
     for b in range(batch):
         row = b * part.shape[0] // batch
         for k in range(count):
             if 0 <= place[b, k] < part.shape[1]:
-                part[row, place[b, k]] += weight[b]
+                part[row, place[b, k]] -= weight[b]

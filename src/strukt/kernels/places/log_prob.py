@@ -48,11 +48,11 @@ class LogProb(torch.autograd.Function):
             found = _differentiable(ctx, arguments, grad)
         else:
             kernels = _kernels(grad)
-            weight, opposite = kernels.weights(grad, value)
-            found = as_tuple(ctx.oracles.outside(*arguments, opposite, chart))
+            weights = kernels.opposites(grad, value)
+            found = as_tuple(ctx.oracles.outside(*arguments, weights, chart))
             for part, place, wanted in zip(found, ctx.places, ctx.needs_input_grad[3:], strict=False):
                 if wanted:
-                    kernels.add(part, place, weight)
+                    kernels.subtract(part, place, weights)
         return None, None, None, *found, *(None,) * (len(arguments) - count)
 
 

@@ -66,14 +66,13 @@ def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partitio
     return log_ratio(sum_of_totals(scores, dims, places), log_partition)
 
 
-def weights(grad: Tensor, log_prob: Tensor) -> tuple[Tensor, Tensor]:
-    """Return gradients ``(batch,)`` without those of impossible events, and their opposites."""
-    weight = grad.masked_fill(log_prob == NEG_INF, 0.0)
-    return weight, -weight
+def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
+    """Return the opposites of gradients ``(batch,)``, 0 for impossible events."""
+    return -grad.masked_fill(log_prob == NEG_INF, 0.0)
 
 
-def add(part: Tensor, place: Tensor, weight: Tensor) -> None:
-    """Add each item's weight ``(batch,)`` to its places of a gradient ``(g, ...)``, in place."""
+def subtract(part: Tensor, place: Tensor, weight: Tensor) -> None:
+    """Subtract each item's weight ``(batch,)`` at its places of a gradient ``(g, ...)``, in place."""
     groups, batch = part.shape[0], place.shape[0]
     if not part.numel() or not place.shape[-1]:
         return
@@ -82,4 +81,4 @@ def add(part: Tensor, place: Tensor, weight: Tensor) -> None:
     if groups > 1:
         items = torch.arange(batch, device=place.device).div_(batch // groups, rounding_mode="floor")
         index += items.mul_(part.numel() // groups).unsqueeze(-1)
-    part.view(-1).index_add_(0, index.view(-1), values.view(-1))
+    part.view(-1).index_add_(0, index.view(-1), values.view(-1), alpha=-1)
