@@ -1,5 +1,6 @@
 """Prediction as a filter: order, streams, pipes, and files that are whole or not there."""
 
+import io
 import os
 import re
 import signal
@@ -37,8 +38,6 @@ def test_only_the_prediction_is_new(parser, treebank, capsys):
 
 
 def _stream(text: str):
-    import io
-
     return io.BytesIO(text.encode())
 
 
@@ -77,11 +76,17 @@ def test_commands_work_in_a_pipe(tagger, parser, treebank):
     assert len(trees.stdout.splitlines()) == len(Path(treebank.test).read_bytes().splitlines())
 
 
-def test_nothing_given_is_standard_input_in_a_pipe(tagger, treebank, capsys):
+def give(text: bytes, monkeypatch) -> None:
+    """Have this process find a text in its standard input."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text), encoding="utf-8"))
+
+
+def test_nothing_given_is_standard_input_in_a_pipe(tagger, treebank, monkeypatch, capsys):
     assert main(["predict", tagger, treebank.test]) == 0
-    done = predict(tagger, input=Path(treebank.test).read_bytes())
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.decode() == capsys.readouterr().out
+    expected = capsys.readouterr().out
+    give(Path(treebank.test).read_bytes(), monkeypatch)
+    assert main(["predict", tagger]) == 0
+    assert capsys.readouterr() == (expected, "")
 
 
 def test_nothing_given_at_a_terminal_is_asked_for(monkeypatch, capsys):
@@ -100,10 +105,10 @@ def test_plain_text_in_place_of_conllu_is_recognised(tagger, text, tmp_path, cap
     assert main(["predict", tagger, str(path), "--format", "text"]) == 0
 
 
-def test_plain_text(parser):
-    done = predict(parser, "-", "--format", "text", input="x = 国 ( y )\n\nreturn x\n".encode())
-    assert done.returncode == 0
-    sentences = list(conllu.read(_stream(done.stdout.decode())))
+def test_plain_text(parser, monkeypatch, capsys):
+    give("x = 国 ( y )\n\nreturn x\n".encode(), monkeypatch)
+    assert main(["predict", parser, "-", "--format", "text"]) == 0
+    sentences = list(conllu.read(_stream(capsys.readouterr().out)))
     assert [sentence.forms for sentence in sentences] == [["x", "=", "国", "(", "y", ")"], ["return", "x"]]
 
 

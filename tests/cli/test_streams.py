@@ -12,14 +12,13 @@ from strukt.cli.main import main
 from strukt.cli.table import detailed, table
 
 
-def shell(command: str, **environment: str) -> subprocess.CompletedProcess:
+def shell(command: str) -> subprocess.CompletedProcess:
     """Runs `strukt` with what follows it in a shell, whose signs close and lead streams."""
     return subprocess.run(
         ["sh", "-c", " ".join([sys.executable, "-m", "strukt", command])],
         capture_output=True,
         text=True,
         timeout=120,
-        env={**os.environ, **environment},
     )
 
 
@@ -42,17 +41,18 @@ def test_a_closed_input_is_an_empty_one(tagger):
     assert "holds no sentence" in done.stderr
 
 
-def test_an_unknown_backend_is_said_in_one_line(parser, treebank):
-    done = shell(f"predict {parser} {treebank.test}", STRUKT_BACKEND="gpu9")
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: STRUKT_BACKEND is 'gpu9'; expected one of")
-    assert done.stderr.count("\n") == 1
+def test_an_unknown_backend_is_said_in_one_line(parser, treebank, monkeypatch, capsys):
+    monkeypatch.setenv("STRUKT_BACKEND", "gpu9")
+    assert main(["predict", parser, treebank.test]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("error: STRUKT_BACKEND is 'gpu9'; expected one of")
+    assert err.count("\n") == 1
 
 
-def test_the_output_can_be_a_pipe_by_its_name(tagger, treebank):
-    direct = shell(f"predict {tagger} {treebank.test}")
+def test_the_output_can_be_a_pipe_by_its_name(tagger, treebank, capsys):
+    assert main(["predict", tagger, treebank.test]) == 0
     named = shell(f"predict {tagger} {treebank.test} -o /dev/stdout | cat")
-    assert named.stdout == direct.stdout != ""
+    assert named.stdout == capsys.readouterr().out != ""
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
