@@ -142,44 +142,6 @@ def test_a_corpus_that_changed_cannot_be_resumed(tmp_path):
         fit("tag", config, tmp_path / "m", resume=True, train=TRAIN[1:], dev=DEV)
 
 
-def in_two_processes(folder):
-    config = tiny_corpora.dependency_config(
-        train=tiny_corpora.write(TRAIN, folder / "train.conllu"),
-        dev=tiny_corpora.write(DEV, folder / "dev.conllu"),
-    )
-    config.trainer.devices, config.trainer.threads, config.trainer.epochs = 2, 1, 20
-    config.trainer.patience = 20
-    return config
-
-
-def test_two_processes_train_one_model(tmp_path, monkeypatch):
-    """In a job of SLURM, too, whose variables speak of one process."""
-    slurm = {"NTASKS": "1", "JOB_NAME": "train", "JOB_ID": "1", "PROCID": "0", "LOCALID": "0", "NODEID": "0"}
-    for name, value in (slurm | {"NODELIST": "localhost"}).items():
-        monkeypatch.setenv(f"SLURM_{name}", value)
-    fit("dependency", in_two_processes(tmp_path), tmp_path / "m")
-    metrics = json.loads((tmp_path / "m" / "metrics.json").read_text())
-    assert metrics["dev"]["LAS"] > metrics["history"][0]["LAS"] + 40
-    one = tiny_corpora.dependency_config()
-    assert (
-        metrics["history"][0]["step"] < len(TRAIN) * 9 / one.trainer.tokens
-    )  # each took half of the batches
-    assert bundle.load(tmp_path / "m").evaluate(DEV)["LAS"] == metrics["dev"]["LAS"]
-
-
-@pytest.mark.slow  # it starts six processes
-def test_two_processes_share_no_memory(tmp_path):
-    config = in_two_processes(tmp_path)
-    config.trainer.epochs = 4
-    fit("dependency", config, tmp_path / "whole")
-    config.trainer.max_minutes = 1e-9
-    fit("dependency", config, tmp_path / "resumed")
-    config.trainer.max_minutes = 0
-    fit("dependency", config, tmp_path / "resumed", resume=True)
-    whole, resumed = ((tmp_path / name / "weights.safetensors").read_bytes() for name in ("whole", "resumed"))
-    assert whole == resumed
-
-
 def test_a_run_in_a_folder_in_use_is_refused(tmp_path):
     config = tiny_corpora.tag_config(
         train=tiny_corpora.write(TRAIN, tmp_path / "train.conllu"),

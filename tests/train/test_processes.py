@@ -11,10 +11,12 @@ import pytest
 from tests import children, tiny_corpora
 
 from strukt.errors import SettingError, StruktError
+from strukt.train import bundle
 from strukt.train.fit import fit
 from strukt.train.processes import Processes, training_processes
 
 TRAIN, DEV = tiny_corpora.trees(30), tiny_corpora.trees(10, seed=1)
+EPOCHS = 20
 
 
 def config(folder, devices=1):
@@ -22,7 +24,8 @@ def config(folder, devices=1):
         train=tiny_corpora.write(TRAIN, folder / "train.conllu"),
         dev=tiny_corpora.write(DEV, folder / "dev.conllu"),
     )
-    made.trainer.devices, made.trainer.threads, made.trainer.epochs = devices, 1, 2
+    made.trainer.devices, made.trainer.threads = devices, 1
+    made.trainer.epochs = made.trainer.patience = EPOCHS
     return made
 
 
@@ -56,10 +59,34 @@ def machine_of_torchrun(rank, port, folder):
 
 @pytest.fixture(scope="module")
 def spawned(tmp_path_factory):
-    """A model of two processes that strukt itself has begun."""
+    """A model of two processes that strukt itself has begun, in a job of SLURM whose variables speak of one."""
     folder = tmp_path_factory.mktemp("spawned")
-    fit("dependency", config(folder, devices=2), folder / "m")
+    slurm = {"NTASKS": "1", "JOB_NAME": "train", "JOB_ID": "1", "PROCID": "0", "LOCALID": "0", "NODEID": "0"}
+    with pytest.MonkeyPatch.context() as job:
+        for name, value in (slurm | {"NODELIST": "localhost"}).items():
+            job.setenv(f"SLURM_{name}", value)
+        fit("dependency", config(folder, devices=2), folder / "m")
     return folder / "m"
+
+
+def test_two_processes_train_one_model(spawned):
+    metrics = json.loads((spawned / "metrics.json").read_text())
+    assert metrics["dev"]["LAS"] > metrics["history"][0]["LAS"] + 40
+    one = tiny_corpora.dependency_config()
+    assert metrics["history"][0]["step"] < len(TRAIN) * 9 / one.trainer.tokens  # each took half of the batches
+    assert bundle.load(spawned).evaluate(DEV)["LAS"] == metrics["dev"]["LAS"]
+
+
+@pytest.mark.slow  # it starts six processes
+def test_two_processes_share_no_memory(tmp_path):
+    order = config(tmp_path, devices=2)
+    order.trainer.epochs = 4
+    fit("dependency", order, tmp_path / "whole")
+    order.trainer.max_minutes = 1e-9
+    fit("dependency", order, tmp_path / "resumed")
+    order.trainer.max_minutes = 0
+    fit("dependency", order, tmp_path / "resumed", resume=True)
+    assert weights(tmp_path / "whole") == weights(tmp_path / "resumed")
 
 
 @pytest.mark.slow  # two launchers, and a process of each, which import everything
@@ -73,7 +100,7 @@ def test_torchrun_on_two_machines_trains_the_model_of_two_processes(tmp_path, sp
     (first, progress), (second, _) = shown
     assert "LAS" in first
     assert second == ""  # of the other machine
-    assert progress.count("epoch") == 2
+    assert progress.count("epoch") == EPOCHS
 
 
 def test_srun_with_several_tasks_trains_the_model_of_two_processes(tmp_path, spawned):
