@@ -36,7 +36,7 @@ def select(recursion: str, scores: Tensor) -> ModuleType | None:
     wanted = _used.get() or os.environ.get("STRUKT_BACKEND", "")
     if wanted not in ("", *NAMES):
         raise SettingError(f"STRUKT_BACKEND is {wanted!r}; expected one of {', '.join(NAMES)}, or nothing")
-    if wanted == "reference" or scores.device.type != "cpu":
+    if wanted == "reference" or not scores.is_cpu:
         return None
     if jit.UNAVAILABLE is not None:
         _warn_once()

@@ -64,7 +64,7 @@ def outside(
     tags, pairs = torch.from_numpy(empty(unary.shape, unary.numpy().dtype)), zeros(transition)
     scores, threads = _arrays(unary, transition, lengths), _threads(unary)
     arrays = (weights.contiguous().numpy(), chart.numpy(), tags.numpy())
-    log_space = bool((chart.numpy()[:, 0, -1] == cpu_probability.LOG_SPACE).any())
+    log_space = cpu_probability.LOG_SPACE in chart.numpy()[:, 0, -1].tolist()
     separate = groups < batch and (log_space or steps == n - 1)
     each = np.zeros((batch, *transition.shape[1:])) if separate else pairs.numpy()
     if steps == n - 1:

@@ -37,7 +37,7 @@ def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partitio
 def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
     """Return the opposites of gradients ``(batch,)``, 0 for impossible events."""
     values = log_prob.numpy()
-    weight = np.zeros_like(values)
+    weight = np.zeros(len(values), values.dtype)
     _opposites(grad.contiguous().numpy(), values, weight)
     return torch.from_numpy(weight)
 

@@ -17,14 +17,14 @@ def to_arcs(edges: Tensor) -> Tensor:
     n = edges.shape[-1]
     if n == 0:
         return edges.new_zeros(len(edges), 0, 1)
-    upper = edges.masked_fill(~_upper(n, edges), 0)
+    upper = edges.triu(1)
     return (upper + upper.mT)[:, 1:]
 
 
 def from_arcs(arcs: Tensor, n: int) -> Tensor:
     """For each edge the sum of its two arcs, in the upper triangle of ``(..., n, n)``."""
     whole = torch.nn.functional.pad(arcs, (0, 0, 1, 0))[..., :n, :n]
-    return (whole + whole.mT).masked_fill(~_upper(n, arcs), 0)
+    return (whole + whole.mT).triu(1)
 
 
 def words(lengths: Tensor) -> Tensor:
@@ -50,7 +50,3 @@ def events(heads: Tensor, scores: Tensor, lengths: Tensor, n: int) -> Tensor:
     used = heads.unsqueeze(-1) == torch.arange(max(n, 1), device=heads.device)
     real = pairs(lengths, n).unsqueeze(1) & (scores > NEG_INF)[..., None, None]
     return torch.where(real, from_arcs(used.long(), n), -1)
-
-
-def _upper(n: int, like: Tensor) -> Tensor:
-    return torch.ones(n, n, dtype=torch.bool, device=like.device).triu(1)
