@@ -1,5 +1,6 @@
 """Options and settings shared by all tests."""
 
+import gc
 import os
 import re
 import signal
@@ -53,6 +54,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "slow" in item.keywords:
             item.add_marker(skip)
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests are there to stay: the collector of garbage need not go through them time and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
