@@ -189,15 +189,13 @@ class ScoredStructures(StructurePeerNames, Distribution, abc.ABC):
 
     def _flat_scores(self) -> list[Tensor]:
         """The scores with one batch axis, of size 1 where all items share them."""
-        if len(self.batch_shape) == 1:  # the usual case costs nothing
-            batch = self.batch_shape[0]
-            axes = zip(self.scores, self._part_axes, strict=True)
-            if all(score.dim() == dim + 1 and score.shape[0] in (1, batch) for score, dim in axes):
-                return list(self.scores)
-        batch = self._batch_size()
+        one_axis, batch = len(self.batch_shape) == 1, self._batch_size()
         flat = []
-        for index, (score, extents) in enumerate(zip(self.scores, self.extents, strict=True)):
-            batched, parts = _split_shape(score, len(extents))
+        for index, (score, dim) in enumerate(zip(self.scores, self._part_axes, strict=True)):
+            if one_axis and score.dim() == dim + 1 and score.shape[0] in (1, batch):
+                flat.append(score)  # the usual case costs nothing
+                continue
+            batched, parts = _split_shape(score, dim)
             if index and batched.numel() == 1:
                 flat.append(score.reshape(1, *parts))
             else:
