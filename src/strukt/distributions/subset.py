@@ -100,8 +100,7 @@ class KSubset(SubsetStructure):
         if lengths is not None:  # before what may follow from them
             lengths = arguments.lengths(lengths, scores.shape[:-1], scores.shape[-1], scores.device)
         low, high = k if isinstance(k, tuple) else (k, k)
-        smallest = sizes_of(low, scores)
-        sizes = (smallest, smallest if high is low else sizes_of(high, scores))
+        sizes = (sizes_of(low, scores), sizes_of(high, scores))
         super().__init__((scores, omissions(omitted, scores)), lengths, (), validate_args, sizes)
 
     @property
