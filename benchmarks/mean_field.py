@@ -1,15 +1,17 @@
-"""The Probabilistic Transformer: scores of labels `(batch, n, d)`, factors `(d, 2g + 3, h, r)` of ternary scores.
+"""The Probabilistic Transformer in its decompositions, beside what is published and a Transformer of its sizes.
 
-The published implementation is not on the package index: *torch* is what it computes, a product of n x n numbers
-for each bucket of distances, of which most are thrown away. Beside it, for scale, the same encoder with factors
-that distances share, the next three inputs, with these and a bias for each distance (the numbers before the last
-input), and a Transformer of the same sizes with a feed-forward layer of 4d,
-whose weights are the last input, with fused attention and with that written out.
+Inputs are scores of labels `(batch, n, d)`; factors `(d, f, h, r)` for each distance and channel, for each
+distance, and for each channel; weights and biases of distances; and the weights of a Transformer. The published
+implementation is not on the package index: *torch* is what it computes, a product of n x n numbers for each bucket
+of distances, of which most are thrown away. For scale stand beside it the decompositions that share factors, and a
+Transformer of the same sizes with a feed-forward layer of 4d, with fused attention and with that written out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -18,51 +20,50 @@ from torch import Tensor
 from torch.nn import functional
 
 from benchmarks.contest import Answer, Case, Contestant, Family, forward
+from benchmarks.page import PageError, machine, publish, require_section
+from benchmarks.report import table
+from benchmarks.steps import in_turn
 
 LABELS, CHANNELS, RANK, ITERATIONS, REACH = 384, 16, 64, 5, 3
 """The setting of the paper for masked language models; the last input has as many rows as there are iterations."""
 
-TABLES = 2 * REACH + 3
+TABLES = 2 * REACH + 2
 WEIGHTS = 4 * LABELS * CHANNELS * RANK + 8 * LABELS**2
 """Numbers in a layer of a Transformer, without biases and norms."""
 
 
 @cache
-def _model(decomposition: str, iterations: int) -> Any:
-    from strukt.nn import ProbabilisticTransformer
-
-    return ProbabilisticTransformer(
-        LABELS, CHANNELS, iterations, RANK, distance=REACH, shared=True, decomposition=decomposition
-    )
-
-
-def strukt_scores(scores: Tensor, left: Tensor, right: Tensor, *rest: Tensor) -> Tensor:
-    given = {"ternary.left": left / 8, "ternary.right": right / 8}
-    found: Any = torch.func.functional_call(_model("uv", len(rest[-1])), given, scores)
-    return found.scores
-
-
-def strukt_weighted_scores(scores: Tensor, *rest: Tensor) -> Tensor:
-    left, right, weights, _, layers = rest[-5:]
-    given = {"ternary.left": left / 8, "ternary.right": right / 8, "ternary.weights": weights}
-    found: Any = torch.func.functional_call(_model("weighted", len(layers)), given, scores)
-    return found.scores
-
-
-@cache
-def _biased_encoder(iterations: int) -> Any:
+def _encoder(decomposition: str, iterations: int) -> Any:
     from strukt.nn import MeanFieldEncoder
 
     sizes = {"channels": CHANNELS, "iterations": iterations, "rank": RANK, "distance": REACH}
-    return MeanFieldEncoder(LABELS, LABELS, projected=False, decomposition="biased", **sizes)
+    return MeanFieldEncoder(LABELS, LABELS, projected=False, decomposition=decomposition, **sizes)
 
 
-def strukt_biased_scores(scores: Tensor, *rest: Tensor) -> Tensor:
-    left, right, _, biases, layers = rest[-5:]
-    given = {"left": left / 8, "right": right / 8, "biases": biases}
-    given = {f"mean_field.ternary.{name}": value for name, value in given.items()}
-    found: Tensor = torch.func.functional_call(_biased_encoder(len(layers)), given, scores)
-    return found
+def _encoded(decomposition: str, scores: Tensor, layers: Tensor, **parameters: Tensor) -> Tensor:
+    named = {f"mean_field.ternary.{name}": value for name, value in parameters.items()}
+    encoder = _encoder(decomposition, len(layers))
+    encoded: Tensor = torch.func.functional_call(encoder, named, scores)
+    return encoded
+
+
+def uv(scores: Tensor, left: Tensor, right: Tensor, *rest: Tensor) -> Tensor:
+    return _encoded("uv", scores, rest[-1], left=left / 8, right=right / 8)
+
+
+def uvw(scores: Tensor, *rest: Tensor) -> Tensor:
+    left, right, weights = rest[2], rest[3], rest[6]
+    return _encoded("uvw", scores, rest[-1], left=left / 8, right=right / 8, weights=weights / 8)
+
+
+def weighted(scores: Tensor, *rest: Tensor) -> Tensor:
+    left, right, weights = rest[4:7]
+    return _encoded("weighted", scores, rest[-1], left=left / 8, right=right / 8, weights=weights)
+
+
+def biased(scores: Tensor, *rest: Tensor) -> Tensor:
+    left, right, biases = rest[4], rest[5], rest[7]
+    return _encoded("biased", scores, rest[-1], left=left / 8, right=right / 8, biases=biases)
 
 
 def torch_scores(scores: Tensor, left: Tensor, right: Tensor, *rest: Tensor) -> Tensor:
@@ -70,8 +71,7 @@ def torch_scores(scores: Tensor, left: Tensor, right: Tensor, *rest: Tensor) -> 
     distance = torch.arange(n)[:, None] - torch.arange(n)
     clipped = distance.clamp(-REACH - 1, REACH + 1) + REACH + 1
     bucket = clipped - (distance > 0).long()
-    masks = torch.stack([bucket == f for f in range(TABLES - 1)] + [torch.ones(n, n, dtype=torch.bool)])
-    masks = masks[:, None, None].to(scores)
+    masks = torch.stack([bucket == f for f in range(TABLES)])[:, None, None].to(scores)
     left, right = left / 8, right / 8
     own = torch.eye(n, dtype=torch.bool)
     found, labels = scores, scores.softmax(-1)
@@ -127,10 +127,13 @@ def step(contestant: Contestant, inputs: tuple[Tensor, ...]) -> Answer:
 
 
 def case(batch: int, n: int, iterations: int) -> Case:
-    factors, shared = ((LABELS, places, CHANNELS, RANK) for places in (TABLES, 1))
-    weights = (TABLES - 1, CHANNELS, RANK)
-    of_distances = (weights, weights[:2])
-    shapes = ((batch, n, LABELS), factors, factors, shared, shared, *of_distances, (iterations, WEIGHTS))
+    factors, of_distances, of_channels = (
+        (LABELS, places, channels, RANK)
+        for places, channels in ((TABLES, CHANNELS), (TABLES, 1), (1, CHANNELS))
+    )
+    weights = (TABLES, CHANNELS, RANK)
+    pairs = (factors, factors, of_distances, of_distances, of_channels, of_channels)
+    shapes = ((batch, n, LABELS), *pairs, weights, weights[:2], (iterations, WEIGHTS))
     return Case(f"{batch}x{n}x{iterations}", shapes, chart=batch * CHANNELS * n * n)
 
 
@@ -141,12 +144,57 @@ FAMILY = Family(
     cases=(case(8, 64, ITERATIONS), case(2, 256, ITERATIONS), case(1, 1024, 1)),
     warm_up=case(1, 5, 2),
     contestants=(
-        Contestant("strukt", strukt_scores),
+        Contestant("strukt", uv),
         Contestant("torch", torch_scores),
-        Contestant("weighted", strukt_weighted_scores, yardstick="strukt, factors shared by distances"),
-        Contestant("biased", strukt_biased_scores, yardstick="strukt, a bias for each distance"),
+        Contestant("uvw", uvw, yardstick="strukt, decomposition uvw"),
+        Contestant("weighted", weighted, yardstick="strukt, decomposition weighted"),
+        Contestant("biased", biased, yardstick="strukt, decomposition biased"),
         Contestant("transformer", transformer, yardstick="a Transformer of these sizes"),
         Contestant("materialised", materialised_transformer, yardstick="the same, attention not fused"),
     ),
     operations={"forward": forward, "gradient": step},
 )
+
+DECOMPOSITIONS: Mapping[str, Callable[..., Tensor]] = {
+    "`uv`": uv,
+    "`uvw`": uvw,
+    "`weighted`": weighted,
+    "`biased`": biased,
+}
+
+
+def ratios(measured: Case, turns: int, slice_: float) -> Iterator[float]:
+    """How long a training step with each decomposition takes, in those of a Transformer with fused attention."""
+
+    def action(compute: Callable[..., Tensor]) -> Callable[[], Answer]:
+        return lambda: step(Contestant("", compute), inputs)
+
+    inputs = measured.inputs()
+    actions = tuple(map(action, (transformer, *DECOMPOSITIONS.values())))
+    for each in actions:
+        each()  # compiles and allocates
+    first, *seconds = in_turn(actions, turns, slice_)
+    yield from (spent / first for spent in seconds)
+
+
+def report(cases: tuple[Case, ...] = FAMILY.cases, turns: int = 7, slice_: float = 0.1) -> str:
+    """A row for each case."""
+    rows = ([each.name, *(f"{ratio:.2f}" for ratio in ratios(each, turns, slice_))] for each in cases)
+    return table(["batch x n x iterations", *DECOMPOSITIONS], rows)
+
+
+def main() -> None:
+    """Parses the command line, measures, prints."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.mean_field", description=__doc__)
+    parser.add_argument("--output", help="page whose section 'mean-field-steps' is replaced")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    try:
+        require_section("mean-field-steps", arguments.output)
+        publish(f"{machine(1)}\n\n{report()}", "mean-field-steps", arguments.output)
+    except PageError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()
