@@ -46,7 +46,17 @@ def call(function: Any, *arguments: Any) -> Any:
     """
     if is_plain():
         return function.Plain.apply(*arguments) if asks_for_gradient(arguments) else function.direct(*arguments)
-    return (function if torch.compiler.is_compiling() else function.Eager).apply(*arguments)
+    if torch.compiler.is_compiling():
+        return function.apply(*_distinct(arguments))
+    return function.Eager.apply(*arguments)
+
+
+def _distinct(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Copy a tensor that is given again, such as the smallest size as the largest: ``torch.compile`` refuses it."""
+    return tuple(
+        value.clone() if isinstance(value, Tensor) and any(value is other for other in arguments[:place]) else value
+        for place, value in enumerate(arguments)
+    )
 
 
 def _call_backward(function: Any, *arguments: Any) -> Any:
