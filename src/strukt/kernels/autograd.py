@@ -52,9 +52,12 @@ def call(function: Any, *arguments: Any) -> Any:
 
 
 def _distinct(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Copy a tensor that is given again, such as the smallest size as the largest: ``torch.compile`` refuses it."""
+    """Copy tensors that are given again, such as a size as the smallest and the largest one.
+
+    ``torch.compile`` takes no tensor for two arguments of a function with a gradient.
+    """
     return tuple(
-        value.clone() if isinstance(value, Tensor) and any(value is other for other in arguments[:place]) else value
+        value.clone() if isinstance(value, Tensor) and any(value is one for one in arguments[:place]) else value
         for place, value in enumerate(arguments)
     )
 
