@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 from torch.autograd import gradcheck, gradgradcheck
@@ -72,6 +72,7 @@ def processes(draw):
     return kernel, draw(st.sampled_from([rank, max(rank - 1, 0), min(rank + 1, n)])), scores, omitted
 
 
+@settings(max_examples=100, deadline=None)
 @given(processes())
 def test_any_rank_scale_and_duplicates_against_enumeration(process):
     kernel, k, scores, omitted = process

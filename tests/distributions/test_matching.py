@@ -107,6 +107,20 @@ def test_the_gradient_of_max_marginals_is_the_parts_of_these_matchings(seed):
     assert torch.allclose(gradient, expected)
 
 
+@pytest.mark.parametrize(("n", "m"), [(3, 3), (5, 7), (12, 12)])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_gradient_of_max_marginals_is_one_matching_where_all_tie_up_to_rounding(n, m, seed):
+    scores = (normal(n, 1, seed=seed) + normal(1, m, seed=seed + 50)).requires_grad_()
+    found = Matching(scores).max_marginals
+    for row, column in itertools.product(range(n), range(m)):
+        (parts,) = torch.autograd.grad(found[row, column], scores, retain_graph=True)
+        assert set(parts.unique().tolist()) <= {0, 1}
+        assert (parts.sum(1) == 1).all()
+        assert (parts.sum(0) <= 1).all()
+        assert parts[row, column] == 1
+        assert torch.allclose((parts * scores).sum(), found[row, column])
+
+
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 9), (31, 33), (65, 65), (200, 200)])
 def test_the_mode_of_any_size_is_an_assignment(n, m):
     scores = normal(n, m)

@@ -55,7 +55,7 @@ TRANSFORMS = [as_drawn, ten_times, rounded, only_signs, nothing]
 
 
 @SUBJECTS
-@settings(max_examples=settings().max_examples // 6)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_numbers_equal_enumeration(subject, data):
     case = data.draw(random_cases(subject))
@@ -65,7 +65,7 @@ def test_numbers_equal_enumeration(subject, data):
 
 
 @SUBJECTS
-@settings(max_examples=settings().max_examples // 6)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_events_are_permitted_and_best(subject, data):
     case = data.draw(random_cases(subject))

@@ -129,6 +129,16 @@ def test_only_causal_models_see_nothing_to_the_right(options, decomposition, cau
 
 
 @pytest.mark.parametrize("decomposition", DECOMPOSITIONS)
+def test_a_backward_pass_may_stand_within_autocast(decomposition):
+    model = made(decomposition=decomposition).float()
+    scores = torch.randn(2, 6, LABELS, requires_grad=True)
+    with torch.autocast("cpu", torch.bfloat16):
+        (inside,) = torch.autograd.grad(model.label_scores(scores).square().sum(), scores)
+    (expected,) = torch.autograd.grad(model.label_scores(scores).square().sum(), scores)
+    assert torch.allclose(inside, expected, atol=0.1 * expected.abs().max().item())
+
+
+@pytest.mark.parametrize("decomposition", DECOMPOSITIONS)
 def test_symmetric_models_can_be_saved(decomposition, tmp_path):
     """Files of tensors want each to have one name."""
     model, other = (made(seed, symmetric=True, decomposition=decomposition) for seed in (0, 1))

@@ -13,7 +13,6 @@ from tests.tasks.all_trees import labelled, score, shapes
 
 from strukt.data.binarisation import EMPTY
 from strukt.data.codes import CodeVocabulary
-from strukt.data.tag_schemes import scheme_of
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import LinearChain, SpanTree
 from strukt.distributions.bits import to_bits
@@ -253,9 +252,8 @@ def test_each_tag_for_itself():
     assert sum(map(len, found)) > 0
     for row, spans in enumerate(found):
         for span in spans:
-            whole = scheme_of("bioes").span(span.label, span.end - span.start)
-            own = [probabilities[row, place, model.tags.index(tag)] for place, tag in enumerate(whole, span.start)]
-            assert span.probability == pytest.approx(torch.stack(own).prod().item(), rel=1e-4)
+            own = probabilities[row, span.start : span.end].amax(-1)
+            assert span.probability == pytest.approx(own.prod().item(), rel=1e-4)
 
 
 @pytest.mark.parametrize("scheme", ["bio", "bioes"])

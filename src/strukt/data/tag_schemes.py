@@ -90,7 +90,7 @@ class Scheme:
         return next_mark == self.again if same and self.again else next_mark in (self.first, self.single)
 
     def continues(self, before: str, tag: str) -> bool:
-        """Whether a tag behind another one, both of the scheme, is of the same span."""
+        """Tell if a tag behind another one, both of the scheme, is of the same span."""
         (mark, kind), (next_mark, next_kind) = _parts(before), _parts(tag)
         same = kind == next_kind and OUTSIDE not in (before, tag)
         return same and mark in (self.first, self.inside, self.again) and next_mark in (self.inside, self.last)

@@ -111,7 +111,7 @@ def precise(score: Tensor) -> Tensor:
 
 
 def are_ordinary(values: tuple[Tensor, ...]) -> bool:
-    """Whether a look at score tensors shows that all are numbers of a size that needs no care."""
+    """Tell if a look at score tensors shows that all are numbers of a size that needs no care."""
     return is_plain() and all(
         score.is_cpu and are_within(score.detach().numpy(), guards.LARGEST) for score in values
     )

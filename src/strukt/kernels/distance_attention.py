@@ -100,7 +100,7 @@ def messages(
 
 
 def _split(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """Of rows for each place those for near heads, and those for distant heads to the right and to the left."""
+    """Take from rows for each place those for near heads, and those for distant heads on either side."""
     if rows.shape[2] == 1:
         return rows, rows
     right, between, left = torch.split(rows, [1, rows.shape[2] - 2, 1], 2)

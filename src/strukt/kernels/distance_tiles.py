@@ -38,7 +38,7 @@ class _Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Tiles:
-    """How to go through all pairs.
+    """A way through all pairs.
 
     Args:
         channels: c.
@@ -184,7 +184,7 @@ class Tiles:
         return pairs.view(len(pairs), -1, self.channels, pairs.shape[-1])
 
     def _lower(self, corner: Tensor) -> Tensor:
-        """Which pairs of a block and its own words have a head to the left."""
+        """Mark the pairs of a block and its own words that have a head to the left."""
         place = torch.arange(corner.shape[-1], device=corner.device)
         return place.repeat_interleave(self.channels).unsqueeze(1) > place
 
@@ -211,31 +211,36 @@ class _Messages(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Any:
-        left, right, band, inside = ctx.saved_tensors
-        tiles: Tiles = ctx.tiles
-        if torch.is_grad_enabled() or any(map(is_batched, grads)) or not is_plain():
-            return (*_differentiable(ctx, grads), None, None)
-        never = _never(inside, left)
-        of_near, first, *second = grads
-        # d P = dO1 B' + A dO2', as one product.
-        outer, inner = (
-            (torch.cat([first, left], -1), torch.cat([right, *second], -1)) if second else (first, right)
-        )
-        to_left, to_right, to_band = torch.zeros_like(left), torch.zeros_like(right), torch.zeros_like(band)
-        for block in tiles.blocks(*right.shape[1:3]):
-            p = tiles.probabilities(left, right, band, never, block)
-            of_p = tiles.products(outer, inner, block)
-            for pairs, numbers in tiles.near(of_p, of_near, block):
-                pairs.copy_(numbers)
-            of_scores = torch.ops.aten._softmax_backward_data(of_p, p, -1, p.dtype)
-            for pairs, numbers in tiles.near(of_scores, to_band, block):
-                numbers.copy_(pairs)
-                pairs.zero_()
-            for pairs, _ in tiles.near(p, band, block):
-                pairs.zero_()
-            tiles.add(p, block, (to_left, second[0]) if second else None, (to_right, first))
-            tiles.add(of_scores, block, (to_left, right), (to_right, left), tiles.scale)
-        return to_left, to_right, to_band, None, None
+        with torch.autocast(grads[0].device.type, enabled=False):  # as forwards, whatever the types around it
+            return _gradients(ctx, grads)
+
+
+def _gradients(ctx: Any, grads: tuple[Tensor, ...]) -> Any:
+    left, right, band, inside = ctx.saved_tensors
+    tiles: Tiles = ctx.tiles
+    if torch.is_grad_enabled() or any(map(is_batched, grads)) or not is_plain():
+        return (*_differentiable(ctx, grads), None, None)
+    never = _never(inside, left)
+    of_near, first, *second = grads
+    # d P = dO1 B' + A dO2', as one product.
+    outer, inner = (
+        (torch.cat([first, left], -1), torch.cat([right, *second], -1)) if second else (first, right)
+    )
+    to_left, to_right, to_band = torch.zeros_like(left), torch.zeros_like(right), torch.zeros_like(band)
+    for block in tiles.blocks(*right.shape[1:3]):
+        p = tiles.probabilities(left, right, band, never, block)
+        of_p = tiles.products(outer, inner, block)
+        for pairs, numbers in tiles.near(of_p, of_near, block):
+            pairs.copy_(numbers)
+        of_scores = torch.ops.aten._softmax_backward_data(of_p, p, -1, p.dtype)
+        for pairs, numbers in tiles.near(of_scores, to_band, block):
+            numbers.copy_(pairs)
+            pairs.zero_()
+        for pairs, _ in tiles.near(p, band, block):
+            pairs.zero_()
+        tiles.add(p, block, (to_left, second[0]) if second else None, (to_right, first))
+        tiles.add(of_scores, block, (to_left, right), (to_right, left), tiles.scale)
+    return to_left, to_right, to_band, None, None
 
 
 def _at(rows: Tensor, side: int) -> Tensor:

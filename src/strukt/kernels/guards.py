@@ -202,7 +202,6 @@ def require_structures(events: Tensor, valid: Tensor, kind: str) -> None:
     _require_structures(events.unsqueeze(0), valid.unsqueeze(0), kind)  # an operator needs a batch axis
 
 
-
 require_sizes = _guard("require_sizes", "(Tensor low, Tensor high) -> Tensor", _check_sizes)
 """``(low, high)``, each ``(batch,)``: raise ValueError unless 0 <= low <= high."""
 

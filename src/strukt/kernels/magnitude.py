@@ -23,7 +23,7 @@ FEW = 10_000
 
 
 def are_within(values: npt.NDArray[Any], bound: float) -> bool:
-    """Whether a quick look shows that all lie between -bound and bound; False does not mean the opposite."""
+    """Tell if a quick look shows that all, of float32 or float64, are within the bound; False does not say no."""
     if values.size > FEW:  # one copy of what is expanded
         values = values[tuple(slice(1 if stride == 0 else None) for stride in values.strides)]
     if values.size <= FEW:

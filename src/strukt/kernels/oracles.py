@@ -167,7 +167,7 @@ class Oracles:
         return beyond(given[: self._count], lambda: backend.inside(*given)[0])
 
     def _lacks_chart(self, backend: Any, *arguments: Any) -> bool:
-        """Whether the reference answered what is inside, so that the chart, the last argument, holds nothing.
+        """Tell if the reference answered what is inside, so that the chart, the last argument, holds nothing.
 
         A backend may leave NaN there, too, where an item is short: then the scores tell.
         """

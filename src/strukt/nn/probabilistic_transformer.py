@@ -268,7 +268,7 @@ class ProbabilisticTransformer(nn.Module):
 
     @property
     def _heads_unseen(self) -> bool:
-        """Whether labels of words are all that depends on heads, which are then never held for all pairs."""
+        """True if labels of words are all that depends on heads, which are then never held for all pairs."""
         updates = self.updates
         return (
             self.ternary.in_blocks

@@ -65,14 +65,14 @@ class Ternary(nn.Module, abc.ABC):
 
     @property
     def in_blocks(self) -> bool:
-        """Whether there are `messages`, which have no place for scores that all distances share."""
+        """True if there are `messages`, which have no place for scores that all distances share."""
         return self.buckets.reach is None or not self.buckets.shared
 
     @abc.abstractmethod
     def messages(
         self, probabilities: Tensor, inside: Tensor, weight: float, causal: bool, tells_heads: bool
     ) -> Tensor:
-        """What words tell each other of their labels, without holding all pairs, ``(batch, n, d)``.
+        """Compute what words tell each other of their labels, without holding all pairs, ``(batch, n, d)``.
 
         Args:
             probabilities: Of labels, ``(batch, n, d)``, of which heads are made.

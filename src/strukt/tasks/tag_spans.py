@@ -70,13 +70,15 @@ class TagSpans(SpanLayer):
                 (first, last + 1, label)
                 for label, first, last in spans([self.tags[tag] for tag in tags[:length]])
             ]
-            known = self._probabilities(chain, item, named) if probabilities else [None] * len(named)
+            known = self._probabilities(chain, item, tags, named) if probabilities else [None] * len(named)
             yield [Found(*span, probability) for span, probability in zip(named, known, strict=True)]
 
     def _probabilities(
-        self, chain: LinearChain, item: int, named: Sequence[tuple[int, int, str]]
+        self, chain: LinearChain, item: int, found_tags: Sequence[int], named: Sequence[tuple[int, int, str]]
     ) -> list[float]:
-        """Of each span in one sentence: that its words have its tags, and the word after it does not go on.
+        """For each span in one sentence, that its words have these tags, and the word after it does not go on.
+
+        Without the field a span may also be found by other tags, which break the scheme and do not count.
 
         Only where the last tag of a span does not tell its end, as in BIO, can the word after it go on.
         """
@@ -86,7 +88,7 @@ class TagSpans(SpanLayer):
         tags = torch.full((len(named), unary.shape[1]), -1, device=unary.device)
         longer = tags.clone()
         for row, (start, end, label) in enumerate(named):
-            tags[row, start:end] = self._indices(label, end - start)
+            tags[row, start:end] = torch.tensor(found_tags[start:end])
             longer[row] = tags[row]
             longer[row, end : end + 1] = self._indices(label, end - start + 1)[-1]
         ends = torch.tensor([end for _, end, _ in named], device=unary.device)

@@ -1,4 +1,4 @@
-"""Which options of a configuration are read only if others have certain values."""
+"""Options of a configuration that are read only if others have certain values."""
 
 from __future__ import annotations
 

@@ -23,6 +23,9 @@ from torch.autograd.function import once_differentiable
 Array = npt.NDArray[np.float64]
 Columns = npt.NDArray[np.int64]
 
+_ROUNDING = 1e-12
+"""Of gains, relative to the largest: what is less than this may be a tie."""
+
 
 def kbest(scores: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """Columns of the k best matchings ``(batch, k, n)`` and their scores ``(batch, k)``; time O(k n^2 m)."""
@@ -171,10 +174,11 @@ def _parts_with_each_pair(weights: Array, columns: Columns, weighed: Array) -> A
     n, m = weights.shape
     paths = _exchanges(weights, columns)
     onward = np.arange(n + 1)[None].repeat(n + 1, 0)
+    least = _ROUNDING * (1 + np.abs(paths[np.isfinite(paths)]).max(initial=0.0))
     for through in range(n + 1):
-        better = paths[:, through, None] + paths[None, through] > paths
-        onward = np.where(better, onward[:, through, None], onward)
-        _let_through(paths, through)
+        longer = paths[:, through, None] + paths[None, through]
+        better = longer > paths + least  # else cycles of no gain would seem to have one
+        onward, paths = np.where(better, onward[:, through, None], onward), np.where(better, longer, paths)
     rows, pairs = np.indices((n, m))
     owners = _owners(weights, columns)
     possible = (weights > -np.inf) & np.isfinite(paths[owners, :n].T)

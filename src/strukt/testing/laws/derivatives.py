@@ -148,7 +148,7 @@ class _Inputs:
         return (*self.case.scores, *asked.get(operator.reads or "", ()))
 
     def value(self, operator: Operator, *leaves: Tensor) -> Tensor:
-        """What the distribution says, as a function of the leaves that the operator reads."""
+        """Ask the distribution, as a function of the leaves that the operator reads."""
         own = len(self.case.scores)
         distribution, asked = self.case.with_scores(leaves[:own]).distribution(), self.asked
         if operator.reads == "other":
