@@ -48,3 +48,11 @@ def test_no_words_leave_the_state_as_it_is(model):
     log_probs, after = model(torch.zeros(2, 0, dtype=torch.long), torch.zeros(2, dtype=torch.long), state)
     assert log_probs.shape == (2, 0)
     assert after.word.tolist() == state.word.tolist()
+
+
+def test_biases_may_begin_with_counts(model):
+    counts = torch.arange(WORDS)
+    model.begin_with(counts)
+    torch.testing.assert_close(model.bias.softmax(0), (counts + 1) / (counts + 1).sum())
+    with pytest.raises(ValueError, match=r"counts has shape \(1,\); expected"):
+        model.begin_with(counts[:1])

@@ -327,9 +327,10 @@ def test_there_are_words_for_all_blocks(blocks, message):
         LanguageModel.from_corpus(config("hmm", blocks=blocks, states=180), SENTENCES)
 
 
+@pytest.mark.parametrize("kind", ["hmm", "rnn", "lstm", "mfa", "pt", "transformer"])
 @pytest.mark.parametrize("text", ["sentences", "stream"])
-def test_hidden_markov_models_begin_with_the_frequencies_of_words(text):
-    options = config("hmm", text=text)
+def test_models_begin_with_the_frequencies_of_words(kind, text):
+    options = config(kind, text=text)
     model = LanguageModel.from_corpus(options, LanguageModel.trainable(options, SENTENCES))
     counts = torch.ones(len(model.words))
     for sentence in SENTENCES:

@@ -85,3 +85,14 @@ def precise(values: Tensor) -> Tensor:
         (torch.float32, torch.float64)
     """
     return values if values.dtype == torch.float64 else values.float()
+
+
+def log_counts(counts: Tensor, bias: Tensor) -> Tensor:
+    """The logarithms of counts of words, one added to each, with which biases of words can begin.
+
+    Raises:
+        ValueError: If there is not one for each word.
+    """
+    if counts.shape != bias.shape:
+        raise ValueError(f"counts has shape {tuple(counts.shape)}; expected {tuple(bias.shape)}")
+    return (counts + 1).to(bias).log()

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from strukt.kernels.lengths import Lengths
 from strukt.nn.encoders import mask_of
-from strukt.nn.inputs import lengths_of_symbols, require_sizes
+from strukt.nn.inputs import lengths_of_symbols, log_counts, require_sizes
 
 
 class LeftToRightModel(nn.Module, ABC):
@@ -31,6 +31,21 @@ class LeftToRightModel(nn.Module, ABC):
         self.vectors = nn.Embedding(words + 1, size)  # the last one is that of the beginning
         self.bias = nn.Parameter(torch.zeros(words))
         nn.init.normal_(self.vectors.weight, std=size**-0.5)
+
+    @torch.no_grad()
+    def begin_with(self, counts: Tensor) -> None:
+        """Let the biases begin with how frequent the words are, so that it need not be learned.
+
+        Else a network learns it first, from whatever is large and constant, such as the sum of all that it has
+        read where attention is not normalised, and is slow to leave that.
+
+        Args:
+            counts: ``(v,)``, how often each word occurs; one is added to each.
+
+        Raises:
+            ValueError: If there is not one for each word.
+        """
+        self.bias.copy_(log_counts(counts, self.bias))
 
     @abstractmethod
     def beginning(self, batch: int) -> Any:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from strukt.distributions import HMM, Blocked, Dense, Embedded, LowRank
 from strukt.distributions.emissions import Emission
 from strukt.nn.feature_maps import feature_map
-from strukt.nn.inputs import require_sizes
+from strukt.nn.inputs import log_counts, require_sizes
 from strukt.nn.residual import Residual, residual_of_hidden
 
 VECTORS: Mapping[str, Callable[[int], nn.Module]] = MappingProxyType(
@@ -138,9 +138,7 @@ class NeuralHMM(nn.Module):
         Raises:
             ValueError: There is not one for each word.
         """
-        if counts.shape != self.bias.shape:
-            raise ValueError(f"counts has shape {tuple(counts.shape)}; expected {tuple(self.bias.shape)}")
-        self.bias.copy_((counts + 1).to(self.bias).log())
+        self.bias.copy_(log_counts(counts, self.bias))
 
     @torch.no_grad()
     def assign(self, blocks: Tensor) -> None:

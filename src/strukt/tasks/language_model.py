@@ -67,11 +67,11 @@ class LanguageModel(Model):
         if config.blocks > len(words):
             raise SettingError(f"--blocks is {config.blocks}; expected at most the {len(words)} words")
         model = cls(config, {"words": words})
-        if isinstance(model.source, NeuralHMM):
+        if isinstance(model.source, (NeuralHMM, LeftToRightModel)):
             texts = [model._numbers(sentence).tolist() for sentence in sentences]
             found = Counter(chain.from_iterable(texts))
             model.source.begin_with(torch.tensor([found[word] for word in range(len(words))]))
-            if config.blocks:
+            if isinstance(model.source, NeuralHMM) and config.blocks:
                 model.source.assign(blocks_of(config, words, texts))
         return model
 
