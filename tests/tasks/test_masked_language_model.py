@@ -156,6 +156,16 @@ def test_the_probability_of_a_word_is_given_all_others(model):
     assert picture.values[0] == pytest.approx([-math.log2(p) for p in found], abs=0.01)
 
 
+@pytest.mark.parametrize("word_scores", ["tied", "projection"])
+def test_biases_begin_with_the_frequencies_of_words(word_scores):
+    sentences = [*SENTENCES, conllu.from_forms(["a", "b"])]
+    new = MaskedLanguageModel.from_corpus(config(word_scores=word_scores), sentences)
+    bias = new.bias if word_scores == "tied" else new.project.bias
+    counts = {form: bias[new.words.index(form)].exp().item() for form in "abcd"}
+    assert counts == pytest.approx({"a": 14, "b": 14, "c": 13, "d": 13})
+    assert bias[new.words.index(MASK)] == bias[new.words.index(UNKNOWN)] == 0
+
+
 def test_special_symbols_are_never_filled_in(model):
     torch.nn.init.constant_(model.bias.data[:2], 1e4)
     [words] = model.infill([conllu.from_forms(["_", "b"])], "_")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -11,13 +12,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
-from typing_extensions import override
+from typing_extensions import Self, override
 
 from strukt.data import conllu
 from strukt.data.batching import batches
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import MASK, SPECIALS, Vocabulary
 from strukt.errors import DataError
+from strukt.nn.inputs import log_counts
 from strukt.tasks.batch import Batch
 from strukt.tasks.encoded_model import EncodedModel
 from strukt.tasks.encoding import FromWords
@@ -53,6 +55,19 @@ class MaskedLanguageModel(EncodedModel):
             self.bias = nn.Parameter(torch.zeros(len(self.words)))
         else:
             self.project = nn.Linear(self.encoder.size, len(self.words))
+
+    @classmethod
+    @override
+    def from_corpus(cls, config: Config, sentences: Sequence[Sentence]) -> Self:
+        """A new model, whose biases of words begin with how frequent they are; special symbols count once."""
+        model = super().from_corpus(config, sentences)
+        found = Counter(model._number(form) for sentence in sentences for form in sentence.forms)
+        never = {model.words.index(symbol) for symbol in (*SPECIALS, MASK)}
+        bias = model.bias if model.tied else model.project.bias
+        counts = [0 if word in never else found[word] for word in range(len(model.words))]
+        with torch.no_grad():
+            bias.copy_(log_counts(torch.tensor(counts), bias))
+        return model
 
     @classmethod
     @override
