@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Callable
 from statistics import median
 
 import torch
 from torch import Tensor
 
-from benchmarks.page import PageError, machine, publish, require_section
+from benchmarks.page import section_command
 from benchmarks.report import table
 from strukt.nn.feature_maps import normal_rows
 
@@ -112,17 +110,5 @@ def report() -> str:
     return f"More features:\n\n{by_features}\n\nMore points:\n\n{by_points}"
 
 
-def main() -> None:
-    """Parses the command line, measures, prints."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.kernel_error", description=__doc__)
-    parser.add_argument("--output", help="page whose section 'kernel-error' is replaced")
-    arguments = parser.parse_args()
-    try:
-        require_section("kernel-error", arguments.output)
-        publish(f"{machine(torch.get_num_threads())}\n\n{report()}", "kernel-error", arguments.output)
-    except PageError as error:
-        sys.exit(str(error))
-
-
 if __name__ == "__main__":
-    main()
+    section_command("kernel_error", "kernel-error", __doc__, report)

@@ -9,8 +9,6 @@ Transformer of the same sizes with a feed-forward layer of 4d, with fused attent
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -20,7 +18,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from benchmarks.contest import Answer, Case, Contestant, Family, forward
-from benchmarks.page import PageError, machine, publish, require_section
+from benchmarks.page import section_command
 from benchmarks.report import table
 from benchmarks.steps import in_turn
 
@@ -183,18 +181,5 @@ def report(cases: tuple[Case, ...] = FAMILY.cases, turns: int = 7, slice_: float
     return table(["batch x n x iterations", *DECOMPOSITIONS], rows)
 
 
-def main() -> None:
-    """Parses the command line, measures, prints."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.mean_field", description=__doc__)
-    parser.add_argument("--output", help="page whose section 'mean-field-steps' is replaced")
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    try:
-        require_section("mean-field-steps", arguments.output)
-        publish(f"{machine(1)}\n\n{report()}", "mean-field-steps", arguments.output)
-    except PageError as error:
-        sys.exit(str(error))
-
-
 if __name__ == "__main__":
-    main()
+    section_command("mean_field", "mean-field-steps", __doc__, report)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import sys
+from collections.abc import Callable
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -36,6 +38,19 @@ def processor() -> str:
     lines = information.read_text().splitlines() if information.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
+
+
+def section_command(program: str, section: str, description: str | None, report: Callable[[], str]) -> None:
+    """Parse the command line of a program that measures with one thread; measure, print, replace its section."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{program}", description=description)
+    parser.add_argument("--output", help=f"page whose section '{section}' is replaced")
+    output = parser.parse_args().output
+    torch.set_num_threads(1)
+    try:
+        require_section(section, output)
+        publish(f"{machine(1)}\n\n{report()}", section, output)
+    except PageError as error:
+        sys.exit(str(error))
 
 
 def require_section(section: str, output: str | None) -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 from collections.abc import Callable, Iterator
 from statistics import median
 
-import torch
-
 from benchmarks import chain, constituency, ctc, dependency, grammar, segmentation
-from benchmarks.page import PageError, machine, publish, require_section
+from benchmarks.page import section_command
 from benchmarks.report import duration, table
 from benchmarks.structures import (
     Structure,
@@ -96,18 +92,5 @@ def report() -> str:
     return table(header, (row for structure in STRUCTURES for row in rows(structure)))
 
 
-def main() -> None:
-    """Parses the command line, measures, prints."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.steps", description=__doc__)
-    parser.add_argument("--output", help="page whose section 'steps' is replaced")
-    arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    try:
-        require_section("steps", arguments.output)
-        publish(f"{machine(1)}\n\n{report()}", "steps", arguments.output)
-    except PageError as error:
-        sys.exit(str(error))
-
-
 if __name__ == "__main__":
-    main()
+    section_command("steps", "steps", __doc__, report)

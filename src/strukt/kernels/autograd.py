@@ -51,6 +51,20 @@ def call(function: Any, *arguments: Any) -> Any:
     return function.Eager.apply(*arguments)
 
 
+def differentiable_gradients(
+    values: Tensor | Sequence[Tensor], inputs: Sequence[Tensor], grads: Tensor | Sequence[Tensor]
+) -> tuple[Tensor | None, ...]:
+    """Return the gradients of values in inputs, None for those that need none.
+
+    They can be differentiated themselves where the backward pass asks for that. The values are computed with
+    gradients enabled.
+    """
+    wanted = [value for value in inputs if value.requires_grad]
+    again = torch.is_grad_enabled()
+    found = iter(torch.autograd.grad(values, wanted, grads, create_graph=again, allow_unused=True))
+    return tuple(next(found) if value.requires_grad else None for value in inputs)
+
+
 def _distinct(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Copy tensors that are given again, such as a size as the smallest and the largest one.
 

@@ -17,14 +17,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import is_batched, is_plain
+from strukt.kernels.autograd import differentiable_gradients, is_batched, is_plain
 from strukt.kernels.distance_buckets import Buckets
+from strukt.kernels.distance_tiles import NEVER, in_padding, may_attend
 
 _BLOCK = 1 << 18
 """Pairs in a block: as few as fill products of matrices, so that a block stays in the cache of a core."""
-
-_NEVER = -1e30
-"""The bias of pairs that cannot be: its exponential is 0 beside any other, and it is finite where all are such."""
 
 
 def by_distance(numbers: Tensor, n: int, buckets: Buckets) -> Tensor:
@@ -90,18 +88,14 @@ def messages(
     batch, n, channels, _ = left.shape
     if not left.numel():
         return left, right if transposed else None
-    before = inside.cumsum(1) if causal else inside.sum(1, keepdim=True)
-    attends = (inside & (before > 1))[..., None, None]
-    all_attend, all_inside = bool(attends.all()), bool(inside.all())
+    attends = may_attend(inside, causal)[..., None, None]
+    all_attend = bool(attends.all())
     if not all_attend:
         left = left.masked_fill(~attends, 0.0)
     distance = torch.arange(1 - n, n, device=bias.device)
-    bias = bias.masked_fill(distance >= 0 if causal else distance == 0, _NEVER)
+    bias = bias.masked_fill(distance >= 0 if causal else distance == 0, NEVER)
     bias = bias.expand(batch, channels, 2 * n - 1).flatten(0, 1)
-    never = None
-    if not all_inside:
-        padding = torch.zeros_like(inside, dtype=left.dtype).masked_fill_(~inside, _NEVER)
-        never = padding[:, None, None].expand(batch, channels, 1, n).flatten(0, 1)
+    never = in_padding(inside.repeat_interleave(channels, 0), left)
     rows, columns = left.transpose(1, 2).flatten(0, 1).flip(1), right.transpose(1, 2).flatten(0, 1)
     options = (scale, causal, transposed)
     if is_plain():
@@ -237,6 +231,4 @@ def _differentiable(ctx: Any, grads: tuple[Tensor, ...]) -> tuple[Tensor | None,
     tensors = ctx.saved_tensors
     with torch.enable_grad():
         values = _dense(*tensors, *ctx.options)
-    wanted = [each for each in tensors[:3] if each.requires_grad]
-    results = iter(torch.autograd.grad(values, wanted, grads, create_graph=torch.is_grad_enabled()))
-    return tuple(next(results) if each.requires_grad else None for each in tensors[:3])
+    return differentiable_gradients(values, tensors[:3], grads)

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from strukt.kernels import near
 from strukt.kernels.distance_buckets import Buckets
-from strukt.kernels.distance_tiles import Tiles
+from strukt.kernels.distance_tiles import Tiles, may_attend
 
 
 def messages(
@@ -59,8 +59,7 @@ def messages(
     """
     if not left.numel():
         return left, right if transposed else None
-    before = inside.cumsum(1) if causal else inside.sum(1, keepdim=True)
-    attends = (inside & (before > 1))[..., None, None, None]
+    attends = may_attend(inside, causal)[..., None, None, None]
     all_attend = bool(attends.all())
     left = left if all_attend else left.masked_fill(~attends, 0.0)
     batch, n, _, channels, rank = left.shape

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import is_batched, is_plain
+from strukt.kernels.autograd import differentiable_gradients, is_batched, is_plain
 from strukt.kernels.distance_buckets import Buckets
 
 _WORDS = 64
@@ -23,7 +23,7 @@ _WORDS = 64
 _PAIRS = 1 << 19
 """Pairs in a block: enough for fast products of matrices, and few enough to stay in the cache of a core."""
 
-_NEVER = -1e30
+NEVER = -1e30
 """The score of pairs that cannot be: 0 after a softmax beside any other, and finite where all are such."""
 
 
@@ -83,8 +83,8 @@ class Tiles:
         scores = self.scale * torch.where(offset > 0, to_right, to_left)
         for pairs, numbers in zip(near, band.flatten(1, 2).unbind(-1), strict=True):
             scores = torch.where(pairs, numbers.unsqueeze(-1), scores)
-        scores = scores.masked_fill(offset >= 0 if self.causal else offset == 0, _NEVER)
-        never = _never(inside, scores)
+        scores = scores.masked_fill(offset >= 0 if self.causal else offset == 0, NEVER)
+        never = in_padding(inside, scores)
         p = (scores if never is None else scores + never).softmax(-1)
         of_near = torch.stack([(p * pairs).sum(-1) for pairs in near], -1).view_as(band) if near else band
         for pairs in near:
@@ -134,10 +134,10 @@ class Tiles:
         scores = self.products(left, right, block, self.scale)
         for pairs, numbers in self.near(scores, band, block):
             pairs.copy_(numbers)
-        self._by_word(scores).diagonal(block.words.start, 1, 3).fill_(_NEVER)
+        self._by_word(scores).diagonal(block.words.start, 1, 3).fill_(NEVER)
         if self.causal:
             corner = scores[..., block.words]
-            corner.masked_fill_(~self._lower(corner), _NEVER)
+            corner.masked_fill_(~self._lower(corner), NEVER)
         if never is not None:
             scores += never[block.groups, :, block.heads]
         return scores.softmax(-1)
@@ -198,7 +198,7 @@ class _Messages(torch.autograd.Function):
     ) -> tuple[Tensor, ...]:
         ctx.save_for_backward(left, right, band, inside)
         ctx.tiles = tiles
-        never = _never(inside, left)
+        never = in_padding(inside, left)
         of_near, first = torch.zeros_like(band), torch.zeros_like(left)
         second = torch.zeros_like(right) if tiles.transposed else None
         for block in tiles.blocks(*right.shape[1:3]):
@@ -220,7 +220,7 @@ def _gradients(ctx: Any, grads: tuple[Tensor, ...]) -> Any:
     tiles: Tiles = ctx.tiles
     if torch.is_grad_enabled() or any(map(is_batched, grads)) or not is_plain():
         return (*_differentiable(ctx, grads), None, None)
-    never = _never(inside, left)
+    never = in_padding(inside, left)
     of_near, first, *second = grads
     # d P = dO1 B' + A dO2', as one product.
     outer, inner = (
@@ -262,11 +262,17 @@ def _product(
     return torch.baddbmm(added, a, b, beta=0, alpha=scale, out=out)
 
 
-def _never(inside: Tensor, like: Tensor) -> Tensor | None:
-    """Added to scores ``(g, ..., n)``, so that no head is in the padding; None if there is no padding."""
+def may_attend(inside: Tensor, causal: bool) -> Tensor:
+    """Mark the words, ``(batch, n)``, that can attend to another one: all, or those on their left alone."""
+    before = inside.cumsum(1) if causal else inside.sum(1, keepdim=True)
+    return inside & (before > 1)
+
+
+def in_padding(inside: Tensor, like: Tensor) -> Tensor | None:
+    """Numbers to add to scores ``(g, ..., n)``, so that no head is in the padding; None if there is no padding."""
     if inside.all():
         return None
-    return torch.zeros_like(inside, dtype=like.dtype).masked_fill_(~inside, _NEVER).unsqueeze(1)
+    return torch.zeros_like(inside, dtype=like.dtype).masked_fill_(~inside, NEVER).unsqueeze(1)
 
 
 def _joined(sides: list[Tensor], count: int) -> Tensor:
@@ -279,8 +285,4 @@ def _differentiable(ctx: Any, grads: tuple[Tensor, ...]) -> tuple[Tensor | None,
     with torch.enable_grad():
         values = ctx.tiles.written_out(*tensors, inside)
     values, grads = zip(*(pair for pair in zip(values, grads, strict=True) if pair[0].requires_grad), strict=True)
-    wanted = [each for each in tensors if each.requires_grad]
-    results = iter(
-        torch.autograd.grad(values, wanted, grads, create_graph=torch.is_grad_enabled(), allow_unused=True)
-    )
-    return tuple(next(results) if each.requires_grad else None for each in tensors)
+    return differentiable_gradients(values, tensors, grads)

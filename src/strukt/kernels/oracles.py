@@ -157,8 +157,8 @@ class Oracles:
 
     def _operator(self, question: str, schema: str, fake: Callable[..., Any]) -> Any:
         """The backend's kernel if it has one, else the method of this name."""
-        later = self._lacks_chart
-        declined = {"inside": self._beyond, "outside": later, "derivative": later}.get(question)
+        declines = {"inside": self._beyond, "outside": self._lacks_chart, "derivative": self._lacks_chart}
+        declined = declines.get(question)
         return operator(self.name, question, schema, getattr(self, f"_reference_{question}"), fake, declined)
 
     def _beyond(self, backend: Any, *arguments: Any) -> bool:

@@ -121,7 +121,7 @@ class Model(nn.Module, ABC):
 
     @property
     def mean_over(self) -> Average:
-        """Over what the loss of a batch is a mean; training weighs the parts of a batch by it."""
+        """The words or the sentences: the loss of a batch is a mean over them, and training weighs its parts so."""
         return "words"
 
     def penalty(self) -> Tensor | float:

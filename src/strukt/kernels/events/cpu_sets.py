@@ -19,11 +19,11 @@ def are_subsets(taken: Tensor, lengths: Tensor, smallest: Tensor, largest: Tenso
 @kernel
 def _are_subsets(taken: Array, lengths: Array, smallest: Array, largest: Array, right: Array) -> None:
     for row in range(len(taken)):
-        size, named = 0, True
+        size, marked = 0, True
         for item in range(lengths[row]):
             size += taken[row, item]
-            named &= taken[row, item] == 0 or taken[row, item] == 1
-        right[row] = named and smallest[row] <= size <= largest[row]
+            marked &= taken[row, item] == 0 or taken[row, item] == 1
+        right[row] = marked and smallest[row] <= size <= largest[row]
 
 
 def item_places(taken: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:

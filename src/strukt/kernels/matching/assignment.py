@@ -46,7 +46,7 @@ def kbest(scores: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
 def max_marginals(scores: Tensor, lengths: Tensor) -> Tensor:
     """For each pair the best score of a matching that uses it: ``(batch, n, m)``; time O(n^2 m).
 
-    The gradient is the parts of these matchings, in the same time; it has none of its own.
+    The gradient is the parts of these matchings, in the same time. It cannot be differentiated again.
     """
     found: Tensor = _MaxMarginals.apply(scores, lengths)  # type: ignore[no-untyped-call]
     return found
@@ -172,16 +172,10 @@ def _parts_with_each_pair(weights: Array, columns: Columns, weighed: Array) -> A
     up to the row that was moved first.
     """
     n, m = weights.shape
-    paths = _exchanges(weights, columns)
-    onward = np.arange(n + 1)[None].repeat(n + 1, 0)
-    least = _ROUNDING * (1 + np.abs(paths[np.isfinite(paths)]).max(initial=0.0))
-    for through in range(n + 1):
-        longer = paths[:, through, None] + paths[None, through]
-        better = longer > paths + least  # else cycles of no gain would seem to have one
-        onward, paths = np.where(better, onward[:, through, None], onward), np.where(better, longer, paths)
+    onward, reached = _first_steps(_exchanges(weights, columns))
     rows, pairs = np.indices((n, m))
     owners = _owners(weights, columns)
-    possible = (weights > -np.inf) & np.isfinite(paths[owners, :n].T)
+    possible = (weights > -np.inf) & reached[owners, :n].T
     weighed = np.where(possible, weighed, 0.0)
     others = weights.copy()
     others[:, columns] = -np.inf
@@ -200,6 +194,17 @@ def _parts_with_each_pair(weights: Array, columns: Columns, weighed: Array) -> A
         np.add.at(parts, (row, columns[row]), -weighed[moves])
         here = there
     return parts
+
+
+def _first_steps(steps: Array) -> tuple[Columns, npt.NDArray[np.bool_]]:
+    """The place after x on the longest path from x to y, and which y are reached from x."""
+    paths, onward = steps, np.arange(len(steps))[None].repeat(len(steps), 0)
+    least = _ROUNDING * (1 + np.abs(paths[np.isfinite(paths)]).max(initial=0.0))
+    for through in range(len(steps)):
+        longer = paths[:, through, None] + paths[None, through]
+        better = longer > paths + least  # else cycles of no gain would seem to have one
+        onward, paths = np.where(better, onward[:, through, None], onward), np.where(better, longer, paths)
+    return onward, np.isfinite(paths)
 
 
 def _owners(weights: Array, columns: Columns) -> Columns:

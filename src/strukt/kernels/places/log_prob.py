@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels import dispatch
-from strukt.kernels.autograd import as_tuple, is_batched, is_plain
+from strukt.kernels.autograd import as_tuple, differentiable_gradients, is_batched, is_plain
 from strukt.kernels.places import reference
 from strukt.kernels.places.reference import Places, log_ratio, sum_of_totals
 
@@ -66,6 +66,4 @@ def _differentiable(ctx: Any, arguments: tuple[Any, ...], grad: Tensor) -> tuple
     scores = arguments[: len(ctx.places)]
     with torch.enable_grad():
         value = log_ratio(sum_of_totals(scores, ctx.dims, ctx.places), ctx.oracles.log_partition(*arguments))
-    wanted = [score for score in scores if score.requires_grad]
-    found = iter(torch.autograd.grad(value, wanted, grad, create_graph=torch.is_grad_enabled()))
-    return tuple(next(found) if score.requires_grad else None for score in scores)
+    return differentiable_gradients(value, scores, grad)

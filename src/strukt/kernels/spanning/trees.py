@@ -210,12 +210,11 @@ def _displaced(weights: Array, required: Array, width: int, places: Array, displ
         if joined[new] or (i == 0 and new == 0):
             old, new = new, old
         joined[old] = True
+        own, stays = weights[tree[i, 0], tree[i, 1]], required[tree[i, 0], tree[i, 1]]
         for u in range(n):
             if joined[u]:
                 lowest = -1 if u == old else displaced[u, old]
-                if not required[tree[i, 0], tree[i, 1]] and (
-                    lowest < 0 or weights[tree[i, 0], tree[i, 1]] < weights[lowest // width, lowest % width]
-                ):
+                if not stays and (lowest < 0 or own < weights[lowest // width, lowest % width]):
                     lowest = places[i]
                 displaced[u, new] = displaced[new, u] = lowest
         joined[new] = True
