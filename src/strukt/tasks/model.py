@@ -121,7 +121,7 @@ class Model(nn.Module, ABC):
 
     @property
     def mean_over(self) -> Average:
-        """The words or the sentences: the loss of a batch is a mean over them, and training weighs its parts so."""
+        """The words or the sentences, over which a loss is a mean; training weighs parts of a batch by them."""
         return "words"
 
     def penalty(self) -> Tensor | float:
