@@ -10,7 +10,7 @@ import pytest
 import torch
 from tests import children
 
-from strukt.train.memory import PRIMITIVES, keep_freed_memory
+from strukt.train.memory import PRIMITIVES, give_back_freed_memory, keep_freed_memory
 
 
 def faults_of_large_blocks():
@@ -35,6 +35,28 @@ def test_large_blocks_no_longer_fault():
 
 def test_it_may_be_asked_for_twice():
     assert children.run(keep_freed_memory) == 0
+
+
+def resident():
+    """Resident memory, in bytes."""
+    pages = int(open("/proc/self/statm").read().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def give_back():
+    keep_freed_memory()
+    blocks = [torch.ones(1 << 20) for _ in range(64)]  # 4 MiB each
+    last = blocks.pop()  # above the others: the end of the heap stays where it is
+    del blocks
+    kept = resident()
+    give_back_freed_memory()
+    assert last.sum() == 1 << 20
+    sys.exit(0 if resident() < kept - (200 << 20) else 1)
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="another C library than that of GNU")
+def test_gaps_are_given_back():
+    assert children.run(give_back) == 0
 
 
 PRODUCTS = """

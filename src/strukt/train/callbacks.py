@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from strukt.data.sentence import Sentence
 from strukt.train import bundle, resume
+from strukt.train.memory import give_back_freed_memory
 from strukt.train.module import Training
 
 
@@ -36,6 +37,7 @@ class Evaluation(Callback):
             with training.average.applied(training.model):
                 training.model.calibrate(self.train)
                 scores = training.model.evaluate(self.dev)
+        give_back_freed_memory()
         training.end_epoch(trainer.strategy.broadcast(scores))
         trainer.should_stop = trainer.should_stop or training.is_finished
         if trainer.logger is not None:
