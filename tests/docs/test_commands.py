@@ -46,7 +46,7 @@ SHORT: dict[str, object] = {
     "trainer.epochs": 1, "trainer.tokens": 200, "trainer.threads": 1, "trainer.precision": "32",
     "trainer.accelerator": "cpu", "encoder.layers": 1, "encoder.hidden": 16, "encoder.words": 16,
     "encoder.minimum_count": 1, "minimum_count": 1, "arc_size": 16, "label_size": 16, "span_size": 24, "size": 16,
-    "states": 32, "rank": 4, "nonterminals": 4, "preterminals": 6,
+    "states": 32, "rank": 4,
 }  # fmt: skip
 """Options behind those of a page, where a task has them."""
 

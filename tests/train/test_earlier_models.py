@@ -8,7 +8,7 @@ import torch
 from tests import tiny_corpora
 
 from strukt.tasks.config import MeanFieldConfig
-from strukt.tasks.ranges import require_valid
+from strukt.tasks.ranges import require_possible
 from strukt.tasks.tagger import Tagger
 from strukt.train import bundle
 
@@ -36,7 +36,7 @@ def test_a_probabilistic_transformer_without_later_options(options, tmp_path):
         "penalised": "squares",
     }
     config.encoder.kind, config.encoder.pt = "pt", dataclasses.replace(options, **as_earlier)
-    require_valid(config)
+    require_possible(config)
     model = Tagger.from_corpus(config, SENTENCES)
     bundle.save(model, tmp_path)
     saved = json.loads((tmp_path / "config.json").read_text())

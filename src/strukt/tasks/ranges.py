@@ -173,6 +173,8 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
         raise SettingError(
             "--token cls stands before all words, of which --encoder.kind lstm then reads none"
         )
+    if options.get("encoder.kind") == "pt" and options["encoder.pt.shared"]:
+        _require_scores_by_distance(options)
     if options.get("latent.estimator") == "sample" and options["latent.count"] < 2:
         raise SettingError(
             f"--latent.count is {options['latent.count']}; --latent.estimator sample needs 2 or more"
@@ -199,6 +201,21 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
     if "transformer" in (options.get("model"), options.get("encoder")) and options["size"] % options["heads"]:
         raise SettingError(
             f"--heads is {options['heads']}; expected a divisor of --size, {options['size']}, for a Transformer"
+        )
+
+
+def _require_scores_by_distance(options: Mapping[str, Any]) -> None:
+    """What all distances share is added to what each has; earlier models share without that being read."""
+    decomposition = options["encoder.pt.decomposition"]
+    if decomposition in ("weighted", "biased"):
+        raise SettingError(
+            f"--encoder.pt.shared is True, and --encoder.pt.decomposition {decomposition} shares its factors "
+            "anyway; leave it out, or choose full, uv or uvw"
+        )
+    if options["encoder.pt.distance"] is None:
+        raise SettingError(
+            "--encoder.pt.shared is True, and --encoder.pt.distance null has nothing but scores that all "
+            "distances share; leave it out, or give a distance"
         )
 
 

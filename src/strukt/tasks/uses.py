@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,10 +36,19 @@ def _of_encoder(name: str, kind: str) -> _Use:
     )
 
 
+def _any_of(names: Sequence[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} or {last}" if most else last
+
+
 def _of_spans(name: str, *criteria: str) -> _Use:
-    *most, last = criteria
-    needs = f"--criterion {', '.join(most)} or {last}" if most else f"--criterion {last}"
-    return _Use((SpanTaskConfig,), name, needs, lambda it: it.criterion in criteria)
+    return _Use(
+        (SpanTaskConfig,), name, f"--criterion {_any_of(criteria)}", lambda it: it.criterion in criteria
+    )
+
+
+def _of_texts(name: str, *models: str) -> _Use:
+    return _Use((lm.Config,), name, f"--model {_any_of(models)}", lambda it: it.model in models)
 
 
 def _of_tags(name: str) -> _Use:
@@ -49,6 +58,7 @@ def _of_tags(name: str) -> _Use:
 _TAGS = "--criterion flat, which tags words"
 _CLASSES, _LISTS, _PAIRS = (classify.Config, nli.Config), (listops.Config,), (nli.Config,)
 _NUMBERS = (NumberConfig,)
+_ATTENTIVE = ("mfa", "pt", "transformer")
 
 _USES = (
     _Use(
@@ -85,12 +95,26 @@ _USES = (
         "--model encoder, and no root in its place (--encoder.pt.root_labels)",
         lambda it: it.model == "encoder" and not it.encoder.has_root,
     ),
-    _Use((lm.Config,), "features", "--model lowrank-hmm", lambda it: it.model == "lowrank-hmm"),
+    *(_of_texts(name, "lowrank-hmm") for name in ("features", "feature_dropout")),
     *(
-        _Use((lm.Config,), name, "--model hmm or lowrank-hmm", lambda it: it.model in ("hmm", "lowrank-hmm"))
-        for name in ("temperature", "vectors", "blocks")
+        _of_texts(name, "hmm", "lowrank-hmm")
+        for name in ("states", "temperature", "vectors", "blocks", "state_dropout")
     ),
     _Use((lm.Config,), "clusters", "--blocks", lambda it: it.blocks > 0),
+    *(_of_texts(name, *lm.GRAMMARS) for name in ("nonterminals", "preterminals", "latent")),
+    _of_texts("rank", "lowrank-hmm", "lowrank-pcfg", "mfa", "pt"),
+    _of_texts("iterations", "mfa", "pt"),
+    _of_texts("heads", "pt", "transformer"),
+    _of_texts("layers", "rnn", "lstm", "mfa", "transformer"),
+    _of_texts("dropout", "rnn", "lstm", *_ATTENTIVE),
+    _of_texts("order", "ngram"),
+    _Use((lm.Config,), "size", "a --model other than ngram", lambda it: it.model != "ngram"),
+    _Use(
+        (lm.Config,),
+        "context",
+        f"--text stream, or --model {_any_of(_ATTENTIVE)}",
+        lambda it: it.text == "stream" or it.model in _ATTENTIVE,
+    ),
     _Use((ner.Config,), "scheme", _TAGS, lambda it: it.criterion == "flat"),
     _Use((ner.Config,), "decoder", _TAGS, lambda it: it.criterion == "flat"),
     _Use((ner.Config,), "average", _TAGS, lambda it: it.criterion == "flat"),
@@ -130,18 +154,21 @@ _USES = (
     ),
     *(
         _Use(_NUMBERS, name, "--attention mean-field", lambda it: it.attention == "mean-field")
-        for name in ("scores", "tol")
+        for name in ("scores", "iterations", "damping", "tol")
     ),
     *(
         _Use(_NUMBERS, name, "--attention variational", lambda it: it.attention == "variational")
         for name in ("prior", "kl_weight")
     ),
     _Use(_NUMBERS, "start", "--attention none", lambda it: it.attention == "none"),
-    _Use(_NUMBERS, "rivalry", "--scores low-rank", lambda it: it.scores == "low-rank"),
-    *(
-        _Use((lm.Config,), name, "--model mfa", lambda it: it.model == "mfa")
-        for name in ("scores", "damping", "tol", "input_feeding")
+    _Use(
+        _NUMBERS,
+        "rivalry",
+        "--scores low-rank and --attention mean-field",
+        lambda it: it.scores == "low-rank" and it.attention == "mean-field",
     ),
+    _Use(_NUMBERS, "heads", "--encoder transformer", lambda it: it.encoder == "transformer"),
+    *(_of_texts(name, "mfa") for name in ("scores", "damping", "tol", "input_feeding")),
     _Use(_NUMBERS, "input_feeding", "an --attention", lambda it: it.attention != "none"),
     _Use(_NUMBERS, "output_context", "an --attention", lambda it: it.attention != "none"),
 )
