@@ -12,6 +12,7 @@ from strukt.kernels import cpu_draw, jit
 from strukt.kernels.chain import cpu
 from strukt.kernels.chain.cpu_probability import LOG_SPACE
 from strukt.kernels.cpu_semiring import LOG, PROBABILITY, sum_terms
+from strukt.kernels.engine import walk
 
 pytestmark = pytest.mark.skipif(
     jit.UNAVAILABLE is not None, reason=f"kernels do not compile: {jit.UNAVAILABLE}"
@@ -87,18 +88,22 @@ def test_rows_are_found_again_and_not_more_kept_than_there_is_room_for():
 
 
 @pytest.mark.parametrize("semiring", [PROBABILITY, LOG])
-def test_terms_are_drawn_in_proportion(semiring):
+def test_terms_are_summed_in_proportion(semiring):
     left, right = np.array([[9.0, 1.0, 2.0, 0.0]]), np.array([[9.0, 9.0, 3.0, 1.0, 4.0]])
-    total = 5.0
     if semiring == LOG:
         with np.errstate(divide="ignore"):
-            left, right, total = np.log(left), np.log(right), np.log(total)
-    sums, numbers = np.full(3, np.nan), state(3)
+            left, right = np.log(left), np.log(right)
+    sums = np.full(3, np.nan)
     sum_terms(semiring, left, 0, right, 0, 1, 4, 1, sums)
     assert np.allclose(sums / sums[-1], [0.6, 1.0, 1.0])
-    drawn = [cpu_draw.draw_term(semiring, total, left, 0, right, 0, 1, 4, 1, numbers) for _ in range(4000)]
-    assert set(drawn) == {1, 2}
-    assert abs(np.mean(np.array(drawn) == 1) - 0.6) < 4 * (0.24 / 4000) ** 0.5
+
+
+def test_shares_are_drawn_in_proportion():
+    shares, numbers = np.array([0.0, 0.6, 0.4, 0.0]), state(3)
+    found = [walk.drawn(shares, cpu_draw.uniform(numbers)) for _ in range(4000)]
+    assert set(found) == {1, 2}
+    assert abs(np.mean(np.array(found) == 1) - 0.6) < 4 * (0.24 / 4000) ** 0.5
+    assert walk.drawn(shares, np.nextafter(1.0, 0.0)) == 2
 
 
 STRUCTURES = {

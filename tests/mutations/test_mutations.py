@@ -62,6 +62,7 @@ FILES = (
     "distributions/test_constituency",
     "distributions/test_chain_edges",
     "distributions/test_segmentation",
+    "kernels/engine/test_visits",
     "kernels/test_backends",
     "kernels/test_semi_markov_backends",
     "distributions/test_binary",
@@ -118,7 +119,7 @@ BACKENDS = {
     CHAIN: "(test_events and test_tags) or "
     "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged) or test_candidates or "
     "(test_draw and (impossible or share or log_space)) or (more_than_there_are and chain)",
-    PLANAR: "(test_events and test_dependency_trees) or "
+    PLANAR: "test_visits or (test_events and test_dependency_trees) or "
     "(test_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and root and 5-unchanged)",
     FREE: "(test_events and test_dependency_trees) or "
     "(test_trees_of_any_length and 9-unchanged) or (test_arborescence and k_best and (3 or 4))",

@@ -8,45 +8,57 @@ TREES = [
     *mutations(
         {
             PLANAR: {
-                "kernels/eisner/cpu_inside": [
-                    ("left, j, i, j, 1)\n            open_", "left, j, i, j, 0)\n            open_"),
-                    (
-                        "open_[j, i] = weigh(semiring, joined, weights[i, j",
-                        "open_[j, i] = weigh(semiring, joined, weights[j, i",
-                    ),
+                "kernels/eisner/program": [
+                    ("left[j, i + 1], count=width", "left[j, i], count=width"),
+                    ("weight=arc[i, j + 1]", "weight=arc[j, i + 1]"),
+                    ("right[n - 1, 0], count=n", "right[n - 1, 0], count=1"),
+                    ("left[word, 0], count=word + 1", "left[word, 0], count=1"),
                 ],
-                "kernels/eisner/cpu": [
-                    ("range(n - 1, 0, -1)", "range(n - 1, 1, -1)"),
-                    ("weights[b] * mass[2, h, m]", "weights[b] * mass[2, m, h]"),
-                    ("weights[b] * root_mass[0, m]", "root_mass[0, m]"),
+                "kernels/engine/rings": [
+                    ("        shift += top\n", ""),
+                    ("own /= total", "own /= 1.0"),
+                    ("rate * scale(powers[k] - top)", "scale(powers[k] - top)"),
+                    ("room[k] * scale(powers[k] - top)", "room[k]"),
+                    ("logs[i] += exponent[i] * LOG_TWO", "logs[i] += 0.0"),
                 ],
-                "kernels/eisner/cpu_weights": [
-                    ("return top + np.log(mass)", "return top"),
+                "kernels/engine/sums": [
+                    ("value[np.uint64(rows[s, MIRROR])] = total", "pass"),
+                    ("total += mass[mirror]", "total += 0.0"),
+                    ("parts[whole] += total", "parts[whole] += 0.0"),
+                    ("            add_run(room, parts, each, count)", "            pass"),
+                    ("mass[b + k] += share", "mass[b + k] += 0.0"),
                 ],
-                "kernels/cpu_semiring": [
-                    ("rate = mass / total", "rate = mass"),
-                    (
-                        "total += exp(left[i, k] + right[j, k + shift] - top)\n    return",
-                        "total += exp(left[i, k] - top)\n    return",
-                    ),
-                    ("right[j, k + shift] > top", "right[j, k + shift] >= -np.inf"),
+                "kernels/engine/growth": [
+                    ("mean += direction[whole]", "mean += 0.0"),
+                    ("(moves[k] - expected)", "moves[k]"),
+                    ("moving += changes[mirror]", "moving += 0.0"),
                 ],
-                "kernels/cpu_draw": [
-                    ("remaining -= share", "remaining -= 0.0"),
-                    ("remaining *= total", "remaining *= 1.0"),
+                "kernels/engine/surprise": [
+                    ("found[dominant] = -np.log1p(-rest)", "found[dominant] = 0.0"),
+                    ("(found[k] - expected[out])", "found[k]"),
+                    ("log = logs[out] - weight_logs[whole]", "log = logs[out]"),
                 ],
-                "kernels/eisner/cpu_tree": [
-                    ("below = left[last, 0]", "below = left[last, last]"),
-                    ("RIGHT, child, last)", "RIGHT, first, last)"),
+                "kernels/engine/bounds": [
+                    ("rest += own[whole]", "rest += 0.0"),
+                    ("_raise_run(room, around, right, count)", "pass"),
+                    ("top += own[np.uint64(rows[s, WEIGHT])]", "top += 0.0"),
                 ],
-                "kernels/eisner/cpu_sample": [
-                    ("heads[word] = head + 1", "heads[word] = head"),
-                    ("end = first", "end = 0"),
+                "kernels/engine/walk": [
+                    ("remaining -= shares[k]", "remaining -= 0.0"),
+                    ("row[EACH] + k\n", "row[EACH]\n"),
+                    ("place += 1", "place += 0"),
                 ],
-                "kernels/eisner/cpu_kbest": [
-                    ("place += 2", "place += 1"),
-                    ("low, high, 1)\n", "low, high, 0)\n"),
-                    ("rank, given, scores[rank], heads", "rank, given - 1, scores[rank], heads"),
+                "kernels/engine/items": [
+                    ("factor * parts[i]", "parts[i]"),
+                    ("value[table.top] > SMALLEST", "value[table.top] > 2.0"),
+                ],
+                "kernels/engine/chosen": [
+                    ("shift + score", "score"),
+                    ("place % alternatives", "0"),
+                    ("parts[j - 1] > place", "parts[j - 1] < place"),
+                ],
+                "kernels/engine/oracles": [
+                    ("theirs - mine for", "mine - theirs for"),
                 ],
                 "kernels/events/cpu_trees": [
                     ("if low < start and start < high and high < end:", "if False:"),

@@ -12,6 +12,7 @@ from typing_extensions import Self
 from strukt.distributions.arcs import ArcStructure, has_labels
 from strukt.distributions.explanations import dependency, wording
 from strukt.kernels import arguments, eisner, events, matrix_tree
+from strukt.kernels.autograd import asks_for_gradient, is_plain
 from strukt.kernels.labelled_arcs import LabelledOracles
 from strukt.kernels.lengths import Lengths, as_tensor
 from strukt.kernels.oracles import Oracles
@@ -145,3 +146,10 @@ class ProjectiveTree(_DependencyTree):
 
     oracles: ClassVar[Oracles] = eisner.ORACLES
     labelled_oracles: ClassVar[LabelledOracles] = eisner.LABELLED
+
+    @property
+    def max_marginals(self) -> Tensor:
+        compute = eisner.ORACLES.max_marginals(self.scores[0]) if is_plain() else None
+        if compute is None or self.labelled or asks_for_gradient(self.scores):
+            return super().max_marginals  # for each arc the best tree in which it is required
+        return self._to_batch(compute(*self._arguments()))

@@ -119,7 +119,7 @@ class StructuredDistribution(ScoredStructures):
 
     def entropy(self) -> Tensor:
         """``batch``, in nats."""
-        return self._to_batch(self.oracles.reference.entropy(*self._arguments()))
+        return self._to_batch(self.oracles.entropy(*self._arguments()))
 
     def cross_entropy(self, other: Self) -> Tensor:
         """-E[log other] under this distribution: ``batch``, in nats; +inf where it allows what other forbids."""
@@ -132,7 +132,7 @@ class StructuredDistribution(ScoredStructures):
             scores.append(score.expand(shape))
             others.append(other_score.expand(shape))
         return self._to_batch(
-            self.oracles.reference.cross_entropy(tuple(scores), tuple(others), *mine[count:])
+            self.oracles.cross_entropy(tuple(scores), tuple(others), *mine[count:])
         )
 
     def expectation(self, values: Tensor) -> Tensor:

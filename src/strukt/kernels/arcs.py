@@ -1,4 +1,4 @@
-"""Calling the compiled kernels of dependency trees: what the two kinds share around their loops."""
+"""Calling the compiled kernels of non-projective trees: what stands around their loops."""
 
 from __future__ import annotations
 

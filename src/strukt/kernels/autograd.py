@@ -76,7 +76,7 @@ def _distinct(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
-def _call_backward(function: Any, *arguments: Any) -> Any:
+def call_backward(function: Any, *arguments: Any) -> Any:
     """Apply one of the functions below in the backward pass of another one.
 
     A compiled backward pass is never differentiated again, so that the bare operator will do. PyTorch itself
@@ -92,7 +92,7 @@ def is_batched(grad: Any) -> bool:
     return isinstance(grad, Tensor) and torch._C._functorch.is_legacy_batchedtensor(grad)
 
 
-def _keep(context: Any, inputs: tuple[Any, ...], *more: Tensor) -> None:
+def keep(context: Any, inputs: tuple[Any, ...], *more: Tensor) -> None:
     tensors = [value for value in inputs if isinstance(value, Tensor)]
     context.options = tuple(value for value in inputs if not isinstance(value, Tensor))
     context.save_for_backward(*tensors, *more)
@@ -159,7 +159,7 @@ class _WithoutTransforms(torch.autograd.Function):
         return cls.whole.backward(ctx, *grads)
 
 
-def _filled(tangents: Sequence[Any], primals: Sequence[Tensor]) -> Scores:
+def filled(tangents: Sequence[Any], primals: Sequence[Tensor]) -> Scores:
     """Zeros for the tangents that autograd leaves out."""
     return tuple(
         torch.zeros_like(primal) if tangent is None else tangent
@@ -167,7 +167,7 @@ def _filled(tangents: Sequence[Any], primals: Sequence[Tensor]) -> Scores:
     )
 
 
-def _forward(operator: Any) -> Callable[..., Any]:
+def forward_of(operator: Any) -> Callable[..., Any]:
     """The operator, with the signature that PyTorch would otherwise work out at every call."""
     count = len(operator._schema.arguments)
 
@@ -184,17 +184,17 @@ def outside_function(operator: Any, derivative: Any) -> Any:
     """The weighted marginals; ``derivative`` gives the gradients in the scores and in the weights."""
 
     class Outside(Batched):
-        forward = staticmethod(_forward(operator))
+        forward = staticmethod(forward_of(operator))
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-            _keep(ctx, inputs)
+            keep(ctx, inputs)
 
         @staticmethod
         def backward(ctx: Any, *directions: Tensor) -> Any:
             *tensors, weights, chart = ctx.saved_tensors
             arguments = (*tensors, *ctx.options, weights, *directions, chart)
-            *grads, weights_grad = _call_backward(derivative, *arguments)
+            *grads, weights_grad = call_backward(derivative, *arguments)
             constants = len(tensors) - len(grads) + len(ctx.options)
             return (*grads, *(None,) * constants, weights_grad, None)
 
@@ -203,7 +203,7 @@ def outside_function(operator: Any, derivative: Any) -> Any:
         def jvp(ctx: Any, *tangents: Any) -> Any:
             # The Hessian is symmetric, so that its products with tangents are gradients, too.
             *tensors, weights, chart = ctx.saved_tensors
-            directions = _filled(tangents, [tensor for tensor in tensors if tensor.is_floating_point()])
+            directions = filled(tangents, [tensor for tensor in tensors if tensor.is_floating_point()])
             *changes, _ = call(derivative, *tensors, *ctx.options, weights, *directions, chart)
             if tangents[-2] is not None:
                 more = as_tuple(call(Outside, *tensors, *ctx.options, tangents[-2], chart))
@@ -218,27 +218,27 @@ def inside_function(operator: Any, outside: Any, derivative: Any) -> Any:
     """The log-partition and its chart; the backward pass is the outside pass."""
 
     class Inside(Batched):
-        forward = staticmethod(_forward(operator))
+        forward = staticmethod(forward_of(operator))
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
             ctx.mark_non_differentiable(output[1])
             ctx.set_materialize_grads(False)  # else every backward pass fills a chart with zeros
-            _keep(ctx, inputs, output[1])
+            keep(ctx, inputs, output[1])
 
         @staticmethod
         def backward(ctx: Any, grad: Tensor | None, _: Any) -> Any:
             *tensors, chart = ctx.saved_tensors
             if grad is None:
                 return (None,) * (len(tensors) + len(ctx.options))
-            grads = as_tuple(_call_backward(outside, *tensors, *ctx.options, grad, chart))
+            grads = as_tuple(call_backward(outside, *tensors, *ctx.options, grad, chart))
             return (*grads, *(None,) * (len(tensors) - len(grads) + len(ctx.options)))
 
     class Eager(Inside):
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
             *tensors, chart = ctx.saved_tensors
-            directions = _filled(tangents, [tensor for tensor in tensors if tensor.is_floating_point()])
+            directions = filled(tangents, [tensor for tensor in tensors if tensor.is_floating_point()])
             ones = tensors[0].new_ones(len(tensors[0]))
             return call(derivative, *tensors, *ctx.options, ones, *directions, chart)[-1], None
 
@@ -250,7 +250,7 @@ def constant_function(operator: Any) -> Any:
     """An operator whose result has no derivative."""
 
     class Constant(Batched):
-        forward = staticmethod(_forward(operator))
+        forward = staticmethod(forward_of(operator))
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -282,12 +282,12 @@ def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callab
     """
 
     class Map(Batched):
-        forward = staticmethod(_forward(operator))
+        forward = staticmethod(forward_of(operator))
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
             ctx.set_materialize_grads(False)  # a loss that knows its own gradient asks for none
-            _keep(ctx, inputs[1:], output)
+            keep(ctx, inputs[1:], output)
 
         @staticmethod
         def backward(ctx: Any, direction: Tensor | None) -> Any:
@@ -316,12 +316,12 @@ def formula_function(operator: Any, formula: Callable[..., Any]) -> Any:
     """An operator with the derivatives of a formula in PyTorch that gives the same value, or several."""
 
     class Formula(Batched):
-        forward = staticmethod(_forward(operator))
+        forward = staticmethod(forward_of(operator))
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
             ctx.set_materialize_grads(False)
-            _keep(ctx, inputs)
+            keep(ctx, inputs)
             ctx.are_tensors = tuple(isinstance(value, Tensor) for value in inputs)
 
         @staticmethod
@@ -330,7 +330,7 @@ def formula_function(operator: Any, formula: Callable[..., Any]) -> Any:
                 return (None,) * len(ctx.are_tensors)
             function, places, primals = _smooth(formula, ctx)
             value, pull, *_ = torch.func.vjp(function, *primals)
-            grads = dict(zip(places, pull(_filled(directions, value)), strict=True))
+            grads = dict(zip(places, pull(filled(directions, value)), strict=True))
             return tuple(grads.get(place) for place in range(len(ctx.are_tensors)))
 
     class Eager(Formula):
@@ -340,7 +340,7 @@ def formula_function(operator: Any, formula: Callable[..., Any]) -> Any:
             # PyTorch's forward mode cannot be nested; the derivative of a backward pass in its direction can.
             value, pull, *_ = torch.func.vjp(function, *primals)
             zeros = tuple(map(torch.zeros_like, value))
-            chosen = _filled([tangents[place] for place in places], primals)
+            chosen = filled([tangents[place] for place in places], primals)
             (changes,) = torch.func.vjp(pull, zeros)[1](chosen)
             return changes if len(changes) > 1 else changes[0]
 

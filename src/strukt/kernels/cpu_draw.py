@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.cpu_semiring import PROBABILITY
-from strukt.kernels.jit import exp, inner, kernel
+from strukt.kernels.jit import inner, kernel
 
 Array = npt.NDArray[Any]
 
@@ -106,25 +105,3 @@ def _count(sums: Array, wanted: float) -> int:
     for k in range(sums.shape[0]):
         count += int(sums[k] <= wanted)
     return count
-
-
-@kernel
-def draw_term(
-    semiring: int, total: float, left: Array, i: int, right: Array, j: int, first: int, last: int, shift: int,
-    state: Array,
-) -> int:  # fmt: skip
-    """The k of a term of a `dot` that gave ``total``, drawn in proportion to it; never one of weight zero."""
-    remaining, chosen = uniform(state), first
-    if semiring == PROBABILITY:
-        remaining *= total
-    for k in range(first, last):
-        if semiring == PROBABILITY:
-            share = left[i, k] * right[j, k + shift]
-        else:
-            share = exp(left[i, k] + right[j, k + shift] - total)
-        if share > 0.0:
-            chosen = k
-            if remaining < share:
-                break
-            remaining -= share
-    return chosen

@@ -14,7 +14,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import ModuleType
+from typing import Any
 
 from torch import Tensor
 
@@ -27,8 +27,8 @@ NAMES = ("cpu", "reference")
 _used: ContextVar[str | None] = ContextVar("strukt_backend", default=None)
 
 
-def select(recursion: str, scores: Tensor) -> ModuleType | None:
-    """The module of fused kernels for a recursion on the device of ``scores``; None means the reference.
+def select(recursion: str, scores: Tensor) -> Any:
+    """What has the fused kernels for a recursion on the device of ``scores``; None means the reference.
 
     Raises:
         SettingError: If ``STRUKT_BACKEND`` names no backend.
@@ -85,14 +85,15 @@ def backends() -> dict[str, str]:
 
 
 @functools.cache
-def _load(recursion: str) -> ModuleType | None:
-    """The module of kernels; None for a recursion that has none, or that is not one of strukt's."""
+def _load(recursion: str) -> Any:
+    """The module of kernels, or the table in it; None for a recursion that has none, or is not one of strukt's."""
     name = f"strukt.kernels.{recursion}.cpu"
     try:
         found = importlib.util.find_spec(name)
     except ModuleNotFoundError:
         found = None
-    return importlib.import_module(name) if found else None
+    module = importlib.import_module(name) if found else None
+    return getattr(module, "TABLE", module)
 
 
 @functools.cache

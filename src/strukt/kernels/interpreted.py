@@ -19,7 +19,14 @@ import numpy as np
 
 _used: ContextVar[bool] = ContextVar("strukt_interpreted", default=False)
 
-_OF_NUMPY: dict[str, Callable[..., Any]] = {"exp": np.exp, "log1p": np.log1p, "difference": operator.sub}
+_OF_NUMPY: dict[str, Callable[..., Any]] = {
+    "exp": np.exp,
+    "log1p": np.log1p,
+    "difference": operator.sub,
+    "_kept_apart": lambda: None,
+    "power_of_two": lambda exponent: 2.0 ** float(exponent) if exponent > -1023 else 0.0,
+    "binary_exponent": lambda x: int(np.frexp(x)[1]) - 1,
+}
 """Functions of `jit` that are written for the compiler alone."""
 
 _plain: dict[Any, FunctionType] = {}
@@ -67,6 +74,8 @@ def _function(kernel: Any) -> Callable[..., Any]:
 def _value(value: Any) -> Any:
     if isinstance(value, ModuleType) and value.__name__.startswith("strukt.kernels"):
         return _Module(value)
+    if getattr(value, "__name__", "") == "_kept_apart":  # no kernel, but an instruction to the compiler
+        return _OF_NUMPY["_kept_apart"]
     return _function(value) if hasattr(value, "py_func") else value
 
 

@@ -95,6 +95,20 @@ def rows_of(count: int, start: int, step: int) -> tuple[int, int]:
 if UNAVAILABLE is None:
 
     @intrinsic
+    def _kept_apart(typing_context: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            builder.function.attributes.add("noinline")
+            return context.get_dummy_value()
+
+        return numba.types.none(), generate
+
+    kept_apart: Any = _kept_apart
+    """Have the compiler call the function that this stands in, and not write it out where it is called.
+
+    Its loops are optimised by themselves: within a larger function they can take three times as long.
+    """
+
+    @intrinsic
     def _power_of_two(typing_context: Any, exponent: Any) -> Any:
         """2**exponent for an int64 in the range of normal numbers, by writing the bits of a double."""
 
@@ -149,6 +163,16 @@ if UNAVAILABLE is None:
             return builder.bitcast(arguments[0], ir.DoubleType())
 
         return numba.types.float64(numba.types.int64), generate
+
+    @numba.njit(error_model="numpy")
+    def power_of_two(exponent: int) -> float:
+        """2**exponent in the range of normal numbers, 0 for -1023."""
+        return _power_of_two(np.int64(exponent))  # type: ignore[call-arg]
+
+    @numba.njit(error_model="numpy")
+    def binary_exponent(x: float) -> int:
+        """The e with 2**e <= x < 2**(e + 1), for a normal number above 0."""
+        return (_bits(x) >> 52) - 1023  # type: ignore[call-arg]
 
     @numba.njit(fastmath={"contract"}, error_model="numpy", inline="never")
     def _log(whole: float, lost: float) -> float:
@@ -223,6 +247,17 @@ if UNAVAILABLE is None:
         return scaled if x > single(-87.0) else single(0.0)
 
 else:
+
+    def kept_apart() -> None:
+        """Do nothing: nothing is compiled."""
+
+    def power_of_two(exponent: int) -> float:  # type: ignore[misc]
+        """2**exponent, 0 for -1023."""
+        return 2.0 ** float(exponent) if exponent > -1023 else 0.0
+
+    def binary_exponent(x: float) -> int:  # type: ignore[misc]
+        """The e with 2**e <= x < 2**(e + 1)."""
+        return int(np.frexp(x)[1]) - 1
 
     def exp(x: float) -> float:  # type: ignore[misc]
         """The exponential."""

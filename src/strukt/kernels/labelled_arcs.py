@@ -67,7 +67,7 @@ class LabelledOracles:
         """``(batch,)`` in nats: that of the arcs, and of their labels."""
 
         def of_trees(summed: Tensor) -> Tensor:
-            return self._trees.reference.entropy(summed, lengths, single_root)
+            return self._trees.entropy(summed, lengths, single_root)
 
         return self._surprise(of_trees, arcs, arcs, lengths, single_root)
 
@@ -76,7 +76,7 @@ class LabelledOracles:
 
         def of_trees(summed: Tensor) -> Tensor:
             others = _summed(other[0], lengths)
-            return self._trees.reference.cross_entropy((summed,), (others,), lengths, single_root)
+            return self._trees.cross_entropy((summed,), (others,), lengths, single_root)
 
         return self._surprise(of_trees, scores[0], other[0], lengths, single_root)
 

@@ -93,6 +93,7 @@ class Oracles:
         self._arity = len(scores) + 1 + len(constants) + len(options)
         tensors = ", ".join(f"Tensor {score}" for score in (*scores, "lengths", *constants))
         arguments = ", ".join([tensors, *(f"bool {option}" for option in options)])
+        self._rest = arguments.removeprefix(", ".join(f"Tensor {score}" for score in scores) + ", ")
         marginals = ", ".join(["Tensor"] * len(scores))
 
         self._inside_op = self._operator("inside", f"({arguments}) -> (Tensor, Tensor)", self._fake_inside)
@@ -148,6 +149,14 @@ class Oracles:
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         """Exact samples ``(batch, count, *event)`` and the log-partition; the last argument is their number."""
         return call(self._sample, *arguments)  # type: ignore[no-any-return]
+
+    def entropy(self, *arguments: Any) -> Tensor:
+        """``(batch,)`` in nats, differentiable."""
+        return self.reference.entropy(*arguments)
+
+    def cross_entropy(self, scores: Scores, other: Scores, *rest: Any) -> Tensor:
+        """``(batch,)`` in nats: -E[log q] of the distribution q of ``other`` under that of ``scores``."""
+        return self.reference.cross_entropy(scores, other, *rest)
 
     def sparsemap(self, main: Tensor) -> Callable[..., Found] | None:
         """The kernel that finds the structures of SparseMAP for such scores, if there is one."""
@@ -205,7 +214,7 @@ class Oracles:
         backend = dispatch.select(self.name, main)
         if not hasattr(backend, "inside"):
             return main.new_empty(len(main)), main.new_empty(len(main), 0)
-        chart = main.new_empty(backend.chart_shape(*arguments), dtype=torch.float64)  # type: ignore[union-attr]
+        chart = main.new_empty(backend.chart_shape(*arguments), dtype=torch.float64)
         return main.new_empty(len(main)), chart
 
     def _fake_outside(self, *arguments: Any) -> Tensor | Scores:

@@ -1,8 +1,8 @@
 """Projective dependency trees: Eisner's recursion over half-trees."""
 
 from strukt.kernels.eisner.reference import REFERENCE
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.labelled_arcs import LabelledOracles
-from strukt.kernels.oracles import Oracles
 
-ORACLES = Oracles("eisner", scores=("arcs",), options=("single_root",), reference=REFERENCE)
+ORACLES = TableOracles("eisner", scores=("arcs",), options=("single_root",), reference=REFERENCE)
 LABELLED = LabelledOracles(ORACLES)

@@ -61,7 +61,7 @@ class BitOracles:
     def entropy(self, positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
         """``(batch,)`` in nats: that of the tree, and of the bits of its spans."""
         return self._surprise(
-            self._trees.reference.entropy, (positive, negative), (positive, negative), lengths
+            self._trees.entropy, (positive, negative), (positive, negative), lengths
         )
 
     def cross_entropy(self, scores: Scores, other: Scores, lengths: Tensor) -> Tensor:
@@ -69,7 +69,7 @@ class BitOracles:
 
         def of_trees(spans: Tensor, *rest: Tensor | bool) -> Tensor:
             others = _codes_summed(other[0], other[1], lengths)
-            return self._trees.reference.cross_entropy((spans,), (others,), *rest)
+            return self._trees.cross_entropy((spans,), (others,), *rest)
 
         return self._surprise(of_trees, scores, other, lengths)
 

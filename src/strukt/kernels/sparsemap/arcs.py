@@ -1,4 +1,4 @@
-"""What the active sets of both kinds of dependency trees share: arcs as parts, in the rows of the score matrix."""
+"""What the active sets of non-projective trees take: arcs as parts, in the rows of the score matrix."""
 
 from __future__ import annotations
 

@@ -1,0 +1,104 @@
+"""The best score forwards, and the best score of a structure that uses each weight backwards."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
+from strukt.kernels.engine.rings import add_from_run
+from strukt.kernels.jit import inner, kept_apart, kernel
+
+
+@kernel
+def load_scores(scores: Array, places: Array, groups: Array, own: Array) -> float:
+    """The scores of all weights, ``own (weights,)``, less the best of each group; gives the sum of these.
+
+    -inf if there is a group without a possible weight.
+    """
+    kept_apart()
+    shift = 0.0
+    for g in range(groups.shape[0] - 1):
+        first, last = groups[g], groups[g + 1]
+        top = -np.inf
+        for i in range(first, last):
+            own[i] = scores[places[i]]
+            top = max(top, own[i])
+        if top == -np.inf:
+            return top
+        for i in range(first, last):
+            own[i] -= top
+        shift += top
+    return shift
+
+
+@kernel
+def best(rows: Array, leaves: Array, own: Array, value: Array) -> None:
+    """The best score of each cell, ``value (cells,)``, from scores ``own (weights,)``."""
+    kept_apart()
+    value[:] = -np.inf
+    value[leaves] = 0.0
+    for s in range(rows.shape[0]):
+        left, count = np.uint64(rows[s, LEFT]), np.uint64(rows[s, COUNT])
+        right, each = np.uint64(rows[s, RIGHT]), np.uint64(rows[s, EACH])
+        top = -np.inf
+        if rows[s, COUNT] == 1:
+            top = value[left]
+            if rows[s, RIGHT] >= 0:
+                top += value[right]
+            if rows[s, EACH] >= 0:
+                top += own[each]
+        elif rows[s, EACH] < 0:
+            for k in range(count):
+                top = max(top, value[left + k] + value[right + k])
+        elif rows[s, RIGHT] < 0:
+            for k in range(count):
+                top = max(top, value[left + k] + own[each + k])
+        else:
+            for k in range(count):
+                top = max(top, value[left + k] + value[right + k] + own[each + k])
+        if rows[s, WEIGHT] >= 0:
+            top += own[np.uint64(rows[s, WEIGHT])]
+        value[np.uint64(rows[s, OUT])] = top
+        value[np.uint64(rows[s, MIRROR])] = top
+
+
+@kernel
+def bound(
+    rows: Array, top: int, own: Array, value: Array, room: Array, around: Array, parts: Array
+) -> None:
+    """For each weight the best score of a structure that uses it, ``parts (weights,)``; -inf where none does.
+
+    ``around (cells,)`` gets the best score of a structure that uses each cell; ``room`` is for the terms of a row.
+    """
+    kept_apart()
+    around[:] = -np.inf
+    parts[:] = -np.inf
+    around[top] = value[top]
+    for s in range(rows.shape[0] - 1, -1, -1):
+        out, left, right = rows[s, OUT], rows[s, LEFT], rows[s, RIGHT]
+        count, whole, each = rows[s, COUNT], rows[s, WEIGHT], rows[s, EACH]
+        total = max(around[out], around[rows[s, MIRROR]])
+        if total == -np.inf or value[out] == -np.inf:
+            continue
+        rest = total - value[out]
+        if whole >= 0:
+            parts[whole] = max(parts[whole], total)
+            rest += own[whole]
+        room[:count] = rest
+        add_from_run(value, left, count, room)
+        if right >= 0:
+            add_from_run(value, right, count, room)
+        if each >= 0:
+            add_from_run(own, each, count, room)
+            _raise_run(room, parts, each, count)
+        _raise_run(room, around, left, count)
+        if right >= 0:
+            _raise_run(room, around, right, count)
+
+
+@inner
+def _raise_run(room: Array, values: Array, first: int, count: int) -> None:
+    """Raise a run of values to what ``room`` holds for each term, where that is more."""
+    start = np.uint64(first)
+    for k in range(np.uint64(count)):
+        values[start + k] = max(values[start + k], room[k])

@@ -1,0 +1,101 @@
+"""How totals and marginals change: growth of the log of each total forwards, change of the shares backwards.
+
+Each weight moves in a direction; the growth of a cell is the expected movement of what is below it. Growth and
+change together are products of the Hessian of the log-partition with directions.
+"""
+
+from __future__ import annotations
+
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
+from strukt.kernels.engine.rings import add_from_run, add_run, mean_of, shares
+from strukt.kernels.jit import inner, kept_apart, kernel
+
+
+@kernel
+def growth(
+    rows: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None, room: Array,
+    powers: Array, direction: Array, grown: Array,
+) -> None:  # fmt: skip
+    """The derivative of the log of each cell, ``grown (cells,)``, along ``direction (weights,)``."""
+    kept_apart()
+    grown[:] = 0.0
+    for s in range(rows.shape[0]):
+        out, left, right = rows[s, OUT], rows[s, LEFT], rows[s, RIGHT]
+        count, whole, each = rows[s, COUNT], rows[s, WEIGHT], rows[s, EACH]
+        mean = 0.0
+        if count == 1:
+            mean = sum_of_one(grown, direction, left, right, each)
+        else:
+            shares(value, exponent, weight, power, out, whole, left, right, each, count, room, powers)
+            mean = mean_of(room, grown, left, count)
+            if right >= 0:
+                mean += mean_of(room, grown, right, count)
+            if each >= 0:
+                mean += mean_of(room, direction, each, count)
+        if whole >= 0:
+            mean += direction[whole]
+        grown[out] = mean
+        grown[rows[s, MIRROR]] = mean
+
+
+@inner
+def sum_of_one(cells: Array, weights: Array, left: int, right: int, each: int) -> float:
+    """What the factors of a single term have together."""
+    total = cells[left]
+    if right >= 0:
+        total += cells[right]
+    if each >= 0:
+        total += weights[each]
+    return total  # type: ignore[no-any-return]
+
+
+@kernel
+def change(
+    rows: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None, room: Array,
+    powers: Array, mass: Array, direction: Array, grown: Array, moves: Array, changes: Array, parts: Array,
+) -> None:  # fmt: skip
+    """The derivative of each weight's use, ``parts (weights,)``, along ``direction``.
+
+    `growth` comes before it. ``changes (cells,)`` and ``moves``, for the terms of a row, are room.
+    """
+    kept_apart()
+    changes[:] = 0.0
+    parts[:] = 0.0
+    for s in range(rows.shape[0] - 1, -1, -1):
+        out, mirror, left, right = rows[s, OUT], rows[s, MIRROR], rows[s, LEFT], rows[s, RIGHT]
+        count, whole, each = rows[s, COUNT], rows[s, WEIGHT], rows[s, EACH]
+        moving, total = changes[out], mass[out]
+        if mirror != out:
+            moving += changes[mirror]
+        if whole >= 0:
+            parts[whole] += moving
+        if total == 0.0:
+            continue
+        if count == 1:
+            pass_on(left, right, each, moving, changes, parts)
+            continue
+        expected = grown[out] - direction[whole] if whole >= 0 else grown[out]
+        shares(value, exponent, weight, power, out, whole, left, right, each, count, room, powers)
+        moves[:count] = 0.0
+        add_from_run(grown, left, count, moves)
+        if right >= 0:
+            add_from_run(grown, right, count, moves)
+        if each >= 0:
+            add_from_run(direction, each, count, moves)
+        for k in range(count):
+            room[k] *= moving + total * (moves[k] - expected)
+        add_run(room, changes, left, count)
+        if right >= 0:
+            add_run(room, changes, right, count)
+        if each >= 0:
+            add_run(room, parts, each, count)
+
+
+@inner
+def pass_on(left: int, right: int, each: int, share: float, cells: Array, weights: Array) -> None:
+    """Add a share to the factors of a single term."""
+    cells[left] += share
+    if right >= 0:
+        cells[right] += share
+    if each >= 0:
+        weights[each] += share

@@ -1,0 +1,157 @@
+"""The oracles of a structure whose recursion is a table: more questions have operators of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels import dispatch
+from strukt.kernels.autograd import (
+    Batched,
+    Scores,
+    as_tuple,
+    call,
+    call_backward,
+    filled,
+    formula_function,
+    forward_of,
+    keep,
+)
+from strukt.kernels.gradients import differentiated, owned
+from strukt.kernels.oracles import Oracles
+
+
+class TableOracles(Oracles):
+    """As `strukt.kernels.oracles.Oracles`, whose arguments it takes; the backend is a `backend.Backend`."""
+
+    def __init__(self, name: str, scores: tuple[str, ...], *arguments: Any, **more: Any) -> None:
+        super().__init__(name, scores, *arguments, **more)
+        main = ", ".join(f"Tensor {score}" for score in scores)
+        others = ", ".join(f"Tensor other_{score}" for score in scores)
+        grads = ", ".join(["Tensor"] * len(scores))
+        given, both = f"({main}, {self._rest}", f"({main}, {others}, {self._rest}"
+        entropy = self._operator("entropy", f"{given}) -> Tensor", self._fake_number)
+        slope = self._operator("entropy_gradient", f"{given}, Tensor factors) -> ({grads})", self._fake_grads)
+        surprise = self._operator("surprise", f"{both}) -> Tensor", self._fake_number)
+        surprise_slope = self._operator(
+            "surprise_gradient", f"{both}, Tensor factors) -> ({grads})", self._fake_grads
+        )
+        self._entropy_gradient = formula_function(slope, self._entropy_slope)
+        self._surprise_gradient = formula_function(surprise_slope, self._surprise_slope)
+        self._entropy = _number_function(entropy, self._slopes_of_entropy)
+        self._surprise = _number_function(surprise, self._slopes_of_surprise)
+
+    def entropy(self, *arguments: Any) -> Tensor:
+        return call(self._entropy, *arguments)  # type: ignore[no-any-return]
+
+    def cross_entropy(self, scores: Scores, other: Scores, *rest: Any) -> Tensor:
+        return call(self._surprise, *scores, *other, *rest)  # type: ignore[no-any-return]
+
+    def max_marginals(self, main: Tensor) -> Callable[..., Tensor] | None:
+        """The kernel that finds for each part the best score of a structure that uses it, if there is one."""
+        return getattr(dispatch.select(self.name, main), "max_marginals", None)
+
+    def _beyond(self, backend: Any, *arguments: Any) -> bool:
+        """Extended numbers take no differences of logarithms, however large the scores are."""
+        return False
+
+    # Gradients, which can be differentiated themselves.
+
+    def _slopes_of_entropy(self, *arguments: Any) -> Scores:
+        return as_tuple(call_backward(self._entropy_gradient, *arguments))
+
+    def _slopes_of_surprise(self, *arguments: Any) -> Scores:
+        """In the scores by an operator of its own; in the others the difference of the marginals."""
+        *given, factors = arguments
+        scores, other = given[: self._count], given[self._count : 2 * self._count]
+        rest = given[2 * self._count :]
+
+        def used(these: Sequence[Tensor]) -> Scores:
+            _, chart = call_backward(self._inside, *these, *rest)
+            return as_tuple(call_backward(self._outside, *these, *rest, factors, chart))
+
+        slopes = as_tuple(call_backward(self._surprise_gradient, *arguments))
+        differences = (theirs - mine for theirs, mine in zip(used(other), used(scores), strict=True))
+        return (*slopes, *differences)
+
+    def _entropy_slope(self, *arguments: Any) -> Scores:
+        """The gradient of the entropies times factors, through the reference."""
+        *given, factors = arguments
+        rest = given[self._count :]
+
+        def entropy(*scores: Tensor) -> Tensor:
+            return self.reference.entropy(*scores, *rest)
+
+        return as_tuple(torch.func.vjp(entropy, *given[: self._count])[1](factors))
+
+    def _surprise_slope(self, *arguments: Any) -> Scores:
+        """The gradient of the cross-entropies times factors in the scores, through the reference."""
+        *given, factors = arguments
+        other, rest = tuple(given[self._count : 2 * self._count]), given[2 * self._count :]
+
+        def surprise(*scores: Tensor) -> Tensor:
+            return self.reference.cross_entropy(scores, other, *rest)
+
+        return as_tuple(torch.func.vjp(surprise, *given[: self._count])[1](factors))
+
+    # The bodies of the operators in the reference, and shapes for tracing.
+
+    def _reference_entropy(self, *arguments: Any) -> Tensor:
+        with torch.no_grad():
+            return self.reference.entropy(*arguments)
+
+    def _reference_surprise(self, *arguments: Any) -> Tensor:
+        scores, other = arguments[: self._count], arguments[self._count : 2 * self._count]
+        with torch.no_grad():
+            return self.reference.cross_entropy(scores, other, *arguments[2 * self._count :])
+
+    def _reference_entropy_gradient(self, *arguments: Any) -> Tensor | Scores:
+        grads = owned(differentiated(self._entropy_slope, arguments))
+        return grads if self._count > 1 else grads[0]
+
+    def _reference_surprise_gradient(self, *arguments: Any) -> Tensor | Scores:
+        grads = owned(differentiated(self._surprise_slope, arguments))
+        return grads if self._count > 1 else grads[0]
+
+    def _fake_number(self, *arguments: Any) -> Tensor:
+        return arguments[0].new_empty(len(arguments[0]))  # type: ignore[no-any-return]
+
+    def _fake_grads(self, *arguments: Any) -> Tensor | Scores:
+        return self._fake_outside(*arguments)
+
+
+def _number_function(operator: Any, slopes: Callable[..., Scores]) -> Any:
+    """An operator that gives one number for each item.
+
+    Args:
+        operator: Takes scores, other tensors and options.
+        slopes: Takes the same and factors ``(batch,)``; gives the gradients in the scores, times the factors.
+    """
+
+    class Number(Batched):
+        forward = staticmethod(forward_of(operator))
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            keep(ctx, inputs)
+
+        @staticmethod
+        def backward(ctx: Any, factors: Tensor) -> Any:
+            tensors = ctx.saved_tensors
+            grads = slopes(*tensors, *ctx.options, factors)
+            return (*grads, *(None,) * (len(tensors) - len(grads) + len(ctx.options)))
+
+    class Eager(Number):
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            tensors = ctx.saved_tensors
+            grads = slopes(*tensors, *ctx.options, tensors[0].new_ones(len(tensors[0])))
+            directions = filled(tangents, [tensor for tensor in tensors if tensor.is_floating_point()])
+            changes = (grad * direction for grad, direction in zip(grads, directions, strict=True))
+            return sum(change.flatten(1).sum(1) for change in changes)
+
+    Number.Eager = Eager
+    return Number

@@ -1,0 +1,122 @@
+"""A recursion as data: a table of sums of products over cells and weights, and the builder that writes it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+OUT, MIRROR, LEFT, RIGHT, COUNT, WEIGHT, EACH = range(7)
+"""Columns of `Program.rows`."""
+
+
+class Program(NamedTuple):
+    """What each cell of a flat chart is the total of.
+
+    A row says, where an entry below 0 stands for the factor 1::
+
+        value[out] = value[mirror] = weight[w] * sum over k < count of
+                                     value[left + k] * value[right + k] * weight[each + k]
+
+    Attributes:
+        rows: ``(rows, 7)``, in an order in which every cell is made before it is used.
+        leaves: The cells that are 1 and that no row makes; those that are neither stay 0.
+        maker: ``(cells,)``, the row that makes a cell; -1 for leaves.
+        groups: ``(groups + 1,)``, where groups of weights begin: every structure uses one weight of each group.
+        places: ``(weights, axes)``, the place of each weight's score in the main scores of an item.
+        top: The cell of the total.
+    """
+
+    rows: Array
+    leaves: Array
+    maker: Array
+    groups: Array
+    places: Array
+    top: int
+
+
+class ProgramBuilder:
+    """Write a program: arrays of cells, arrays of weights, and sums over them. An index says which cell is meant.
+
+    Examples:
+        All ways to choose one of two numbers three times:
+
+        >>> p = ProgramBuilder()
+        >>> weight = p.weights(np.ones((3, 2), bool))
+        >>> total, ones = p.cells(3), p.cells(2)
+        >>> p.leaf(ones)
+        >>> p.sum(total[0], ones[0], count=2, each=weight[0, 0], stage=0)
+        >>> choice = p.cells(3)
+        >>> p.sum(choice[1:], ones[0], count=2, each=weight[1:, 0], stage=0)
+        >>> p.sum(total[1:], total[:-1], choice[1:], stage=[1, 2])
+        >>> p.build(total[2]).rows.shape
+        (5, 7)
+    """
+
+    def __init__(self) -> None:
+        self._cells = 0
+        self._leaves: list[Array] = []
+        self._rows: list[Array] = []
+        self._stages: list[Array] = []
+        self._groups = np.zeros(1, np.int32)
+        self._places = np.zeros((0, 0), np.int32)
+
+    def weights(self, allowed: Array) -> Array:
+        """Declare the weights, once; every structure uses one of each row.
+
+        Args:
+            allowed: ``(rows, ...)``, which main scores of an item have a weight.
+
+        Returns:
+            Their numbers, -1 where there is none.
+        """
+        numbers = np.full(allowed.shape, -1)
+        numbers[allowed] = np.arange(np.count_nonzero(allowed))
+        self._groups = np.cumsum([0, *allowed.reshape(len(allowed), -1).sum(1)], dtype=np.int32)
+        self._places = np.argwhere(allowed).astype(np.int32)
+        return numbers
+
+    def cells(self, *shape: int) -> Array:
+        """Make cells; give their numbers."""
+        first = self._cells
+        self._cells += int(np.prod(shape, dtype=np.int64))
+        return np.arange(first, self._cells).reshape(shape)
+
+    def leaf(self, *cells: Array) -> None:
+        """Let cells be 1."""
+        self._leaves += [np.ravel(each) for each in cells]
+
+    def sum(
+        self, out: Any, left: Any, right: Any = -1, *, count: Any = 1, weight: Any = -1, each: Any = -1,
+        mirror: Any = None, stage: Any,
+    ) -> None:  # fmt: skip
+        """Let ``out`` be ``weight`` times the sum of ``(left + k) * (right + k) * (each + k)`` over k < count.
+
+        Args:
+            out: Cells. All arguments are broadcast against each other: one sum for each element.
+            left: Where a run of cells begins, one for each term.
+            right: Where a second run begins; none if -1.
+            count: The number of terms.
+            weight: A weight of the whole sum; none if -1.
+            each: Where a run of weights begins; none if -1.
+            mirror: Cells that get the total, too, so that later runs are consecutive.
+            stage: When it is done: a sum may use the cells of smaller stages.
+        """
+        columns = np.broadcast_arrays(
+            out, out if mirror is None else mirror, left, right, count, weight, each, stage
+        )
+        *row, stages = (column.ravel() for column in columns)
+        self._rows.append(np.stack(row, 1).astype(np.int32))
+        self._stages.append(stages)
+
+    def build(self, top: Any) -> Program:
+        """Return the program whose total is the cell ``top``."""
+        order = np.argsort(np.concatenate(self._stages), kind="stable")
+        rows = np.concatenate(self._rows)[order]
+        maker = np.full(self._cells, -1, np.int32)
+        maker[rows[:, OUT]] = maker[rows[:, MIRROR]] = np.arange(len(rows))
+        leaves = np.concatenate(self._leaves).astype(np.int32)
+        return Program(rows, leaves, maker, self._groups, self._places, int(top))

@@ -1,0 +1,148 @@
+"""The total of all structures forwards, and how often each weight is used backwards."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
+from strukt.kernels.engine.rings import (
+    LEAST,
+    LOG_TWO,
+    NOTHING,
+    add_run,
+    extended_sum,
+    settled,
+    shares,
+)
+from strukt.kernels.jit import inner, kept_apart, kernel
+
+
+@kernel
+def inside(
+    rows: Array, leaves: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None,
+    room: Array, powers: Array,
+) -> None:  # fmt: skip
+    """Fill the cells.
+
+    Args:
+        rows: Those of the program.
+        leaves: Its leaves.
+        weight: ``(weights,)``.
+        power: Their exponents, None in plain numbers.
+        value: ``(cells,)``, is filled.
+        exponent: Theirs, is filled.
+        room: For the terms of a row.
+        powers: For their exponents.
+    """
+    kept_apart()
+    value[:] = 0.0
+    value[leaves] = 1.0
+    if exponent is not None:
+        exponent[:] = NOTHING
+        exponent[leaves] = 0
+    if exponent is None or power is None:
+        _plain_inside(rows, weight, value)
+        return
+    for s in range(rows.shape[0]):
+        out, mirror, left, right = rows[s, OUT], rows[s, MIRROR], rows[s, LEFT], rows[s, RIGHT]
+        count, whole, each = rows[s, COUNT], rows[s, WEIGHT], rows[s, EACH]
+        total, top = extended_sum(value, exponent, weight, power, left, right, each, count, room, powers)
+        if whole >= 0:
+            total *= weight[whole]
+            top += power[whole]
+        value[out], exponent[out] = settled(total, top)
+        value[mirror], exponent[mirror] = value[out], exponent[out]
+
+
+@inner
+def _plain_inside(rows: Array, weight: Array, value: Array) -> None:
+    """The cells in plain numbers, the loop that everything else waits for: its indices are unsigned throughout."""
+    for s in range(rows.shape[0]):
+        left, count = np.uint64(rows[s, LEFT]), np.uint64(rows[s, COUNT])
+        right, each = np.uint64(rows[s, RIGHT]), np.uint64(rows[s, EACH])
+        total = 0.0
+        if rows[s, COUNT] == 1:
+            total = value[left]
+            if rows[s, RIGHT] >= 0:
+                total *= value[right]
+            if rows[s, EACH] >= 0:
+                total *= weight[each]
+        elif rows[s, EACH] < 0:
+            for k in range(count):
+                total += value[left + k] * value[right + k]
+        elif rows[s, RIGHT] < 0:
+            for k in range(count):
+                total += value[left + k] * weight[each + k]
+        else:
+            for k in range(count):
+                total += value[left + k] * value[right + k] * weight[each + k]
+        if rows[s, WEIGHT] >= 0:
+            total *= weight[np.uint64(rows[s, WEIGHT])]
+        value[np.uint64(rows[s, OUT])] = total
+        value[np.uint64(rows[s, MIRROR])] = total
+
+
+@kernel
+def log_total(value: Array, exponent: Array | None, top: int) -> float:
+    """The log of a cell."""
+    if value[top] == 0.0:
+        return -np.inf
+    log = np.log(value[top])
+    if exponent is not None:
+        log += exponent[top] * LOG_TWO
+    return log  # type: ignore[no-any-return]
+
+
+@inner
+def _share_pairs(rate: float, value: Array, mass: Array, left: int, right: int, count: int) -> None:
+    """Add the shares of a row of products of two plain cells to both; by far the most frequent rows."""
+    a, b = np.uint64(left), np.uint64(right)
+    for k in range(np.uint64(count)):
+        share = rate * value[a + k] * value[b + k]
+        mass[a + k] += share
+        mass[b + k] += share
+
+
+@kernel
+def outside(
+    rows: Array, top: int, weight: Array, power: Array | None, value: Array, exponent: Array | None,
+    room: Array, powers: Array, mass: Array, parts: Array,
+) -> None:  # fmt: skip
+    """The expected use of every cell, ``mass (cells,)``, and of every weight, ``parts (weights,)``.
+
+    The total must not be 0.
+    """
+    kept_apart()
+    mass[:] = 0.0
+    parts[:] = 0.0
+    mass[top] = 1.0
+    for s in range(rows.shape[0] - 1, -1, -1):
+        out, mirror, left, right = rows[s, OUT], rows[s, MIRROR], rows[s, LEFT], rows[s, RIGHT]
+        count, whole, each = rows[s, COUNT], rows[s, WEIGHT], rows[s, EACH]
+        total = mass[out]
+        if mirror != out:
+            total += mass[mirror]
+            mass[out] = mass[mirror] = total
+        if total == 0.0:
+            continue
+        if whole >= 0:
+            parts[whole] += total
+        if count == 1:
+            mass[left] += total
+            if right >= 0:
+                mass[right] += total
+            if each >= 0:
+                parts[each] += total
+            continue
+        if exponent is None and each < 0 and value[out] >= LEAST:
+            rate = total * weight[whole] / value[out] if whole >= 0 else total / value[out]
+            _share_pairs(rate, value, mass, left, right, count)
+            continue
+        shares(value, exponent, weight, power, out, whole, left, right, each, count, room, powers)
+        for k in range(count):
+            room[k] *= total
+        add_run(room, mass, left, count)
+        if right >= 0:
+            add_run(room, mass, right, count)
+        if each >= 0:
+            add_run(room, parts, each, count)

@@ -1,0 +1,124 @@
+"""Entropies and cross-entropies: the expected surprise of the choice that each cell makes among its terms.
+
+They are sums of terms that are not negative, so that nothing cancels, however large the scores are: the surprise
+of a term of small share is read off logarithms, that of one which takes nearly all off what the others leave it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.engine.growth import pass_on
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
+from strukt.kernels.engine.rings import add_from_run, add_run, mean_of, shares
+from strukt.kernels.jit import inner, kept_apart, kernel
+
+
+@inner
+def _surprises(
+    value: Array, exponent: Array | None, weight: Array, power: Array | None, logs: Array, weight_logs: Array,
+    out: int, whole: int, left: int, right: int, each: int, count: int, room: Array, powers: Array, found: Array,
+) -> None:  # fmt: skip
+    """The surprise -log of the share of each term of a row, ``found (count,)``; +inf for a term of 0.
+
+    ``logs`` and ``weight_logs`` are those of cells and weights; ``room`` gets the shares.
+    """
+    shares(value, exponent, weight, power, out, whole, left, right, each, count, room, powers)
+    log = logs[out] - weight_logs[whole] if whole >= 0 and logs[out] > -np.inf else logs[out]
+    found[:count] = 0.0
+    add_from_run(logs, left, count, found)
+    if right >= 0:
+        add_from_run(logs, right, count, found)
+    if each >= 0:
+        add_from_run(weight_logs, each, count, found)
+    dominant, rest = -1, 0.0
+    for k in range(count):
+        found[k] = max(log - found[k], 0.0) if found[k] > -np.inf else np.inf
+        if room[k] > 0.5:
+            dominant = k
+        else:
+            rest += room[k]
+    if dominant >= 0:
+        found[dominant] = -np.log1p(-rest)
+
+
+@kernel
+def surprise(
+    rows: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None, other_weight: Array,
+    other_power: Array | None, other_value: Array, other_exponent: Array | None, logs: Array, weight_logs: Array,
+    room: Array, powers: Array, found: Array, same: bool, expected: Array,
+) -> None:  # fmt: skip
+    """The expected surprise below each cell, ``expected (cells,)``: choices by ``value``, surprise by the other.
+
+    ``logs`` and ``weight_logs`` are the logarithms of the other's numbers; ``room``, ``powers`` and ``found`` are
+    for the terms of a row; ``same`` tells that the other numbers are the own ones.
+    """
+    kept_apart()
+    expected[:] = 0.0
+    for s in range(rows.shape[0]):
+        out, left, right = rows[s, OUT], rows[s, LEFT], rows[s, RIGHT]
+        count, whole, each = rows[s, COUNT], rows[s, WEIGHT], rows[s, EACH]
+        if count == 1:
+            mean = expected[left]
+            if right >= 0:
+                mean += expected[right]
+        else:
+            _surprises(
+                other_value, other_exponent, other_weight, other_power, logs, weight_logs, out, whole, left,
+                right, each, count, room, powers, found,
+            )  # fmt: skip
+            if not same:
+                shares(value, exponent, weight, power, out, whole, left, right, each, count, room, powers)
+            mean = mean_of(room, expected, left, count)
+            if right >= 0:
+                mean += mean_of(room, expected, right, count)
+            for k in range(count):
+                if room[k] > 0.0:
+                    mean += room[k] * found[k]
+        expected[out] = mean if value[out] > 0.0 else 0.0
+        expected[rows[s, MIRROR]] = expected[out]
+
+
+@kernel
+def surprise_change(
+    rows: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None, other_weight: Array,
+    other_power: Array | None, other_value: Array, other_exponent: Array | None, logs: Array, weight_logs: Array,
+    room: Array, powers: Array, found: Array, same: bool, mass: Array, expected: Array, changes: Array,
+    parts: Array,
+) -> None:  # fmt: skip
+    """The gradient of the expected surprise in the scores of the choices, ``parts (weights,)``.
+
+    That is `strukt.kernels.engine.growth.change` with the surprise of each term as its direction.
+    """
+    kept_apart()
+    changes[:] = 0.0
+    parts[:] = 0.0
+    for s in range(rows.shape[0] - 1, -1, -1):
+        out, mirror, left, right = rows[s, OUT], rows[s, MIRROR], rows[s, LEFT], rows[s, RIGHT]
+        count, whole, each = rows[s, COUNT], rows[s, WEIGHT], rows[s, EACH]
+        moving, total = changes[out], mass[out]
+        if mirror != out:
+            moving += changes[mirror]
+        if whole >= 0:
+            parts[whole] += moving
+        if total == 0.0:
+            continue
+        if count == 1:
+            pass_on(left, right, each, moving, changes, parts)
+            continue
+        _surprises(
+            other_value, other_exponent, other_weight, other_power, logs, weight_logs, out, whole, left, right,
+            each, count, room, powers, found,
+        )  # fmt: skip
+        if not same:
+            shares(value, exponent, weight, power, out, whole, left, right, each, count, room, powers)
+        add_from_run(expected, left, count, found)
+        if right >= 0:
+            add_from_run(expected, right, count, found)
+        for k in range(count):
+            room[k] = room[k] * (moving + total * (found[k] - expected[out])) if room[k] > 0.0 else 0.0
+        add_run(room, changes, left, count)
+        if right >= 0:
+            add_run(room, changes, right, count)
+        if each >= 0:
+            add_run(room, parts, each, count)

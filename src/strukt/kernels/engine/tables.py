@@ -1,0 +1,102 @@
+"""Programs as kernels take them, kept for the sizes that come again."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from strukt.kernels.engine.program import COUNT, Array, Program
+from strukt.kernels.engine.walk import extent
+from strukt.kernels.interpreted import current
+
+MOST = 1 << 28
+"""Bytes of tables that are kept; those not used for longest go first."""
+
+
+class Table(NamedTuple):
+    """A program, for main scores of one shape.
+
+    Attributes:
+        rows: As in `Program`.
+        leaves: As in `Program`.
+        maker: As in `Program`.
+        groups: As in `Program`.
+        places: ``(weights,)``, the place of each weight's score among all main scores of an item.
+        top: As in `Program`.
+        terms: How many terms all rows have together.
+        longest: The most terms of a row.
+        choices: The most choices in a structure.
+        used: The most weights that a structure uses.
+        waiting: The most cells that wait on a walk.
+    """
+
+    rows: Array
+    leaves: Array
+    maker: Array
+    groups: Array
+    places: Array
+    top: int
+    terms: int
+    longest: int
+    choices: int
+    used: int
+    waiting: int
+
+
+class Tables:
+    """The tables of one recursion.
+
+    Args:
+        build: ``build(n, *options)`` writes the program of items of length n >= 1.
+    """
+
+    def __init__(self, build: Callable[..., Program]) -> None:
+        self._build = build
+        self._kept: OrderedDict[Any, Table] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def get(self, n: int, options: Sequence[Any], shape: Sequence[int]) -> Table:
+        """The table of items of length n in main scores ``shape`` without the batch."""
+        key = (n, *options, *shape)
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        table = _table(self._build(n, *options) if n else _of_nothing(len(shape)), shape)
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = table
+                self._bytes += _size(table)
+            while self._bytes > MOST and len(self._kept) > 1:
+                self._bytes -= _size(self._kept.popitem(last=False)[1])
+        return table
+
+
+def _of_nothing(axes: int) -> Program:
+    """The program of items of length 0, which have one structure."""
+    none = np.zeros(0, np.int32)
+    return Program(
+        none.reshape(0, 7), np.zeros(1, np.int32), np.full(1, -1, np.int32), np.zeros(1, np.int32),
+        none.reshape(0, axes), 0,
+    )  # fmt: skip
+
+
+def _table(program: Program, shape: Sequence[int]) -> Table:
+    rows, cells = program.rows, len(program.maker)
+    strides = np.cumprod([1, *reversed(shape[1:])])[::-1]
+    places = (program.places @ strides).astype(np.int64)
+    sizes = current(extent)(rows, program.leaves, cells, program.top)
+    counts = rows[:, COUNT]
+    return Table(
+        rows, program.leaves, program.maker, program.groups, places, program.top, int(counts.sum()),
+        int(counts.max(initial=1)), *map(int, sizes),
+    )  # fmt: skip
+
+
+def _size(table: Table) -> int:
+    return sum(value.nbytes for value in table if isinstance(value, np.ndarray))

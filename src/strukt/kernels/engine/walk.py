@@ -1,0 +1,126 @@
+"""Structures from the top cell down: at each sum a chooser takes one term, and the weights on the way are used."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.cpu_draw import uniform
+from strukt.kernels.cpu_search import Search, choice_of_value
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, OUT, RIGHT, WEIGHT, Array
+from strukt.kernels.engine.rings import add_from_run, shares
+from strukt.kernels.jit import inner, kept_apart, kernel
+
+
+@kernel
+def extent(rows: Array, leaves: Array, cells: int, top: int) -> tuple[int, int, int]:
+    """The most choices in a structure, the most weights that one uses, and the most cells that wait on a walk."""
+    sizes = np.zeros((cells, 3), np.int64)
+    sizes[:, 2] = 1
+    for s in range(rows.shape[0]):
+        left, right, count = rows[s, LEFT], rows[s, RIGHT], rows[s, COUNT]
+        choices, used, waiting = 0, 0, 1
+        for k in range(count):
+            a = sizes[left + k]
+            choices_here, used_here, waiting_here = a[0], a[1], a[2]
+            if right >= 0:
+                b = sizes[right + k]
+                choices_here += b[0]
+                used_here += b[1]
+                waiting_here = max(waiting_here + 1, b[2])
+            choices = max(choices, choices_here)
+            used = max(used, used_here)
+            waiting = max(waiting, waiting_here)
+        used += int(rows[s, WEIGHT] >= 0) + int(rows[s, EACH] >= 0)
+        out, mirror = rows[s, OUT], rows[s, 1]
+        sizes[out, 0] = sizes[mirror, 0] = choices + int(count > 1)
+        sizes[out, 1] = sizes[mirror, 1] = used
+        sizes[out, 2] = sizes[mirror, 2] = waiting
+    return sizes[top, 0], sizes[top, 1], sizes[top, 2]
+
+
+@inner
+def _enter(row: Array, k: int, depth: int, stack: Array, count: int, used: Array) -> tuple[int, int]:
+    """Use the weights of a row and of its term k, and put the cells of the term on the stack."""
+    if row[WEIGHT] >= 0:
+        used[count] = row[WEIGHT]
+        count += 1
+    if row[EACH] >= 0:
+        used[count] = row[EACH] + k
+        count += 1
+    if row[RIGHT] >= 0:
+        stack[depth] = row[RIGHT] + k
+        depth += 1
+    stack[depth] = row[LEFT] + k
+    return depth + 1, count
+
+
+@kernel
+def follow(
+    rows: Array, maker: Array, top: int, own: Array, value: Array, search: Search, rank: int, given: int,
+    score: float, stack: Array, room: Array, used: Array,
+) -> int:  # fmt: skip
+    """The structure of a rank in a search for the k best; gives how many weights it uses, in ``used``.
+
+    It follows the choices up to the place ``given``, makes the best ones after it, and offers the others there.
+    ``room`` is for the terms of a sum.
+    """
+    kept_apart()
+    depth, count, place = 1, 0, 0
+    stack[0] = top
+    while depth > 0:
+        depth -= 1
+        s = maker[stack[depth]]
+        if s < 0:
+            continue
+        row, k = rows[s], 0
+        terms = row[COUNT]
+        if terms > 1:
+            if place > given:
+                room[:terms] = 0.0
+                add_from_run(value, row[LEFT], terms, room)
+                if row[RIGHT] >= 0:
+                    add_from_run(value, row[RIGHT], terms, room)
+                if row[EACH] >= 0:
+                    add_from_run(own, row[EACH], terms, room)
+            k = choice_of_value(search, rank, place, given, score, room[:terms])
+            place += 1
+        depth, count = _enter(row, k, depth, stack, count, used)
+    return count
+
+
+@kernel
+def draw(
+    rows: Array, maker: Array, top: int, weight: Array, power: Array | None, value: Array,
+    exponent: Array | None, state: Array, stack: Array, room: Array, powers: Array, used: Array,
+) -> int:  # fmt: skip
+    """An exact sample; gives how many weights it uses, in ``used``. The total must not be 0."""
+    kept_apart()
+    depth, count = 1, 0
+    stack[0] = top
+    while depth > 0:
+        depth -= 1
+        s = maker[stack[depth]]
+        if s < 0:
+            continue
+        row, chosen = rows[s], 0
+        if row[COUNT] > 1:
+            shares(
+                value, exponent, weight, power, row[OUT], row[WEIGHT], row[LEFT], row[RIGHT], row[EACH],
+                row[COUNT], room, powers,
+            )  # fmt: skip
+            chosen = drawn(room[: row[COUNT]], uniform(state))
+        depth, count = _enter(row, chosen, depth, stack, count, used)
+    return count
+
+
+@kernel
+def drawn(shares: Array, remaining: float) -> int:
+    """The share that a random number falls into; never one of 0."""
+    chosen = 0
+    for k in range(shares.shape[0]):
+        if shares[k] > 0.0:
+            chosen = k
+            if remaining < shares[k]:
+                break
+            remaining -= shares[k]
+    return chosen

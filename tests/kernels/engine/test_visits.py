@@ -1,0 +1,241 @@
+"""Every visit of a table, in both kinds of numbers, against the structures that its rows spell out."""
+
+import itertools
+import math
+from functools import cache
+
+import mpmath
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strukt.kernels import dispatch
+from strukt.kernels.eisner import program as eisner
+from strukt.kernels.engine import chosen, items, tables
+from strukt.kernels.engine.backend import Backend
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, ProgramBuilder
+from strukt.kernels.engine.tables import Tables
+
+pytestmark = pytest.mark.skipif(
+    dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"
+)
+
+
+def every_kind_of_row(_n):
+    """One of four numbers from each of three rows, by sums with every combination of factors."""
+    p = ProgramBuilder()
+    weight = p.weights(np.ones((3, 4), bool))
+    ones, a, copy, b, c, twice, total = (p.cells(4) for _ in range(7))
+    p.leaf(ones)
+    p.sum(a, ones, weight=weight[0], mirror=copy, stage=0)
+    p.sum(b[:2], a[0], ones[0], count=4, each=weight[1, 0], stage=1)
+    p.sum(b[2:], copy[[0, 2]], count=2, each=weight[1, [0, 2]], stage=1)
+    p.sum(c, b[0], ones[0], count=[4, 3, 2, 1], stage=2)
+    p.sum(twice[:2], c[:2], ones[:2], each=weight[2, :2], stage=3)
+    p.sum(twice[2:], c[2:], weight=weight[2, 2:], stage=3)
+    p.sum(total[0], twice[0], ones[0], count=4, stage=4)
+    return p.build(total[0])
+
+
+PROGRAMS = {
+    "every kind of row": (every_kind_of_row, 1, (), (3, 4)),
+    **{
+        f"eisner of {n}, {'single' if root else 'any'} root": (eisner.build, n, (root,), (n, n + 1))
+        for n in range(1, 5)
+        for root in (True, False)
+    },
+}
+
+
+@cache
+def table_and_structures(name):
+    """The table, and the main scores that each structure uses, from a walk of the rows in plain Python."""
+    build, n, options, shape = PROGRAMS[name]
+    program, table = build(n, *options), Tables(build).get(n, options, shape)
+
+    @cache
+    def below(cell):
+        if program.maker[cell] < 0:
+            return [()] if cell in program.leaves else []
+        row, found = program.rows[program.maker[cell]], []
+        for k in range(row[COUNT]):
+            parts = [below(row[LEFT] + k)]
+            if row[RIGHT] >= 0:
+                parts.append(below(row[RIGHT] + k))
+            own = [row[WEIGHT]] * int(row[WEIGHT] >= 0) + [row[EACH] + k] * int(row[EACH] >= 0)
+            found += [sum(each, tuple(own)) for each in itertools.product(*parts)]
+        return found
+
+    structures = [table.places[list(used)] for used in below(program.top)]
+    used = np.zeros((len(structures), int(np.prod(shape))))
+    for row, places in zip(used, structures, strict=True):
+        np.add.at(row, places, 1)
+    return table, torch.from_numpy(used)
+
+
+@pytest.fixture(params=list(PROGRAMS))
+def problem(request):
+    """A table, the parts of its structures, and scores of two items, some of them forbidden."""
+    table, used = table_and_structures(request.param)
+    scores = torch.randn(2, used.shape[1], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    scores[1, :: used.shape[1] // 2] = -torch.inf
+    return table, used, scores
+
+
+RINGS = pytest.mark.parametrize("ring", [None, np.empty(0, np.int64)], ids=["plain", "extended"])
+BOTH = np.arange(2)
+
+
+def totals_of(used, scores):
+    """Scores of all structures of each item."""
+    kept = torch.where(scores.isinf(), 0.0, scores) @ used.T
+    return torch.where((scores.isinf().double() @ used.T) > 0, -torch.inf, kept)
+
+
+def possible(used, scores):
+    return totals_of(used, scores).isfinite().any(-1).numpy()
+
+
+def inside(table, ring, scores):
+    chart, log_partition = np.empty((2, 1 + len(table.maker))), np.empty(2)
+    items.totals(table, BOTH, ring, scores.numpy(), chart, log_partition)
+    return chart, torch.from_numpy(log_partition)
+
+
+@RINGS
+def test_sums(problem, ring):
+    table, used, scores = problem
+    chart, log_partition = inside(table, ring, scores)
+    assert torch.allclose(log_partition, totals_of(used, scores).logsumexp(-1), rtol=1e-12)
+    # Plain numbers cannot tell an impossible item from one that underflows.
+    kinds = (items.PLAIN,) if ring is None else (items.EXTENDED,)
+    nothing = (items.EXTENDED, items.IMPOSSIBLE) if ring is None else (items.IMPOSSIBLE,)
+    for kind, is_possible in zip(chart[:, 0], possible(used, scores), strict=True):
+        assert kind in (kinds if is_possible else nothing)
+
+
+@RINGS
+def test_marginals_and_their_gradients(problem, ring):
+    table, used, scores = problem
+    wanted = np.flatnonzero(possible(used, scores))
+    chart, _ = inside(table, ring, scores)
+    factors, direction = torch.tensor([1.5, -0.5]).double(), torch.randn_like(scores)
+    found, grads, factor_grads = np.zeros(scores.shape), np.zeros(scores.shape), np.zeros(2)
+    items.marginals(table, wanted, ring, scores.numpy(), chart, factors.numpy(), found)
+    leaf, weight = scores.clone().requires_grad_(), factors.clone().requires_grad_()
+    expected = totals_of(used, leaf).softmax(-1)[wanted] @ used * weight[wanted, None]
+    assert np.allclose(found[wanted], expected.detach(), atol=1e-12)
+    arrays = (factors.numpy(), direction.numpy(), grads, factor_grads)
+    items.hessians(table, wanted, ring, scores.numpy(), chart, *arrays)
+    (expected * direction[wanted]).sum().backward()
+    assert np.allclose(grads, leaf.grad.nan_to_num(), atol=1e-12)
+    assert np.allclose(factor_grads, weight.grad, atol=1e-12)
+
+
+@RINGS
+def test_entropies_and_cross_entropies(problem, ring):
+    table, used, scores = problem
+    other = torch.where(scores.isinf(), scores, scores.flip(-1).nan_to_num(neginf=0.3))
+    wanted = np.flatnonzero(possible(used, scores))
+    factors = torch.tensor([1.5, -0.5]).double()
+    for theirs in (scores, other):
+        kinds, found, grads = np.empty(2), np.zeros(2), np.zeros(scores.shape)
+        others = np.empty((0, 1)) if theirs is scores else theirs.numpy()
+        given = (scores.numpy(), others, factors.numpy(), kinds, found, grads)
+        items.surprises(table, wanted, ring, *given)
+        leaf = scores.clone().requires_grad_()
+        log_p, log_q = totals_of(used, leaf).log_softmax(-1), totals_of(used, theirs).log_softmax(-1)
+        expected = -(log_p.exp() * torch.where(log_p.isinf(), 0.0, log_q)).sum(-1)
+        assert np.allclose(found[wanted], expected[wanted].detach(), atol=1e-12)
+        (expected * factors)[wanted].sum().backward()
+        assert np.allclose(grads, leaf.grad.nan_to_num(), atol=1e-12)
+
+
+def test_what_another_forbids_is_an_infinite_surprise():
+    table, arcs = Backend(eisner.build, eisner.cells), torch.zeros(3, 2, 3, dtype=torch.float64)
+    nothing = torch.full_like(arcs, -torch.inf)
+    arcs[1], nothing[2] = -torch.inf, arcs[2]
+    found = table.surprise(arcs, nothing, torch.tensor([2, 2, 2]), True)
+    assert torch.allclose(found, torch.tensor([torch.inf, 0.0, math.log(2)], dtype=torch.float64))
+
+
+def test_best_structures_and_max_marginals(problem):
+    table, used, scores = problem
+    k, (batch, d) = len(used) + 1, scores.shape
+    events, found = np.full((batch, k, d), -1), np.full((batch, k), -np.inf)
+    chosen.kbest(table, BOTH, scores.numpy(), events, found)  # an event of d places: each is used or not
+    totals = totals_of(used, scores)
+    expected = torch.cat([totals.sort(-1, descending=True).values, torch.full((batch, 1), -torch.inf)], -1)
+    assert np.allclose(found, expected)
+    for item, rank in zip(*np.nonzero(np.isfinite(found)), strict=True):
+        parts = torch.from_numpy(events[item, rank] >= 0).double()
+        assert np.isclose(totals[item][(used > 0).double().eq(parts).all(-1)].max(), found[item, rank])
+    best = np.full(scores.shape, -np.inf)
+    chosen.max_marginals(table, BOTH, scores.numpy(), best)
+    with_part = torch.where(used.T > 0, totals.unsqueeze(1), -torch.inf).amax(-1)
+    assert np.allclose(best, with_part)
+
+
+@RINGS
+def test_samples_have_their_probabilities(problem, ring):
+    table, used, scores = problem
+    wanted = np.flatnonzero(possible(used, scores))
+    chart, _ = inside(table, ring, scores)
+    events = np.full((2, 4_000, scores.shape[1]), -1)
+    seeds = np.random.default_rng(0).integers(1 << 62, size=(2, 4_000))
+    chosen.sample(table, wanted, ring, scores.numpy(), chart, seeds, 0, 1, events)
+    for item in wanted:
+        probability = totals_of(used, scores)[item].softmax(-1) @ (used > 0).double()
+        assert np.allclose((events[item] >= 0).mean(0), probability, atol=0.04)
+
+
+@given(st.integers(1, 4), st.booleans(), st.integers(0, 10_000), st.sampled_from([1e-3, 1.0, 30.0, 1e3, 1e6]))
+def test_entropies_are_right_to_a_millionth_at_any_scale(n, single_root, seed, scale):
+    table = Backend(eisner.build, eisner.cells)
+    random = np.random.default_rng(seed)
+    arcs = scale * random.normal(size=(1, n, n + 1))
+    found = table.entropy(torch.from_numpy(arcs), torch.tensor([n]), single_root).item()
+    kind = f"eisner of {n}, {'single' if single_root else 'any'} root"
+    _, used = table_and_structures(kind)
+    with mpmath.workdps(60):
+        totals = [mpmath.fsum(arcs.flat[int(place)] for place in row.nonzero()) for row in used]
+        top = max(totals)
+        weights = [mpmath.exp(total - top) for total in totals]
+        whole = mpmath.fsum(weights)
+        others = [mpmath.fsum(weights[:i] + weights[i + 1 :]) for i in range(len(weights))]
+        terms = [w / whole * mpmath.log1p(rest / w) for w, rest in zip(weights, others, strict=True) if w]
+        exact = float(mpmath.fsum(terms))
+    assert abs(found - exact) <= max(1e-6 * exact, np.finfo(np.float64).tiny)
+
+
+def test_rows_come_in_an_order_in_which_cells_are_made_before_they_are_used():
+    for build, n, options, _ in PROGRAMS.values():
+        program = build(n, *options)
+        made = np.full(len(program.maker), len(program.rows))
+        made[program.leaves] = -1
+        for s, row in enumerate(program.rows):
+            for run in (row[LEFT], row[RIGHT]):
+                assert run < 0 or (made[run : run + row[COUNT]] < s).all()
+            made[[row[OUT], row[MIRROR]]] = s
+
+
+def test_there_is_room_for_the_cells_of_all_lengths():
+    for n, single_root in itertools.product(range(1, 12), (True, False)):
+        assert len(eisner.build(n, single_root).maker) <= eisner.cells(n, n + 1, single_root)
+
+
+def test_few_bytes_of_tables_are_kept(monkeypatch):
+    written = []
+
+    def build(n, single_root):
+        written.append(n)
+        return eisner.build(n, single_root)
+
+    kept = Tables(build)
+    monkeypatch.setattr(tables, "MOST", 25_000)
+    for n in (10, 10, 11, 12, 10):
+        kept.get(n, (True,), (12, 13))
+    assert written == [10, 11, 12, 10]
+    assert kept._bytes <= 25_000
