@@ -57,7 +57,8 @@ class Backend:
         chart, log_partition = empty(self.chart_shape(scores, lengths, *options)), np.zeros(len(scores))
         given = (_rows(scores), chart, log_partition)
         _run(items.totals, groups, None, *given)
-        _run(items.totals, _of_kind(groups, chart[:, 0], EXTENDED), _EXTENDED_RING, *given)
+        if EXTENDED in chart[:, 0].tolist():
+            _run(items.totals, _of_kind(groups, chart[:, 0], EXTENDED), _EXTENDED_RING, *given)
         return torch.from_numpy(log_partition).to(scores.dtype), torch.from_numpy(chart)
 
     def outside(self, scores: Tensor, lengths: Tensor, *rest: Any) -> Tensor:
@@ -119,8 +120,7 @@ class Backend:
         given = _rows(scores), chart.numpy(), seeds
         kernel, flat, kinds = current(chosen.sample), events.flatten(2).numpy(), chart.numpy()[:, 0]
         groups = self._groups(scores, lengths, options)
-        for kind, ring in _RINGS:
-            each = _of_kind(groups, kinds, kind)
+        for each, ring in _by_ring(groups, kinds):
 
             def draw(thread: int, each: Groups = each, ring: Array | None = ring) -> None:
                 first, step = (0, 1) if chunks == 1 else (thread, chunks)
@@ -178,8 +178,8 @@ class Backend:
     ) -> None:  # fmt: skip
         """Call a kernel on all possible items in their rings."""
         groups, kinds = self._groups(scores, lengths, options), chart.numpy()[:, 0]
-        for kind, ring in _RINGS:
-            _run(kernel, _of_kind(groups, kinds, kind), ring, _rows(scores), chart.numpy(), *arrays)
+        for each, ring in _by_ring(groups, kinds):
+            _run(kernel, each, ring, _rows(scores), chart.numpy(), *arrays)
 
     def _surprise(
         self, scores: Tensor, other: Tensor | None, lengths: Tensor, options: Sequence[Any], factors: Tensor | None
@@ -206,9 +206,7 @@ def _factors(factors: Tensor) -> Array:
 
 def _zeros(scores: Tensor) -> Array:
     """Room for sums over parts, ``(batch, d)``."""
-    rows = empty((len(scores), math.prod(scores.shape[1:])))
-    rows.fill(0.0)
-    return rows
+    return np.zeros((len(scores), math.prod(scores.shape[1:])))
 
 
 def _flat(array: Array) -> Array:
@@ -231,13 +229,15 @@ def _result(array: Array, like: Tensor) -> Tensor:
     return torch.from_numpy(array.reshape(like.shape)).to(like.dtype)
 
 
+def _by_ring(groups: Groups, kinds: Array) -> list[tuple[Groups, Array | None]]:
+    """The possible items, those in plain numbers first, and the ring of each part."""
+    if kinds.tolist().count(PLAIN) == len(kinds):
+        return [(groups, None)]
+    return [(_of_kind(groups, kinds, kind), ring) for kind, ring in _RINGS]
+
+
 def _of_kind(groups: Groups, kinds: Array, kind: float) -> Groups:
     """The items in one ring."""
-    present = set(kinds.tolist())
-    if kind not in present:
-        return []
-    if len(present) == 1:
-        return groups
     chosen = ((table, each[kinds[each] == kind]) for table, each in groups)
     return [(table, each) for table, each in chosen if len(each)]
 
