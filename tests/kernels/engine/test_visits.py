@@ -24,15 +24,15 @@ pytestmark = pytest.mark.skipif(
 
 
 def every_kind_of_row(_n):
-    """One of four numbers from each of three rows, by sums with every combination of factors."""
+    """One of four numbers from each of four rows, by sums with every combination of factors."""
     p = ProgramBuilder()
-    weight = p.weights(np.ones((3, 4), bool))
+    weight = p.weights(np.ones((4, 4), bool))
     ones, a, copy, b, c, twice, total = (p.cells(4) for _ in range(7))
     p.leaf(ones)
     p.sum(a, ones, weight=weight[0], mirror=copy, stage=0)
     p.sum(b[:2], a[0], ones[0], count=4, each=weight[1, 0], stage=1)
     p.sum(b[2:], copy[[0, 2]], count=2, each=weight[1, [0, 2]], stage=1)
-    p.sum(c, b[0], ones[0], count=[4, 3, 2, 1], stage=2)
+    p.sum(c, b[0], ones[0], count=[4, 3, 2, 1], weight=weight[3], stage=2)
     p.sum(twice[:2], c[:2], ones[:2], each=weight[2, :2], stage=3)
     p.sum(twice[2:], c[2:], weight=weight[2, 2:], stage=3)
     p.sum(total[0], twice[0], ones[0], count=4, stage=4)
@@ -40,7 +40,7 @@ def every_kind_of_row(_n):
 
 
 PROGRAMS = {
-    "every kind of row": (every_kind_of_row, 1, (), (3, 4)),
+    "every kind of row": (every_kind_of_row, 1, (), (4, 4)),
     **{
         f"eisner of {n}, {'single' if root else 'any'} root": (eisner.build, n, (root,), (n, n + 1))
         for n in range(1, 5)

@@ -34,7 +34,7 @@ def _surprises(
     dominant, rest = -1, 0.0
     for k in range(count):
         found[k] = max(log - found[k], 0.0) if found[k] > -np.inf else np.inf
-        if room[k] > 0.5:
+        if room[k] > 0.75:  # not 0.5, which two of them can exceed by rounding
             dominant = k
         else:
             rest += room[k]
