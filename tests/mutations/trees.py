@@ -20,12 +20,12 @@ TREES = [
                     ("rate * scale(powers[k] - top)", "scale(powers[k] - top)"),
                     ("room[k] * scale(powers[k] - top)", "room[k]"),
                     ("logs[i] += exponent[i] * LOG_TWO", "logs[i] += 0.0"),
+                    ("        add_run(room, weights, each, count)", "        pass"),
                 ],
                 "kernels/engine/sums": [
                     ("value[np.uint64(rows[s, MIRROR])] = total", "pass"),
                     ("total += mass[mirror]", "total += 0.0"),
                     ("parts[whole] += total", "parts[whole] += 0.0"),
-                    ("            add_run(room, parts, each, count)", "            pass"),
                     ("mass[b + k] += share", "mass[b + k] += 0.0"),
                 ],
                 "kernels/engine/growth": [
@@ -37,6 +37,7 @@ TREES = [
                     ("found[dominant] = -np.log1p(-rest)", "found[dominant] = 0.0"),
                     ("(found[k] - expected[out])", "found[k]"),
                     ("log = logs[out] - weight_logs[whole]", "log = logs[out]"),
+                    ("if room[k] > 0.0:  #", "if True:  #"),
                 ],
                 "kernels/engine/bounds": [
                     ("rest += own[whole]", "rest += 0.0"),

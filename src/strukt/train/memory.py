@@ -31,7 +31,7 @@ def give_back_freed_memory() -> None:
     """Gives what `keep_freed_memory` kept back to the system.
 
     Batches of ever new sizes leave gaps that nothing fits into, and the resident memory of a long training creeps
-    upwards. Called once an epoch, the few faults that follow cost no time that can be measured.
+    upwards. It is meant to be called once an epoch: the pages fault again when they are used.
     Only the C library of GNU can do it; elsewhere nothing is done.
 
     Source: malloc_trim(3).

@@ -153,6 +153,23 @@ def test_entropies_and_cross_entropies(problem, ring):
         assert np.allclose(grads, leaf.grad.nan_to_num(), atol=1e-12)
 
 
+@given(st.integers(1, 4), st.booleans(), st.integers(0, 10_000))
+def test_cross_entropies_where_both_forbid(n, single_root, seed):
+    """What one forbids stands below what the other does, or beside it."""
+    random = np.random.default_rng(seed)
+    mine, theirs = (
+        torch.from_numpy(np.where(random.random((n, n + 1)) < 0.35, -np.inf, random.normal(size=(n, n + 1))))
+        for _ in range(2)
+    )
+    _, used = table_and_structures(f"eisner of {n}, {'single' if single_root else 'any'} root")
+    totals = (totals_of(used, each.reshape(1, -1))[0] for each in (mine, theirs))
+    log_p, log_q = (each.log_softmax(-1).nan_to_num(nan=-torch.inf, neginf=-torch.inf) for each in totals)
+    expected = -(log_p.exp() * torch.where(log_p.isinf(), 0.0, log_q)).sum()
+    table = Backend(eisner.build, eisner.cells)
+    found = table.surprise(mine[None], theirs[None], torch.tensor([n]), single_root)
+    assert torch.allclose(found, expected, rtol=1e-10)
+
+
 def test_what_another_forbids_is_an_infinite_surprise():
     table, arcs = Backend(eisner.build, eisner.cells), torch.zeros(3, 2, 3, dtype=torch.float64)
     nothing = torch.full_like(arcs, -torch.inf)

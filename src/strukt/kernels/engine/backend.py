@@ -17,7 +17,7 @@ from strukt.kernels.engine.tables import Table, Tables
 from strukt.kernels.interpreted import current
 from strukt.kernels.jit import sample_threads, thread_count
 from strukt.kernels.memory import empty, no_events
-from strukt.kernels.sparsemap.found import Found, Settings, Start, capacity, make_found
+from strukt.kernels.sparsemap.found import Found, capacity, make_found
 from strukt.kernels.sparsemap.state import make
 from strukt.kernels.threads import run
 
@@ -141,11 +141,6 @@ class Backend:
     def sparsemap(self, scores: Tensor, lengths: Tensor, *rest: Any) -> Found:
         """The structures of SparseMAP; the last arguments are what to begin with, and settings."""
         *options, begin, settings = rest
-        return self._sparsemap(scores, lengths, options, begin, settings)
-
-    def _sparsemap(
-        self, scores: Tensor, lengths: Tensor, options: Sequence[Any], begin: Start, settings: Settings
-    ) -> Found:
         groups, rows = self._groups(scores, lengths, options), _rows(scores)
         batch, d = rows.shape
         p = max([scores.shape[1], *(table.used for table, _ in groups)])  # padded positions have room, too

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
-from strukt.kernels.engine.rings import add_from_run
+from strukt.kernels.engine.rings import add_factors
 from strukt.kernels.jit import inner, kept_apart, kernel
 
 
@@ -85,11 +85,8 @@ def bound(
             parts[whole] = max(parts[whole], total)
             rest += own[whole]
         room[:count] = rest
-        add_from_run(value, left, count, room)
-        if right >= 0:
-            add_from_run(value, right, count, room)
+        add_factors(left, right, each, count, value, own, room)
         if each >= 0:
-            add_from_run(own, each, count, room)
             _raise_run(room, parts, each, count)
         _raise_run(room, around, left, count)
         if right >= 0:

@@ -6,7 +6,7 @@ import numpy as np
 
 from strukt.kernels.cpu_search import Search, make_search, start, take
 from strukt.kernels.engine import bounds, walk
-from strukt.kernels.engine.items import _again, _exponents
+from strukt.kernels.engine.items import cells_again, exponents_of
 from strukt.kernels.engine.program import Array
 from strukt.kernels.engine.tables import Table
 from strukt.kernels.jit import inner, kernel
@@ -57,12 +57,12 @@ def sample(
     """Events ``(batch, count, places)`` from seeds ``(batch, count)``: those from ``first`` on in steps."""
     alternatives = scores.shape[1] // events.shape[2]
     cells, weights = table.maker.shape[0], table.places.shape[0]
-    weight, power, exponent = np.empty(weights), _exponents(ring, weights), _exponents(ring, cells)
+    weight, power, exponent = np.empty(weights), exponents_of(ring, weights), exponents_of(ring, cells)
     own, state = np.empty(cells if ring is not None else 0), np.empty(1, np.uint64)
     room, powers = np.empty(table.longest), np.empty(table.longest, np.int64)
     used, stack = np.empty(table.used, np.int64), np.empty(table.waiting + 1, np.int64)
     for b in items:
-        value = _again(table, scores[b], ring, weight, power, chart[b], own, exponent, room, powers)
+        value = cells_again(table, scores[b], ring, weight, power, chart[b], own, exponent, room, powers)
         for k in range(first, seeds.shape[1], step):
             state[0] = seeds[b, k]
             count = walk.draw(

@@ -7,7 +7,7 @@ change together are products of the Hessian of the log-partition with directions
 from __future__ import annotations
 
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
-from strukt.kernels.engine.rings import add_from_run, add_run, mean_of, shares
+from strukt.kernels.engine.rings import add_factors, mean_of, share_out, shares
 from strukt.kernels.jit import inner, kept_apart, kernel
 
 
@@ -77,18 +77,10 @@ def change(
         expected = grown[out] - direction[whole] if whole >= 0 else grown[out]
         shares(value, exponent, weight, power, out, whole, left, right, each, count, room, powers)
         moves[:count] = 0.0
-        add_from_run(grown, left, count, moves)
-        if right >= 0:
-            add_from_run(grown, right, count, moves)
-        if each >= 0:
-            add_from_run(direction, each, count, moves)
+        add_factors(left, right, each, count, grown, direction, moves)
         for k in range(count):
             room[k] *= moving + total * (moves[k] - expected)
-        add_run(room, changes, left, count)
-        if right >= 0:
-            add_run(room, changes, right, count)
-        if each >= 0:
-            add_run(room, parts, each, count)
+        share_out(left, right, each, count, room, changes, parts)
 
 
 @inner

@@ -21,7 +21,7 @@ IMPOSSIBLE, PLAIN, EXTENDED = 0.0, 1.0, 2.0
 
 
 @inner
-def _exponents(ring: Array | None, count: int) -> Any:
+def exponents_of(ring: Array | None, count: int) -> Any:
     """Room for exponents, None in plain numbers."""
     if ring is None:
         return None
@@ -51,8 +51,8 @@ def totals(
 ) -> None:
     """Log-partitions ``(batch,)`` and charts."""
     cells = table.maker.shape[0]
-    weight, power = np.empty(table.places.shape[0]), _exponents(ring, table.places.shape[0])
-    exponent, own = _exponents(ring, cells), np.empty(cells if ring is not None else 0)
+    weight, power = np.empty(table.places.shape[0]), exponents_of(ring, table.places.shape[0])
+    exponent, own = exponents_of(ring, cells), np.empty(cells if ring is not None else 0)
     room, powers = np.empty(table.longest), np.empty(table.longest, np.int64)
     for b in items:
         value = chart[b, 1 : cells + 1] if ring is None else own
@@ -62,7 +62,7 @@ def totals(
 
 
 @inner
-def _again(
+def cells_again(
     table: Table, scores: Array, ring: Array | None, weight: Array, power: Array | None, chart: Array, own: Array,
     exponent: Array | None, room: Array, powers: Array,
 ) -> Any:  # fmt: skip
@@ -80,11 +80,11 @@ def marginals(
 ) -> None:
     """The probability of each part times the factor of its item: ``used (batch, d)``."""
     cells, count = table.maker.shape[0], table.places.shape[0]
-    weight, power, exponent = np.empty(count), _exponents(ring, count), _exponents(ring, cells)
+    weight, power, exponent = np.empty(count), exponents_of(ring, count), exponents_of(ring, cells)
     own, mass, parts = np.empty(cells if ring is not None else 0), np.empty(cells), np.empty(count)
     room, powers = np.empty(table.longest), np.empty(table.longest, np.int64)
     for b in items:
-        value = _again(table, scores[b], ring, weight, power, chart[b], own, exponent, room, powers)
+        value = cells_again(table, scores[b], ring, weight, power, chart[b], own, exponent, room, powers)
         sums.outside(table.rows, table.top, weight, power, value, exponent, room, powers, mass, parts)
         _spread(table.places, factors[b], parts, used[b])
 
@@ -106,14 +106,14 @@ def hessians(
 ) -> None:  # fmt: skip
     """Gradients of <factor x marginals, direction> in the scores ``(batch, d)`` and the factors ``(batch,)``."""
     cells, count = table.maker.shape[0], table.places.shape[0]
-    weight, power, exponent = np.empty(count), _exponents(ring, count), _exponents(ring, cells)
+    weight, power, exponent = np.empty(count), exponents_of(ring, count), exponents_of(ring, cells)
     own, mass, parts = np.empty(cells if ring is not None else 0), np.empty(cells), np.empty(count)
     room, powers = np.empty(table.longest), np.empty(table.longest, np.int64)
     direction, grown, changes = np.empty(count), np.empty(cells), np.empty(cells)
     moves = np.empty(table.longest)
     rows, places = table.rows, table.places
     for b in items:
-        value = _again(table, scores[b], ring, weight, power, chart[b], own, exponent, room, powers)
+        value = cells_again(table, scores[b], ring, weight, power, chart[b], own, exponent, room, powers)
         for i in range(count):
             direction[i] = directions[b, places[i]] if weight[i] > 0.0 else 0.0
         sums.outside(rows, table.top, weight, power, value, exponent, room, powers, mass, parts)
@@ -136,12 +136,12 @@ def surprises(
     Items whose numbers do not fit the ring get the kind `EXTENDED`, and nothing else.
     """
     cells, count, same = table.maker.shape[0], table.places.shape[0], others.shape[0] == 0
-    weight, power, exponent = np.empty(count), _exponents(ring, count), _exponents(ring, cells)
+    weight, power, exponent = np.empty(count), exponents_of(ring, count), exponents_of(ring, cells)
     value, mass, changes, expected = np.empty(cells), np.empty(cells), np.empty(cells), np.empty(cells)
     other_weight, other_power, other_value, other_exponent = weight, power, value, exponent
     if not same:
-        other_weight, other_power = np.empty(count), _exponents(ring, count)
-        other_value, other_exponent = np.empty(cells), _exponents(ring, cells)
+        other_weight, other_power = np.empty(count), exponents_of(ring, count)
+        other_value, other_exponent = np.empty(cells), exponents_of(ring, cells)
     logs, weight_logs, parts = np.empty(cells), np.empty(count), np.empty(count)
     room, terms, powers = np.empty(table.longest), np.empty(table.longest), np.empty(table.longest, np.int64)
     rows, top = table.rows, table.top

@@ -178,6 +178,26 @@ def add_from_run(values: Array, first: int, count: int, room: Array) -> None:
         room[k] += values[start + k]
 
 
+@inner
+def share_out(left: int, right: int, each: int, count: int, room: Array, cells: Array, weights: Array) -> None:
+    """Add to all factors of the terms of a row what ``room`` holds for each term."""
+    add_run(room, cells, left, count)
+    if right >= 0:
+        add_run(room, cells, right, count)
+    if each >= 0:
+        add_run(room, weights, each, count)
+
+
+@inner
+def add_factors(left: int, right: int, each: int, count: int, cells: Array, weights: Array, room: Array) -> None:
+    """Add to ``room`` what the factors of each term of a row have together."""
+    add_from_run(cells, left, count, room)
+    if right >= 0:
+        add_from_run(cells, right, count, room)
+    if each >= 0:
+        add_from_run(weights, each, count, room)
+
+
 @kernel
 def take_logs(value: Array, exponent: Array | None, logs: Array) -> None:
     """The logarithm of each number; -inf for 0."""

@@ -9,9 +9,9 @@ from strukt.kernels.engine.rings import (
     LEAST,
     LOG_TWO,
     NOTHING,
-    add_run,
     extended_sum,
     settled,
+    share_out,
     shares,
 )
 from strukt.kernels.jit import inner, kept_apart, kernel
@@ -141,8 +141,4 @@ def outside(
         shares(value, exponent, weight, power, out, whole, left, right, each, count, room, powers)
         for k in range(count):
             room[k] *= total
-        add_run(room, mass, left, count)
-        if right >= 0:
-            add_run(room, mass, right, count)
-        if each >= 0:
-            add_run(room, parts, each, count)
+        share_out(left, right, each, count, room, mass, parts)

@@ -10,7 +10,7 @@ import numpy as np
 
 from strukt.kernels.engine.growth import pass_on
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
-from strukt.kernels.engine.rings import add_from_run, add_run, mean_of, shares
+from strukt.kernels.engine.rings import add_factors, share_out, shares
 from strukt.kernels.jit import inner, kept_apart, kernel
 
 
@@ -26,11 +26,7 @@ def _surprises(
     shares(value, exponent, weight, power, out, whole, left, right, each, count, room, powers)
     log = logs[out] - weight_logs[whole] if whole >= 0 and logs[out] > -np.inf else logs[out]
     found[:count] = 0.0
-    add_from_run(logs, left, count, found)
-    if right >= 0:
-        add_from_run(logs, right, count, found)
-    if each >= 0:
-        add_from_run(weight_logs, each, count, found)
+    add_factors(left, right, each, count, logs, weight_logs, found)
     dominant, rest = -1, 0.0
     for k in range(count):
         found[k] = max(log - found[k], 0.0) if found[k] > -np.inf else np.inf
@@ -69,11 +65,10 @@ def surprise(
             )  # fmt: skip
             if not same:
                 shares(value, exponent, weight, power, out, whole, left, right, each, count, room, powers)
-            mean = mean_of(room, expected, left, count)
-            if right >= 0:
-                mean += mean_of(room, expected, right, count)
+            add_factors(left, right, -1, count, expected, weight_logs, found)
+            mean = 0.0
             for k in range(count):
-                if room[k] > 0.0:
+                if room[k] > 0.0:  # what has no share may hold an infinite surprise
                     mean += room[k] * found[k]
         expected[out] = mean if value[out] > 0.0 else 0.0
         expected[rows[s, MIRROR]] = expected[out]
@@ -112,13 +107,7 @@ def surprise_change(
         )  # fmt: skip
         if not same:
             shares(value, exponent, weight, power, out, whole, left, right, each, count, room, powers)
-        add_from_run(expected, left, count, found)
-        if right >= 0:
-            add_from_run(expected, right, count, found)
+        add_factors(left, right, -1, count, expected, weight_logs, found)
         for k in range(count):
             room[k] = room[k] * (moving + total * (found[k] - expected[out])) if room[k] > 0.0 else 0.0
-        add_run(room, changes, left, count)
-        if right >= 0:
-            add_run(room, changes, right, count)
-        if each >= 0:
-            add_run(room, parts, each, count)
+        share_out(left, right, each, count, room, changes, parts)

@@ -90,7 +90,7 @@ def _table(program: Program, shape: Sequence[int]) -> Table:
     rows, cells = program.rows, len(program.maker)
     strides = np.cumprod([1, *reversed(shape[1:])])[::-1]
     places = (program.places @ strides).astype(np.int64)
-    sizes = current(extent)(rows, program.leaves, cells, program.top)
+    sizes = current(extent)(rows, cells, program.top)
     counts = rows[:, COUNT]
     return Table(
         rows, program.leaves, program.maker, program.groups, places, program.top, int(counts.sum()),

@@ -6,13 +6,13 @@ import numpy as np
 
 from strukt.kernels.cpu_draw import uniform
 from strukt.kernels.cpu_search import Search, choice_of_value
-from strukt.kernels.engine.program import COUNT, EACH, LEFT, OUT, RIGHT, WEIGHT, Array
-from strukt.kernels.engine.rings import add_from_run, shares
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
+from strukt.kernels.engine.rings import add_factors, shares
 from strukt.kernels.jit import inner, kept_apart, kernel
 
 
 @kernel
-def extent(rows: Array, leaves: Array, cells: int, top: int) -> tuple[int, int, int]:
+def extent(rows: Array, cells: int, top: int) -> tuple[int, int, int]:
     """The most choices in a structure, the most weights that one uses, and the most cells that wait on a walk."""
     sizes = np.zeros((cells, 3), np.int64)
     sizes[:, 2] = 1
@@ -31,7 +31,7 @@ def extent(rows: Array, leaves: Array, cells: int, top: int) -> tuple[int, int, 
             used = max(used, used_here)
             waiting = max(waiting, waiting_here)
         used += int(rows[s, WEIGHT] >= 0) + int(rows[s, EACH] >= 0)
-        out, mirror = rows[s, OUT], rows[s, 1]
+        out, mirror = rows[s, OUT], rows[s, MIRROR]
         sizes[out, 0] = sizes[mirror, 0] = choices + int(count > 1)
         sizes[out, 1] = sizes[mirror, 1] = used
         sizes[out, 2] = sizes[mirror, 2] = waiting
@@ -77,11 +77,7 @@ def follow(
         if terms > 1:
             if place > given:
                 room[:terms] = 0.0
-                add_from_run(value, row[LEFT], terms, room)
-                if row[RIGHT] >= 0:
-                    add_from_run(value, row[RIGHT], terms, room)
-                if row[EACH] >= 0:
-                    add_from_run(own, row[EACH], terms, room)
+                add_factors(row[LEFT], row[RIGHT], row[EACH], terms, value, own, room)
             k = choice_of_value(search, rank, place, given, score, room[:terms])
             place += 1
         depth, count = _enter(row, k, depth, stack, count, used)
