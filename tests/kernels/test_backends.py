@@ -168,6 +168,18 @@ def test_trees_of_any_length(on, poisoned_memory, kind, n, change, tolerance):
 
 
 @pytest.mark.parametrize(("change", "tolerance"), CHANGES)
+@pytest.mark.parametrize(
+    ("n", "labels", "single_root"), [(1, 4, True), (3, 1, False), (9, 4, True), (9, 4, False)]
+)
+def test_projective_trees_with_labels(on, poisoned_memory, n, labels, single_root, change, tolerance):
+    def build():
+        arcs = change(normal(5, n, n + 1, labels)).requires_grad_()
+        return ProjectiveTree(arcs, lengths(n), single_root=single_root, labelled=True), (arcs,)
+
+    assert_backends_agree(on, build, tolerance)
+
+
+@pytest.mark.parametrize(("change", "tolerance"), CHANGES)
 @pytest.mark.parametrize("n", [1, 2, 3, 9, 17])
 @pytest.mark.parametrize("labels", [None, 1, 5])
 def test_span_trees_of_any_length(on, poisoned_memory, labels, n, change, tolerance):

@@ -11,9 +11,10 @@ from torch.distributions import Distribution
 
 from strukt.distributions import BitSpanTree, LinearChain, NonProjectiveTree, SpanTree
 from strukt.kernels import dispatch
-from strukt.kernels.codes import cpu as codes_cpu
-from strukt.kernels.cpu_semiring import LOG, PROBABILITY
-from strukt.kernels.inside import cpu as inside_cpu
+from strukt.kernels.chain import cpu as chain_cpu
+from strukt.kernels.engine.items import EXTENDED, PLAIN
+from strukt.kernels.inside.cpu import TABLE
+from strukt.kernels.matrix_tree import cpu as matrix_tree_cpu
 
 pytestmark = pytest.mark.skipif(
     dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"
@@ -150,14 +151,14 @@ def test_what_is_impossible_has_no_derivative(on, kind, change):
     assert all((grad[hopeless] == 0).all() for grad in found if len(grad) == len(hopeless))
 
 
-@pytest.mark.parametrize(("change", "semiring"), [(unchanged, PROBABILITY), (steep, LOG)])
-def test_both_spaces_are_compared(change, semiring):
+@pytest.mark.parametrize(("change", "ring"), [(unchanged, PLAIN), (steep, EXTENDED)])
+def test_both_rings_are_compared(change, ring):
     (spans,) = changed("spans", 9, change)
-    _, chart = inside_cpu.inside(spans, lengths(9), False)
-    assert chart[0, 0, 0, 0] == semiring
+    _, chart = TABLE.inside(spans, lengths(9), False)
+    assert chart[0, 0] == ring
 
 
-@pytest.mark.parametrize(("kind", "module"), [("spans", inside_cpu), ("codes", codes_cpu)])
+@pytest.mark.parametrize(("kind", "module"), [("chains", chain_cpu), ("trees", matrix_tree_cpu)])
 def test_a_backend_without_the_kernel_leaves_it_to_the_reference(on, monkeypatch, kind, module):
     on("cpu")
     scores, directions, calls = changed(kind, 5, unchanged), KINDS[kind].draw(5, 2), []

@@ -21,7 +21,7 @@ def _no_setting(monkeypatch):
 
 
 @needs_numba
-@pytest.mark.parametrize("recursion", ["chain", "inside"])
+@pytest.mark.parametrize("recursion", ["chain", "semi_markov"])
 def test_a_recursion_with_kernels_has_a_module_of_them(recursion):
     assert dispatch.select(recursion, SCORES).__name__ == f"strukt.kernels.{recursion}.cpu"
 

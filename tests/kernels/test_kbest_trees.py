@@ -13,7 +13,6 @@ from strukt.distributions.distribution import StructuredDistribution
 from strukt.kernels import dispatch
 from strukt.kernels.cpu_candidates import offer
 from strukt.kernels.cpu_search import (
-    choice_of_term,
     choice_of_value,
     make_search,
     start,
@@ -154,11 +153,3 @@ def test_given_choices_are_followed_and_others_made():
     assert choice_of_value(search, 0, 1, 0, 10.0, values) == 1
     assert search.candidates.waiting[0] == 2
     assert search.candidates.scores[:2].tolist() == [9.0, 7.0]
-
-
-def test_terms_are_chosen_by_their_sum():
-    search = make_search(4, 1)
-    left, right = np.array([[0.0, 1.0, 2.0, 3.0]]), np.array([[9.0, 9.0, 1.0, 5.0, 0.0]])
-    assert choice_of_term(search, 0, 0, -1, 0.0, left, 0, right, 0, 1, 4, 1) == 2
-    assert search.candidates.scores[:2].tolist() == [-4.0, -5.0]
-    assert search.candidates.entries[:2, 2].tolist() == [3, 1]

@@ -123,9 +123,10 @@ BACKENDS = {
     "(test_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and root and 5-unchanged)",
     FREE: "(test_events and test_dependency_trees) or "
     "(test_trees_of_any_length and 9-unchanged) or (test_arborescence and k_best and (3 or 4))",
-    SPANS: "(span_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and spans and 5-unchanged) or "
-    "(test_derivatives and labels and (9-unchanged or 3-steep))",
-    CODES: "(trees_with_codes_of_any_length and 9-unchanged) or (test_derivatives and codes and 3-unchanged)",
+    SPANS: "test_visits or (span_trees_of_any_length and 9-unchanged) or "
+    "(k_best_of_any_size and spans and 5-unchanged) or (test_derivatives and labels and (9-unchanged or 3-steep))",
+    CODES: "test_visits or (trees_with_codes_of_any_length and 9-unchanged) or "
+    "(test_derivatives and codes and 3-unchanged)",
     GRAMMAR: "test_pcfg_backends and (5-unchanged or only_items_that_need_it)",
     LOW_RANK: "test_low_rank_pcfg and (6-unchanged or of_any_size or underflow or same_distribution)",
     SUBSETS: "k_best_of_any_size and subsets and unchanged",

@@ -15,8 +15,7 @@ TREES = [
                     ("left[word, 0], count=word + 1", "left[word, 0], count=1"),
                 ],
                 "kernels/engine/rings": [
-                    ("        shift += top\n", ""),
-                    ("own /= total", "own /= 1.0"),
+                    ("weights /= total", "weights /= 1.0"),
                     ("rate * scale(powers[k] - top)", "scale(powers[k] - top)"),
                     ("room[k] * scale(powers[k] - top)", "room[k]"),
                     ("logs[i] += exponent[i] * LOG_TWO", "logs[i] += 0.0"),
@@ -35,7 +34,7 @@ TREES = [
                 ],
                 "kernels/engine/surprise": [
                     ("found[dominant] = -np.log1p(-rest)", "found[dominant] = 0.0"),
-                    ("(found[k] - expected[out])", "found[k]"),
+                    ("(found[k] - mean)", "found[k]"),
                     ("log = logs[out] - weight_logs[whole]", "log = logs[out]"),
                     ("if room[k] > 0.0:  #", "if True:  #"),
                 ],
@@ -45,18 +44,25 @@ TREES = [
                     ("top += own[np.uint64(rows[s, WEIGHT])]", "top += 0.0"),
                 ],
                 "kernels/engine/walk": [
-                    ("remaining -= shares[k]", "remaining -= 0.0"),
                     ("row[EACH] + k\n", "row[EACH]\n"),
                     ("place += 1", "place += 0"),
                 ],
                 "kernels/engine/items": [
-                    ("factor * parts[i]", "parts[i]"),
-                    ("value[table.top] > SMALLEST", "value[table.top] > 2.0"),
+                    ("total > SMALLEST", "total > 2.0"),
+                    ("if ring is None and found[b] == np.inf:", "if False:"),
                 ],
                 "kernels/engine/chosen": [
                     ("shift + score", "score"),
-                    ("place % alternatives", "0"),
-                    ("parts[j - 1] > place", "parts[j - 1] < place"),
+                    ("parts[j - 1] > part:", "parts[j - 1] < part:"),
+                ],
+                "kernels/engine/features": [
+                    ("0, 0] += factor * parts[i]", "0, 0] += parts[i]"),
+                ],
+                "kernels/engine/choices": [
+                    ("= place % alternatives", "= 0"),
+                ],
+                "kernels/cpu_draw": [
+                    ("remaining -= shares[k]", "remaining -= 0.0"),
                 ],
                 "kernels/engine/oracles": [
                     ("theirs - mine for", "mine - theirs for"),
@@ -107,46 +113,53 @@ TREES = [
                 ],
             },
             CODES: {
-                "kernels/codes/cpu": [
-                    ("product *= 1.0 + rests[t]", "product *= rests[t]"),
-                    ("+= np.log(products[j])", "+= products[j]"),
-                    ("better if above else other", "better"),
-                    ("weights[b] * (mass[i, j] + mass[j, i])", "mass[i, j] + mass[j, i]", 2),
-                    ("weights[b] * (change[i, j] + change[j, i])", "change[i, j] + change[j, i]"),
-                    ("share * (rest + other * apart)", "share * rest"),
-                    ("own[i, j] = growth if", "own[i, j] = 0.0 if"),
+                "kernels/engine/features": [
+                    ("product *= 1.0 + own_exp", "product *= own_exp"),
+                    ("less * better if one >= two else better", "better"),
+                    ("better if one >= two else less * better", "better"),
+                ],
+                "kernels/engine/choices": [
+                    ("code += unit * choice_of_value", "code = unit * choice_of_value"),
+                    ("code += unit * drawn", "code = unit * drawn"),
+                ],
+                "kernels/engine/backend": [
+                    ("for each in (negative, positive))", "for each in (positive, negative))"),
+                    ("zip((1, 0), scores", "zip((0, 1), scores"),
                 ],
             },
             SPANS: {
-                "kernels/inside/cpu_derivative": [
-                    ("weights[b] * (change[i, j] + change[j, i])", "change[i, j] + change[j, i]"),
-                    ("(direction[b, i, j, label] - own[i, j])", "direction[b, i, j, label]"),
-                    ("growth[j, i] = own[i, j] + own[j, i]", "growth[j, i] = own[i, j]"),
-                    ("range(size - 1, 1, -1)", "range(size - 1, 2, -1)"),
+                "kernels/inside/program": [
+                    ("count=j - i - 1", "count=1"),
+                    ("mirror=inside[j, i]", "mirror=inside[i, j]"),
+                    ("times=2 * n - 1", "times=2 * n"),
                 ],
-                "kernels/cpu_semiring": [
-                    ("own = change - mass * growth", "own = change"),
-                    ("own + mass * (left_growth", "own + (left_growth"),
-                    ("found += term * (left_growth", "found += (left_growth"),
+                "kernels/engine/features": [
+                    ("own[i] += log(products[i])", "own[i] += 0.0"),
+                    ("+= mass * share", "+= mass"),
+                    ("apart = mass[i] *", "apart = 0.0 *"),
+                    ("inner_surprise[i] += _value", "inner_surprise[i] -= _value"),
+                    ("mass[i] * (found[value] - mean)", "mass[i] * found[value]"),
+                    ("found[dominant] = -np.log1p(-rest)", "found[dominant] = 0.0"),
+                    ("max(log - theirs, 0.0) if theirs > -np.inf else np.inf", "max(log - theirs, 0.0)"),
                 ],
-                "kernels/inside/cpu_chart": [
-                    ("range(size - 1, 1, -1)", "range(size - 1, 2, -1)"),
-                    ("tops[j] + np.log(totals[j])", "tops[j]"),
-                    ("(2 * n - 1) * shift", "2 * n * shift"),
-                    ("logs[j, i] = sums[j]", "logs[j, i] = value"),
+                "kernels/engine/choices": [
+                    ("shift + parts[i] + less", "shift + parts[i]"),
+                    ("place += 1", "place += 0"),
                 ],
-                "kernels/inside/cpu": [
-                    ("weights[b] * (mass[i, j] + mass[j, i])", "mass[i, j] + mass[j, i]"),
+                "kernels/engine/rings": [
+                    ("shift += times * top", "shift += top"),
+                    ("(numbers[i] > HIGH) |", "(numbers[i] > np.inf) |"),
+                    ("(numbers[i] < LOW) &", "(numbers[i] < 0.0) &"),
                 ],
-                "kernels/inside/cpu_kbest": [
-                    ("stack[depth + 1, 1] = split, j", "stack[depth + 1, 1] = split, j - 1"),
-                    ("logs[i, j] += np.float64(top)", "logs[i, j] = top + 1.0"),
-                    ("rank, given, scores[rank], labels", "rank, given - 1, scores[rank], labels"),
+                "kernels/engine/surprise": [
+                    ("mean += inner_surprise[whole]", "mean += 0.0"),
+                    ("mean = expected[out] - inner_surprise[whole] if", "mean = expected[out] if"),
                 ],
-                "kernels/inside/cpu_sample": [
-                    ("stack[depth + 1, 1] = split, j", "stack[depth + 1, 1] = split, j - 1"),
-                    ("n + feature * alternatives,", "feature * alternatives,"),
-                    ("i * (n + 1) + j)", "i + j)"),
+                "kernels/engine/chosen": [
+                    ("place * scores.shape[2] + best", "place * scores.shape[2]"),
+                ],
+                "distributions/spans": [
+                    ("each % self._labels", "0 * each"),
                 ],
                 "kernels/cpu_draw": [
                     ("number * sums[first + count - 1]", "number"),
@@ -243,7 +256,7 @@ TREES = [
             },
             SPANS: {
                 "kernels/inside/reference": [
-                    ("values = semiring.sum(values, -1)", "values = values[..., 0]"),
+                    ("total(semiring, semiring.sum(values, -1), ", "total(semiring, values[..., 0], "),
                     ("part : part + count] for", ": count] for"),
                 ],
             },

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 from typing_extensions import Self
 
+from strukt.distributions import bounds
 from strukt.distributions.binary_tree import BinaryTree, crossed
-from strukt.kernels import arguments, events, inside
+from strukt.kernels import arguments, codes, events
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.lengths import Lengths
+from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 
@@ -49,7 +51,7 @@ class BitSpanTree(BinaryTree):
                 [0.9526, 0.0474]]))
     """
 
-    oracles: ClassVar[Any] = inside.BITS
+    oracles: ClassVar[Oracles] = codes.ORACLES
     score_names: ClassVar[tuple[str, ...]] = ("bits", "negative")
 
     def __init__(
@@ -84,7 +86,10 @@ class BitSpanTree(BinaryTree):
 
     @property
     def max_marginals(self) -> Tensor:
-        found = self._to_batch(self.oracles.max_marginals(*self._arguments()))
+        found = bounds.max_marginals(self)
+        if found is not None:
+            return found
+        found = self._to_batch(codes.max_marginals(*self._arguments()))
         return torch.where(self._within.unsqueeze(-1), found, NEG_INF)
 
     def to_parts(self, event: Tensor) -> Tensor:
@@ -121,10 +126,10 @@ class BitSpanTree(BinaryTree):
 
     def _places(self, event: Tensor) -> Places:
         bits = self.scores[0].shape[-1]
-        spans, codes, _ = self._read(event)
+        spans, labels, _ = self._read(event)
         *leading, count = spans.shape
         rows = math.prod(leading)
-        found = events.bit_places(spans.reshape(rows, count), codes.reshape(rows, count), bits)
+        found = events.bit_places(spans.reshape(rows, count), labels.reshape(rows, count), bits)
         return tuple(places.reshape(*leading, count * bits) for places in found)
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:

@@ -7,6 +7,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from strukt.distributions import bounds
 from strukt.distributions.spans import SpanStructure
 from strukt.kernels import arguments, inside
 from strukt.kernels.guards import UNBOUNDED
@@ -75,6 +76,9 @@ class SpanTree(SpanStructure):
 
     @property
     def max_marginals(self) -> Tensor:
+        found = bounds.max_marginals(self)
+        if found is not None:
+            return found
         found = self._to_batch(inside.max_marginals(*self._arguments()))
         return torch.where(self._parts_within, found, NEG_INF)
 

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 from torch import Tensor
 from typing_extensions import Self
 
+from strukt.distributions import bounds
 from strukt.distributions.arcs import ArcStructure, has_labels
 from strukt.distributions.explanations import dependency, wording
-from strukt.kernels import arguments, eisner, events, matrix_tree
-from strukt.kernels.autograd import asks_for_gradient, is_plain
+from strukt.kernels import arguments, eisner, events, labelled_eisner, matrix_tree
 from strukt.kernels.labelled_arcs import LabelledOracles
 from strukt.kernels.lengths import Lengths, as_tensor
 from strukt.kernels.oracles import Oracles
@@ -22,7 +22,7 @@ class _DependencyTree(ArcStructure, abc.ABC):
     """What projective and non-projective trees share: arguments, and the check that heads are a tree."""
 
     score_names: ClassVar[tuple[str, ...]] = ("arcs",)
-    labelled_oracles: ClassVar[LabelledOracles]
+    labelled_oracles: ClassVar[Any]
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class _DependencyTree(ArcStructure, abc.ABC):
         if labelled and not arcs.shape[-1]:
             raise ValueError(f"arcs has shape {tuple(arcs.shape)}: no labels to choose from; expected c >= 1")
         if labelled:
-            self.oracles = self.labelled_oracles  # type: ignore[misc, assignment]
+            self.oracles = self.labelled_oracles  # type: ignore[misc]
         self.single_root = single_root
         super().__init__(arcs, given, (single_root,), labelled, validate_args)
 
@@ -145,11 +145,9 @@ class ProjectiveTree(_DependencyTree):
     """
 
     oracles: ClassVar[Oracles] = eisner.ORACLES
-    labelled_oracles: ClassVar[LabelledOracles] = eisner.LABELLED
+    labelled_oracles: ClassVar[Any] = labelled_eisner.ORACLES
 
     @property
     def max_marginals(self) -> Tensor:
-        compute = eisner.ORACLES.max_marginals(self.scores[0]) if is_plain() else None
-        if compute is None or self.labelled or asks_for_gradient(self.scores):
-            return super().max_marginals  # for each arc the best tree in which it is required
-        return self._to_batch(compute(*self._arguments()))
+        found = bounds.max_marginals(self)
+        return super().max_marginals if found is None else found  # for each arc the best tree that requires it

@@ -65,10 +65,11 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
         return f"made of alternatives 0 to {self.scores[0].shape[-1] - 1}"
 
     def _events_of_parts(self, parts: Array, sizes: Array) -> Tensor:
-        n, alternatives = self.event_shape[0], self.scores[0].shape[-1]
+        n, alternatives = self.event_shape[0], self._rows(self.scores[0]).shape[-1]
         named = torch.from_numpy(parts[..., :n] - np.arange(n) * alternatives)
         used = torch.arange(parts.shape[1]) < torch.from_numpy(sizes)[:, None]
-        return torch.where(used.unsqueeze(-1) & self._positions.cpu().unsqueeze(1), named.long(), -1)
+        used = used.unsqueeze(-1) & self._positions.cpu().unsqueeze(1)
+        return self._event(torch.where(used, named.long(), -1))
 
     @property
     def max_marginals(self) -> Tensor:

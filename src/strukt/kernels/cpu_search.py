@@ -14,12 +14,9 @@ from strukt.kernels import cpu_candidates
 from strukt.kernels.cpu_candidates import (
     Array,
     Candidates,
-    least_wanted,
     make_candidates,
-    offer,
     offer_others,
 )
-from strukt.kernels.cpu_semiring import best_term
 from strukt.kernels.jit import kernel
 
 
@@ -57,25 +54,6 @@ def take(search: Search, rank: int) -> tuple[float, int]:
     search.choices[rank] = search.choices[parent]
     search.choices[rank, place] = choice
     return score, place
-
-
-@kernel
-def choice_of_term(
-    search: Search, rank: int, place: int, given: int, score: float,
-    left: Array, i: int, right: Array, j: int, first: int, last: int, shift: int,
-) -> int:  # fmt: skip
-    """The choice among the terms left[i, k] + right[j, k + shift], first <= k < last, at a place."""
-    if place > given:
-        best = best_term(left, i, right, j, first, last, shift)
-        top = left[i, best] + right[j, best + shift]
-        search.choices[rank, place] = best
-        least = least_wanted(search.candidates, rank)
-        for k in range(first, last if least < np.inf else first):
-            other = score + (left[i, k] + right[j, k + shift] - top)
-            if other > least and k != best:
-                offer(search.candidates, rank, place, k, other)
-                least = least_wanted(search.candidates, rank)
-    return search.choices[rank, place]  # type: ignore[no-any-return]
 
 
 @kernel

@@ -13,7 +13,7 @@ axis of size g < batch, where consecutive batch / g items share each entry: its 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import isnan
 from typing import Any, Protocol
 
@@ -225,9 +225,12 @@ class Oracles:
         given = (*arguments[: self._count], arguments[-self._count - 2])
         return tuple(value.new_empty(value.shape) for value in given)
 
+    def _event_shape(self, main: Tensor) -> Sequence[int]:
+        return main.shape[1 : 1 + self.event_dim]
+
     def _fake_best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         main = arguments[0]
-        shape = main.shape[: 1 + self.event_dim]
+        shape = (len(main), *self._event_shape(main))
         return main.new_empty(shape, dtype=torch.int64), main.new_empty(len(main))
 
     def _fake_kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
@@ -236,7 +239,7 @@ class Oracles:
 
     def _fake_sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         main, number = arguments[0], arguments[-1]
-        shape = (len(main), number, *main.shape[1 : 1 + self.event_dim])
+        shape = (len(main), number, *self._event_shape(main))
         events = main.new_empty(shape, dtype=torch.int64)
         return events, main.new_empty(len(main))
 

@@ -17,6 +17,7 @@ from strukt.kernels.engine import chosen, items, tables
 from strukt.kernels.engine.backend import Backend
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, ProgramBuilder
 from strukt.kernels.engine.tables import Tables
+from strukt.kernels.inside import program as spans
 
 pytestmark = pytest.mark.skipif(
     dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"
@@ -40,19 +41,24 @@ def every_kind_of_row(_n):
 
 
 PROGRAMS = {
-    "every kind of row": (every_kind_of_row, 1, (), (4, 4)),
+    "every kind of row": (every_kind_of_row, 1, (), (4, 4), (1, 1)),
+    "every kind of row, labels": (every_kind_of_row, 1, (), (4, 4), (1, 2)),
     **{
-        f"eisner of {n}, {'single' if root else 'any'} root": (eisner.build, n, (root,), (n, n + 1))
+        f"eisner of {n}, {'single' if root else 'any'} root": (eisner.build, n, (root,), (n, n + 1), (1, 1))
         for n in range(1, 5)
         for root in (True, False)
     },
+    "eisner of 3, labels": (eisner.build, 3, (True,), (3, 4), (1, 2)),
+    **{f"spans of {n}": (spans.build, n, (), (n + 1, n + 1), (1, 1)) for n in range(1, 6)},
+    "spans of 3, labels": (spans.build, 3, (), (4, 4), (1, 3)),
+    "spans of 2, bits": (spans.build, 2, (), (3, 3), (2, 2)),
 }
 
 
 @cache
 def table_and_structures(name):
-    """The table, and the main scores that each structure uses, from a walk of the rows in plain Python."""
-    build, n, options, shape = PROGRAMS[name]
+    """The table, the parts of each structure from a walk of the rows in plain Python, and the axes of scores."""
+    build, n, options, shape, (features, values) = PROGRAMS[name]
     program, table = build(n, *options), Tables(build).get(n, options, shape)
 
     @cache
@@ -68,20 +74,30 @@ def table_and_structures(name):
             found += [sum(each, tuple(own)) for each in itertools.product(*parts)]
         return found
 
-    structures = [table.places[list(used)] for used in below(program.top)]
-    used = np.zeros((len(structures), int(np.prod(shape))))
-    for row, places in zip(used, structures, strict=True):
-        np.add.at(row, places, 1)
-    return table, torch.from_numpy(used)
+    def parts(place):
+        """All choices of a value for each feature of a weight."""
+        first = features * values * place
+        return itertools.product(*(range(first + values * f, first + values * (f + 1)) for f in range(features)))
+
+    structures = [
+        sum(chosen, ())
+        for used in below(program.top)
+        for chosen in itertools.product(*(parts(table.places[weight]) for weight in used))
+    ]
+    axes = (int(np.prod(shape)), features, values)
+    used = np.zeros((len(structures), int(np.prod(axes))))
+    for row, each in zip(used, structures, strict=True):
+        np.add.at(row, list(each), 1)
+    return table, torch.from_numpy(used), axes
 
 
 @pytest.fixture(params=list(PROGRAMS))
 def problem(request):
     """A table, the parts of its structures, and scores of two items, some of them forbidden."""
-    table, used = table_and_structures(request.param)
+    table, used, axes = table_and_structures(request.param)
     scores = torch.randn(2, used.shape[1], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     scores[1, :: used.shape[1] // 2] = -torch.inf
-    return table, used, scores
+    return table, used, scores.reshape(2, *axes)
 
 
 RINGS = pytest.mark.parametrize("ring", [None, np.empty(0, np.int64)], ids=["plain", "extended"])
@@ -90,6 +106,7 @@ BOTH = np.arange(2)
 
 def totals_of(used, scores):
     """Scores of all structures of each item."""
+    scores = scores.flatten(1)
     kept = torch.where(scores.isinf(), 0.0, scores) @ used.T
     return torch.where((scores.isinf().double() @ used.T) > 0, -torch.inf, kept)
 
@@ -99,7 +116,7 @@ def possible(used, scores):
 
 
 def inside(table, ring, scores):
-    chart, log_partition = np.empty((2, 1 + len(table.maker))), np.empty(2)
+    chart, log_partition = np.empty((2, items.HEAD + len(table.maker) + len(table.places))), np.empty(2)
     items.totals(table, BOTH, ring, scores.numpy(), chart, log_partition)
     return chart, torch.from_numpy(log_partition)
 
@@ -109,7 +126,7 @@ def test_sums(problem, ring):
     table, used, scores = problem
     chart, log_partition = inside(table, ring, scores)
     assert torch.allclose(log_partition, totals_of(used, scores).logsumexp(-1), rtol=1e-12)
-    # Plain numbers cannot tell an impossible item from one that underflows.
+    # Probabilities cannot tell an impossible item from one that underflows.
     kinds = (items.PLAIN,) if ring is None else (items.EXTENDED,)
     nothing = (items.EXTENDED, items.IMPOSSIBLE) if ring is None else (items.IMPOSSIBLE,)
     for kind, is_possible in zip(chart[:, 0], possible(used, scores), strict=True):
@@ -126,6 +143,7 @@ def test_marginals_and_their_gradients(problem, ring):
     items.marginals(table, wanted, ring, scores.numpy(), chart, factors.numpy(), found)
     leaf, weight = scores.clone().requires_grad_(), factors.clone().requires_grad_()
     expected = totals_of(used, leaf).softmax(-1)[wanted] @ used * weight[wanted, None]
+    expected = expected.reshape(found[wanted].shape)
     assert np.allclose(found[wanted], expected.detach(), atol=1e-12)
     arrays = (factors.numpy(), direction.numpy(), grads, factor_grads)
     items.hessians(table, wanted, ring, scores.numpy(), chart, *arrays)
@@ -137,12 +155,12 @@ def test_marginals_and_their_gradients(problem, ring):
 @RINGS
 def test_entropies_and_cross_entropies(problem, ring):
     table, used, scores = problem
-    other = torch.where(scores.isinf(), scores, scores.flip(-1).nan_to_num(neginf=0.3))
+    other = torch.where(scores.isinf(), scores, scores.flatten(1).flip(-1).nan_to_num(neginf=0.3).view_as(scores))
     wanted = np.flatnonzero(possible(used, scores))
     factors = torch.tensor([1.5, -0.5]).double()
     for theirs in (scores, other):
         kinds, found, grads = np.empty(2), np.zeros(2), np.zeros(scores.shape)
-        others = np.empty((0, 1)) if theirs is scores else theirs.numpy()
+        others = scores.numpy()[:0] if theirs is scores else theirs.numpy()
         given = (scores.numpy(), others, factors.numpy(), kinds, found, grads)
         items.surprises(table, wanted, ring, *given)
         leaf = scores.clone().requires_grad_()
@@ -153,20 +171,26 @@ def test_entropies_and_cross_entropies(problem, ring):
         assert np.allclose(grads, leaf.grad.nan_to_num(), atol=1e-12)
 
 
-@given(st.integers(1, 4), st.booleans(), st.integers(0, 10_000))
-def test_cross_entropies_where_both_forbid(n, single_root, seed):
-    """What one forbids stands below what the other does, or beside it."""
+@given(
+    st.sampled_from(["eisner of 3, single root", "eisner of 4, any root", "spans of 4", "spans of 3, labels"]),
+    st.integers(0, 10_000),
+    st.sampled_from([1.0, 300.0, 3000.0]),
+)
+def test_cross_entropies_where_both_forbid(name, seed, scale):
+    """What one forbids, or makes as good as impossible, stands below what the other does, or beside it."""
+    build, n, options, shape, (_, values) = PROGRAMS[name]
+    shape = (*shape, values) if values > 1 else shape
     random = np.random.default_rng(seed)
     mine, theirs = (
-        torch.from_numpy(np.where(random.random((n, n + 1)) < 0.35, -np.inf, random.normal(size=(n, n + 1))))
-        for _ in range(2)
+        torch.from_numpy(np.where(random.random(shape) < 0.35, -np.inf, each * random.normal(size=shape)))
+        for each in (1.0, scale)
     )
-    _, used = table_and_structures(f"eisner of {n}, {'single' if single_root else 'any'} root")
+    _, used, _ = table_and_structures(name)
     totals = (totals_of(used, each.reshape(1, -1))[0] for each in (mine, theirs))
     log_p, log_q = (each.log_softmax(-1).nan_to_num(nan=-torch.inf, neginf=-torch.inf) for each in totals)
     expected = -(log_p.exp() * torch.where(log_p.isinf(), 0.0, log_q)).sum()
-    table = Backend(eisner.build, eisner.cells)
-    found = table.surprise(mine[None], theirs[None], torch.tensor([n]), single_root)
+    table = Backend(build, spans.cells if build is spans.build else eisner.cells)
+    found = table.surprise(mine[None], theirs[None], torch.tensor([n]), *options)
     assert torch.allclose(found, expected, rtol=1e-10)
 
 
@@ -178,21 +202,65 @@ def test_what_another_forbids_is_an_infinite_surprise():
     assert torch.allclose(found, torch.tensor([torch.inf, 0.0, math.log(2)], dtype=torch.float64))
 
 
+def parts_of(codes, features, values):
+    """Which parts are used, from the code of the values at each place, -1 for none."""
+    codes, feature = torch.from_numpy(codes), torch.arange(features)
+    value = torch.where(codes[..., None] < 0, -1, codes[..., None] // values**feature % values)
+    return (value[..., None] == torch.arange(values)).double().flatten(-3)
+
+
+def test_surprises_beyond_plain_numbers():
+    arcs, other = torch.zeros(1, 2, 3, dtype=torch.float64), torch.zeros(1, 2, 3, dtype=torch.float64)
+    other[0, 0, 2] = -900.0  # the first word below the second, in one of the two trees
+    found = Backend(eisner.build, eisner.cells).surprise(arcs, other, torch.tensor([2]), True)
+    assert torch.allclose(found, torch.tensor([450.0], dtype=torch.float64))
+
+
+@given(st.integers(0, 10_000), st.sampled_from([1.0, 30.0, 100.0, 200.0, 1000.0]), st.booleans())
+def test_no_number_of_many_weights_is_lost(seed, scale, one_sided):
+    """Spans may differ by more than a double holds, where all are large or small, or those of one half are."""
+    random = np.random.default_rng(seed)
+    scores = scale * random.normal(size=(1, 6, 6))
+    if one_sided:
+        scores[0, :3] = np.abs(scores[0, :3])
+        scores[0, 3:] = -np.abs(scores[0, 3:])
+    scores = torch.from_numpy(scores)
+    table, n = Backend(spans.build, spans.cells, event_dim=2), torch.tensor([5])
+    log_partition, chart = table.inside(scores, n)
+    _, used, _ = table_and_structures("spans of 5")
+    totals = totals_of(used, scores)
+    assert torch.allclose(log_partition, totals.logsumexp(-1), rtol=1e-12)
+    found = table.outside(scores, n, torch.ones(1).double(), chart)
+    assert torch.allclose(found.flatten(), totals.softmax(-1)[0] @ used, atol=1e-9)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_products_of_two_that_leave_the_range(sign):
+    """The only tree: two words with more, or less, together than a double holds, and the rest that evens it."""
+    scores = torch.full((1, 5, 5), -torch.inf, dtype=torch.float64)
+    for i, j in [(0, 1), (1, 2), (2, 3), (3, 4), (0, 2), (2, 4), (0, 4)]:
+        scores[0, i, j] = sign * (500.0 if j <= 2 and j == i + 1 else -200.0)
+    table, n = Backend(spans.build, spans.cells, event_dim=2), torch.tensor([4])
+    log_partition, chart = table.inside(scores, n)
+    assert torch.allclose(log_partition, torch.zeros(1).double(), atol=1e-9)
+    assert torch.allclose(table.outside(scores, n, torch.ones(1).double(), chart), scores.isfinite().double())
+
+
 def test_best_structures_and_max_marginals(problem):
     table, used, scores = problem
-    k, (batch, d) = len(used) + 1, scores.shape
+    k, (batch, d, features, values) = min(len(used) + 1, 200), scores.shape
     events, found = np.full((batch, k, d), -1), np.full((batch, k), -np.inf)
-    chosen.kbest(table, BOTH, scores.numpy(), events, found)  # an event of d places: each is used or not
+    chosen.kbest(table, BOTH, scores.numpy(), 1, events[..., :0], events, found)
     totals = totals_of(used, scores)
     expected = torch.cat([totals.sort(-1, descending=True).values, torch.full((batch, 1), -torch.inf)], -1)
-    assert np.allclose(found, expected)
+    assert np.allclose(found, expected[:, :k])
     for item, rank in zip(*np.nonzero(np.isfinite(found)), strict=True):
-        parts = torch.from_numpy(events[item, rank] >= 0).double()
+        parts = parts_of(events[item, rank], features, values)
         assert np.isclose(totals[item][(used > 0).double().eq(parts).all(-1)].max(), found[item, rank])
     best = np.full(scores.shape, -np.inf)
     chosen.max_marginals(table, BOTH, scores.numpy(), best)
     with_part = torch.where(used.T > 0, totals.unsqueeze(1), -torch.inf).amax(-1)
-    assert np.allclose(best, with_part)
+    assert np.allclose(best, with_part.reshape(best.shape))
 
 
 @RINGS
@@ -200,12 +268,13 @@ def test_samples_have_their_probabilities(problem, ring):
     table, used, scores = problem
     wanted = np.flatnonzero(possible(used, scores))
     chart, _ = inside(table, ring, scores)
-    events = np.full((2, 4_000, scores.shape[1]), -1)
+    _, d, features, values = scores.shape
+    events = np.full((2, 4_000, d), -1)
     seeds = np.random.default_rng(0).integers(1 << 62, size=(2, 4_000))
-    chosen.sample(table, wanted, ring, scores.numpy(), chart, seeds, 0, 1, events)
+    chosen.sample(table, wanted, ring, scores.numpy(), chart, seeds, 0, 1, 1, events[..., :0], events)
     for item in wanted:
         probability = totals_of(used, scores)[item].softmax(-1) @ (used > 0).double()
-        assert np.allclose((events[item] >= 0).mean(0), probability, atol=0.04)
+        assert np.allclose(parts_of(events[item], features, values).mean(0), probability, atol=0.04)
 
 
 @given(st.integers(1, 4), st.booleans(), st.integers(0, 10_000), st.sampled_from([1e-3, 1.0, 30.0, 1e3, 1e6]))
@@ -215,7 +284,7 @@ def test_entropies_are_right_to_a_millionth_at_any_scale(n, single_root, seed, s
     arcs = scale * random.normal(size=(1, n, n + 1))
     found = table.entropy(torch.from_numpy(arcs), torch.tensor([n]), single_root).item()
     kind = f"eisner of {n}, {'single' if single_root else 'any'} root"
-    _, used = table_and_structures(kind)
+    _, used, _ = table_and_structures(kind)
     with mpmath.workdps(60):
         totals = [mpmath.fsum(arcs.flat[int(place)] for place in row.nonzero()) for row in used]
         top = max(totals)
@@ -228,7 +297,7 @@ def test_entropies_are_right_to_a_millionth_at_any_scale(n, single_root, seed, s
 
 
 def test_rows_come_in_an_order_in_which_cells_are_made_before_they_are_used():
-    for build, n, options, _ in PROGRAMS.values():
+    for build, n, options, *_ in PROGRAMS.values():
         program = build(n, *options)
         made = np.full(len(program.maker), len(program.rows))
         made[program.leaves] = -1
@@ -239,8 +308,10 @@ def test_rows_come_in_an_order_in_which_cells_are_made_before_they_are_used():
 
 
 def test_there_is_room_for_the_cells_of_all_lengths():
-    for n, single_root in itertools.product(range(1, 12), (True, False)):
-        assert len(eisner.build(n, single_root).maker) <= eisner.cells(n, n + 1, single_root)
+    for n in range(1, 12):
+        for single_root in (True, False):
+            assert len(eisner.build(n, single_root).maker) <= eisner.cells(n, n + 1, single_root)
+        assert len(spans.build(n).maker) <= spans.cells(n + 1, n + 1)
 
 
 def test_few_bytes_of_tables_are_kept(monkeypatch):

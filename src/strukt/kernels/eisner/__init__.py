@@ -2,7 +2,7 @@
 
 from strukt.kernels.eisner.reference import REFERENCE
 from strukt.kernels.engine.oracles import TableOracles
-from strukt.kernels.labelled_arcs import LabelledOracles
 
 ORACLES = TableOracles("eisner", scores=("arcs",), options=("single_root",), reference=REFERENCE)
-LABELLED = LabelledOracles(ORACLES)
+
+__all__ = ["ORACLES"]

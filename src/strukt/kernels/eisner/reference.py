@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 from strukt.kernels.dynamic_program import DynamicProgram
 from strukt.kernels.semiring import Semiring
+
+Attach = Callable[[Tensor, Tensor], Tensor]
 
 Diagonals = list[Tensor]
 """Values of all spans of each width: entry w is ``(..., batch, n - w)``, indexed by the first word."""
@@ -24,29 +28,53 @@ def recursion(semiring: Semiring, arcs: Tensor, lengths: Tensor, single_root: bo
     Time O(n^3) (Eisner 1996, 2000), n steps one after another. The root takes part in no span: its children
     divide the sentence into blocks, each a left half-tree and a right half-tree of one child.
     """
-    n = arcs.shape[-2]
+    if arcs.shape[-2] == 0:
+        return semiring.one(arcs[..., 0].sum(-1) * 0)
+    arcs = clean(arcs, lengths, 0)
+    return total(semiring, semiring.weigh, arcs, semiring.one(arcs), lengths, single_root)
+
+
+def clean(arcs: Tensor, lengths: Tensor, more: int) -> Tensor:
+    """Zeros for all but the arcs within the lengths; ``more`` is the number of axes behind those of heads."""
+    n = arcs.shape[-2 - more]
     index = torch.arange(n + 1, device=arcs.device)
     beyond = (index[:n, None] >= lengths[:, None, None]) | (index > lengths[:, None, None])
-    arcs = arcs.masked_fill(beyond, 0.0)
-    nothing = semiring.one(arcs[..., 0].sum(-1) * 0 if n == 0 else torch.zeros_like(arcs[..., 0, 0]))
-    if n == 0:
-        return nothing
-    left, right = _half_trees(semiring, arcs[..., 1:])
-    totals = semiring.stack(_attach_to_root(semiring, arcs[..., 0], left, right, nothing, single_root))
+    return arcs.masked_fill(beyond.reshape(*beyond.shape, *(1,) * more), 0.0)
+
+
+def total(
+    semiring: Semiring, attach: Attach, arcs: Tensor, ones: Tensor, lengths: Tensor, single_root: bool
+) -> Tensor:
+    """The semiring's total over all projective trees of at least one word.
+
+    Args:
+        semiring: What to compute.
+        attach: Multiplies a value by an arc: ``weigh`` of the semiring for scores, ``times`` for its values.
+        arcs: ``(..., batch, n, n + 1)``.
+        ones: The neutral element of the product for each.
+        lengths: ``(batch,)``.
+        single_root: Whether exactly one word hangs on the root.
+    """
+    left, right = _half_trees(semiring, attach, arcs[..., 1:], ones[..., 0])
+    nothing = ones[..., 0, 0]
+    totals = semiring.stack(
+        _attach_to_root(semiring, attach, arcs[..., 0], left, right, nothing, single_root)
+    )
     return totals.gather(-1, lengths.expand(totals.shape[:-1]).unsqueeze(-1)).squeeze(-1)
 
 
-def _half_trees(semiring: Semiring, arcs: Tensor) -> tuple[Diagonals, Diagonals]:
+def _half_trees(
+    semiring: Semiring, attach: Attach, arcs: Tensor, single: Tensor
+) -> tuple[Diagonals, Diagonals]:
     """Half-trees headed by their last and by their first word, from ``arcs[m, h]`` between words."""
     n = arcs.shape[-1]
-    single = semiring.one(torch.zeros_like(arcs[..., 0]))
     left, right = [single], [single]
     open_left: Diagonals = [single]
     open_right: Diagonals = [single]
     for width in range(1, n):
         joined = _combine(semiring, right, left, range(width), width - 1, n - width, shift=1)
-        open_right.append(semiring.weigh(joined, arcs.diagonal(-width, -2, -1)))
-        open_left.append(semiring.weigh(joined, arcs.diagonal(width, -2, -1)))
+        open_right.append(attach(joined, arcs.diagonal(-width, -2, -1)))
+        open_left.append(attach(joined, arcs.diagonal(width, -2, -1)))
         right.append(_combine(semiring, open_right, right, range(1, width + 1), width, n - width))
         left.append(_combine(semiring, left, open_left, range(width), width, n - width))
     return left, right
@@ -68,8 +96,9 @@ def _combine(
 
 
 def _attach_to_root(
-    semiring: Semiring, root: Tensor, left: Diagonals, right: Diagonals, nothing: Tensor, single_root: bool
-) -> list[Tensor]:
+    semiring: Semiring, attach: Attach, root: Tensor, left: Diagonals, right: Diagonals, nothing: Tensor,
+    single_root: bool,
+) -> list[Tensor]:  # fmt: skip
     """For each length 0..n the total over the trees of that many words."""
     totals, attached = [nothing], []
     for last in range(root.shape[-1]):
@@ -77,7 +106,7 @@ def _attach_to_root(
         before = semiring.stack([totals[k] for k in first_words])
         block = semiring.stack([left[last - k][..., k] for k in first_words])
         below = semiring.sum(semiring.times(before, block), -1)
-        attached.append(semiring.weigh(below, root[..., last]))
+        attached.append(attach(below, root[..., last]))
         after = semiring.stack([right[last - child][..., child] for child in range(last + 1)])
         totals.append(semiring.sum(semiring.times(semiring.stack(attached), after), -1))
     return totals

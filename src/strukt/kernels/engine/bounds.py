@@ -10,24 +10,23 @@ from strukt.kernels.jit import inner, kept_apart, kernel
 
 
 @kernel
-def load_scores(scores: Array, places: Array, groups: Array, own: Array) -> float:
-    """The scores of all weights, ``own (weights,)``, less the best of each group; gives the sum of these.
+def level(own: Array, groups: Array, times: int) -> float:
+    """Take from the scores of the weights of each group the best one; gives what every structure loses by that.
 
-    -inf if there is a group without a possible weight.
+    -inf if there is a group without a possible weight. Scores of which structures use several stay as they are:
+    what is tied is to stay so.
     """
     kept_apart()
     shift = 0.0
     for g in range(groups.shape[0] - 1):
-        first, last = groups[g], groups[g + 1]
         top = -np.inf
-        for i in range(first, last):
-            own[i] = scores[places[i]]
+        for i in range(groups[g], groups[g + 1]):
             top = max(top, own[i])
         if top == -np.inf:
             return top
-        for i in range(first, last):
+        for i in range(groups[g], groups[g + 1] if times == 1 else groups[g]):
             own[i] -= top
-        shift += top
+        shift += top if times == 1 else 0.0
     return shift
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.cpu_search import Search, make_search, start, take
-from strukt.kernels.engine import bounds, walk
-from strukt.kernels.engine.items import cells_again, exponents_of
+from strukt.kernels.engine import bounds, choices, walk
+from strukt.kernels.engine.items import cells_again, exponents_of, logs_of
 from strukt.kernels.engine.program import Array
 from strukt.kernels.engine.tables import Table
 from strukt.kernels.jit import inner, kernel
@@ -16,22 +16,27 @@ from strukt.kernels.sparsemap.state import ActiveSet, is_open, of_item
 
 
 @inner
-def _name(places: Array, used: Array, count: int, alternatives: int, event: Array) -> None:
-    """Write the event of a structure: at each place the alternative that it uses."""
-    for i in range(count):
-        place = places[used[i]]
-        event[place // alternatives] = place % alternatives
+def _load(table: Table, scores: Array, own: Array) -> float:
+    """The scores of the weights of an item; gives what `bounds.level` does."""
+    choices.gather_best(scores, table.places, own)
+    return bounds.level(own, table.groups, table.times)
 
 
 @kernel
-def kbest(table: Table, items: Array, scores: Array, events: Array, found: Array) -> None:
-    """The k best events ``(batch, k, places)`` and their scores ``(batch, k)``, -1 and -inf beyond the last."""
-    k, alternatives = found.shape[1], scores.shape[1] // events.shape[2]
+def kbest(
+    table: Table, items: Array, scores: Array, alternatives: int, events: Array, named: Array, found: Array
+) -> None:
+    """The k best structures and their scores ``(batch, k)``, -inf beyond the last.
+
+    ``events`` and ``named (batch, k, positions)`` are left beyond the last; see `choices.name`.
+    """
+    k, chosen = found.shape[1], table.used * scores.shape[2] if scores.shape[3] > 1 else 0
     own, value = np.empty(table.places.shape[0]), np.empty(table.maker.shape[0])
-    used, stack = np.empty(table.used, np.int64), np.empty(table.waiting + 1, np.int64)
-    room, search = np.empty(table.longest), make_search(k, max(table.choices, 1))
+    used, codes = np.empty(table.used, np.int64), np.zeros(table.used, np.int64)
+    stack, values = np.empty(table.waiting + 1, np.int64), np.empty(scores.shape[3])
+    room, search = np.empty(table.longest), make_search(k, max(table.choices + chosen, 1))
     for b in items:
-        shift = bounds.load_scores(scores[b], table.places, table.groups, own)
+        shift = _load(table, scores[b], own)
         if shift == -np.inf:
             continue
         bounds.best(table.rows, table.leaves, own, value)
@@ -40,10 +45,16 @@ def kbest(table: Table, items: Array, scores: Array, events: Array, found: Array
         rank = 0
         while score > -np.inf and rank < k:
             found[b, rank] = shift + score
-            count = walk.follow(
+            count, place = walk.follow(
                 table.rows, table.maker, table.top, own, value, search, rank, given, score, stack, room, used
             )
-            _name(table.places, used, count, alternatives, events[b, rank])
+            if chosen > 0:
+                choices.choose_values(
+                    scores[b], table.places, used, count, search, rank, place, given, score, values, codes
+                )
+            choices.name(
+                table.places, used, count, alternatives, codes, events[b, rank], named[b, rank]
+            )
             rank += 1
             if rank < k:
                 score, given = take(search, rank)
@@ -52,40 +63,42 @@ def kbest(table: Table, items: Array, scores: Array, events: Array, found: Array
 @kernel
 def sample(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, seeds: Array, first: int,
-    step: int, events: Array,
+    step: int, alternatives: int, events: Array, named: Array,
 ) -> None:  # fmt: skip
-    """Events ``(batch, count, places)`` from seeds ``(batch, count)``: those from ``first`` on in steps."""
-    alternatives = scores.shape[1] // events.shape[2]
+    """Structures from seeds ``(batch, count)``: those from ``first`` on in steps; events are as in `kbest`."""
     cells, weights = table.maker.shape[0], table.places.shape[0]
     weight, power, exponent = np.empty(weights), exponents_of(ring, weights), exponents_of(ring, cells)
-    own, state = np.empty(cells if ring is not None else 0), np.empty(1, np.uint64)
-    room, powers = np.empty(table.longest), np.empty(table.longest, np.int64)
-    used, stack = np.empty(table.used, np.int64), np.empty(table.waiting + 1, np.int64)
+    again, state = np.empty(cells if ring is not None else 0), np.empty(1, np.uint64)
+    room, powers, logs = np.empty(table.longest), np.empty(table.longest, np.int64), np.empty(weights)
+    used, codes = np.empty(table.used, np.int64), np.zeros(table.used, np.int64)
+    stack = np.empty(table.waiting + 1, np.int64)
     for b in items:
-        value = cells_again(table, scores[b], ring, weight, power, chart[b], own, exponent, room, powers)
+        own = logs_of(table, scores[b], chart[b], logs)
+        value = cells_again(table, own, ring, weight, power, chart[b], again, exponent, room, powers)
         for k in range(first, seeds.shape[1], step):
             state[0] = seeds[b, k]
             count = walk.draw(
                 table.rows, table.maker, table.top, weight, power, value, exponent, state, stack, room, powers,
                 used,
             )  # fmt: skip
-            _name(table.places, used, count, alternatives, events[b, k])
+            if scores.shape[3] > 1:
+                choices.draw_values(scores[b], table.places, used, count, state, codes)
+            choices.name(table.places, used, count, alternatives, codes, events[b, k], named[b, k])
 
 
 @kernel
 def max_marginals(table: Table, items: Array, scores: Array, found: Array) -> None:
-    """For each main score the best score of a structure that uses it, ``found (batch, d)``; others are left."""
+    """For each score the best score of a structure that uses it, ``found`` as the scores; others are left."""
     cells, count = table.maker.shape[0], table.places.shape[0]
     own, parts, value, around = np.empty(count), np.empty(count), np.empty(cells), np.empty(cells)
-    room, places = np.empty(table.longest), table.places
+    room = np.empty(table.longest)
     for b in items:
-        shift = bounds.load_scores(scores[b], table.places, table.groups, own)
+        shift = _load(table, scores[b], own)
         if shift == -np.inf:
             continue
         bounds.best(table.rows, table.leaves, own, value)
         bounds.bound(table.rows, table.top, own, value, room, around, parts)
-        for i in range(count):
-            found[b, places[i]] = max(found[b, places[i]], shift + parts[i])
+        choices.raise_values(scores[b], table.places, shift, parts, found[b])
 
 
 @kernel
@@ -93,23 +106,24 @@ def sparsemap(
     table: Table, items: Array, scores: Array, begin: Start, settings: Settings, sets: ActiveSet, found: Found,
     thread: int,
 ) -> None:  # fmt: skip
-    """The structures of SparseMAP; uses one active set of ``sets``."""
-    d, places = scores.shape[1], table.places
+    """The structures of SparseMAP, where weights have one feature; uses one active set of ``sets``."""
+    _, places, _, values = scores.shape
     own, value = np.empty(table.places.shape[0]), np.empty(table.maker.shape[0])
     used, stack = np.empty(table.used, np.int64), np.empty(table.waiting + 1, np.int64)
     room, parts = np.empty(table.longest), np.empty(table.used, np.int32)
     search = make_search(1, max(table.choices, 1))
     for b in items:
-        state = of_item(sets, thread, d)
-        state.main[:] = 0.0
-        _copy(places, scores[b], state.main)
+        state = of_item(sets, thread, places * values)
+        main, query = state.main.reshape(places, 1, values), state.query.reshape(places, 1, values)
+        main[:] = 0.0
+        _copy(table.places, scores[b], main)
         open_item(state, begin, b)
         while is_open(state):
-            count = _best(table, state.query, own, value, search, stack, room, used)
+            count = _best(table, query, own, value, search, stack, room, used)
             if count < 0:
                 active_set.fail(state)
                 break
-            _sort_places(places, used, count, parts)
+            _sort_parts(table.places, used, count, query, parts)
             active_set.advance(state, parts, count, 0.0, settings.max_calls, settings.tol)
         close_item(state, found, b)
 
@@ -122,14 +136,19 @@ def _copy(places: Array, scores: Array, main: Array) -> None:
 
 
 @inner
-def _sort_places(places: Array, used: Array, count: int, parts: Array) -> None:
-    """The places of the weights that a structure uses, ascending, as the active set has them."""
+def _sort_parts(places: Array, used: Array, count: int, scores: Array, parts: Array) -> None:
+    """The parts of a best structure, ascending, as the active set has them."""
     for i in range(count):
-        place, j = places[used[i]], i
-        while j > 0 and parts[j - 1] > place:
+        place = places[used[i]]
+        best = 0
+        for value in range(1, scores.shape[2]):
+            if scores[place, 0, value] > scores[place, 0, best]:
+                best = value
+        part, j = place * scores.shape[2] + best, i
+        while j > 0 and parts[j - 1] > part:
             parts[j] = parts[j - 1]
             j -= 1
-        parts[j] = place
+        parts[j] = part
 
 
 @inner
@@ -137,13 +156,14 @@ def _best(
     table: Table, scores: Array, own: Array, value: Array, search: Search, stack: Array, room: Array, used: Array
 ) -> int:
     """How many weights the best structure uses, in ``used``; -1 if there is none."""
-    if bounds.load_scores(scores, table.places, table.groups, own) == -np.inf:
+    if _load(table, scores, own) == -np.inf:
         return -1
     bounds.best(table.rows, table.leaves, own, value)
     score = value[table.top]
     if score == -np.inf:
         return -1
     start(search)
-    return walk.follow(
+    count, _ = walk.follow(
         table.rows, table.maker, table.top, own, value, search, 0, -1, score, stack, room, used
     )
+    return count

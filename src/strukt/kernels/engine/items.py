@@ -1,8 +1,9 @@
-"""Visits of the items of a batch that share a table: the compiled loops behind `strukt.kernels.engine.backend`.
+"""Sums, their gradients and entropies of the items of a batch that share a table, for `engine.backend`.
 
 Each takes the table, the numbers of the items, and the ring: None for plain numbers, an array for extended ones.
-A row of a chart begins with the ring that the item is in (`IMPOSSIBLE`, `PLAIN` or `EXTENDED`); its cells follow
-if it is plain, and those of extended items are computed again.
+A row of a chart begins with the ring that the item is in (`IMPOSSIBLE`, `PLAIN` or `EXTENDED`) and the constant of
+its weights; its cells follow if it is plain (those of extended items are computed again), and the logs of its
+weights if these are sums over values.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from strukt.kernels.engine import growth, sums, surprise
+from strukt.kernels.engine import features, growth, sums, surprise
 from strukt.kernels.engine.program import Array
-from strukt.kernels.engine.rings import SMALLEST, load, take_logs
+from strukt.kernels.engine.rings import SMALLEST, load, lost_in, take_logs
 from strukt.kernels.engine.tables import Table
 from strukt.kernels.jit import inner, kernel
 
 IMPOSSIBLE, PLAIN, EXTENDED = 0.0, 1.0, 2.0
+
+HEAD = 2
+"""What a row of a chart begins with."""
 
 
 @inner
@@ -30,19 +34,43 @@ def exponents_of(ring: Array | None, count: int) -> Any:
 
 @inner
 def _fill(
-    table: Table, scores: Array, ring: Array | None, weight: Array, power: Array | None, value: Array,
+    table: Table, own: Array, ring: Array | None, weight: Array, power: Array | None, value: Array,
     exponent: Array | None, room: Array, powers: Array,
-) -> tuple[float, float]:  # fmt: skip
-    """Fill weights and cells of an item; gives the log-partition and the ring that the item belongs to."""
-    shift = load(scores, table.places, table.groups, weight, power)
+) -> tuple[float, float, float]:  # fmt: skip
+    """Fill weights and cells of an item; gives the log-partition, the ring it belongs to, and the constant."""
+    rows, groups, times, top = table.rows, table.groups, table.times, table.top
+    shift, constant, lost = load(own, groups, times, np.nan, weight, power)
     if shift == -np.inf:
-        return shift, IMPOSSIBLE
-    sums.inside(table.rows, table.leaves, weight, power, value, exponent, room, powers)
-    if ring is None:
-        kind = PLAIN if value[table.top] > SMALLEST else EXTENDED
-    else:
-        kind = EXTENDED if value[table.top] > 0.0 else IMPOSSIBLE
-    return shift + sums.log_total(value, exponent, table.top), kind
+        return shift, IMPOSSIBLE, constant
+    sums.inside(rows, table.leaves, weight, power, value, exponent, room, powers)
+    if ring is None and times > 1 and lost + lost_in(value, 0.0, value) > 0:
+        constant = sums.better_constant(rows, table.degree, value, constant)
+        shift, constant, lost = load(own, groups, times, constant, weight, power)
+        sums.inside(rows, table.leaves, weight, power, value, exponent, room, powers)
+        lost += lost_in(value, 0.0, value)
+    return shift + sums.log_total(value, exponent, top), _ring_of(ring, times, lost, value[top]), constant
+
+
+@inner
+def _ring_of(ring: Array | None, times: int, lost: int, total: float) -> float:
+    """The ring that an item belongs to, from its total and how many numbers may be lost."""
+    if ring is not None:
+        return EXTENDED if total > 0.0 else IMPOSSIBLE
+    if times == 1:
+        return PLAIN if total > SMALLEST else EXTENDED
+    if lost > 0:
+        return EXTENDED
+    return PLAIN if total > 0.0 else IMPOSSIBLE
+
+
+@inner
+def logs_of(table: Table, scores: Array, row: Array, room: Array) -> Array:
+    """The logs of the weights of an item: from its chart, or from its scores where they are no sums."""
+    if scores.shape[2] > 1:
+        first = HEAD + table.maker.shape[0]
+        return row[first : first + table.places.shape[0]]
+    features.gather(scores, table.places, room)
+    return room[:]
 
 
 @kernel
@@ -50,53 +78,46 @@ def totals(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, log_partition: Array
 ) -> None:
     """Log-partitions ``(batch,)`` and charts."""
-    cells = table.maker.shape[0]
-    weight, power = np.empty(table.places.shape[0]), exponents_of(ring, table.places.shape[0])
-    exponent, own = exponents_of(ring, cells), np.empty(cells if ring is not None else 0)
+    cells, count = table.maker.shape[0], table.places.shape[0]
+    weight, power, logs = np.empty(count), exponents_of(ring, count), np.empty(count)
+    exponent, again = exponents_of(ring, cells), np.empty(cells if ring is not None else 0)
     room, powers = np.empty(table.longest), np.empty(table.longest, np.int64)
     for b in items:
-        value = chart[b, 1 : cells + 1] if ring is None else own
-        log_partition[b], chart[b, 0] = _fill(
-            table, scores[b], ring, weight, power, value, exponent, room, powers
+        value = chart[b, HEAD : HEAD + cells] if ring is None else again
+        own = chart[b, HEAD + cells : HEAD + cells + count] if scores.shape[3] > 1 else logs
+        features.gather(scores[b], table.places, own)
+        log_partition[b], chart[b, 0], chart[b, 1] = _fill(
+            table, own, ring, weight, power, value, exponent, room, powers
         )
 
 
 @inner
 def cells_again(
-    table: Table, scores: Array, ring: Array | None, weight: Array, power: Array | None, chart: Array, own: Array,
+    table: Table, own: Array, ring: Array | None, weight: Array, power: Array | None, row: Array, again: Array,
     exponent: Array | None, room: Array, powers: Array,
 ) -> Any:  # fmt: skip
     """The weights and cells of a possible item, from its chart where that has them."""
     if ring is None:
-        load(scores, table.places, table.groups, weight, power)
-        return chart[1 : table.maker.shape[0] + 1]
-    _fill(table, scores, ring, weight, power, own, exponent, room, powers)
-    return own[:]
+        load(own, table.groups, table.times, row[1], weight, power)
+        return row[HEAD : HEAD + table.maker.shape[0]]
+    _fill(table, own, ring, weight, power, again, exponent, room, powers)
+    return again[:]
 
 
 @kernel
 def marginals(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, factors: Array, used: Array
 ) -> None:
-    """The probability of each part times the factor of its item: ``used (batch, d)``."""
+    """The probability of each part times the factor of its item: ``used`` as the scores."""
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, exponent = np.empty(count), exponents_of(ring, count), exponents_of(ring, cells)
-    own, mass, parts = np.empty(cells if ring is not None else 0), np.empty(cells), np.empty(count)
-    room, powers = np.empty(table.longest), np.empty(table.longest, np.int64)
+    again, mass, parts = np.empty(cells if ring is not None else 0), np.empty(cells), np.empty(count)
+    room, powers, logs = np.empty(table.longest), np.empty(table.longest, np.int64), np.empty(count)
     for b in items:
-        value = cells_again(table, scores[b], ring, weight, power, chart[b], own, exponent, room, powers)
+        own = logs_of(table, scores[b], chart[b], logs)
+        value = cells_again(table, own, ring, weight, power, chart[b], again, exponent, room, powers)
         sums.outside(table.rows, table.top, weight, power, value, exponent, room, powers, mass, parts)
-        _spread(table.places, factors[b], parts, used[b])
-
-
-@inner
-def _spread(places: Array, factor: float, parts: Array, used: Array) -> None:
-    """Add what weights are used to the main scores that they come from.
-
-    Loops take arrays and no tables: from a tuple an array is taken anew, and counted, each time.
-    """
-    for i in range(places.shape[0]):
-        used[places[i]] += factor * parts[i]
+        features.spread(scores[b], table.places, own, factors[b], parts, used[b])
 
 
 @kernel
@@ -104,25 +125,25 @@ def hessians(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, factors: Array,
     directions: Array, grads: Array, factor_grads: Array,
 ) -> None:  # fmt: skip
-    """Gradients of <factor x marginals, direction> in the scores ``(batch, d)`` and the factors ``(batch,)``."""
+    """Gradients of <factor x marginals, direction> in the scores and the factors ``(batch,)``."""
     cells, count = table.maker.shape[0], table.places.shape[0]
     weight, power, exponent = np.empty(count), exponents_of(ring, count), exponents_of(ring, cells)
-    own, mass, parts = np.empty(cells if ring is not None else 0), np.empty(cells), np.empty(count)
-    room, powers = np.empty(table.longest), np.empty(table.longest, np.int64)
+    again, mass, used = np.empty(cells if ring is not None else 0), np.empty(cells), np.empty(count)
+    room, powers, logs = np.empty(table.longest), np.empty(table.longest, np.int64), np.empty(count)
     direction, grown, changes = np.empty(count), np.empty(cells), np.empty(cells)
-    moves = np.empty(table.longest)
+    moves, parts = np.empty(table.longest), np.empty(count)
     rows, places = table.rows, table.places
     for b in items:
-        value = cells_again(table, scores[b], ring, weight, power, chart[b], own, exponent, room, powers)
-        for i in range(count):
-            direction[i] = directions[b, places[i]] if weight[i] > 0.0 else 0.0
-        sums.outside(rows, table.top, weight, power, value, exponent, room, powers, mass, parts)
+        own = logs_of(table, scores[b], chart[b], logs)
+        value = cells_again(table, own, ring, weight, power, chart[b], again, exponent, room, powers)
+        features.mean_directions(scores[b], places, own, directions[b], direction)
+        sums.outside(rows, table.top, weight, power, value, exponent, room, powers, mass, used)
         growth.growth(rows, weight, power, value, exponent, room, powers, direction, grown)
         growth.change(
             rows, weight, power, value, exponent, room, powers, mass, direction, grown, moves, changes, parts
         )
         factor_grads[b] = grown[table.top]
-        _spread(table.places, factors[b], parts, grads[b])
+        features.spread_change(scores[b], places, own, factors[b], used, parts, directions[b], grads[b])
 
 
 @kernel
@@ -132,8 +153,8 @@ def surprises(
 ) -> None:  # fmt: skip
     """Cross-entropies ``found (batch,)`` of others under the distributions of scores; entropies without others.
 
-    Where ``grads`` has rows, they get the gradients in the scores ``(batch, d)`` times the factors of the items.
-    Items whose numbers do not fit the ring get the kind `EXTENDED`, and nothing else.
+    Where ``grads`` has rows, they get the gradients in the scores times the factors of the items. Items whose
+    numbers do not fit the ring get the kind `EXTENDED`, and nothing else.
     """
     cells, count, same = table.maker.shape[0], table.places.shape[0], others.shape[0] == 0
     weight, power, exponent = np.empty(count), exponents_of(ring, count), exponents_of(ring, cells)
@@ -142,15 +163,19 @@ def surprises(
     if not same:
         other_weight, other_power = np.empty(count), exponents_of(ring, count)
         other_value, other_exponent = np.empty(cells), exponents_of(ring, cells)
+    own, other_own, inner_surprise, used = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
     logs, weight_logs, parts = np.empty(cells), np.empty(count), np.empty(count)
     room, terms, powers = np.empty(table.longest), np.empty(table.longest), np.empty(table.longest, np.int64)
-    rows, top = table.rows, table.top
+    rows, top, places = table.rows, table.top, table.places
     for b in items:
-        _, kinds[b] = _fill(table, scores[b], ring, weight, power, value, exponent, room, powers)
+        theirs = scores[b] if same else others[b]
+        features.gather(scores[b], places, own)
+        _, kinds[b], _ = _fill(table, own, ring, weight, power, value, exponent, room, powers)
         other = kinds[b]
         if not same:
-            _, other = _fill(
-                table, others[b], ring, other_weight, other_power, other_value, other_exponent, room, powers
+            features.gather(theirs, places, other_own)
+            _, other, _ = _fill(
+                table, other_own, ring, other_weight, other_power, other_value, other_exponent, room, powers
             )
         if kinds[b] == IMPOSSIBLE:
             continue
@@ -162,15 +187,19 @@ def surprises(
             continue
         take_logs(other_value, other_exponent, logs)
         take_logs(other_weight, other_power, weight_logs)
+        features.surprises(scores[b], theirs, places, own, inner_surprise)
         surprise.surprise(
             rows, weight, power, value, exponent, other_weight, other_power, other_value, other_exponent, logs,
-            weight_logs, room, powers, terms, same, expected,
+            weight_logs, room, powers, terms, same, inner_surprise, expected,
         )  # fmt: skip
         found[b] = expected[top]
+        if ring is None and found[b] == np.inf:  # forbidden, or as improbable as plain numbers cannot be
+            kinds[b] = EXTENDED
+            continue
         if grads.shape[0] > 0:
-            sums.outside(rows, top, weight, power, value, exponent, room, powers, mass, parts)
+            sums.outside(rows, top, weight, power, value, exponent, room, powers, mass, used)
             surprise.surprise_change(
                 rows, weight, power, value, exponent, other_weight, other_power, other_value, other_exponent,
-                logs, weight_logs, room, powers, terms, same, mass, expected, changes, parts,
+                logs, weight_logs, room, powers, terms, same, inner_surprise, mass, expected, changes, parts,
             )  # fmt: skip
-            _spread(table.places, factors[b], parts, grads[b])
+            features.spread_surprise(scores[b], theirs, places, own, factors[b], used, parts, grads[b])

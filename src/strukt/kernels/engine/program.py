@@ -25,7 +25,8 @@ class Program(NamedTuple):
         rows: ``(rows, 7)``, in an order in which every cell is made before it is used.
         leaves: The cells that are 1 and that no row makes; those that are neither stay 0.
         maker: ``(cells,)``, the row that makes a cell; -1 for leaves.
-        groups: ``(groups + 1,)``, where groups of weights begin: every structure uses one weight of each group.
+        groups: ``(groups + 1,)``, where groups of weights begin.
+        times: How many weights of each group every structure uses.
         places: ``(weights, axes)``, the place of each weight's score in the main scores of an item.
         top: The cell of the total.
     """
@@ -34,6 +35,7 @@ class Program(NamedTuple):
     leaves: Array
     maker: Array
     groups: Array
+    times: int
     places: Array
     top: int
 
@@ -62,20 +64,24 @@ class ProgramBuilder:
         self._rows: list[Array] = []
         self._stages: list[Array] = []
         self._groups = np.zeros(1, np.int32)
+        self._times = 1
         self._places = np.zeros((0, 0), np.int32)
 
-    def weights(self, allowed: Array) -> Array:
-        """Declare the weights, once; every structure uses one of each row.
+    def weights(self, allowed: Array, times: int | None = None) -> Array:
+        """Declare the weights, once; every structure uses one of each row, or so many of them all.
 
         Args:
             allowed: ``(rows, ...)``, which main scores of an item have a weight.
+            times: How many weights every structure uses, if not one of each row.
 
         Returns:
             Their numbers, -1 where there is none.
         """
         numbers = np.full(allowed.shape, -1)
         numbers[allowed] = np.arange(np.count_nonzero(allowed))
-        self._groups = np.cumsum([0, *allowed.reshape(len(allowed), -1).sum(1)], dtype=np.int32)
+        sizes = allowed.reshape(len(allowed), -1).sum(1) if times is None else [allowed.sum()]
+        self._groups = np.cumsum([0, *sizes], dtype=np.int32)
+        self._times = times or 1
         self._places = np.argwhere(allowed).astype(np.int32)
         return numbers
 
@@ -119,4 +125,4 @@ class ProgramBuilder:
         maker = np.full(self._cells, -1, np.int32)
         maker[rows[:, OUT]] = maker[rows[:, MIRROR]] = np.arange(len(rows))
         leaves = np.concatenate(self._leaves).astype(np.int32)
-        return Program(rows, leaves, maker, self._groups, self._places, int(top))
+        return Program(rows, leaves, maker, self._groups, self._times, self._places, int(top))

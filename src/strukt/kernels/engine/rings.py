@@ -1,9 +1,10 @@
 """Numbers that never underflow: weights, sums and shares in two rings.
 
-*Plain* numbers are doubles. Weights are probabilities within their groups, so that no cell exceeds 1, and what
-underflows is below 1e-308 of a total that must itself exceed `SMALLEST`. *Extended* numbers have a mantissa from 1
-to below 2 and an integer exponent each: exact to rounding, whatever the scores, without logarithms. An item whose
-total is too small in plain numbers is done again in extended ones.
+*Plain* numbers are doubles. Where structures use one weight of each group, weights are probabilities within
+their groups: no cell exceeds 1, and what underflows is below 1e-308 of a total that must itself exceed `SMALLEST`.
+Where they use more, a constant is taken off the log of each weight, and all must be between `LOW` and `HIGH`.
+*Extended* numbers have a mantissa from 1 to below 2 and an integer exponent each: exact to rounding, whatever the
+scores, without logarithms. An item that does not fit plain numbers is done in extended ones.
 
 Kernels take mantissas and exponents as two arrays. In plain numbers there are no exponents, and None in their
 place makes the compiler leave out all that concerns them. Loops over runs count in unsigned integers: a signed
@@ -23,6 +24,9 @@ SMALLEST = 1e-200
 LEAST = 1e-300
 """Plain cells below this have no share in a total above `SMALLEST`."""
 
+LOW, HIGH = 1e-100, 1e100
+"""Where plain numbers must lie, unless they are probabilities."""
+
 NOTHING = -(1 << 61)
 """The exponent of 0: so low that three of them, and any exponents of scores, stay within 64 bits."""
 
@@ -30,39 +34,75 @@ LOG_TWO = 0.6931471805599453
 
 
 @kernel
-def load(scores: Array, places: Array, groups: Array, weight: Array, power: Array | None) -> float:
-    """Weights of scores; gives the log of what the weights of every structure were divided by.
+def load(
+    own: Array, groups: Array, times: int, constant: float, weight: Array, power: Array | None
+) -> tuple[float, float, int]:
+    """Weights from their logs, so that structures have scores near 0.
 
     Args:
-        scores: ``(d,)``, the main scores of an item.
-        places: ``(weights,)``, where among them each weight's score is.
+        own: ``(weights,)``, the logs.
         groups: Where groups of weights begin.
+        times: How many weights of a group a structure uses. If one, they become probabilities; if more, a constant
+            is taken off the log of each.
+        constant: That constant; the mean of the logs if NaN.
         weight: ``(weights,)``, gets the weights, or their mantissas.
         power: ``(weights,)``, gets the exponents; None in plain numbers.
+
+    Returns:
+        What was taken off the score of every structure, -inf if a group has no possible weight; the constant; and
+        how many weights are so far from 1 that plain numbers may lose them.
     """
     kept_apart()
-    shift = 0.0
+    shift, lost = 0.0, 0
     for g in range(groups.shape[0] - 1):
         first, last = groups[g], groups[g + 1]
-        own = weight[first:last]
+        logs, weights = own[first:last], weight[first:last]
         top = -np.inf
-        for i in range(own.shape[0]):
-            own[i] = scores[places[first + i]]
-            top = max(top, own[i])
+        for i in range(logs.shape[0]):
+            top = max(top, logs[i])
         if top == -np.inf:
-            return top
-        shift += top
+            return top, 0.0, 0
+        if times > 1:
+            constant = _mean_of_logs(logs) if np.isnan(constant) else constant
+            top = constant
         if power is None:
             total = 0.0
-            for i in range(own.shape[0]):
-                own[i] = exp(own[i] - top)
-                total += own[i]
-            own /= total
-            shift += np.log(total)
+            for i in range(logs.shape[0]):
+                weights[i] = exp(logs[i] - top)
+                total += weights[i]
+            if times > 1:
+                lost += lost_in(weights, -np.inf, logs)
+            else:
+                weights /= total
+                shift += np.log(total)
         else:
             for i in range(first, last):
-                weight[i], power[i] = _split(weight[i] - top)
-    return shift
+                weight[i], power[i] = _split(own[i] - top)
+        shift += times * top
+    return shift, constant, lost
+
+
+@inner
+def _mean_of_logs(logs: Array) -> float:
+    """The mean of the logs that are not -inf."""
+    total, count = 0.0, 0
+    for i in range(logs.shape[0]):
+        if logs[i] > -np.inf:
+            total += logs[i]
+            count += 1
+    return total / count
+
+
+@inner
+def lost_in(numbers: Array, zero: float, logs: Array) -> int:
+    """How many numbers are out of the range in which a product of three neither overflows nor underflows.
+
+    Those of which the log, or whatever else tells, is ``zero`` are 0 by right.
+    """
+    lost = 0
+    for i in range(numbers.shape[0]):
+        lost += int((numbers[i] > HIGH) | ((numbers[i] < LOW) & (logs[i] > zero)))
+    return lost
 
 
 @inner
@@ -200,9 +240,9 @@ def add_factors(left: int, right: int, each: int, count: int, cells: Array, weig
 
 @kernel
 def take_logs(value: Array, exponent: Array | None, logs: Array) -> None:
-    """The logarithm of each number; -inf for 0."""
+    """The logarithm of each number; -inf for 0, and for plain numbers that have lost digits."""
     kept_apart()
     for i in range(value.shape[0]):
-        logs[i] = np.log(value[i]) if value[i] > 0.0 else -np.inf
+        logs[i] = np.log(value[i]) if value[i] >= LEAST else -np.inf
         if exponent is not None and value[i] > 0.0:
             logs[i] += exponent[i] * LOG_TWO

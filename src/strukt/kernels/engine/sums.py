@@ -6,8 +6,10 @@ import numpy as np
 
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
 from strukt.kernels.engine.rings import (
+    HIGH,
     LEAST,
     LOG_TWO,
+    LOW,
     NOTHING,
     extended_sum,
     settled,
@@ -80,6 +82,19 @@ def _plain_inside(rows: Array, weight: Array, value: Array) -> None:
             total *= weight[np.uint64(rows[s, WEIGHT])]
         value[np.uint64(rows[s, OUT])] = total
         value[np.uint64(rows[s, MIRROR])] = total
+
+
+@inner
+def better_constant(rows: Array, degree: Array, value: Array, constant: float) -> float:
+    """The constant that brings the last cell that did not leave the range to 1.
+
+    ``degree (cells,)`` says how many weights there are below a cell.
+    """
+    for s in range(rows.shape[0] - 1, -1, -1):
+        found = value[rows[s, OUT]]
+        if LOW < found < HIGH and degree[rows[s, OUT]] > 0:
+            return float(constant + np.log(found) / degree[rows[s, OUT]])
+    return constant
 
 
 @kernel

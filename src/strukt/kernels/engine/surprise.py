@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.engine.growth import pass_on
+from strukt.kernels.engine.growth import pass_on, sum_of_one
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
 from strukt.kernels.engine.rings import add_factors, share_out, shares
 from strukt.kernels.jit import inner, kept_apart, kernel
@@ -42,12 +42,13 @@ def _surprises(
 def surprise(
     rows: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None, other_weight: Array,
     other_power: Array | None, other_value: Array, other_exponent: Array | None, logs: Array, weight_logs: Array,
-    room: Array, powers: Array, found: Array, same: bool, expected: Array,
+    room: Array, powers: Array, found: Array, same: bool, inner_surprise: Array, expected: Array,
 ) -> None:  # fmt: skip
     """The expected surprise below each cell, ``expected (cells,)``: choices by ``value``, surprise by the other.
 
     ``logs`` and ``weight_logs`` are the logarithms of the other's numbers; ``room``, ``powers`` and ``found`` are
-    for the terms of a row; ``same`` tells that the other numbers are the own ones.
+    for the terms of a row; ``same`` tells that the other numbers are the own ones; ``inner_surprise (weights,)``
+    is that within each weight (`features.surprises`).
     """
     kept_apart()
     expected[:] = 0.0
@@ -55,9 +56,7 @@ def surprise(
         out, left, right = rows[s, OUT], rows[s, LEFT], rows[s, RIGHT]
         count, whole, each = rows[s, COUNT], rows[s, WEIGHT], rows[s, EACH]
         if count == 1:
-            mean = expected[left]
-            if right >= 0:
-                mean += expected[right]
+            mean = sum_of_one(expected, inner_surprise, left, right, each)
         else:
             _surprises(
                 other_value, other_exponent, other_weight, other_power, logs, weight_logs, out, whole, left,
@@ -65,11 +64,13 @@ def surprise(
             )  # fmt: skip
             if not same:
                 shares(value, exponent, weight, power, out, whole, left, right, each, count, room, powers)
-            add_factors(left, right, -1, count, expected, weight_logs, found)
+            add_factors(left, right, each, count, expected, inner_surprise, found)
             mean = 0.0
             for k in range(count):
                 if room[k] > 0.0:  # what has no share may hold an infinite surprise
                     mean += room[k] * found[k]
+        if whole >= 0:
+            mean += inner_surprise[whole]
         expected[out] = mean if value[out] > 0.0 else 0.0
         expected[rows[s, MIRROR]] = expected[out]
 
@@ -78,8 +79,8 @@ def surprise(
 def surprise_change(
     rows: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None, other_weight: Array,
     other_power: Array | None, other_value: Array, other_exponent: Array | None, logs: Array, weight_logs: Array,
-    room: Array, powers: Array, found: Array, same: bool, mass: Array, expected: Array, changes: Array,
-    parts: Array,
+    room: Array, powers: Array, found: Array, same: bool, inner_surprise: Array, mass: Array, expected: Array,
+    changes: Array, parts: Array,
 ) -> None:  # fmt: skip
     """The gradient of the expected surprise in the scores of the choices, ``parts (weights,)``.
 
@@ -107,7 +108,8 @@ def surprise_change(
         )  # fmt: skip
         if not same:
             shares(value, exponent, weight, power, out, whole, left, right, each, count, room, powers)
-        add_factors(left, right, -1, count, expected, weight_logs, found)
+        add_factors(left, right, each, count, expected, inner_surprise, found)
+        mean = expected[out] - inner_surprise[whole] if whole >= 0 else expected[out]
         for k in range(count):
-            room[k] = room[k] * (moving + total * (found[k] - expected[out])) if room[k] > 0.0 else 0.0
+            room[k] = room[k] * (moving + total * (found[k] - mean)) if room[k] > 0.0 else 0.0
         share_out(left, right, each, count, room, changes, parts)

@@ -18,13 +18,15 @@ MOST = 1 << 28
 
 
 class Table(NamedTuple):
-    """A program, for main scores of one shape.
+    """A program, for places of one shape.
 
     Attributes:
         rows: As in `Program`.
         leaves: As in `Program`.
         maker: As in `Program`.
         groups: As in `Program`.
+        times: As in `Program`.
+        degree: ``(cells,)``, how many weights there are below each cell.
         places: ``(weights,)``, the place of each weight's score among all main scores of an item.
         top: As in `Program`.
         terms: How many terms all rows have together.
@@ -38,6 +40,8 @@ class Table(NamedTuple):
     leaves: Array
     maker: Array
     groups: Array
+    times: int
+    degree: Array
     places: Array
     top: int
     terms: int
@@ -81,7 +85,7 @@ def _of_nothing(axes: int) -> Program:
     """The program of items of length 0, which have one structure."""
     none = np.zeros(0, np.int32)
     return Program(
-        none.reshape(0, 7), np.zeros(1, np.int32), np.full(1, -1, np.int32), np.zeros(1, np.int32),
+        none.reshape(0, 7), np.zeros(1, np.int32), np.full(1, -1, np.int32), np.zeros(1, np.int32), 1,
         none.reshape(0, axes), 0,
     )  # fmt: skip
 
@@ -90,11 +94,10 @@ def _table(program: Program, shape: Sequence[int]) -> Table:
     rows, cells = program.rows, len(program.maker)
     strides = np.cumprod([1, *reversed(shape[1:])])[::-1]
     places = (program.places @ strides).astype(np.int64)
-    sizes = current(extent)(rows, cells, program.top)
-    counts = rows[:, COUNT]
+    sizes, counts = current(extent)(rows, cells), rows[:, COUNT]
     return Table(
-        rows, program.leaves, program.maker, program.groups, places, program.top, int(counts.sum()),
-        int(counts.max(initial=1)), *map(int, sizes),
+        rows, program.leaves, program.maker, program.groups, program.times, sizes[:, 1].astype(np.int32), places,
+        program.top, int(counts.sum()), int(counts.max(initial=1)), *map(int, sizes[program.top]),
     )  # fmt: skip
 
 

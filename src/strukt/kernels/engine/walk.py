@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.cpu_draw import uniform
+from strukt.kernels.cpu_draw import drawn, uniform
 from strukt.kernels.cpu_search import Search, choice_of_value
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
 from strukt.kernels.engine.rings import add_factors, shares
@@ -12,8 +12,8 @@ from strukt.kernels.jit import inner, kept_apart, kernel
 
 
 @kernel
-def extent(rows: Array, cells: int, top: int) -> tuple[int, int, int]:
-    """The most choices in a structure, the most weights that one uses, and the most cells that wait on a walk."""
+def extent(rows: Array, cells: int) -> Array:
+    """For each cell the most choices and weights below it, and cells that wait on a walk: ``(cells, 3)``."""
     sizes = np.zeros((cells, 3), np.int64)
     sizes[:, 2] = 1
     for s in range(rows.shape[0]):
@@ -35,7 +35,7 @@ def extent(rows: Array, cells: int, top: int) -> tuple[int, int, int]:
         sizes[out, 0] = sizes[mirror, 0] = choices + int(count > 1)
         sizes[out, 1] = sizes[mirror, 1] = used
         sizes[out, 2] = sizes[mirror, 2] = waiting
-    return sizes[top, 0], sizes[top, 1], sizes[top, 2]
+    return sizes
 
 
 @inner
@@ -58,8 +58,8 @@ def _enter(row: Array, k: int, depth: int, stack: Array, count: int, used: Array
 def follow(
     rows: Array, maker: Array, top: int, own: Array, value: Array, search: Search, rank: int, given: int,
     score: float, stack: Array, room: Array, used: Array,
-) -> int:  # fmt: skip
-    """The structure of a rank in a search for the k best; gives how many weights it uses, in ``used``.
+) -> tuple[int, int]:  # fmt: skip
+    """The structure of a rank in a search for the k best: how many weights it uses, in ``used``, and its choices.
 
     It follows the choices up to the place ``given``, makes the best ones after it, and offers the others there.
     ``room`` is for the terms of a sum.
@@ -81,7 +81,7 @@ def follow(
             k = choice_of_value(search, rank, place, given, score, room[:terms])
             place += 1
         depth, count = _enter(row, k, depth, stack, count, used)
-    return count
+    return count, place
 
 
 @kernel
@@ -107,16 +107,3 @@ def draw(
             chosen = drawn(room[: row[COUNT]], uniform(state))
         depth, count = _enter(row, chosen, depth, stack, count, used)
     return count
-
-
-@kernel
-def drawn(shares: Array, remaining: float) -> int:
-    """The share that a random number falls into; never one of 0."""
-    chosen = 0
-    for k in range(shares.shape[0]):
-        if shares[k] > 0.0:
-            chosen = k
-            if remaining < shares[k]:
-                break
-            remaining -= shares[k]
-    return chosen

@@ -1,10 +1,10 @@
-"""Binary trees over spans: the inside recursion, and its oracles for spans that carry codes of bits."""
+"""Binary trees over spans: the inside recursion."""
 
-from strukt.kernels.inside.bits import BitOracles
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.kernels.inside.reference import REFERENCE, max_marginals
-from strukt.kernels.oracles import Oracles
 
-ORACLES = Oracles("inside", scores=("spans",), options=("labelled",), reference=REFERENCE, event_dim=2)
-BITS = BitOracles(ORACLES)
+ORACLES = TableOracles(
+    "inside", scores=("spans",), options=("labelled",), reference=REFERENCE, event_dim=2
+)
 
-__all__ = ["BITS", "ORACLES", "max_marginals"]
+__all__ = ["ORACLES", "REFERENCE", "max_marginals"]

@@ -25,13 +25,22 @@ def recursion(semiring: Semiring, spans: Tensor, lengths: Tensor, labelled: bool
 
     Time O(n^3 + n^2 c), n steps one after another (Baker 1979).
     """
-    spans = _clean(spans, lengths, labelled)
-    values = semiring.weigh(semiring.one(spans), spans)
-    if labelled:
-        values = semiring.sum(values, -1)
+    spans = clean(spans, lengths, int(labelled))
+    ones = semiring.one(spans)
+    values = semiring.weigh(ones, spans)
+    if not labelled:
+        return total(semiring, values, ones, lengths)
+    return total(semiring, semiring.sum(values, -1), ones[..., 0], lengths)
+
+
+def total(semiring: Semiring, values: Tensor, ones: Tensor, lengths: Tensor) -> Tensor:
+    """The semiring's total over all binary trees, from its values of spans ``(..., batch, n + 1, n + 1)``.
+
+    The empty tree has the weight one, whatever stands at the fencepost that takes its place: ``ones`` has the same
+    shape as the values.
+    """
     inside, _ = _inside(semiring, values)
-    # The empty tree has the weight one, whatever stands at the fencepost that takes its place.
-    firsts = [semiring.one(_first_cell(spans, labelled)), *(diagonal[..., 0] for diagonal in inside[1:])]
+    firsts = [ones[..., 0, 0], *(diagonal[..., 0] for diagonal in inside[1:])]
     totals = semiring.stack(firsts)
     chosen = totals.gather(-1, lengths.expand(totals.shape[:-1]).unsqueeze(-1))
     return semiring.sum(chosen, -1)  # of one term: a total of weight zero has no gradient
@@ -39,7 +48,7 @@ def recursion(semiring: Semiring, spans: Tensor, lengths: Tensor, labelled: bool
 
 def max_marginals(spans: Tensor, lengths: Tensor, labelled: bool) -> Tensor:
     """For each part the best score of a tree that uses it: the shape of ``spans``; time O(n^3)."""
-    spans = _clean(spans, lengths, labelled)
+    spans = clean(spans, lengths, int(labelled))
     values = spans.amax(-1) if labelled else spans
     inside, split = _inside(Max(), values)
     n = spans.shape[1] - 1
@@ -62,16 +71,12 @@ def max_marginals(spans: Tensor, lengths: Tensor, labelled: bool) -> Tensor:
     return found.unsqueeze(-1) + spans if labelled else found + spans
 
 
-def _first_cell(spans: Tensor, labelled: bool) -> Tensor:
-    return torch.zeros_like(spans[..., 0, 0, 0] if labelled else spans[..., 0, 0])
-
-
-def _clean(spans: Tensor, lengths: Tensor, labelled: bool) -> Tensor:
-    """Zeros for all but the spans within the lengths."""
-    size = spans.shape[-2]
-    ends = torch.arange(size, device=spans.device)
+def clean(scores: Tensor, lengths: Tensor, more: int) -> Tensor:
+    """Zeros for all but the spans within the lengths; ``more`` is the number of axes behind those of ends."""
+    size = scores.shape[-1 - more]
+    ends = torch.arange(size, device=scores.device)
     beyond = (ends[:, None] >= ends) | (ends > lengths[:, None, None])
-    return spans.masked_fill(beyond.unsqueeze(-1) if labelled else beyond, 0.0)
+    return scores.masked_fill(beyond.reshape(*beyond.shape, *(1,) * more), 0.0)
 
 
 def _inside(semiring: Semiring, values: Tensor) -> tuple[Diagonals, Diagonals]:

@@ -1,0 +1,93 @@
+"""The values that structures choose for the features of their weights (`strukt.kernels.engine.features`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.cpu_draw import drawn, uniform
+from strukt.kernels.cpu_search import Search, choice_of_value
+from strukt.kernels.engine.features import value_shares
+from strukt.kernels.engine.program import Array
+from strukt.kernels.jit import inner, kept_apart, kernel
+
+
+@kernel
+def gather_best(scores: Array, places: Array, own: Array) -> None:
+    """The score of each weight with the best value of each feature, ``own (weights,)``."""
+    kept_apart()
+    for i in range(places.shape[0]):
+        own[i] = 0.0
+        for feature in range(scores.shape[1]):
+            own[i] += _best_of(scores, places[i], feature)
+
+
+@inner
+def _best_of(scores: Array, place: int, feature: int) -> float:
+    top = scores[place, feature, 0]
+    for value in range(1, scores.shape[2]):
+        top = max(top, scores[place, feature, value])
+    return np.float64(top)
+
+
+@kernel
+def raise_values(scores: Array, places: Array, shift: float, parts: Array, found: Array) -> None:
+    """Raise ``found``, as scores, to the best scores of structures that use each value of each weight."""
+    kept_apart()
+    for i in range(places.shape[0]):
+        if parts[i] == -np.inf:
+            continue
+        for feature in range(scores.shape[1]):
+            best = _best_of(scores, places[i], feature)
+            for value in range(scores.shape[2]):
+                less = np.float64(scores[places[i], feature, value]) - best
+                found[places[i], feature, value] = max(
+                    found[places[i], feature, value], shift + parts[i] + less
+                )
+
+
+@kernel
+def name(
+    places: Array, used: Array, count: int, alternatives: int, codes: Array, events: Array, named: Array
+) -> None:
+    """Write the event of a structure: at each place the alternative, and the code of the values that it uses.
+
+    ``events`` and ``named`` are ``(positions,)``, or empty where they are not asked for.
+    """
+    for i in range(count):
+        place = places[used[i]]
+        if events.shape[0] > 0:
+            events[place // alternatives] = place % alternatives
+        if named.shape[0] > 0:
+            named[place // alternatives] = codes[i]
+
+
+@kernel
+def choose_values(
+    scores: Array, places: Array, used: Array, count: int, search: Search, rank: int, place: int, given: int,
+    score: float, room: Array, codes: Array,
+) -> None:  # fmt: skip
+    """Choose the values of all weights of a structure of a rank, ``codes (count,)``, from a place on."""
+    kept_apart()
+    for i in range(count):
+        code, unit = 0, 1
+        for feature in range(scores.shape[1]):
+            for value in range(scores.shape[2]):
+                room[value] = scores[places[used[i]], feature, value]
+            code += unit * choice_of_value(search, rank, place, given, score, room)
+            unit *= scores.shape[2]
+            place += 1
+        codes[i] = code
+
+
+@kernel
+def draw_values(scores: Array, places: Array, used: Array, count: int, state: Array, codes: Array) -> None:
+    """Draw the values of all weights of a structure, ``codes (count,)``."""
+    kept_apart()
+    room = np.empty(scores.shape[2], scores.dtype)
+    for i in range(count):
+        code, unit = 0, 1
+        for feature in range(scores.shape[1]):
+            value_shares(scores, places[used[i]], feature, room)
+            code += unit * drawn(room, uniform(state))
+            unit *= scores.shape[2]
+        codes[i] = code

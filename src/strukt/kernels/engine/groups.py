@@ -1,0 +1,63 @@
+"""Items of a batch by their size and ring, and calls of kernels on them, in threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from strukt.kernels.engine.items import EXTENDED, PLAIN
+from strukt.kernels.engine.program import Array
+from strukt.kernels.engine.tables import Table
+from strukt.kernels.interpreted import current
+from strukt.kernels.jit import thread_count
+from strukt.kernels.threads import run
+
+Groups = list[tuple[Table, Array]]
+"""Tables, and the items that are of their size."""
+
+EXTENDED_RING = np.empty(0, np.int64)
+"""What kernels take for the ring of extended numbers."""
+
+RINGS = ((PLAIN, None), (EXTENDED, EXTENDED_RING))
+
+
+def by_ring(groups: Groups, kinds: Array) -> list[tuple[Groups, Array | None]]:
+    """The possible items, those in plain numbers first, and the ring of each part."""
+    if kinds.tolist().count(PLAIN) == len(kinds):
+        return [(groups, None)]
+    return [(of_kind(groups, kinds, kind), ring) for kind, ring in RINGS]
+
+
+def of_kind(groups: Groups, kinds: Array, kind: float) -> Groups:
+    """The items in one ring."""
+    chosen = ((table, each[kinds[each] == kind]) for table, each in groups)
+    return [(table, each) for table, each in chosen if len(each)]
+
+
+def work(groups: Groups) -> int:
+    """How many terms there are in all."""
+    return sum(table.terms * len(each) for table, each in groups)
+
+
+def on_items(kernel: Callable[..., None], groups: Groups, *arguments: Any) -> None:
+    """Call ``kernel(table, items, *arguments)`` for all groups, in threads that share the items of each."""
+    if not groups:
+        return
+    kernel = current(kernel)
+    threads = thread_count(sum(len(each) for _, each in groups), work(groups))
+
+    def visit(thread: int) -> None:
+        for table, each in groups:
+            kernel(table, each[thread::threads], *arguments)
+
+    over(visit, threads)
+
+
+def over(task: Callable[[int], None], threads: int) -> None:
+    """Call ``task(thread)`` on so many threads."""
+    if threads == 1:
+        task(0)
+    elif threads > 1:
+        run(task, threads)

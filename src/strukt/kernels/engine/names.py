@@ -1,0 +1,29 @@
+"""The events that kernels name, as tensors."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.memory import no_events
+
+
+class Names:
+    """Room for events.
+
+    Args:
+        shape: ``(batch, count, *event)``.
+        alternatives: How many alternatives there are at each place of an event.
+        valued: Whether a value is chosen there, too.
+    """
+
+    def __init__(self, shape: tuple[int, ...], alternatives: int, valued: bool) -> None:
+        wanted = (alternatives > 1 or not valued, valued)
+        each = [no_events(*shape) if want else None for want in wanted]
+        self._found = [events for events in each if events is not None]
+        flat = ((events if events is not None else no_events(*shape[:2], 0)).flatten(2).numpy() for events in each)
+        self.arrays = (alternatives, *flat)
+
+    def events(self) -> Tensor:
+        """The alternatives, or the values, or both on a last axis."""
+        return self._found[0] if len(self._found) == 1 else torch.stack(self._found, -1)

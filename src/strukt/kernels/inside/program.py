@@ -1,0 +1,35 @@
+"""The inside recursion of binary trees over spans as a table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.engine.program import Program, ProgramBuilder
+
+
+def build(n: int, *_options: bool) -> Program:
+    """Binary trees over n words, from ``span[i, j]``, the span from fencepost i to j > i.
+
+    ``inside[i, j]`` is all trees of a span, kept twice, ``[i, j]`` and ``[j, i]``, so that runs are consecutive
+    either way. Time O(n^3); n^2 cells.
+
+    Source: Baker 1979.
+    """
+    p = ProgramBuilder()
+    fencepost = np.arange(n + 1)
+    span = p.weights(fencepost[:, None] < fencepost, times=2 * n - 1)
+    inside, one = p.cells(n + 1, n + 1), p.cells()
+    p.leaf(one)
+    i = fencepost[:-1]
+    p.sum(inside[i, i + 1], one, weight=span[i, i + 1], mirror=inside[i + 1, i], stage=1)
+    i, j = np.triu_indices(n + 1, 2)
+    p.sum(
+        inside[i, j], inside[i, i + 1], inside[j, i + 1], count=j - i - 1, weight=span[i, j], mirror=inside[j, i],
+        stage=j - i,
+    )  # fmt: skip
+    return p.build(inside[0, n])
+
+
+def cells(fenceposts: int, _ends: int, *_options: bool) -> int:
+    """The number of cells of `build`."""
+    return fenceposts * fenceposts + 1
