@@ -25,6 +25,15 @@ TEXTS = {
     "digits": ("trainer: {epochs: " + "9" * 5000 + "}", "4300 digits"),
     "a constructor": ("!!python/object:os.system {}", "could not determine a constructor"),
     "large": ("# " + "x" * 1_000_001, "has more than 1,000,000 bytes"),
+    "a number": ("trainer: 5", "trainer is 5; expected its options, as in trainer: {...}"),
+    "a list": ("encoder: {fine_tuning: [1]}", "encoder.fine_tuning is [1]; expected its options"),
+    "nothing": ("trainer: null", "trainer is None; expected its options"),
+    "no text": ("output: 5", "output is 5; expected the name of a folder"),
+    "no answer": ("resume: maybe", "resume is 'maybe'; expected true or false"),
+    "no file": ("config: {x: 1}", "config is {'x': 1}; expected the name of a file"),
+    "twice": ("trainer: {epochs: 1, clip: 1, epochs: 2}", "'epochs' stands there twice; keep one"),
+    "empty": ("", "holds no options"),
+    "no options": ("[1, 2]", "holds no options"),
     "an escape": ('"\\e[31mred": 3', "Option '�[31mred' is not accepted"),
 }
 
@@ -71,6 +80,13 @@ def test_a_fifo_is_not_waited_for(tmp_path, capsys):
         assert "fifo: is no file of options" in capsys.readouterr().err
 
 
+def test_a_file_that_another_one_names_is_looked_at_too(tmp_path, capsys):
+    (tmp_path / "inner.yaml").write_text("trainer: 5\n")
+    (tmp_path / "outer.yaml").write_text(f"config: {tmp_path / 'inner.yaml'}\n")
+    assert main(["train", "tag", "--config", str(tmp_path / "outer.yaml")]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {tmp_path / 'inner.yaml'}: trainer is 5; expected")
+
+
 def test_values_of_options_are_read_by_the_same_loader(capsys):
     assert main(["train", "tag", "--encoder", BRACKETS]) == 2
     error = capsys.readouterr().err
@@ -82,6 +98,11 @@ def test_aliases_that_repeat_something_are_read():
     assert option_files.load("a: &a {x: [1, 2]}\nb: *a\nc: {<<: *a, y: &y 3}\nd: *y") == {
         "a": {"x": [1, 2]}, "b": {"x": [1, 2]}, "c": {"x": [1, 2], "y": 3}, "d": 3,
     }  # fmt: skip
+
+
+def test_keys_may_come_again_in_other_mappings():
+    text = "a: {x: 1}\nb: [{x: 1}, {x: 2}, {y: {x: 3}}]\nx: {a: 1, b: 2}"
+    assert option_files.load(text)["b"][2] == {"y": {"x": 3}}
 
 
 def test_the_limits_are_those_that_are_said():

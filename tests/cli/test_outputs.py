@@ -28,6 +28,10 @@ def by_another_path(gold):
     return gold.parent / ".." / gold.parent.name / gold.name
 
 
+def through_a_missing_folder(gold):
+    return gold.parent / "missing" / ".." / gold.name
+
+
 def by_symbolic_link(gold):
     (gold.parent / "symbolic.conllu").symlink_to(gold.name)
     return gold.parent / "symbolic.conllu"
@@ -39,7 +43,9 @@ def by_hard_link(gold):
 
 
 @pytest.mark.parametrize("force", [[], ["--force"]])
-@pytest.mark.parametrize("name", [by_name, by_another_path, by_symbolic_link, by_hard_link])
+@pytest.mark.parametrize(
+    "name", [by_name, by_another_path, through_a_missing_folder, by_symbolic_link, by_hard_link]
+)
 def test_prediction_never_replaces_its_input(tagger, treebank, gold, name, force, capsys):
     before, output = gold.read_bytes(), str(name(gold))
     for inputs in ([str(gold)], [treebank.dev, str(gold)]):
@@ -102,6 +108,14 @@ def test_scores_by_length_are_drawn_over_nothing_else(tagger, gold, tmp_path, ca
     assert main(["evaluate", tagger, str(gold), "--svg", str(picture)]) == 2
     assert "is there already; add --force" in capsys.readouterr().err
     assert picture.read_text() == OLD
+
+
+def test_the_folder_of_the_model_is_no_output(tagger, gold, capsys):
+    before = sorted(Path(tagger).iterdir())
+    for output in (tagger, f"{tagger}/", f"{tagger}/../{Path(tagger).name}"):
+        assert main(["predict", tagger, str(gold), "-o", output]) == 2
+        assert capsys.readouterr().err == f"error: {output} is the folder of the model; give another one\n"
+    assert sorted(Path(tagger).iterdir()) == before
 
 
 def test_a_file_of_the_model_is_no_output(tagger, gold, capsys):

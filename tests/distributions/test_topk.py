@@ -121,10 +121,21 @@ def test_events_of_topk_are_not_those_of_samples(name):
     distribution = chain(2, 3)
     events = distribution.topk(4).events
     with pytest.raises(
-        ValueError, match=r"\(2, 3, 4, 4\).*`topk` gives, write event\.movedim\(2, 0\).*log_probs"
+        ValueError, match=r"\(2, 3, 4, 4\).*`topk` .* gives, write event\.movedim\(2, 0\).*log_probs"
     ):
         getattr(distribution, name)(events)
     assert getattr(distribution, name)(events.movedim(2, 0)).shape == (4, 2, 3)
+
+
+@pytest.mark.parametrize("name", ["score", "log_prob", "to_parts"])
+@pytest.mark.parametrize("drawn", [lambda d: d.topk(3).events, lambda d: d.sample_without_replacement(3)])
+def test_as_many_events_as_items_are_none_of_samples(name, drawn):
+    """Their shape is that of three samples."""
+    distribution = chain(3)
+    events = drawn(distribution)
+    with pytest.raises(ValueError, match=r"write event\.movedim\(1, 0\)"):
+        getattr(distribution, name)(events)
+    assert getattr(distribution, name)(events.movedim(1, 0)).shape[:2] == (3, 3)
 
 
 def test_other_wrong_shapes_name_no_movedim():

@@ -248,7 +248,7 @@ def test_a_compiled_function_gives_the_same():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"alpha": 0.0}, r"alpha holds 0.* expected more than 0 \(1 is softmax\)"),
+        ({"alpha": 0.0}, r"alpha holds 0.* expected a finite number above 0 \(1 is softmax\)"),
         ({"alpha": -0.5}, "alpha holds -0.5"),
         ({"alpha": torch.tensor([[0.5], [0.0]])}, "alpha holds 0"),
         ({"alpha": math.nan}, "alpha holds nan"),

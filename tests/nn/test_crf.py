@@ -178,6 +178,14 @@ def test_constraints_are_saved_and_loaded():
     assert all(map(torch.equal, loaded.constraints, bio_constraints(TAGS)))
 
 
+def test_layers_share_no_constraints():
+    constraints = bio_constraints(TAGS)
+    one, other = CRF(5, constraints), CRF(5, constraints)
+    one.load_state_dict(CRF(5).state_dict())
+    assert all(map(torch.equal, other.constraints, bio_constraints(TAGS)))
+    assert all(map(torch.equal, constraints, bio_constraints(TAGS)))
+
+
 @pytest.mark.parametrize("nested", [False, True])
 def test_weights_that_were_saved_without_constraints_are_loaded(nested):
     module = CRF(5, bio_constraints(TAGS))

@@ -1,5 +1,7 @@
 """Mappings as modules: those of PyTorch's functional form, with an alpha that may be learned."""
 
+import math
+
 import pytest
 import torch
 from torch import nn
@@ -113,11 +115,25 @@ def test_losses_start_from_the_settings_of_their_functions():
         assert module()(x, target) == function(x, target)
 
 
+def test_modules_show_their_settings():
+    assert repr(Entmax(1.3)) == "Entmax(alpha=1.3, dim=-1)"
+    assert repr(Entmax(1.5, 0, learn=True)) == "Entmax(alpha=1.5, dim=0, learned)"
+    assert repr(Entmax(1.5, learn=True, shape=(2, 1))) == "Entmax(alpha=(2, 1), dim=-1, learned)"
+
+
 def test_messages_name_the_misfit():
     with pytest.raises(ValueError, match=r"alpha is 1.0; expected more than 1, .* leave out learn"):
         Entmax(1.0, learn=True)
-    with pytest.raises(ValueError, match=r"alpha is 0; expected more than 0 \(1 is softmax\)"):
+    with pytest.raises(ValueError, match=r"alpha is 0; expected a finite number above 0 \(1 is softmax\)"):
         Entmax(0)
+    for alpha in (math.inf, math.nan, "a"):
+        with pytest.raises(ValueError, match=r"alpha is .*; expected a finite number above 0"):
+            Entmax(alpha)
+    for alpha in (math.inf, torch.tensor(math.inf)):
+        with pytest.raises(ValueError, match="alpha holds inf"):
+            Entmax(torch.as_tensor(alpha))(torch.zeros(2))
+        with pytest.raises(ValueError, match="alpha holds inf"):
+            losses.entmax_loss(torch.zeros(1, 2), torch.tensor([0]), alpha)
     with pytest.raises(ValueError, match="alpha holds 0"):
         EntmaxLoss(0.0)(torch.zeros(1, 2), torch.tensor([0]))
 

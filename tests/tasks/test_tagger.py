@@ -9,7 +9,7 @@ from tests.tasks import learning
 
 import strukt
 from strukt.data import columns, conllu
-from strukt.errors import DataError
+from strukt.errors import DataError, SettingError
 from strukt.tasks.tagger import Tagger
 from strukt.train import bundle
 
@@ -161,7 +161,7 @@ def test_a_folder_with_tags_that_were_free_loads_as_it_was(tmp_path):
     assert model.crf.transition_allowed[symbols.index("B-X"), symbols.index("E-X")]
 
 
-@pytest.mark.parametrize("text", ["one two", ["one two"], "one two\n"])
+@pytest.mark.parametrize("text", ["one two", ["one two"], "one two\n", [["one", "two"]]])
 def test_a_string_is_a_sentence(text):
     model = Tagger.from_corpus(tiny_corpora.tag_config(), tiny_corpora.trees(4))
     [predicted] = model.predict(text)
@@ -177,6 +177,9 @@ def test_strings_stand_beside_sentences_and_hold_one_a_line():
     assert [sentence.forms for sentence in found] == [["a", "b"], ["c"], ["d"]]
     with pytest.raises(DataError, match="holds no sentence"):
         list(model.predict("  "))
+    for sentences in (None, 5, [5], [["a b"]], [[1]]):
+        with pytest.raises(SettingError, match="expected text"):
+            list(model.predict(sentences))
 
 
 def test_a_corpus_without_tags_is_refused():

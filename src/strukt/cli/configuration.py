@@ -50,9 +50,11 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
     parser = build(task)
     refuse_unknown(arguments, parser)
     arguments = _with_published(task, arguments)
-    groups = {key.rpartition(".")[0] for key in vars(parser.get_defaults().as_flat())} - {""}
-    for path in option_files.named(arguments, ["--config", *(f"--{group}" for group in groups)]):
+    groups = _groups(parser)
+    for path in option_files.named(arguments, [f"--{group}" for group in groups]):
         option_files.require_text(path)
+    for path in option_files.named(arguments, ["--config"]):
+        option_files.require_sections(path, groups)
     values = vars(parser.instantiate(parser.parse_args(arguments)))
     config = _config_class(task)
     chosen = {field.name: values[field.name] for field in fields(config)}
@@ -75,6 +77,11 @@ def build(task: str) -> jsonargparse.ArgumentParser:
     parser.add_argument("--resume", action="store_true", help="go on with the run in FOLDER that was cut off")
     parser.add_class_arguments(_config_class(task))
     return parser
+
+
+def _groups(parser: jsonargparse.ArgumentParser) -> set[str]:
+    """The sections of the options, with dots for those within others."""
+    return {key.rpartition(".")[0] for key in vars(parser.get_defaults().as_flat())} - {""}
 
 
 def _help_of_config(task: str) -> str:
@@ -121,7 +128,7 @@ class _Parser(jsonargparse.ArgumentParser):
 
     def parse_path(self, path: Any, *arguments: Any, **options: Any) -> Any:
         """Reads a file of options, also one that another one names as its `config`."""
-        option_files.require_text(path)
+        option_files.require_sections(path, _groups(self))
         return super().parse_path(path, *arguments, **options)
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import jsonargparse
@@ -62,10 +63,13 @@ def load(text: str) -> Any:
 def _require_small(text: str) -> None:
     """Goes through the parts of a text without recursion, before the loader builds them with it."""
     sizes: dict[str, int] = {}
+    keys: list[_Keys] = []
     starts: list[tuple[str | None, int]] = []
     count = 0
     for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         before = count
+        if isinstance(event, (*_PARTS, *_ENDS)):
+            _require_new_key(event, keys)
         count += isinstance(event, _PARTS)
         if isinstance(event, yaml.AliasEvent):
             if event.anchor in (anchor for anchor, _ in starts):
@@ -83,6 +87,31 @@ def _require_small(text: str) -> None:
             raise OptionsError(f"lists or mappings are nested more than {DEEPEST} deep; options are not")
         if count > MOST_PARTS:
             raise OptionsError(f"there are more than {MOST_PARTS:,} values, aliases written out")
+
+
+@dataclass
+class _Keys:
+    """The keys of a mapping so far, and whether the next part is one; a list has none."""
+
+    of_mapping: bool
+    seen: set[str] = field(default_factory=set)
+    next_is_key: bool = True
+
+
+def _require_new_key(event: yaml.Event, keys: list[_Keys]) -> None:
+    """Follow the mappings that a part stands in, and look whether it is a key that was there already."""
+    if isinstance(event, _ENDS):
+        keys.pop()
+        return
+    if keys and keys[-1].of_mapping:
+        around = keys[-1]
+        if around.next_is_key and isinstance(event, yaml.ScalarEvent):
+            if event.value in around.seen:
+                raise OptionsError(f"{event.value!r} stands there twice; keep one")
+            around.seen.add(event.value)
+        around.next_is_key = not around.next_is_key
+    if isinstance(event, _STARTS):
+        keys.append(_Keys(isinstance(event, yaml.MappingStartEvent)))
 
 
 def require_text(path: str | os.PathLike[str]) -> None:
@@ -108,6 +137,50 @@ def require_text(path: str | os.PathLike[str]) -> None:
         raise UsageError(f"{name}:{line}: {message}") from None
     except (OSError, ValueError):
         return  # the parser says what is missing
+
+
+def require_sections(path: str | os.PathLike[str], groups: Collection[str]) -> None:
+    """Looks whether a file holds options in sections, where it can be read at all.
+
+    Args:
+        path: The file.
+        groups: The sections, with dots for those within others.
+
+    Raises:
+        UsageError: It is no text, it holds something else, or a section is no mapping.
+    """
+    require_text(path)
+    try:
+        with open(path, encoding="utf-8") as stream:
+            given = load(stream.read())
+    except (OSError, ValueError, yaml.YAMLError):
+        return  # the parser says what is wrong
+    if not isinstance(given, dict):
+        raise UsageError(f"{path}: holds no options; expected lines such as trainer: {{epochs: 3}}")
+    for name, kind, expected in _OWN:
+        if name in given and not isinstance(given[name], kind):
+            raise UsageError(f"{path}: {name} is {given[name]!r}; expected {expected}")
+    _require_mappings(path, given, groups, "")
+
+
+def _require_mappings(
+    path: str | os.PathLike[str], given: Mapping[Any, Any], groups: Collection[str], prefix: str
+) -> None:
+    for key, value in given.items():
+        name = f"{prefix}{key}"
+        if name not in groups or isinstance(value, str):  # a file of the section's own
+            continue
+        if not isinstance(value, dict):
+            raise UsageError(f"{path}: {name} is {value!r}; expected its options, as in {name}: {{...}}")
+        _require_mappings(path, value, groups, f"{name}.")
+
+
+_OWN = (
+    ("output", str, "the name of a folder"),
+    ("resume", bool, "true or false"),
+    ("config", str, "the name of a file"),
+)
+"""Options beside those of the task."""
 
 
 def named(arguments: Sequence[str], options: Sequence[str]) -> list[str]:

@@ -44,9 +44,10 @@ def require_free(
         raise UsageError(f"{path} is a folder; give a file")
     if endings and not path.lower().endswith(tuple(endings)) and not _is_stream(path):
         raise UsageError(f"{path} does not end in {' or '.join(endings)}, which is what is written")
-    if not os.path.isfile(path):
+    place = os.path.realpath(path)  # a folder that is missing yet may have `..` behind it
+    if not os.path.isfile(place):
         return
-    status = os.stat(path)
+    status = os.stat(place)
     for name in inputs:
         if _is_same(name, status):
             raise UsageError(f"{path} is {_role(name, path)}; give another output")
@@ -55,6 +56,17 @@ def require_free(
             raise UsageError(f"{path} is a file of the model {folder}; give another output")
     if not force:
         raise UsageError(f"{path} is there already; add --force to replace it, or give another file")
+
+
+def require_other_folder(path: str, models: Iterable[str]) -> None:
+    """Refuses an output folder in which a model is.
+
+    Raises:
+        UsageError: It is one of these models.
+    """
+    for folder in models:
+        if os.path.realpath(path) == os.path.realpath(folder):
+            raise UsageError(f"{path} is the folder of the model; give another one")
 
 
 def require_no_loop(inputs: Iterable[str]) -> None:

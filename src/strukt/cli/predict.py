@@ -148,6 +148,7 @@ def _into_folder(options: Namespace) -> bool:
 
 def _check(options: Namespace) -> None:
     """Refuses values that cannot be, and options that would not be read."""
+    outputs.require_other_folder(options.output or "", [options.model])
     if options.force:
         raise UsageError(
             "--force is for an output file; a folder is gone on with, so remove its parts to begin again"

@@ -80,6 +80,7 @@ class KDPP(SubsetStructure):
             )
         scores = kernel.new_zeros(kernel.shape[:-1]) if scores is None else scores
         arguments.scores("scores", scores, "batch + (n,)", 1)
+        self._given = kernel.dtype
         kernel = _fitting(kernel, scores)
         lengths = arguments.lengths(lengths, scores.shape[:-1], scores.shape[-1], scores.device)
         every = (scores, omissions(omitted, scores), kernel)
@@ -168,7 +169,15 @@ class KDPP(SubsetStructure):
         if not len(lengths):
             return
         reach = lengths if len(kernel) == len(lengths) else lengths.amax(0, keepdim=True)
-        guards.require_kernels(kernel, reach)
+        try:
+            guards.require_kernels(kernel, reach)
+        except ValueError as error:
+            if self._given in (torch.float32, torch.float64):
+                raise
+            raise ValueError(
+                f"{error}; it was given in {self._given}, whose rounding alone makes such eigenvalues: compute it "
+                "in float32"
+            ) from None
 
 
 def _fitting(kernel: Tensor, scores: Tensor) -> Tensor:

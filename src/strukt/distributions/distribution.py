@@ -196,7 +196,7 @@ class StructuredDistribution(ScoredStructures):
         # The oracle summed in another order, and rounding may have changed the ranks of near ties.
         ranked, order = exact.sort(dim=-1, descending=True, stable=True)
         places = order.reshape(*order.shape, *(1,) * len(self.event_shape)).expand_as(events)
-        return TopK(ranked, events.gather(axis, places), self)
+        return TopK(ranked, arguments.several(events.gather(axis, places), axis), self)
 
     @property
     @abc.abstractmethod
@@ -261,7 +261,7 @@ class StructuredDistribution(ScoredStructures):
             flat._telling,
             self.scores[0].device,
         )
-        return self._to_batch(found)
+        return arguments.several(self._to_batch(found), len(self.batch_shape))
 
     def _telling(self, used: Tensor) -> Tensor:
         """Of a structure the parts by which all others differ from it: all that it uses, unless one uses more."""

@@ -134,8 +134,9 @@ def compile_graph(
     if flat.numel():
         longest = torch.full((len(flat),), flat.shape[1], device=flat.device)
         guards.require_scores(flat.detach(), longest, [0], "scores")
+        flat = arguments.without_extremes(flat)
     bound = [factor.bound(batch_shape, flat) for factor in factors]
-    pairs = [factor.scores for factor in bound if isinstance(factor, Pairwise)]
+    pairs = [arguments.without_extremes(f.scores) for f in bound if isinstance(f, Pairwise)]
     rows = max([1, *(len(pair) for pair in pairs)])
     pair_scores = torch.cat([pair.expand(rows, -1) for pair in pairs], -1) if pairs else flat.new_zeros(1, 0)
     oracles = [oracle for oracle in map(_oracle, bound) if oracle is not None]

@@ -178,6 +178,8 @@ def lengths(
             f"{tuple(batch_shape)}, one for each item ({OF_MASKS})"
         )
     integers(name, given, str(tuple(batch_shape)), device)
+    if given.layout is not torch.strided:
+        raise ValueError(f"{name} is sparse ({given.layout}); expected a dense tensor, {name}.to_dense()")
     if given.shape != batch_shape:
         raise ValueError(
             f"{name} has shape {tuple(given.shape)}; expected {tuple(batch_shape)}, one for each item"
@@ -237,6 +239,20 @@ def fitting(name: str, value: Tensor, shape: torch.Size) -> None:
         )
 
 
+_SEVERAL = "strukt_several"
+"""An attribute of events that says along which axis there are several of each item, if that is not the first."""
+
+
+def several(events: Tensor, axis: int) -> Tensor:
+    """Note that along an axis there are several events of each item.
+
+    Their shape alone does not tell if there are as many as items, and axes of samples stand in front.
+    """
+    if is_plain():
+        setattr(events, _SEVERAL, axis)
+    return events
+
+
 def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> Tensor:
     """Events as a LongTensor of shape ``sample_shape + batch_shape + event_shape``.
 
@@ -255,12 +271,13 @@ def event(value: Tensor, batch_shape: torch.Size, event_shape: torch.Size) -> Te
         )
     if value.shape == batch_shape + event_shape and value.dtype == torch.int64:
         return value
+    axis = getattr(value, _SEVERAL, 0)
     try:
         dim = len(event_shape)
         fits = broadcast_shapes(value.shape, batch_shape + event_shape)[-dim:] == value.shape[-dim:]
     except RuntimeError:
         fits = False
-    if not fits:
+    if not fits or (axis and axis == len(batch_shape)):
         raise ValueError(
             f"the event has shape {tuple(value.shape)}; expected it to end in batch_shape + event_shape = "
             f"{tuple(batch_shape + event_shape)}{_among_several(value.shape, batch_shape, event_shape)}"
@@ -274,8 +291,8 @@ def _among_several(shape: torch.Size, batch_shape: torch.Size, event_shape: torc
     if len(shape) != axis + 1 + len(event_shape) or shape[:axis] + shape[axis + 1 :] != batch_shape + event_shape:
         return ""
     return (
-        f": these look like the {shape[axis]} events of each item that `topk` gives, write "
-        f"event.movedim({axis}, 0); `topk(k).log_probs` has their log-probabilities already"
+        f": these look like the {shape[axis]} events of each item that `topk` or `sample_without_replacement` "
+        f"gives, write event.movedim({axis}, 0); `topk(k).log_probs` has their log-probabilities already"
     )
 
 

@@ -60,7 +60,8 @@ def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **option
         tensor([[ 0.8307, -0.8307,  0.0000]])
     """
     each = of_rows(
-        "alpha", alpha, x, options.get("dim", -1), 0.0, "more than 0 (1 is cross-entropy)", strict=True
+        "alpha", alpha, x, options.get("dim", -1), 0.0,
+        "a finite number above 0 (1 is cross-entropy)", torch.inf, strict=True
     )
     return _loss(x, target, mappings.entmax, each, options, not isinstance(alpha, Tensor))
 

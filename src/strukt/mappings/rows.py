@@ -61,8 +61,9 @@ def check(x: Tensor, dim: int) -> int:
 
 
 def of_rows(
-    name: str, value: float | Tensor, x: Tensor, dim: int, least: float, expected: str, strict: bool = False
-) -> Tensor:
+    name: str, value: float | Tensor, x: Tensor, dim: int, least: float, expected: str, below: float | None = None,
+    strict: bool = False,
+) -> Tensor:  # fmt: skip
     """A parameter for each row, in the order of the rows of `on_rows`.
 
     Args:
@@ -72,7 +73,8 @@ def of_rows(
         dim: The axis.
         least: The smallest value allowed, or with ``strict`` the bound that it must exceed.
         expected: What to say of other values.
-        strict: Whether the bound itself is excluded.
+        below: A bound that no value reaches, if there is one.
+        strict: Whether the smallest value itself is excluded.
 
     Raises:
         ValueError: If it does not broadcast, or a value is out of range.
@@ -88,6 +90,8 @@ def of_rows(
     rows = given.expand(shape).reshape(-1)
     each = rows.detach()
     valid = each > least if strict else each >= least
+    if below is not None:
+        valid = valid & (each < below)
     guards.require_values(each, valid, name, expected)
     return rows
 

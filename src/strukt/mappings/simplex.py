@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from strukt.kernels import simplex
@@ -51,7 +52,8 @@ def entmax(
         tensor([0.7730, 0.2189, 0.0081])
     """
     check_cap(max_support)
-    rows = of_rows("alpha", alpha, x, dim, 0.0, "more than 0 (1 is softmax)", strict=True)
+    expected = "a finite number above 0 (1 is softmax)"
+    rows = of_rows("alpha", alpha, x, dim, 0.0, expected, torch.inf, strict=True)
     return on_rows(x, dim, mask, lambda scores, each: simplex.entmax(capped(scores, max_support), each), rows)
 
 

@@ -60,7 +60,7 @@ class CRF(nn.Module):
         self.start = nn.Parameter(torch.zeros(tags))
         self.end = nn.Parameter(torch.zeros(tags))
         for name, allowed in _checked(constraints, tags)._asdict().items():
-            self.register_buffer(f"{name}_allowed", allowed)
+            self.register_buffer(f"{name}_allowed", allowed.clone())  # loading writes into it
 
     @property
     def tags(self) -> int:

@@ -48,17 +48,22 @@ class Entmax(nn.Module):
             self.given = alpha
             return
         if not learn:
-            if not alpha > 0.0:
-                raise ValueError(f"alpha is {alpha}; expected more than 0 (1 is softmax)")
+            if not isinstance(alpha, int | float) or not 0.0 < alpha < math.inf:
+                raise ValueError(f"alpha is {alpha!r}; expected a finite number above 0 (1 is softmax)")
             self.register_buffer("given", torch.full(shape, float(alpha)), persistent=False)
             return
-        if not alpha > 1.0:
+        if not isinstance(alpha, int | float) or not 1.0 < alpha < math.inf:
             raise ValueError(
-                f"alpha is {alpha}; expected more than 1, where a learned one stays; leave out learn, or give an "
-                "nn.Parameter that you keep above 0 yourself"
+                f"alpha is {alpha!r}; expected more than 1, and finite: there a learned one stays; leave out "
+                "learn, or give an nn.Parameter that you keep above 0 yourself"
             )
         self.given = None
         self.raw = nn.Parameter(torch.full(shape, math.log(math.expm1(alpha - 1.0))))
+
+    def extra_repr(self) -> str:
+        alpha = self.alpha.detach()
+        each = f"{alpha.item():.4g}" if alpha.numel() == 1 and not alpha.is_meta else tuple(alpha.shape)
+        return f"alpha={each}, dim={self.dim}" + (", learned" if self.given is None else "")
 
     @property
     def alpha(self) -> Tensor:

@@ -175,13 +175,13 @@ class Model(nn.Module, ABC):
         """What of the scores chooses the best epoch: the higher, the better."""
 
     def predict(
-        self, sentences: str | Iterable[Sentence | str], probabilities: bool = False
+        self, sentences: str | Iterable[Sentence | str | list[str]], probabilities: bool = False
     ) -> Iterator[Sentence]:
         """Annotates sentences in their order, as they come, in constant memory.
 
         Args:
             sentences: Any number of sentences; what they are annotated with is not read. A string is plain text as
-                in a file: a sentence on each line, its words separated by spaces.
+                in a file: a sentence on each line, its words separated by spaces. A list of words is a sentence.
             probabilities: Also note the probability of each predicted part.
 
         Yields:
@@ -189,6 +189,7 @@ class Model(nn.Module, ABC):
 
         Raises:
             DataError: The format of a sentence has no place for the predictions, or a string holds no word.
+            SettingError: Something is no sentence.
         """
         return self.annotations(self._sentences_of(sentences), probabilities)
 
@@ -258,13 +259,15 @@ class Model(nn.Module, ABC):
         return found
 
     @classmethod
-    def _sentences_of(cls, sentences: str | Iterable[Sentence | str]) -> Iterator[Sentence]:
+    def _sentences_of(cls, sentences: str | Iterable[Sentence | str | list[str]]) -> Iterator[Sentence]:
         """The sentences, with those that strings hold in the place of these."""
+        if not isinstance(sentences, Iterable):
+            raise SettingError(f"sentences is {sentences!r}; expected text, or a list of sentences")
         for each in [sentences] if isinstance(sentences, str) else sentences:
-            if isinstance(each, str):
-                yield from cls.readers()["text"](io.StringIO(each))
-            else:
+            if isinstance(each, Sentence):
                 yield each
+            else:
+                yield from cls.readers()["text"](io.StringIO(each if isinstance(each, str) else _joined(each)))
 
     @property
     def device(self) -> torch.device:
@@ -281,3 +284,15 @@ class Model(nn.Module, ABC):
                 yield
         finally:
             self.train(was_training)
+
+
+def _joined(words: object) -> str:
+    """A list of words as plain text.
+
+    Raises:
+        SettingError: It is no such list, or a word has a space.
+    """
+    each: list[Any] = list(words) if isinstance(words, list | tuple) else [None]
+    if not all(isinstance(word, str) and len(word.split()) == 1 for word in each):
+        raise SettingError(f"a sentence is {words!r}; expected text, a list of words, or a Sentence")
+    return " ".join(each)
