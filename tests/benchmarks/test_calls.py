@@ -11,7 +11,13 @@ from benchmarks.structures import Structure
 from strukt import LinearChain
 
 
-@pytest.mark.parametrize("structure", STRUCTURES, ids=lambda structure: structure.name)
+@pytest.mark.parametrize(
+    "structure",
+    [
+        pytest.param(structure, id=f"{structure.name}-{place}", marks=() if place < 2 else pytest.mark.slow)
+        for place, structure in enumerate(STRUCTURES)
+    ],
+)
 def test_every_question_is_answered(structure: Structure) -> None:
     for size in structure.cases:
         inputs = size.inputs()

@@ -9,7 +9,13 @@ from benchmarks.questions import STRUCTURES, best, gradient, row, samples
 @pytest.mark.parametrize(
     "dtype", [torch.float64, pytest.param(torch.float32, marks=pytest.mark.slow)], ids=["double", "single"]
 )
-@pytest.mark.parametrize("structure", STRUCTURES, ids=lambda structure: structure.name)
+@pytest.mark.parametrize(
+    "structure",
+    [
+        pytest.param(structure, id=structure.name, marks=() if place < 2 else pytest.mark.slow)
+        for place, structure in enumerate(STRUCTURES)
+    ],
+)
 def test_the_questions_are_answered(structure, dtype):
     inputs = tuple(score.to(dtype) for score in structure.cases[0].inputs())
     distribution = structure.build(*inputs)

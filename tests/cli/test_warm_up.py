@@ -31,7 +31,10 @@ def test_all_structures_mappings_and_graphs_are_among_it():
     assert {*self_check.STRUCTURES, "HMM", "FactorGraph"} <= {*names}
 
 
-@pytest.mark.parametrize("name", ["KSubset", "sparsemax", "SpanningTree", "LinearChain, shared transition"])
+@pytest.mark.parametrize(
+    "name",
+    ["KSubset", "sparsemax", pytest.param("LinearChain, shared transition", marks=pytest.mark.slow)],
+)
 def test_it_asks_in_both_precisions(name, monkeypatch):
     dtypes = []
     make = self_check.STRUCTURES[name]

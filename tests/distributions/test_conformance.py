@@ -23,15 +23,21 @@ OF_EVERY_SUBJECT = {
 
 LAST = {subject.name.split(",")[0]: subject.name for subject in STRUCTURES}
 
-BY_DIFFERENCES = {NUMERICAL, "sparsemap_is_differentiable", "relaxed_samples_are_differentiable"}
+LONG = {
+    NUMERICAL,
+    "relaxed_samples_are_differentiable",
+    "sparsemap_is_differentiable",
+    "sparsemap_is_optimal",
+}
+"""Laws by finite differences or hundreds of best structures."""
 
 
 def marks(subject, law):
-    """Slow are most laws for further subjects, and finite differences through grammars and other options."""
+    """Slow are most laws for further subjects, and long ones for grammars and other options."""
     if subject.name in FURTHER:
         return () if law in OF_EVERY_SUBJECT else pytest.mark.slow
     long = subject.name not in LAST.values() or "PCFG" in subject.name
-    return pytest.mark.slow if long and law in BY_DIFFERENCES else ()
+    return pytest.mark.slow if long and law in LONG else ()
 
 
 @pytest.mark.parametrize(

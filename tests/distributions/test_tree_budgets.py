@@ -30,7 +30,7 @@ def by_factors(trees, budget):
 
 @pytest.mark.parametrize("kind", [NonProjectiveTree, ProjectiveTree])
 @pytest.mark.parametrize("single_root", [True, False])
-@pytest.mark.parametrize("budget", [1, 2, 4])
+@pytest.mark.parametrize("budget", [1, pytest.param(2, marks=pytest.mark.slow), 4])
 def test_it_is_the_lp_sparsemap_of_a_tree_and_budgets(kind, single_root, budget):
     arcs = crowded(5, 7)
     trees = kind(arcs, torch.tensor([7, 6, 4, 1, 0]), single_root)

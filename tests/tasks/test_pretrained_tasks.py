@@ -89,6 +89,7 @@ def test_only_what_is_to_learn_learns_and_all_is_saved(options, folder, tmp_path
     assert len(list(model.predict(SENTENCES))) == len(SENTENCES)
 
 
+@pytest.mark.slow  # it trains twice; tests/faults does the same with other encoders
 def test_a_killed_training_is_resumed_to_the_same_bits(folder, tmp_path):
     config = tuned(folder)
     config.train = config.dev = tiny_corpora.write(SENTENCES, tmp_path / "corpus.conllu")

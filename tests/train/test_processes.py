@@ -103,6 +103,7 @@ def test_torchrun_on_two_machines_trains_the_model_of_two_processes(tmp_path, sp
     assert progress.count("epoch") == EPOCHS
 
 
+@pytest.mark.slow  # two processes more, which import everything
 def test_srun_with_several_tasks_trains_the_model_of_two_processes(tmp_path, spawned):
     port = free_port()
     tasks = [children.CONTEXT.Process(target=task_of_srun, args=(rank, port, tmp_path)) for rank in range(2)]
