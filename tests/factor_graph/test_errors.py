@@ -25,20 +25,6 @@ def x(graph):
     return graph.variables(2, 3)
 
 
-@pytest.mark.parametrize("method", ["lp_map", "lp_sparsemap"])
-@pytest.mark.parametrize("mask", [torch.finfo(torch.float32).min, -1e16, -torch.inf])
-def test_masks_forbid(graph, method, mask):
-    graph.add(factors.Xor(graph.variables(3)))
-    found = getattr(graph, method)(torch.tensor([mask, 0.0, 1.0]))
-    assert torch.allclose(found.marginals, torch.tensor([0.0, 0.0, 1.0]))
-    other = FactorGraph()
-    x = other.variables(2)
-    other.add(factors.Pairwise(x[0], x[1], torch.tensor(mask)))
-    both = getattr(other, method)(torch.tensor([2.0, 3.0])).marginals
-    assert torch.allclose(both, getattr(other, method)(torch.tensor([2.0, 3.0])).marginals)
-    assert both.sum() <= 1.0 + 1e-6
-
-
 def test_what_is_added(graph, x):
     refused("got a Variables; expected a factor, e.g. factors.Xor(variables)", lambda: graph.add(x))
     other = factors.Xor(FactorGraph().variables(2))

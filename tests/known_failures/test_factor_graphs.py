@@ -236,3 +236,18 @@ def test_a_tight_relaxation_is_exact():
         warnings.simplefilter("error")
         found = graph.lp_map(scores).marginals
     assert torch.allclose(found, graph.enumerate(scores).mode.double(), atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["lp_map", "lp_sparsemap"])
+@pytest.mark.parametrize("mask", [torch.finfo(torch.float32).min, -1e16, -torch.inf])
+def test_masks_forbid(method, mask):
+    graph = FactorGraph()
+    graph.add(factors.Xor(graph.variables(3)))
+    found = getattr(graph, method)(torch.tensor([mask, 0.0, 1.0]))
+    assert torch.allclose(found.marginals, torch.tensor([0.0, 0.0, 1.0]))
+    other = FactorGraph()
+    x = other.variables(2)
+    other.add(factors.Pairwise(x[0], x[1], torch.tensor(mask)))
+    both = getattr(other, method)(torch.tensor([2.0, 3.0])).marginals
+    assert torch.allclose(both, getattr(other, method)(torch.tensor([2.0, 3.0])).marginals)
+    assert both.sum() <= 1.0 + 1e-6

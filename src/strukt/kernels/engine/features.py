@@ -68,20 +68,20 @@ def _sums(scores: Array, place: int) -> tuple[float, float]:
 
 
 @inner
-def value_shares(scores: Array, place: int, feature: int, room: Array) -> float:
-    """The share of each value of a feature, ``room (values,)``; gives the log of their sum, -inf if it is 0."""
+def value_shares(scores: Array, place: int, feature: int, room: Array) -> tuple[float, float]:
+    """The share of each value of a feature, ``room (values,)``; gives the best score, and the sum beside that."""
     top, total = scores[place, feature, 0], scores.dtype.type(0.0)
     for value in range(1, scores.shape[2]):
         top = max(top, scores[place, feature, value])
     if top == -np.inf:
         room[:] = 0.0
-        return -np.inf
+        return -np.inf, 1.0
     for value in range(scores.shape[2]):
         room[value] = own_exp(scores[place, feature, value] - top)
         total += room[value]
     for value in range(scores.shape[2]):
         room[value] /= total
-    return top + np.log(np.float64(total))  # type: ignore[no-any-return]
+    return np.float64(top), np.float64(total)
 
 
 @kernel
@@ -188,7 +188,8 @@ def _value_surprises(
 
     Gives the expected surprise. As between the terms of a sum, nothing cancels: see `surprise`.
     """
-    log = value_shares(others, place, feature, other_room)
+    top, total = value_shares(others, place, feature, other_room)
+    log = top + np.log(total)
     dominant, rest = -1, 0.0
     for value in range(found.shape[0]):
         theirs = others[place, feature, value]
