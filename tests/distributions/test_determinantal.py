@@ -371,3 +371,10 @@ def test_sparse_marginals_where_the_rank_leaves_no_subset():
     kernel = gram(5, 2).float()
     with pytest.raises(InfeasibleError, match="batch item 0"):
         KDPP(kernel / kernel.diagonal().max(), 3).sparsemap()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_kernel_that_its_type_makes_indefinite_is_told_so(dtype):
+    kernel = gram(6, 2, seed=1).to(dtype)
+    with pytest.raises(ValueError, match=f"it was given in {dtype}, whose rounding .* compute it in float32"):
+        KDPP(kernel, 2)

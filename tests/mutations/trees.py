@@ -136,9 +136,8 @@ TREES = [
                 "kernels/engine/features": [
                     ("own[i] += log(products[i])", "own[i] += 0.0"),
                     ("+= mass * share", "+= mass"),
-                    ("apart = mass[i] *", "apart = 0.0 *"),
-                    ("inner_surprise[i] += _value", "inner_surprise[i] -= _value"),
-                    ("mass[i] * (found[value] - mean)", "mass[i] * found[value]"),
+                    ("mass * (moves[value] - mean)", "mass * moves[value]"),
+                    ("inner_surprise[i] += _mean", "inner_surprise[i] -= _mean"),
                     ("found[dominant] = -np.log1p(-rest)", "found[dominant] = 0.0"),
                     ("max(log - theirs, 0.0) if theirs > -np.inf else np.inf", "max(log - theirs, 0.0)"),
                 ],

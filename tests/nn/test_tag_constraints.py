@@ -53,3 +53,8 @@ def test_bio_constraints_leaves_no_tag_free():
 
 def test_no_tags_have_no_rules():
     assert [rule.numel() for rule in tag_constraints([])] == [0, 0, 0]
+
+
+def test_tags_that_are_no_names_are_refused():
+    with pytest.raises(ValueError, match="tags has 5, of type int; expected names"):
+        tag_constraints(["O", "B-A", "I-A", 5])

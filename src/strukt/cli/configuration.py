@@ -50,11 +50,8 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
     parser = build(task)
     refuse_unknown(arguments, parser)
     arguments = _with_published(task, arguments)
-    groups = _groups(parser)
-    for path in option_files.named(arguments, [f"--{group}" for group in groups]):
+    for path in option_files.named(arguments, [f"--{group}" for group in _groups(parser)]):
         option_files.require_text(path)
-    for path in option_files.named(arguments, ["--config"]):
-        option_files.require_sections(path, groups)
     values = vars(parser.instantiate(parser.parse_args(arguments)))
     config = _config_class(task)
     chosen = {field.name: values[field.name] for field in fields(config)}

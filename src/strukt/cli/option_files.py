@@ -147,12 +147,14 @@ def require_sections(path: str | os.PathLike[str], groups: Collection[str]) -> N
         groups: The sections, with dots for those within others.
 
     Raises:
-        UsageError: It is no text, it holds something else, or a section is no mapping.
+        UsageError: It is no text, it holds something else, such as a section that is no mapping.
     """
     require_text(path)
     try:
         with open(path, encoding="utf-8") as stream:
             given = load(stream.read())
+    except OptionsError as error:
+        raise UsageError(f"{path}: {error}") from None
     except (OSError, ValueError, yaml.YAMLError):
         return  # the parser says what is wrong
     if not isinstance(given, dict):

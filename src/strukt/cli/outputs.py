@@ -59,7 +59,7 @@ def require_free(
 
 
 def require_other_folder(path: str, models: Iterable[str]) -> None:
-    """Refuses an output folder in which a model is.
+    """Refuses an output folder that is the folder of a model.
 
     Raises:
         UsageError: It is one of these models.

@@ -59,7 +59,8 @@ def tag_constraints(tags: Sequence[str], scheme: str = "BIO") -> Constraints:
     """
     rules = scheme_of(scheme)
     if wrong := [tag for tag in tags if not isinstance(tag, str)]:
-        raise ValueError(f"tags has {wrong[0]!r}, a {type(wrong[0]).__name__}; expected names, as in 'B-LOC'")
+        kind = type(wrong[0]).__name__
+        raise ValueError(f"tags has {wrong[0]!r}, of type {kind}; expected names, such as 'B-LOC'")
     fault = tag_fault(tags, rules)
     if fault:
         raise ValueError(f"tags: {fault}")

@@ -52,6 +52,7 @@ PROGRAMS = {
     **{f"spans of {n}": (spans.build, n, (), (n + 1, n + 1), (1, 1)) for n in range(1, 6)},
     "spans of 3, labels": (spans.build, 3, (), (4, 4), (1, 3)),
     "spans of 2, bits": (spans.build, 2, (), (3, 3), (2, 2)),
+    "spans of 2, features": (spans.build, 2, (), (3, 3), (2, 3)),
 }
 
 

@@ -157,7 +157,7 @@ class Backend:
     def sparsemap(self, *arguments: Any) -> Found:
         """The structures of SparseMAP; the last arguments are what to begin with, and settings."""
         (main,), lengths, (*options, begin, settings) = self._split(arguments)
-        groups, rows = self._groups(main, lengths, options), self._joined((main,)).astype(np.float64)
+        groups, rows = self._groups(main, lengths, options), self._joined((main,)).astype(np.float64, copy=False)
         batch, d = len(rows), math.prod(rows.shape[1:])
         p = max([main.shape[1], *(table.used for table, _ in groups)])  # padded positions have room, too
         k = capacity(d, begin, settings)

@@ -131,30 +131,51 @@ def _spread_values(scores: Array, place: int, mass: float, used: Array) -> None:
 
 
 @kernel
-def mean_directions(scores: Array, places: Array, own: Array, directions: Array, moves: Array) -> None:
-    """The expected direction of the values of each weight, ``moves (weights,)``; 0 where that is impossible."""
+def mean_directions(scores: Array, places: Array, own: Array, directions: Array, means: Array) -> None:
+    """The expected direction of the values of each weight, ``means (weights,)``; 0 where that is impossible."""
     kept_apart()
-    room = np.empty(scores.shape[2], scores.dtype)
+    room, moves = np.empty(scores.shape[2], scores.dtype), np.empty(scores.shape[2])
     for i in range(places.shape[0]):
-        moves[i] = 0.0
+        means[i] = 0.0
         if own[i] == -np.inf:
             continue
         if scores.shape[2] == 1:
-            moves[i] = directions[places[i], 0, 0]
+            means[i] = directions[places[i], 0, 0]
             continue
         for feature in range(scores.shape[1]):
-            value_shares(scores, places[i], feature, room)
-            moves[i] += _mean(room, directions, places[i], feature)
+            _value_directions(scores, places[i], feature, directions, room, moves)
+            means[i] += _mean(room, moves)
 
 
 @inner
-def _mean(room: Array, directions: Array, place: int, feature: int) -> float:
-    """The expected direction of a feature; that of a value without a share may be anything."""
+def _value_directions(
+    scores: Array, place: int, feature: int, directions: Array, room: Array, moves: Array
+) -> None:
+    """The shares of the values of a feature, ``room``, and the direction of each, ``moves (values,)``."""
+    value_shares(scores, place, feature, room)
+    for value in range(room.shape[0]):
+        moves[value] = directions[place, feature, value]
+
+
+@inner
+def _mean(room: Array, moves: Array) -> float:
+    """The mean of what values have, by their shares; what one without a share has may be anything."""
     mean = 0.0
     for value in range(room.shape[0]):
         if room[value] > 0.0:
-            mean += room[value] * directions[place, feature, value]
+            mean += room[value] * moves[value]
     return mean
+
+
+@inner
+def _add_change(
+    grads: Array, place: int, feature: int, factor: float, room: Array, moves: Array, mass: float, change: float
+) -> None:
+    """Add the derivatives of mass x shares, where the mass changes, and the logs of the values have ``moves``."""
+    mean = _mean(room, moves)
+    for value in range(room.shape[0]):
+        if room[value] > 0.0:
+            grads[place, feature, value] += factor * room[value] * (change + mass * (moves[value] - mean))
 
 
 @kernel
@@ -167,26 +188,20 @@ def spread_change(
     if scores.shape[2] == 1:
         spread(scores, places, own, factor, changes, grads)
         return
-    room = np.empty(scores.shape[2], scores.dtype)
+    room, moves = np.empty(scores.shape[2], scores.dtype), np.empty(scores.shape[2])
     for i in range(places.shape[0]):
-        if mass[i] == 0.0:
-            continue
-        for feature in range(scores.shape[1]):
-            value_shares(scores, places[i], feature, room)
-            mean = _mean(room, directions, places[i], feature)
-            for value in range(scores.shape[2]):
-                if room[value] > 0.0:
-                    apart = mass[i] * (directions[places[i], feature, value] - mean)
-                    grads[places[i], feature, value] += factor * room[value] * (changes[i] + apart)
+        for feature in range(scores.shape[1] if mass[i] > 0.0 else 0):
+            _value_directions(scores, places[i], feature, directions, room, moves)
+            _add_change(grads, places[i], feature, factor, room, moves, mass[i], changes[i])
 
 
 @inner
 def _value_surprises(
     scores: Array, others: Array, place: int, feature: int, room: Array, other_room: Array, found: Array
-) -> float:
+) -> None:
     """The shares of the values of a feature, ``room``, and the surprise of each by others, ``found (values,)``.
 
-    Gives the expected surprise. As between the terms of a sum, nothing cancels: see `surprise`.
+    As between the terms of a sum, nothing cancels: see `surprise`.
     """
     top, total = value_shares(others, place, feature, other_room)
     log = top + np.log(total)
@@ -201,11 +216,6 @@ def _value_surprises(
     if dominant >= 0:
         found[dominant] = -np.log1p(-rest)
     value_shares(scores, place, feature, room)
-    mean = 0.0
-    for value in range(found.shape[0]):
-        if room[value] > 0.0:
-            mean += room[value] * found[value]
-    return mean
 
 
 @kernel
@@ -222,9 +232,8 @@ def surprises(scores: Array, others: Array, places: Array, own: Array, inner_sur
     room, other_room, found = np.empty(count, scores.dtype), np.empty(count, scores.dtype), np.empty(count)
     for i in range(places.shape[0]):
         for feature in range(scores.shape[1] if own[i] > -np.inf else 0):
-            inner_surprise[i] += _value_surprises(
-                scores, others, places[i], feature, room, other_room, found
-            )
+            _value_surprises(scores, others, places[i], feature, room, other_room, found)
+            inner_surprise[i] += _mean(room, found)
 
 
 @kernel
@@ -240,11 +249,6 @@ def spread_surprise(
     count = scores.shape[2]
     room, other_room, found = np.empty(count, scores.dtype), np.empty(count, scores.dtype), np.empty(count)
     for i in range(places.shape[0]):
-        if mass[i] == 0.0:
-            continue
-        for feature in range(scores.shape[1]):
-            mean = _value_surprises(scores, others, places[i], feature, room, other_room, found)
-            for value in range(count):
-                if room[value] > 0.0:
-                    more = changes[i] + mass[i] * (found[value] - mean)
-                    grads[places[i], feature, value] += factor * room[value] * more
+        for feature in range(scores.shape[1] if mass[i] > 0.0 else 0):
+            _value_surprises(scores, others, places[i], feature, room, other_room, found)
+            _add_change(grads, places[i], feature, factor, room, found, mass[i], changes[i])

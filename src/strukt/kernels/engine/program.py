@@ -68,7 +68,7 @@ class ProgramBuilder:
         self._places = np.zeros((0, 0), np.int32)
 
     def weights(self, allowed: Array, times: int | None = None) -> Array:
-        """Declare the weights, once; every structure uses one of each row, or so many of them all.
+        """Declare the weights, once. Every structure uses one of each row, or ``times`` of all of them.
 
         Args:
             allowed: ``(rows, ...)``, which main scores of an item have a weight.
