@@ -6,7 +6,7 @@ import numpy as np
 
 from strukt.kernels.cpu_draw import drawn, uniform
 from strukt.kernels.cpu_search import Search, choice_of_value
-from strukt.kernels.engine.features import value_shares
+from strukt.kernels.engine.features import pair_odds, top_of, value_shares
 from strukt.kernels.engine.program import Array
 from strukt.kernels.jit import inner, kept_apart, kernel
 
@@ -18,15 +18,7 @@ def gather_best(scores: Array, places: Array, own: Array) -> None:
     for i in range(places.shape[0]):
         own[i] = 0.0
         for feature in range(scores.shape[1]):
-            own[i] += _best_of(scores, places[i], feature)
-
-
-@inner
-def _best_of(scores: Array, place: int, feature: int) -> float:
-    top = scores[place, feature, 0]
-    for value in range(1, scores.shape[2]):
-        top = max(top, scores[place, feature, value])
-    return np.float64(top)
+            own[i] += top_of(scores, places[i], feature)
 
 
 @kernel
@@ -37,7 +29,7 @@ def raise_values(scores: Array, places: Array, shift: float, parts: Array, found
         if parts[i] == -np.inf:
             continue
         for feature in range(scores.shape[1]):
-            best = _best_of(scores, places[i], feature)
+            best = top_of(scores, places[i], feature)
             for value in range(scores.shape[2]):
                 less = np.float64(scores[places[i], feature, value]) - best
                 found[places[i], feature, value] = max(
@@ -80,14 +72,30 @@ def choose_values(
 
 
 @kernel
-def draw_values(scores: Array, places: Array, used: Array, count: int, state: Array, codes: Array) -> None:
-    """Draw the values of all weights of a structure, ``codes (count,)``."""
+def draw_values(scores: Array, places: Array, state: Array, codes: Array) -> None:
+    """Draw the values of the weights of a structure, at these places: their codes."""
     kept_apart()
-    room = np.empty(scores.shape[2], scores.dtype)
-    for i in range(count):
+    if scores.shape[2] == 2:
+        _draw_pairs(scores, places, state, codes)
+        return
+    shares = value_shares(scores, places)
+    for i in range(places.shape[0]):
         code, unit = 0, 1
         for feature in range(scores.shape[1]):
-            value_shares(scores, places[used[i]], feature, room)
-            code += unit * drawn(room, uniform(state))
+            code += unit * drawn(shares[i, feature], uniform(state))
             unit *= scores.shape[2]
+        codes[i] = code
+
+
+@inner
+def _draw_pairs(scores: Array, places: Array, state: Array, codes: Array) -> None:
+    """Draw one of two values for each feature."""
+    odds = pair_odds(scores, places)
+    for i in range(places.shape[0]):
+        code, unit = 0, 1
+        for feature in range(scores.shape[1]):
+            better = int(scores[places[i], feature, 0] < scores[places[i], feature, 1])
+            less = uniform(state) * (1.0 + odds[i, feature]) >= 1.0
+            code += unit * (1 - better if less else better)
+            unit *= 2
         codes[i] = code

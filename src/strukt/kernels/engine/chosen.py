@@ -82,7 +82,7 @@ def sample(
                 used,
             )  # fmt: skip
             if scores.shape[3] > 1:
-                choices.draw_values(scores[b], table.places, used, count, state, codes)
+                choices.draw_values(scores[b], table.places[used[:count]], state, codes)
             choices.name(table.places, used, count, alternatives, codes, events[b, k], named[b, k])
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.engine.program import Array
-from strukt.kernels.jit import inner, kept_apart, kernel, log, own_exp
+from strukt.kernels.jit import inner, kept_apart, kernel, log, log1p, own_exp
 
 LEAST_SCORE = -1e30
 """Stands for the better of two scores of -inf, whose difference would be NaN."""
@@ -26,229 +26,275 @@ def gather(scores: Array, places: Array, own: Array) -> None:
         for i in range(places.shape[0]):
             own[i] = scores[places[i], 0, 0]
         return
-    products = np.empty(places.shape[0])
-    for i in range(places.shape[0]):
-        if scores.shape[2] == 2:
-            own[i], products[i] = _pairs(scores, places[i])
-        else:
-            own[i], products[i] = _sums(scores, places[i])
+    products = np.ones(places.shape[0])
+    if scores.shape[2] == 2:
+        _gather_pairs(scores, places, own, products)
+    else:
+        _gather_values(scores, places, own, products)
     for i in range(places.shape[0]):  # by themselves: logarithms in vectors
         own[i] += log(products[i])
 
 
 @inner
-def _pairs(scores: Array, place: int) -> tuple[float, float]:
-    """The best score of a weight, and the weight relative to that: of features with two values, in vectors."""
-    least = scores.dtype.type(LEAST_SCORE)
-    total, product = 0.0, 1.0
-    for feature in range(scores.shape[1]):
-        one, two = scores[place, feature, 0], scores[place, feature, 1]
-        top = max(one, two)
-        total += top
-        product *= 1.0 + own_exp(min(one, two) - max(top, least))
-    return total, product
-
-
-@inner
-def _sums(scores: Array, place: int) -> tuple[float, float]:
-    """The same for any number of values: sums from 1 to this number, of few features, so that none overflows."""
-    total, product = 0.0, 1.0
-    for feature in range(scores.shape[1]):
-        top = scores[place, feature, 0]
-        for value in range(1, scores.shape[2]):
-            top = max(top, scores[place, feature, value])
-        if top == -np.inf:
-            return -np.inf, 1.0
-        rest = scores.dtype.type(0.0)
-        for value in range(scores.shape[2]):
-            rest += own_exp(scores[place, feature, value] - top)
-        total += top
-        product *= rest
-    return total, product
-
-
-@inner
-def value_shares(scores: Array, place: int, feature: int, room: Array) -> tuple[float, float]:
-    """The share of each value of a feature, ``room (values,)``; gives the best score, and the sum beside that."""
-    top, total = scores[place, feature, 0], scores.dtype.type(0.0)
-    for value in range(1, scores.shape[2]):
-        top = max(top, scores[place, feature, value])
-    if top == -np.inf:
-        room[:] = 0.0
-        return -np.inf, 1.0
-    for value in range(scores.shape[2]):
-        room[value] = own_exp(scores[place, feature, value] - top)
-        total += room[value]
-    for value in range(scores.shape[2]):
-        room[value] /= total
-    return np.float64(top), np.float64(total)
+def _gather_pairs(scores: Array, places: Array, own: Array, products: Array) -> None:
+    """The best score of each weight, and the weight relative to that: of features with two values."""
+    odds = pair_odds(scores, places)
+    for i in range(places.shape[0]):
+        total, product = 0.0, 1.0
+        for feature in range(scores.shape[1]):
+            total += max(scores[places[i], feature, 0], scores[places[i], feature, 1])
+            product *= 1.0 + odds[i, feature]
+        own[i], products[i] = total, product
 
 
 @kernel
-def spread(scores: Array, places: Array, own: Array, factor: float, parts: Array, used: Array) -> None:
+def pair_odds(scores: Array, places: Array) -> Array:
+    """The weight of the worse of two values relative to the better one, ``(weights, features)``."""
+    kept_apart()
+    least = scores.dtype.type(LEAST_SCORE)
+    odds = np.empty((places.shape[0], scores.shape[1]), scores.dtype)
+    for i in range(places.shape[0]):
+        for feature in range(scores.shape[1]):
+            one, two = scores[places[i], feature, 0], scores[places[i], feature, 1]
+            odds[i, feature] = min(one, two) - max(max(one, two), least)
+    flat = odds.reshape(-1)
+    for j in range(flat.shape[0]):  # by themselves: exponentials in vectors
+        flat[j] = own_exp(flat[j])
+    return odds
+
+
+@inner
+def _gather_values(scores: Array, places: Array, own: Array, products: Array) -> None:
+    """The same for any number of values: sums from 1 to this number, of few features, so that none overflows."""
+    room = relative(scores, places)
+    for i in range(places.shape[0]):
+        own[i] = 0.0
+        for feature in range(scores.shape[1]):
+            own[i] += top_of(scores, places[i], feature)
+            if own[i] > -np.inf:
+                products[i] *= room[i, feature].sum()
+
+
+@inner
+def top_of(scores: Array, place: int, feature: int) -> float:
+    """The best score of a value."""
+    top = scores[place, feature, 0]
+    for value in range(1, scores.shape[2]):
+        top = max(top, scores[place, feature, value])
+    return np.float64(top)
+
+
+@kernel
+def relative(scores: Array, places: Array) -> Array:
+    """The weight of each value relative to the best one of its feature, ``(weights, features, values)``."""
+    kept_apart()
+    room = np.empty((places.shape[0], scores.shape[1], scores.shape[2]), scores.dtype)
+    for i in range(places.shape[0]):
+        for feature in range(scores.shape[1]):
+            top = scores.dtype.type(max(top_of(scores, places[i], feature), LEAST_SCORE))
+            for value in range(scores.shape[2]):
+                room[i, feature, value] = scores[places[i], feature, value] - top
+    flat = room.reshape(-1)
+    for j in range(flat.shape[0]):  # by themselves: exponentials in vectors
+        flat[j] = own_exp(flat[j])
+    return room
+
+
+@kernel
+def value_shares(scores: Array, places: Array) -> Array:
+    """The share of each value of the features of some weights, ``(weights, features, values)``."""
+    kept_apart()
+    room = relative(scores, places)
+    for i in range(places.shape[0]):
+        for feature in range(scores.shape[1]):
+            total = max(room[i, feature].sum(), scores.dtype.type(0.5))  # 0 where all are impossible
+            for value in range(scores.shape[2]):
+                room[i, feature, value] /= total
+    return room
+
+
+@kernel
+def spread(scores: Array, places: Array, factor: float, parts: Array, used: Array) -> None:
     """Add how often each weight is used, times a factor, to the values that it is made of: ``used`` as scores.
 
-    ``own`` are the logs of the weights. Loops take arrays and no tables: from a tuple an array is taken anew, and
-    counted, each time.
+    Loops take arrays and no tables: from a tuple an array is taken anew, and counted, each time.
     """
     kept_apart()
     if scores.shape[2] == 1:
         for i in range(places.shape[0]):
             used[places[i], 0, 0] += factor * parts[i]
-        return
+    elif scores.shape[2] == 2:
+        _spread_pairs(scores, places, factor, parts, used)
+    else:
+        shares = value_shares(scores, places)
+        for i in range(places.shape[0]):
+            mass = scores.dtype.type(factor * parts[i])
+            for feature in range(scores.shape[1]):
+                for value in range(scores.shape[2]):
+                    used[places[i], feature, value] += mass * shares[i, feature, value]
+
+
+@inner
+def _spread_pairs(scores: Array, places: Array, factor: float, parts: Array, used: Array) -> None:
+    """Spread over features with two values, in vectors."""
+    odds, whole = pair_odds(scores, places), scores.dtype.type(1.0)
     for i in range(places.shape[0]):
         mass = scores.dtype.type(factor * parts[i])
-        if mass == 0.0:
-            continue
-        if scores.shape[2] == 2:
-            _spread_pairs(scores, places[i], mass, used)
-        elif scores.shape[1] == 1:
-            for value in range(scores.shape[2]):
-                share = own_exp(scores.dtype.type(scores[places[i], 0, value] - own[i]))
-                used[places[i], 0, value] += mass * share
-        else:
-            _spread_values(scores, places[i], mass, used)
-
-
-@inner
-def _spread_pairs(scores: Array, place: int, mass: float, used: Array) -> None:
-    """Spread over features with two values, in vectors."""
-    for feature in range(scores.shape[1]):
-        one, two = scores[place, feature, 0], scores[place, feature, 1]
-        less = own_exp(min(one, two) - max(one, two))
-        better = mass / (scores.dtype.type(1.0) + less)
-        used[place, feature, 0] += better if one >= two else less * better
-        used[place, feature, 1] += less * better if one >= two else better
-
-
-@inner
-def _spread_values(scores: Array, place: int, mass: float, used: Array) -> None:
-    room = np.empty(scores.shape[2], scores.dtype)
-    for feature in range(scores.shape[1]):
-        value_shares(scores, place, feature, room)
-        for value in range(scores.shape[2]):
-            used[place, feature, value] += mass * room[value]
+        for feature in range(scores.shape[1]):
+            first = scores[places[i], feature, 0] >= scores[places[i], feature, 1]
+            better = mass / (whole + odds[i, feature])
+            worse = odds[i, feature] * better
+            used[places[i], feature, 0] += better if first else worse
+            used[places[i], feature, 1] += worse if first else better
 
 
 @kernel
 def mean_directions(scores: Array, places: Array, own: Array, directions: Array, means: Array) -> None:
-    """The expected direction of the values of each weight, ``means (weights,)``; 0 where that is impossible."""
+    """The expected direction of the values of each weight, ``means (weights,)``; 0 where that is impossible.
+
+    What has no share may have any direction.
+    """
     kept_apart()
-    room, moves = np.empty(scores.shape[2], scores.dtype), np.empty(scores.shape[2])
+    means[:] = 0.0
+    if scores.shape[2] == 2:
+        _mean_pairs(scores, places, own, directions, means)
+        return
+    shares, moves = value_shares(scores, places), np.empty(scores.shape[2])
     for i in range(places.shape[0]):
-        means[i] = 0.0
+        for feature in range(scores.shape[1] if own[i] > -np.inf else 0):
+            best, mean = _moves(shares[i, feature], directions[places[i], feature], moves)
+            means[i] += directions[places[i], feature, best] + mean
+
+
+@inner
+def _mean_pairs(scores: Array, places: Array, own: Array, directions: Array, means: Array) -> None:
+    odds, whole = pair_odds(scores, places), scores.dtype.type(1.0)
+    for i in range(places.shape[0]):
         if own[i] == -np.inf:
             continue
-        if scores.shape[2] == 1:
-            means[i] = directions[places[i], 0, 0]
-            continue
+        mean = scores.dtype.type(0.0)
         for feature in range(scores.shape[1]):
-            _value_directions(scores, places[i], feature, directions, room, moves)
-            means[i] += _mean(room, moves)
+            first = scores[places[i], feature, 0] >= scores[places[i], feature, 1]
+            one, two, less = directions[places[i], feature, 0], directions[places[i], feature, 1], odds[i, feature]
+            move = (two - one if first else one - two) if less > 0.0 else 0.0 * whole
+            mean += (one if first else two) + less / (whole + less) * move
+        means[i] = mean
 
 
 @inner
-def _value_directions(
-    scores: Array, place: int, feature: int, directions: Array, room: Array, moves: Array
-) -> None:
-    """The shares of the values of a feature, ``room``, and the direction of each, ``moves (values,)``."""
-    value_shares(scores, place, feature, room)
-    for value in range(room.shape[0]):
-        moves[value] = directions[place, feature, value]
+def _moves(shares: Array, directions: Array, moves: Array) -> tuple[int, float]:
+    """How the values of a feature move relative to the best one, ``moves (values,)``, so that little cancels.
 
-
-@inner
-def _mean(room: Array, moves: Array) -> float:
-    """The mean of what values have, by their shares; what one without a share has may be anything."""
-    mean = 0.0
-    for value in range(room.shape[0]):
-        if room[value] > 0.0:
-            mean += room[value] * moves[value]
-    return mean
-
-
-@inner
-def _add_change(
-    grads: Array, place: int, feature: int, factor: float, room: Array, moves: Array, mass: float, change: float
-) -> None:
-    """Add the derivatives of mass x shares, where the mass changes, and the logs of the values have ``moves``."""
-    mean = _mean(room, moves)
-    for value in range(room.shape[0]):
-        if room[value] > 0.0:
-            grads[place, feature, value] += factor * room[value] * (change + mass * (moves[value] - mean))
+    Gives the best value and the mean of the moves.
+    """
+    best, mean = 0, 0.0
+    for value in range(1, shares.shape[0]):
+        if shares[value] > shares[best]:
+            best = value
+    for value in range(shares.shape[0]):
+        moves[value] = directions[value] - directions[best] if shares[value] > 0.0 else 0.0
+        mean += shares[value] * moves[value]
+    return best, mean
 
 
 @kernel
 def spread_change(
-    scores: Array, places: Array, own: Array, factor: float, mass: Array, changes: Array, directions: Array,
+    scores: Array, places: Array, factor: float, mass: Array, changes: Array, directions: Array, sign: float,
     grads: Array,
 ) -> None:  # fmt: skip
-    """Add the derivatives of what `spread` adds, from the uses of the weights, ``mass``, and how they change."""
+    """Add the derivatives of what `spread` adds, from the uses of the weights, ``mass``, and how they change.
+
+    The logs of the values move by their directions times ``sign``.
+    """
     kept_apart()
     if scores.shape[2] == 1:
-        spread(scores, places, own, factor, changes, grads)
-        return
-    room, moves = np.empty(scores.shape[2], scores.dtype), np.empty(scores.shape[2])
-    for i in range(places.shape[0]):
-        for feature in range(scores.shape[1] if mass[i] > 0.0 else 0):
-            _value_directions(scores, places[i], feature, directions, room, moves)
-            _add_change(grads, places[i], feature, factor, room, moves, mass[i], changes[i])
+        spread(scores, places, factor, changes, grads)
+    elif scores.shape[2] == 2:
+        _change_pairs(scores, places, factor, mass, changes, directions, sign, grads)
+    else:
+        shares, moves = value_shares(scores, places), np.empty(scores.shape[2])
+        for i in range(places.shape[0]):
+            for feature in range(scores.shape[1] if mass[i] > 0.0 else 0):
+                _, mean = _moves(shares[i, feature], directions[places[i], feature], moves)
+                for value in range(scores.shape[2]):
+                    moved = changes[i] + sign * mass[i] * (moves[value] - mean)
+                    grads[places[i], feature, value] += factor * shares[i, feature, value] * moved
 
 
 @inner
-def _value_surprises(
-    scores: Array, others: Array, place: int, feature: int, room: Array, other_room: Array, found: Array
-) -> None:
-    """The shares of the values of a feature, ``room``, and the surprise of each by others, ``found (values,)``.
-
-    As between the terms of a sum, nothing cancels: see `surprise`.
-    """
-    top, total = value_shares(others, place, feature, other_room)
-    log = top + np.log(total)
-    dominant, rest = -1, 0.0
-    for value in range(found.shape[0]):
-        theirs = others[place, feature, value]
-        found[value] = max(log - theirs, 0.0) if theirs > -np.inf else np.inf
-        if other_room[value] > 0.75:
-            dominant = value
-        else:
-            rest += other_room[value]
-    if dominant >= 0:
-        found[dominant] = -np.log1p(-rest)
-    value_shares(scores, place, feature, room)
+def _change_pairs(
+    scores: Array, places: Array, factor: float, mass: Array, changes: Array, directions: Array, sign: float,
+    grads: Array,
+) -> None:  # fmt: skip
+    """Where a value takes share from the other one: mass x p (1 - p) x the difference of their directions."""
+    odds, own_type = pair_odds(scores, places), scores.dtype.type
+    for i in range(places.shape[0]):
+        change, turn = own_type(factor * changes[i]), own_type(factor * sign * mass[i])
+        for feature in range(scores.shape[1]):
+            first = scores[places[i], feature, 0] >= scores[places[i], feature, 1]
+            better = own_type(1.0) / (own_type(1.0) + odds[i, feature])
+            worse = odds[i, feature] * better
+            move = directions[places[i], feature, 0] - directions[places[i], feature, 1]
+            turned = turn * better * worse * move if worse > 0.0 else own_type(0.0)
+            grads[places[i], feature, 0] += change * (better if first else worse) + turned
+            grads[places[i], feature, 1] += change * (worse if first else better) - turned
 
 
 @kernel
 def surprises(scores: Array, others: Array, places: Array, own: Array, inner_surprise: Array) -> None:
     """The expected surprise of the values of each weight by others, ``inner_surprise (weights,)``.
 
-    0 for a weight that is impossible, ``own``, and +inf for one that only others forbid.
+    0 for a weight that is impossible, ``own``, and +inf for one that only others forbid. The gradient is
+    `spread_change` with the others as directions, turned round.
     """
     kept_apart()
     inner_surprise[:] = 0.0
     if scores.shape[2] == 1:
         return
-    count = scores.shape[2]
-    room, other_room, found = np.empty(count, scores.dtype), np.empty(count, scores.dtype), np.empty(count)
+    if scores.shape[2] == 2:
+        _pair_surprises(scores, others, places, own, inner_surprise)
+        return
+    shares, relatives = value_shares(scores, places), relative(others, places)
     for i in range(places.shape[0]):
         for feature in range(scores.shape[1] if own[i] > -np.inf else 0):
-            _value_surprises(scores, others, places[i], feature, room, other_room, found)
-            inner_surprise[i] += _mean(room, found)
+            theirs = others[places[i], feature]
+            inner_surprise[i] += _surprise(shares[i, feature], theirs, relatives[i, feature])
 
 
-@kernel
-def spread_surprise(
-    scores: Array, others: Array, places: Array, own: Array, factor: float, mass: Array, changes: Array,
-    grads: Array,
-) -> None:  # fmt: skip
-    """Add the gradient of an expected surprise: through the weights, ``changes``, and through their values."""
-    kept_apart()
-    if scores.shape[2] == 1:
-        spread(scores, places, own, factor, changes, grads)
-        return
-    count = scores.shape[2]
-    room, other_room, found = np.empty(count, scores.dtype), np.empty(count, scores.dtype), np.empty(count)
+@inner
+def _surprise(shares: Array, others: Array, relatives: Array) -> float:
+    """The expected surprise of values by other scores; ``relatives`` are these as weights beside the best one.
+
+    The surprise of the best one is the log of 1 plus the rest, that of another is larger by the difference.
+    """
+    best, rest, expected = 0, 0.0, 0.0
+    for value in range(1, others.shape[0]):
+        if others[value] > others[best]:
+            best = value
+    if others[best] == -np.inf:
+        return np.inf
+    for value in range(others.shape[0]):
+        rest += relatives[value] if value != best else 0.0
+        if shares[value] > 0.0:
+            expected += shares[value] * (np.float64(others[best]) - np.float64(others[value]))
+    return np.float64(expected + np.log1p(rest))
+
+
+@inner
+def _pair_surprises(scores: Array, others: Array, places: Array, own: Array, inner_surprise: Array) -> None:
+    """The same for two values: the surprise of the better one is the log of 1 plus the odds."""
+    odds, other_odds = pair_odds(scores, places), pair_odds(others, places)
     for i in range(places.shape[0]):
-        for feature in range(scores.shape[1] if mass[i] > 0.0 else 0):
-            _value_surprises(scores, others, places[i], feature, room, other_room, found)
-            _add_change(grads, places[i], feature, factor, room, found, mass[i], changes[i])
+        if own[i] == -np.inf:
+            continue
+        expected = 0.0
+        for feature in range(scores.shape[1]):
+            one, two = np.float64(others[places[i], feature, 0]), np.float64(others[places[i], feature, 1])
+            first = scores[places[i], feature, 0] >= scores[places[i], feature, 1]
+            less = odds[i, feature] / (1.0 + np.float64(odds[i, feature]))
+            worse = less if first == (one >= two) else 1.0 - less
+            gap = max(one, two) - min(one, two) if worse > 0.0 else 0.0
+            expected += log1p(np.float64(other_odds[i, feature])) + worse * gap
+            if max(one, two) == -np.inf:
+                expected = np.inf
+        inner_surprise[i] = expected

@@ -117,7 +117,7 @@ def marginals(
         own = logs_of(table, scores[b], chart[b], logs)
         value = cells_again(table, own, ring, weight, power, chart[b], again, exponent, room, powers)
         sums.outside(table.rows, table.top, weight, power, value, exponent, room, powers, mass, parts)
-        features.spread(scores[b], table.places, own, factors[b], parts, used[b])
+        features.spread(scores[b], table.places, factors[b], parts, used[b])
 
 
 @kernel
@@ -143,7 +143,7 @@ def hessians(
             rows, weight, power, value, exponent, room, powers, mass, direction, grown, moves, changes, parts
         )
         factor_grads[b] = grown[table.top]
-        features.spread_change(scores[b], places, own, factors[b], used, parts, directions[b], grads[b])
+        features.spread_change(scores[b], places, factors[b], used, parts, directions[b], 1.0, grads[b])
 
 
 @kernel
@@ -202,4 +202,4 @@ def surprises(
                 rows, weight, power, value, exponent, other_weight, other_power, other_value, other_exponent,
                 logs, weight_logs, room, powers, terms, same, inner_surprise, mass, expected, changes, parts,
             )  # fmt: skip
-            features.spread_surprise(scores[b], theirs, places, own, factors[b], used, parts, grads[b])
+            features.spread_change(scores[b], places, factors[b], used, parts, theirs, -1.0, grads[b])
