@@ -114,13 +114,19 @@ TREES = [
             },
             CODES: {
                 "kernels/engine/features": [
-                    ("product *= 1.0 + own_exp", "product *= own_exp"),
-                    ("less * better if one >= two else better", "better"),
-                    ("better if one >= two else less * better", "better"),
+                    ("product *= 1.0 + odds[i, feature]", "product *= 1.0"),
+                    ("worse if first else better\n", "better\n"),
+                    ("better if first else worse\n", "better\n"),
+                    ("* (worse if first else better) - turned", "* better - turned"),
+                    ("turn * better * worse * move if", "turn * better * move if"),
+                    ("less / (whole + less) * move", "less * move"),
+                    ("worse * gap\n", "gap\n"),
+                    ("if first == (one >= two)", "if first != (one >= two)"),
+                    ("if max(one, two) == -np.inf:", "if False:"),
                 ],
                 "kernels/engine/choices": [
                     ("code += unit * choice_of_value", "code = unit * choice_of_value"),
-                    ("code += unit * drawn", "code = unit * drawn"),
+                    ("code += unit * (1 - better if less else better)", "code += unit * better"),
                 ],
                 "kernels/engine/backend": [
                     ("for each in (negative, positive))", "for each in (positive, negative))"),
@@ -135,11 +141,12 @@ TREES = [
                 ],
                 "kernels/engine/features": [
                     ("own[i] += log(products[i])", "own[i] += 0.0"),
-                    ("+= mass * share", "+= mass"),
-                    ("mass * (moves[value] - mean)", "mass * moves[value]"),
-                    ("inner_surprise[i] += _mean", "inner_surprise[i] -= _mean"),
-                    ("found[dominant] = -np.log1p(-rest)", "found[dominant] = 0.0"),
-                    ("max(log - theirs, 0.0) if theirs > -np.inf else np.inf", "max(log - theirs, 0.0)"),
+                    ("+= mass * shares[i, feature, value]", "+= mass"),
+                    ("mass[i] * (moves[value] - mean)", "mass[i] * moves[value]"),
+                    ("inner_surprise[i] += _surprise", "inner_surprise[i] -= _surprise"),
+                    ("expected + np.log1p(rest)", "expected"),
+                    ("room[i, feature, value] /= total", "room[i, feature, value] /= 1.0"),
+                    ("feature, best] + mean", "feature, best]"),
                 ],
                 "kernels/engine/choices": [
                     ("shift + parts[i] + less", "shift + parts[i]"),
