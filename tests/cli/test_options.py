@@ -40,6 +40,21 @@ def test_what_is_wrong_is_said_in_one_line(parser, arguments, message):
     assert str(raised.value) == message
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("--epochz", "did you mean '--trainer.epochs'?"),
+        ("--optimizer.lr", "did you mean '--optimizer.learning_rate'?"),
+        ("--traner.epochs", "did you mean '--trainer.epochs'?"),
+        ("--marginals", "nothing here has a name like it"),
+    ],
+)
+def test_among_many_options_only_what_is_alike_is_suggested(given, message):
+    sections = [f"--section.option_{index}" for index in range(30)]
+    known = ["--train", "--variant", "--trainer.epochs", "--optimizer.learning_rate", *sections]
+    assert suggestion(given, known) == message
+
+
 def test_nothing_is_an_option_after_two_dashes(parser):
     assert parser.parse(["--", "--odd"]).file == "--odd"
 

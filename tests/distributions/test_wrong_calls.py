@@ -163,6 +163,11 @@ def test_lists_and_arrays_are_no_scores(subject):
             assert str(caught.value).endswith(remedy)
 
 
+def test_arrays_are_no_lengths():
+    with pytest.raises(ValueError, match=r"lengths is of type ndarray; .*\(2,\), torch\.from_numpy\(lengths\)$"):
+        strukt.LinearChain(torch.zeros(2, 3, 4), torch.zeros(4, 4), lengths=np.array([3, 2]))
+
+
 def test_lists_are_no_scores_of_labels_and_items():
     with pytest.raises(ValueError, match=r"^logits is a list; .*torch\.tensor\(logits\)$"):
         strukt.CTC([[0.0, 1.0]], torch.tensor([1]))
@@ -212,6 +217,11 @@ def test_events_are_tensors_of_integers(event, message):
 def test_a_model_says_what_it_takes(arguments, message):
     with pytest.raises(ValueError, match=message):
         strukt.HMM(*arguments)
+
+
+def test_draws_of_a_model_have_no_gradient():
+    with pytest.raises(AttributeError, match=r"HMM has no attribute 'rsample'; here it is sample\(sample_shape, n\)"):
+        _ = model().rsample
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,10 @@ LONGEST_MESSAGE = 2000
 """Characters of an error or warning; more of what was given than that helps nobody."""
 
 
+MANY = 30
+"""So many names that one of them is always somewhat like what was given, and that nobody reads them in a line."""
+
+
 class UsageError(StruktError):
     """The command line cannot be understood."""
 
@@ -73,8 +77,14 @@ def suggestion(given: str, known: list[str]) -> str:
 
     if given.startswith("--") and (same := meant(given, known)):
         return f"did you mean {same!r}?"
-    near = get_close_matches(given, known, n=1, cutoff=0.5)
-    return f"did you mean {near[0]!r}?" if near else f"known are: {', '.join(known)}"
+    if len(known) < MANY:
+        near = get_close_matches(given, known, n=1, cutoff=0.5)
+    else:
+        last = {option.rpartition(".")[2].lstrip("-"): option for option in reversed(known)}
+        near = [last[name] for name in get_close_matches(given.rpartition(".")[2].lstrip("-"), last, n=1)]
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return f"known are: {', '.join(known)}" if len(known) < MANY else "nothing here has a name like it"
 
 
 def use_colour(stream: TextIO) -> bool:

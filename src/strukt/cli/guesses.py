@@ -7,9 +7,9 @@ from types import MappingProxyType
 
 SYNONYMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "learning_rate": ("lr", "rate", "step_size", "eta"),
+        "learning_rate": ("lr", "learnrate", "rate", "step_size", "eta"),
         "epochs": ("num_epochs", "max_epochs", "n_epochs", "num_train_epochs", "iterations", "epoch"),
-        "tokens": ("batch_size", "batch", "bs", "max_tokens", "train_batch_size", "words_per_batch"),
+        "tokens": ("batch_size", "batchsize", "batch", "bs", "max_tokens", "train_batch_size", "words_per_batch"),
         "max_minutes": ("max_time", "time_limit", "minutes"),
         "weight_decay": ("wd", "l2", "decay"),
         "clip": ("grad_clip", "gradient_clip", "max_grad_norm", "clip_norm"),

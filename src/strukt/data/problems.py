@@ -45,7 +45,7 @@ class Problem:
         return str(self.error())
 
 
-PLAIN_TEXT = "if this is plain text to annotate, give --format text"
+PLAIN_TEXT = "if this is plain text to annotate, run `strukt predict` with --format text"
 """The remedy where a line without columns, brackets or objects is read as if it had some."""
 
 Report = Callable[[Problem], None]

@@ -46,6 +46,7 @@ _HMMS = {
     "mode": "viterbi(x), or posterior(x).mode",
     "partition": "log_prob(x)",
     "predict_proba": "smooth(x)",
+    "rsample": "sample(sample_shape, n), whose words have no gradient, or posterior(x).rsample_relaxed for states",
     "score": "log_prob(x)",
     "smoother": "smooth(x)",
     "topk": "posterior(x).topk(k)",

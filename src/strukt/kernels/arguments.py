@@ -202,7 +202,8 @@ def integers(name: str, value: Tensor, axes: str, device: torch.device) -> None:
         or value.dtype == torch.bool
     ):
         given = value.dtype if isinstance(value, Tensor) else type(value).__name__
-        raise ValueError(f"{name} is of type {given}; expected a LongTensor of shape {axes}")
+        remedy = f", torch.from_numpy({name})" if given == "ndarray" else ""
+        raise ValueError(f"{name} is of type {given}; expected a LongTensor of shape {axes}{remedy}")
     if value.device != device:
         raise ValueError(
             f"{name} is on {value.device} and the scores on {device}; use {name}.to(scores.device)"
