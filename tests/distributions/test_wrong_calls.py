@@ -220,7 +220,7 @@ def test_a_model_says_what_it_takes(arguments, message):
 
 
 def test_draws_of_a_model_have_no_gradient():
-    with pytest.raises(AttributeError, match=r"HMM has no attribute 'rsample'; here it is sample\(sample_shape, n\)"):
+    with pytest.raises(AttributeError, match=r"no attribute 'rsample'; here it is sample\(sample_shape, n\)"):
         _ = model().rsample
 
 
