@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
+from strukt.distributions import bounds
 from strukt.distributions.distribution import StructuredDistribution
 from strukt.distributions.explanations import paths
 from strukt.distributions.grid import any_before, number_of_paths, paths_to
@@ -147,6 +148,9 @@ class MonotoneAlignment(StructuredDistribution):
 
     @property
     def max_marginals(self) -> Tensor:
+        found = bounds.max_marginals(self)
+        if found is not None:
+            return found
         found = self._to_batch(alignment.max_marginals(*self._arguments()))
         return torch.where(self._within.unsqueeze(-1), found, NEG_INF)
 

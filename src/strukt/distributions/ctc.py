@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
+from strukt.distributions import bounds
 from strukt.distributions.explanations import sequences
 from strukt.distributions.positional import PositionalStructure
 from strukt.kernels import arguments, ctc, events, guards
@@ -93,6 +94,9 @@ class CTC(PositionalStructure):
 
     @property
     def max_marginals(self) -> Tensor:
+        found = bounds.max_marginals(self)
+        if found is not None:
+            return found
         found = self._to_batch(ctc.max_marginals(*self._arguments()))
         return torch.where(self._parts_within, found, NEG_INF)
 

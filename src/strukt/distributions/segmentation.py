@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
+from strukt.distributions import bounds
 from strukt.distributions.distribution import StructuredDistribution
 from strukt.distributions.explanations import sequences
 from strukt.kernels import arguments, events, guards, semi_markov
@@ -111,7 +112,8 @@ class SemiMarkov(StructuredDistribution):
 
     @property
     def max_marginals(self) -> Tensor:
-        return self._to_batch(semi_markov.max_marginals(*self._arguments()))
+        found = bounds.max_marginals(self)
+        return self._to_batch(semi_markov.max_marginals(*self._arguments())) if found is None else found
 
     def to_parts(self, event: Tensor) -> Tensor:
         main = self.scores[0]

@@ -201,7 +201,7 @@ def integers(name: str, value: Tensor, axes: str, device: torch.device) -> None:
         or value.is_complex()
         or value.dtype == torch.bool
     ):
-        given = value.dtype if isinstance(value, Tensor) else type(value).__name__
+        given = str(value.dtype) if isinstance(value, Tensor) else type(value).__name__
         remedy = f", torch.from_numpy({name})" if given == "ndarray" else ""
         raise ValueError(f"{name} is of type {given}; expected a LongTensor of shape {axes}{remedy}")
     if value.device != device:

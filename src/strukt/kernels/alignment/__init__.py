@@ -1,9 +1,9 @@
 """Monotone alignments of two sequences: the recursion over the cells of a grid, diagonal by diagonal."""
 
 from strukt.kernels.alignment.reference import REFERENCE, max_marginals
-from strukt.kernels.oracles import Oracles
+from strukt.kernels.engine.oracles import TableOracles
 
-ORACLES = Oracles(
+ORACLES = TableOracles(
     "alignment",
     scores=("moves", "transition"),
     options=(),

@@ -14,10 +14,17 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from strukt.kernels.alignment import cpu_backward, cpu_best, cpu_forward, cpu_sample
+from strukt.kernels.alignment import cpu_backward, cpu_best, cpu_forward, cpu_sample, program
 from strukt.kernels.alignment.cpu_forward import Array
+from strukt.kernels.engine.flat import FlatPairs
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
+
+_TABLE = FlatPairs(program.build, program.sizes)
+derivative = _TABLE.derivative
+entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
+surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
+max_marginals = _TABLE.max_marginals
 
 
 def chart_shape(

@@ -25,11 +25,19 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.ctc import cpu_best, cpu_sample
+from strukt.kernels.ctc.program import States
 from strukt.kernels.extended import at_rank, from_log, settled, share, to_log
 from strukt.kernels.jit import inner, kernel, over_batch, scratch, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
 
 Array = npt.NDArray[Any]
+
+
+_TABLE = States()
+derivative = _TABLE.derivative
+entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
+surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
+max_marginals = _TABLE.max_marginals
 
 
 def chart_shape(

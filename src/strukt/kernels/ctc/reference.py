@@ -45,7 +45,7 @@ def max_marginals(logits: Tensor, lengths: Tensor, states: Tensor, target_length
     for t in range(emissions.shape[1] - 1, -1, -1):
         found.append(nowhere.scatter_reduce(-1, states, forward[t + 1] + beta, "amax"))
         entered = emissions[:, t] + beta
-        skipped = entered.masked_fill(~_may_be_skipped_to(states), NEG_INF)
+        skipped = entered.masked_fill(~may_be_skipped_to(states), NEG_INF)
         onward = torch.maximum(
             torch.maximum(entered, _from_the_right(entered, 1)), _from_the_right(skipped, 2)
         )
@@ -58,7 +58,7 @@ def _emissions(logits: Tensor, states: Tensor) -> Tensor:
     return logits.gather(-1, states.unsqueeze(-2).expand(*logits.shape[:-1], states.shape[-1]))
 
 
-def _may_be_skipped_to(states: Tensor) -> Tensor:
+def may_be_skipped_to(states: Tensor) -> Tensor:
     """The states that may follow the state two places before them: labels other than that one."""
     same = states[:, 2:] == states[:, :-2]
     place = torch.arange(states.shape[-1], device=states.device)
@@ -90,7 +90,7 @@ def _forward(semiring: Semiring, emissions: Tensor, lengths: Tensor, states: Ten
     nothing = _nothing(semiring, emissions)
     blank = torch.zeros_like(states, dtype=emissions.dtype).expand(*emissions.shape[:-2], size)
     elsewhere = blank.masked_fill(torch.arange(size, device=states.device) > 0, NEG_INF)
-    skips = blank.masked_fill(~_may_be_skipped_to(states), NEG_INF)
+    skips = blank.masked_fill(~may_be_skipped_to(states), NEG_INF)
     alphas = [semiring.weigh(semiring.one(blank), elsewhere)]
     for t in range(emissions.shape[-2]):
         stay = alphas[-1]

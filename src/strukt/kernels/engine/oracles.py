@@ -25,7 +25,7 @@ from strukt.kernels.oracles import Oracles
 
 
 class TableOracles(Oracles):
-    """As `strukt.kernels.oracles.Oracles`, whose arguments it takes; the backend is a `backend.Backend`."""
+    """As `strukt.kernels.oracles.Oracles`, whose arguments it takes; the backend answers more `questions`."""
 
     def __init__(self, name: str, scores: tuple[str, ...], *arguments: Any, **more: Any) -> None:
         super().__init__(name, scores, *arguments, **more)
@@ -56,7 +56,7 @@ class TableOracles(Oracles):
 
     def _beyond(self, backend: Any, *arguments: Any) -> bool:
         """Extended numbers take no differences of logarithms, however large the scores are."""
-        return False
+        return not getattr(backend, "any_scores", False) and super()._beyond(backend, *arguments)
 
     # Gradients, which can be differentiated themselves.
 

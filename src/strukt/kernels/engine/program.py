@@ -26,7 +26,7 @@ class Program(NamedTuple):
         leaves: The cells that are 1 and that no row makes; those that are neither stay 0.
         maker: ``(cells,)``, the row that makes a cell; -1 for leaves.
         groups: ``(groups + 1,)``, where groups of weights begin.
-        times: How many weights of each group every structure uses.
+        times: How many weights of each group every structure uses; 0 if that differs.
         places: ``(weights, axes)``, the place of each weight's score in the main scores of an item.
         top: The cell of the total.
     """
@@ -85,6 +85,26 @@ class ProgramBuilder:
         self._places = np.argwhere(allowed).astype(np.int32)
         return numbers
 
+    def scattered(self, places: Array) -> Array:
+        """Declare weights of which a structure may use any number, as often as it likes; repeat for more of them.
+
+        Only extended numbers hold what they make.
+
+        Args:
+            places: Where their scores stand in the flat row of scores of an item, in any order and as often as
+                needed; -1 where there is no weight.
+
+        Returns:
+            Their numbers, consecutive along the array; -1 where there is none.
+        """
+        there = places >= 0
+        first, count = int(self._groups[-1]), np.count_nonzero(there)
+        numbers = np.full(places.shape, -1)
+        numbers[there] = np.arange(first, first + count)
+        self._groups, self._times = np.array([0, first + count], np.int32), 0
+        self._places = np.concatenate([self._places.reshape(-1, 1), places[there][:, None].astype(np.int32)])
+        return numbers
+
     def cells(self, *shape: int) -> Array:
         """Make cells; give their numbers."""
         first = self._cells
@@ -120,8 +140,8 @@ class ProgramBuilder:
 
     def build(self, top: Any) -> Program:
         """Return the program whose total is the cell ``top``."""
-        order = np.argsort(np.concatenate(self._stages), kind="stable")
-        rows = np.concatenate(self._rows)[order]
+        order = np.argsort(np.concatenate([np.zeros(0, np.int64), *self._stages]), kind="stable")
+        rows = np.concatenate([np.zeros((0, 7), np.int32), *self._rows])[order]
         maker = np.full(self._cells, -1, np.int32)
         maker[rows[:, OUT]] = maker[rows[:, MIRROR]] = np.arange(len(rows))
         leaves = np.concatenate(self._leaves).astype(np.int32)

@@ -43,7 +43,7 @@ def load(
         own: ``(weights,)``, the logs.
         groups: Where groups of weights begin.
         times: How many weights of a group a structure uses. If one, they become probabilities; if more, a constant
-            is taken off the log of each.
+            is taken off the log of each; if 0, nothing.
         constant: That constant; the mean of the logs if NaN.
         weight: ``(weights,)``, gets the weights, or their mantissas.
         power: ``(weights,)``, gets the exponents; None in plain numbers.
@@ -65,6 +65,8 @@ def load(
         if times > 1:
             constant = _mean_of_logs(logs) if np.isnan(constant) else constant
             top = constant
+        elif times == 0:
+            top = 0.0
         if power is None:
             total = 0.0
             for i in range(logs.shape[0]):

@@ -27,10 +27,17 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.chain.cpu import shared_weights
+from strukt.kernels.engine.flat import FlatPairs
 from strukt.kernels.jit import over_batch, sample_threads, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
-from strukt.kernels.semi_markov import cpu_best, cpu_probability, cpu_sample
+from strukt.kernels.semi_markov import cpu_best, cpu_probability, cpu_sample, program
 from strukt.kernels.semi_markov.cpu_log import Array
+
+_TABLE = FlatPairs(program.build, program.sizes)
+derivative = _TABLE.derivative
+entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
+surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
+max_marginals = _TABLE.max_marginals
 
 
 def chart_shape(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int]:

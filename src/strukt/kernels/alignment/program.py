@@ -1,0 +1,47 @@
+"""Monotone alignments as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from torch import Tensor
+
+from strukt.kernels.engine.program import Program, ProgramBuilder
+
+
+def build(n: int, m: int, shape: Sequence[int]) -> Program:
+    """Paths through a grid of n x m cells, from ``move[i, j, b]`` into each cell and ``pair[b, a]``, a then b.
+
+    ``path[i, j, b]`` is all ways to enter a cell by move b. Time O(n m).
+
+    Args:
+        n: The number of rows.
+        m: The number of columns; if 0, there is no path.
+        shape: That of the scores of moves, ``(rows, columns, 3)``, from the start of a row on; those of pairs
+            ``(3, 3)`` are behind them.
+
+    Source: Gotoh 1982.
+    """
+    p = ProgramBuilder()
+    i, j, b = np.ogrid[:n, :m, :3]
+    move = p.scattered((i * shape[1] + j) * 3 + b)
+    after, before = np.ogrid[:3, :3]
+    pair = p.scattered(int(np.prod(shape)) + before * 3 + after)
+    path, ones, total = p.cells(n, m, 3), p.cells(3), p.cells()
+    p.leaf(ones)
+    if m == 0:
+        return p.build(total)
+    p.sum(path[0, 0, 0], ones[0], weight=move[0, 0, 0], stage=0)
+    for way, (down, right) in enumerate(((1, 1), (0, 1), (1, 0))):
+        i, j = np.ogrid[down:n, right:m]
+        before = path[i - down, j - right, 0]
+        p.sum(path[i, j, way], before, count=3, weight=move[i, j, way], each=pair[way, 0], stage=i + j)
+    p.sum(total, path[n - 1, m - 1, 0], ones[0], count=3, stage=n + m)
+    return p.build(total)
+
+
+def sizes(scores: Sequence[Tensor], options: Sequence[Tensor]) -> list[tuple[int, tuple[int, ...]]]:
+    """The arguments of `build` after the length, of each item."""
+    shape = tuple(scores[0].shape[1:])
+    return [(m, shape) for m in options[0].tolist()]

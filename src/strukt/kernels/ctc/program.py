@@ -1,0 +1,86 @@
+"""Labellings of frames that collapse to a target as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.kernels.ctc.reference import may_be_skipped_to
+from strukt.kernels.engine.flat import Flat
+from strukt.kernels.engine.program import Array, Program, ProgramBuilder
+from strukt.kernels.engine.questions import numpy_of, result
+
+
+def build(n: int, m: int, states: int) -> Program:
+    """Labellings of n frames, from ``emission[t, s]`` of the states of a target of m labels.
+
+    ``way[t, s]`` is all ways to be in state s - 2 after t frames; a blank comes before the first. Time O(n m).
+
+    Args:
+        n: The number of frames.
+        m: The number of labels of the target.
+        states: The states of the longest target. A row of scores has 0, for a step to the same or the next state,
+            then the score of skipping to each state, then the emissions ``(frames, states)``.
+
+    Source: Graves et al. 2006.
+    """
+    p = ProgramBuilder()
+    t, s = np.ogrid[:n, : 2 * m + 1]
+    emission = p.scattered(1 + states + t * states + s)
+    s, step = np.ogrid[: 2 * m + 1, :3]
+    move = p.scattered(np.where(step == 0, 1 + s, 0))
+    way, ones, total = p.cells(n + 1, 2 * m + 3), p.cells(2), p.cells()
+    p.leaf(way[0, 2], ones)
+    t, blank = np.ogrid[:n, : 2 * m + 1 : 2]
+    p.sum(way[t + 1, blank + 2], way[t, blank + 1], ones[0], count=2, weight=emission[t, blank], stage=t)
+    t, label = np.ogrid[:n, 1 : 2 * m + 1 : 2]
+    p.sum(way[t + 1, label + 2], way[t, label], count=3, weight=emission[t, label], each=move[label, 0], stage=t)
+    p.sum(total, way[n, 2 * m + 1], ones[0], count=2, stage=n)
+    return p.build(total)
+
+
+class States(Flat):
+    """The scores of the states of each target in place of those of labels."""
+
+    def __init__(self) -> None:
+        super().__init__(build, _sizes)
+
+    def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
+        return _rows(scores, options[0], torch.where(may_be_skipped_to(options[0]), 0.0, -torch.inf))
+
+    def _directions(self, directions: Sequence[Tensor], options: Sequence[Any]) -> Array:
+        return _rows(directions, options[0], torch.zeros(options[0].shape))
+
+    def _parted(self, found: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+        return self._of_labels(found, scores[0], options[0], 0.0, "sum")
+
+    def _best_parted(self, found: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+        return self._of_labels(found, scores[0], options[0], -torch.inf, "amax")
+
+    def _of_labels(self, found: Array, logits: Tensor, states: Tensor, start: float, reduce: str) -> Tensor:
+        """What the states of each label have together."""
+        index = _by_state(logits, states)
+        by_state = torch.from_numpy(found).flatten(1)[:, 1 + states.shape[1] :].reshape(index.shape)
+        whole = by_state.new_full(logits.shape, start)
+        return result(whole.scatter_reduce(-1, index, by_state, reduce).numpy(), logits)
+
+
+def _sizes(scores: Sequence[Tensor], options: Sequence[Tensor]) -> list[tuple[int, int]]:
+    states, target_lengths = options
+    return [(m, states.shape[1]) for m in target_lengths.tolist()]
+
+
+def _by_state(logits: Tensor, states: Tensor) -> Tensor:
+    """The label of each state, at each frame."""
+    return states.unsqueeze(1).expand(*logits.shape[:2], states.shape[1])
+
+
+def _rows(scores: Sequence[Tensor], states: Tensor, skips: Tensor) -> Array:
+    logits = torch.from_numpy(numpy_of(scores[0]))
+    emissions = logits.gather(-1, _by_state(logits, states)).flatten(1)
+    rows = torch.cat([logits.new_zeros(len(logits), 1), skips.to(logits.dtype), emissions], 1).numpy()
+    return rows.reshape(*rows.shape, 1, 1)

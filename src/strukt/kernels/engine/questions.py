@@ -1,0 +1,169 @@
+"""Questions of `strukt.kernels.oracles.Oracles` that every recursion answers from its table, on the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import Scores, as_tuple
+from strukt.kernels.engine import chosen, items
+from strukt.kernels.engine.groups import EXTENDED_RING, Groups, by_ring, of_kind, on_items
+from strukt.kernels.engine.items import EXTENDED, PLAIN
+from strukt.kernels.engine.program import Array
+from strukt.kernels.engine.tables import Tables
+from strukt.kernels.memory import empty
+
+
+class Questions:
+    """Entropies, derivatives of marginals, and max-marginals, whatever the scores are made of.
+
+    Every method takes the tensors of scores ``(batch, ...)``, lengths ``(batch,)`` and the structure's other
+    arguments. Items run in parallel.
+    """
+
+    scores = 1
+    """The number of tensors of scores."""
+
+    ring = PLAIN
+    """The numbers that are tried first; `EXTENDED` if these are the only ones."""
+
+    tables: Tables
+
+    any_scores = True
+    """Whether scores of any size are right, so that none have to go to the reference."""
+
+    def derivative(self, *arguments: Any) -> tuple[Tensor, ...]:
+        """Gradients of <`outside`, directions> in the scores and in the factors."""
+        scores, lengths, (*rest, chart) = self._split(arguments)
+        (*options, factors), directions = rest[: -self.scores], rest[-self.scores :]
+        rows = self._joined(scores, options)
+        grads, factor_grads = zeros(rows), np.zeros(len(lengths))
+        arrays = (factors_of(factors), self._directions(directions, options), grads, factor_grads)
+        self._run_rings(items.hessians, scores, lengths, options, rows, chart, *arrays)
+        found = self._parted(grads, scores, options)
+        return (*as_tuple(found), result(factor_grads, factors))
+
+    def entropy(self, *arguments: Any) -> Tensor:
+        """``(batch,)`` in nats."""
+        scores, lengths, options = self._split(arguments)
+        found, _ = self._surprise(scores, None, lengths, options, None)
+        return torch.from_numpy(found).to(scores[0].dtype)
+
+    def surprise(self, *arguments: Any) -> Tensor:
+        """``(batch,)`` in nats: -E[log q] of the distribution q of other scores under that of the first ones."""
+        scores, other, lengths, options = self._split_both(arguments)
+        found, _ = self._surprise(scores, other, lengths, options, None)
+        return torch.from_numpy(found).to(scores[0].dtype)
+
+    def entropy_gradient(self, *arguments: Any) -> Tensor | Scores:
+        """The gradient of the entropies times their factors, the last argument."""
+        scores, lengths, (*options, factors) = self._split(arguments)
+        return self._parted(self._surprise(scores, None, lengths, options, factors)[1], scores, options)
+
+    def surprise_gradient(self, *arguments: Any) -> Tensor | Scores:
+        """The gradient of the cross-entropies in the first scores, times their factors, the last argument."""
+        scores, other, lengths, (*options, factors) = self._split_both(arguments)
+        return self._parted(self._surprise(scores, other, lengths, options, factors)[1], scores, options)
+
+    def max_marginals(self, *arguments: Any) -> Tensor | Scores:
+        """For each part the best score of a structure that uses it, in the shape of the scores."""
+        scores, lengths, options = self._split(arguments)
+        rows = self._joined(scores, options)
+        found = np.full(rows.shape, -np.inf)
+        on_items(chosen.max_marginals, self._groups(scores, lengths, options), rows, found)
+        return self._best_parted(found, scores, options)
+
+    def _split(self, arguments: Sequence[Any]) -> tuple[Sequence[Tensor], Tensor, Sequence[Any]]:
+        """Scores, lengths, and the rest."""
+        return arguments[: self.scores], arguments[self.scores], arguments[self.scores + 1 :]
+
+    def _split_both(
+        self, arguments: Sequence[Any]
+    ) -> tuple[Sequence[Tensor], Sequence[Tensor], Tensor, Sequence[Any]]:
+        """Scores, other scores, lengths, and the rest."""
+        return arguments[: self.scores], *self._split(arguments[self.scores :])
+
+    def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
+        """Scores ``(batch, places, features, values)``."""
+        raise NotImplementedError
+
+    def _places(self, main: Tensor) -> Sequence[int]:
+        """The sizes of the axes of places."""
+        raise NotImplementedError
+
+    def _directions(self, directions: Sequence[Tensor], options: Sequence[Any]) -> Array:
+        """Directions of the scores, as `_joined` gives these."""
+        return self._joined(directions, options)
+
+    def _parted(self, found: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
+        """An array as `_joined` gives it in the types and shapes of the scores."""
+        return result(found, scores[0])
+
+    def _best_parted(self, found: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
+        """The same for best scores of structures."""
+        return self._parted(found, scores, options)
+
+    def _sizes(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """The arguments that build the program of each item, its length first."""
+        return [(n, *options) for n in lengths.tolist()]
+
+    def _groups(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> Groups:
+        """The items of each size."""
+        by_size: dict[tuple[Any, ...], list[int]] = {}
+        for item, size in enumerate(self._sizes(scores, lengths, options)):
+            by_size.setdefault(size, []).append(item)
+        shape = self._places(scores[0])
+        return [(self.tables.get(n, more, shape), np.array(each)) for (n, *more), each in by_size.items()]
+
+    def _run_rings(
+        self, kernel: Callable[..., None], scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any],
+        rows: Array, chart: Tensor, *arrays: Array,
+    ) -> None:  # fmt: skip
+        """Call a kernel on all possible items in their rings."""
+        groups, charts = self._groups(scores, lengths, options), chart.numpy()
+        charts = charts.reshape(len(charts), -1)
+        rings = by_ring(groups, charts[:, 0]) if self.ring == PLAIN else [(groups, EXTENDED_RING)]
+        for each, ring in rings:
+            on_items(kernel, each, ring, rows, charts, *arrays)
+
+    def _surprise(
+        self, scores: Sequence[Tensor], other: Sequence[Tensor] | None, lengths: Tensor, options: Sequence[Any],
+        factors: Tensor | None,
+    ) -> tuple[Array, Array]:  # fmt: skip
+        """Cross-entropies, entropies without others, and their gradients times factors, if there are any."""
+        groups, rows = self._groups(scores, lengths, options), self._joined(scores, options)
+        found, kinds = np.zeros(len(lengths)), np.full(len(lengths), self.ring)
+        grads = zeros(rows) if factors is not None else rows[:0]
+        scale = factors_of(factors) if factors is not None else np.empty(0)
+        others = self._joined(other, options) if other is not None else rows[:0]
+        given = (rows, others, scale, kinds, found, grads)
+        on_items(items.surprises, of_kind(groups, kinds, PLAIN), None, *given)
+        on_items(items.surprises, of_kind(groups, kinds, EXTENDED), EXTENDED_RING, *given)
+        return found, grads
+
+
+def factors_of(factors: Tensor) -> Array:
+    """Those of the items, in float64."""
+    return np.ascontiguousarray(numpy_of(factors), np.float64)
+
+
+def zeros(rows: Array) -> Array:
+    """Room for sums over parts."""
+    found = empty(rows.shape, rows.dtype)
+    found.fill(0.0)
+    return found
+
+
+def numpy_of(tensor: Tensor) -> Array:
+    """In float32 or float64, without gaps."""
+    tensor = tensor.detach().contiguous()
+    return (tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor).numpy()
+
+
+def result(array: Array, like: Tensor) -> Tensor:
+    """An array as a tensor of the type and shape of another."""
+    return torch.from_numpy(np.ascontiguousarray(array).reshape(like.shape)).to(like.dtype)

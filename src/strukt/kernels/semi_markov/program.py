@@ -1,0 +1,50 @@
+"""Segmentations with labels as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from torch import Tensor
+
+from strukt.kernels.engine.program import Program, ProgramBuilder
+
+
+def build(n: int, shape: Sequence[int], pairs: Sequence[int]) -> Program:
+    """Segmentations of n positions, from ``segment[j, e, s]`` of s to e - 1, and ``pair[t, j, i]``, i then j.
+
+    ``ended[e, j]`` is all ways to be at e after a segment of label j, ``entered[j, t]`` before one; the latter is
+    the same for all labels if one number scores all pairs. Time O(n k c + n c^2).
+
+    Args:
+        n: The number of positions.
+        shape: That of the scores of segments, ``(size, k, c)``, from the start of a row on.
+        pairs: That of the scores of pairs behind them, ``(c, c)`` or ``(1, 1)``, or with ``size - 1`` before it.
+
+    Source: Sarawagi and Cohen 2004.
+    """
+    (size, k, c), (*steps, rows, _) = shape, pairs
+    p = ProgramBuilder()
+    j, end, back = np.ogrid[:c, : n + 1, k:0:-1]
+    segment = p.scattered(np.where(back <= end, ((end - back) * k + back - 1) * c + j, -1))
+    t, to, of = np.ogrid[: n - 1 if steps else 1, :rows, :c]
+    pair = p.scattered(size * k * c + (t * rows + np.minimum(of, rows - 1)) * rows + to)
+    entered, ended, ones = p.cells(rows, n), p.cells(n + 1, c), p.cells(c)
+    p.leaf(entered[:, 0], ones)
+    label, end = np.ogrid[:c, 1 : n + 1]
+    first = np.maximum(end - k, 0)
+    p.sum(
+        ended[end, label], entered[label if rows > 1 else 0, first], count=end - first,
+        each=segment[label, end, k - (end - first)], stage=2 * end,
+    )  # fmt: skip
+    to, t = np.ogrid[:rows, 1:n]
+    p.sum(entered[to, t], ended[t, 0], count=c, each=pair[t - 1 if steps else 0, to, 0], stage=2 * t + 1)
+    total = p.cells()
+    p.sum(total, ended[n, 0], ones[0], count=c, stage=2 * n + 1)
+    return p.build(total)
+
+
+def sizes(scores: Sequence[Tensor], _options: Sequence[object]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """The arguments of `build` after the length, of each item."""
+    segments, transition = scores
+    return [(tuple(segments.shape[1:]), tuple(transition.shape[1:]))] * len(segments)
