@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from strukt.distributions import bounds
 from strukt.distributions.explanations import sequences, wording
 from strukt.distributions.positional import PositionalStructure
 from strukt.kernels import arguments, chain, checkpointed_chain, events
@@ -80,6 +81,9 @@ class LinearChain(PositionalStructure):
 
     @property
     def max_marginals(self) -> Tensor:
+        quick = bounds.max_marginals(self)
+        if quick is not None:
+            return quick
         found = chain.max_marginals(*self._arguments())
         return torch.where(self._parts_within, self._to_batch(found), NEG_INF)
 

@@ -158,6 +158,10 @@ class Oracles:
         """``(batch,)`` in nats: -E[log q] of the distribution q of ``other`` under that of ``scores``."""
         return self.reference.cross_entropy(scores, other, *rest)
 
+    def max_marginals(self, main: Tensor) -> Callable[..., Tensor] | None:
+        """The kernel that finds for each part the best score of a structure that uses it, if there is one."""
+        return getattr(dispatch.select(self.name, main), "max_marginals", None)
+
     def sparsemap(self, main: Tensor) -> Callable[..., Found] | None:
         """The kernel that finds the structures of SparseMAP for such scores, if there is one."""
         return getattr(dispatch.select(self.name, main), "sparsemap", None)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from strukt.kernels import dispatch
 from strukt.kernels.alignment import program as alignment
+from strukt.kernels.chain import program as chain
 from strukt.kernels.ctc import program as ctc
 from strukt.kernels.eisner import program as eisner
 from strukt.kernels.engine import chosen, items, tables
@@ -56,6 +57,9 @@ PROGRAMS = {
     "spans of 3, labels": (spans.build, 3, (), (4, 4), (1, 3)),
     "spans of 2, bits": (spans.build, 2, (), (3, 3), (2, 2)),
     "spans of 2, features": (spans.build, 2, (), (3, 3), (2, 3)),
+    "tags of 3": (chain.build, 3, ((4, 2), (1, 2, 2)), (12,), (1, 1)),
+    "tags of 3, pairs at each step": (chain.build, 3, ((3, 3), (2, 3, 3)), (27,), (1, 1)),
+    "tags of 1": (chain.build, 1, ((1, 2), (1, 2, 2)), (6,), (1, 1)),
     "segments of 3": (semi_markov.build, 3, ((4, 2, 2), (2, 2)), (20,), (1, 1)),
     "segments of 4, pairs at each boundary": (semi_markov.build, 4, ((4, 3, 2), (3, 2, 2)), (36,), (1, 1)),
     "segments of 3, one score for all pairs": (semi_markov.build, 3, ((3, 2, 3), (1, 1)), (19,), (1, 1)),

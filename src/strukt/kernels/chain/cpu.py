@@ -29,11 +29,18 @@ from strukt.kernels.chain import (
     cpu_probability,
     cpu_sample,
     cpu_sparsemap,
+    program,
 )
 from strukt.kernels.chain.cpu_log import Array
+from strukt.kernels.engine.flat import FlatPairs
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
 from strukt.kernels.sparsemap.found import Found, Settings, Start, solve
+
+_TABLE = FlatPairs(program.build, program.sizes)
+entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
+surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
+max_marginals = _TABLE.max_marginals
 
 
 def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int, int]:

@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels import dispatch
 from strukt.kernels.autograd import (
     Batched,
     Scores,
@@ -49,10 +48,6 @@ class TableOracles(Oracles):
 
     def cross_entropy(self, scores: Scores, other: Scores, *rest: Any) -> Tensor:
         return call(self._surprise, *scores, *other, *rest)  # type: ignore[no-any-return]
-
-    def max_marginals(self, main: Tensor) -> Callable[..., Tensor] | None:
-        """The kernel that finds for each part the best score of a structure that uses it, if there is one."""
-        return getattr(dispatch.select(self.name, main), "max_marginals", None)
 
     def _beyond(self, backend: Any, *arguments: Any) -> bool:
         """Extended numbers take no differences of logarithms, however large the scores are."""

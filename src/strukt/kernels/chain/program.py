@@ -1,0 +1,43 @@
+"""Sequences of tags as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from torch import Tensor
+
+from strukt.kernels.engine.program import Program, ProgramBuilder
+
+
+def build(n: int, shape: Sequence[int], pairs: Sequence[int]) -> Program:
+    """Sequences of n tags, from ``tag[t, j]`` and ``pair[t, j, i]``, tag i at t followed by tag j.
+
+    ``way[t, j]`` is all ways to be in tag j at t. Time O(n c^2).
+
+    Args:
+        n: The number of positions.
+        shape: That of the scores of tags, ``(size, c)``, from the start of a row on.
+        pairs: That of the scores of pairs behind them, ``(steps, c, c)``, with ``size - 1`` steps or one for all.
+
+    Source: Rabiner 1989.
+    """
+    (size, c), (steps, _, _) = shape, pairs
+    p = ProgramBuilder()
+    t, j = np.ogrid[:n, :c]
+    tag = p.scattered(t * c + j)
+    step, to, of = np.ogrid[: min(n - 1, steps), :c, :c]
+    pair = p.scattered(size * c + (step * c + of) * c + to)
+    way, ones, total = p.cells(n, c), p.cells(c), p.cells()
+    p.leaf(ones)
+    p.sum(way[0], ones, weight=tag[0], stage=0)
+    t, j = np.ogrid[1:n, :c]
+    p.sum(way[t, j], way[t - 1, 0], count=c, weight=tag[t, j], each=pair[np.minimum(t, steps) - 1, j, 0], stage=t)
+    p.sum(total, way[n - 1, 0], ones[0], count=c, stage=n)
+    return p.build(total)
+
+
+def sizes(scores: Sequence[Tensor], _options: Sequence[object]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """The arguments of `build` after the length, of each item."""
+    unary, transition = scores
+    return [(tuple(unary.shape[1:]), tuple(transition.shape[1:]))] * len(unary)
