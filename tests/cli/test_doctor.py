@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import strukt.kernels
-from strukt.cli import doctor, self_check
+from strukt.cli import doctor, kernel_table, self_check
 from strukt.cli.main import main
 from strukt.kernels import dispatch
 
@@ -42,6 +42,21 @@ def test_every_folder_of_kernels_is_checked(monkeypatch):
     of_events = {"places", "events"}
     assert folders - of_layers - of_marginals - of_events <= asked
     assert "log_prob" in self_check.ORACLES
+
+
+def test_the_guide_shows_which_code_answers(capsys):
+    assert main(["doctor", "--kernels"]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[0].split()[0] == "structure"
+    assert out in (Path(__file__).parents[2] / "docs/concepts/backends.md").read_text()
+
+
+def test_a_table_is_told_from_a_kernel():
+    ways = {name: dict(zip(kernel_table.QUESTIONS, row, strict=True)) for name, *row in kernel_table.rows()}
+    assert set(ways["SpanTree"].values()) == {"table"}
+    asked = ("entropy", "mode", "sparsemap")
+    assert [ways["CTC"][question] for question in asked] == ["table", "kernel", "reference"]
+    assert len(ways) > 15
 
 
 def test_what_there_is_no_time_for_is_listed_as_not_checked(monkeypatch, capsys):

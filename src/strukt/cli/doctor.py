@@ -34,6 +34,11 @@ QUICK = 12.0
 def run(arguments: list[str]) -> int:
     """Prints the report; 1 if a kernel fails or disagrees with the reference."""
     options = _parser().parse(arguments)
+    if options.kernels:
+        from strukt.cli import kernel_table
+
+        print(table(list(kernel_table.rows())))
+        return 0
     print(table(versions()))
 
     from strukt.cli.self_check import NOT_CHECKED, check_kernels
@@ -71,6 +76,9 @@ def _parser() -> Parser:
     parser = Parser("doctor", "Says what is installed and which backends work, and checks the kernels.")
     parser.add_argument(
         "--thorough", action="store_true", help="check all of them, however long they take to compile"
+    )
+    parser.add_argument(
+        "--kernels", action="store_true", help="only say which code answers each question about each structure"
     )
     return parser
 
