@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
 
-from strukt.kernels import compiling
+from strukt.kernels import compiling, sources
 from strukt.kernels.interpreted import current
 from strukt.kernels.threads import run
 
@@ -60,7 +61,17 @@ def _compiled(function: Function, **options: Any) -> Function:
         compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no folder can be written: neither beside the source nor the user's own
         compiled = numba.njit(**options)(function)
+    else:
+        _know_by_all_sources(compiled)
     return compiled  # type: ignore[no-any-return]
+
+
+def _know_by_all_sources(compiled: Any) -> None:
+    """Have the cache of a kernel forget it when a function changes that it calls from another file, too."""
+    index: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    with suppress(OSError):  # where there is no source that could change
+        if hasattr(index, "_source_stamp"):
+            index._source_stamp = sources.stamp(compiled.py_func.__code__.co_filename)
 
 
 @inner

@@ -1,0 +1,51 @@
+"""What a compiled kernel was made from: its own file and all that this imports from the package.
+
+Numba looks at the file of a kernel alone, so that a change in a function which it calls from elsewhere would leave
+the old code in the cache, also where a new version of the package is installed over an old one.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+_IMPORT = re.compile(r"^from (\w+(?:\.\w+)*) import (\([^)]*\)|.*)", re.MULTILINE)
+
+
+@functools.cache
+def stamp(path: str) -> str:
+    """Return a digest of a file and of all files of its package that it imports, directly or not.
+
+    Examples:
+        >>> stamp(__file__) == stamp(__file__)
+        True
+    """
+    found, waiting = set[Path](), [Path(path).resolve()]
+    while waiting:
+        each = waiting.pop()
+        if each not in found:
+            found.add(each)
+            waiting.extend(_read(each)[1])
+    return hashlib.sha256("".join(_read(each)[0] for each in sorted(found)).encode()).hexdigest()
+
+
+@functools.cache
+def _read(path: Path) -> tuple[str, tuple[Path, ...]]:
+    """The digest of a file, and the files of the package that it imports."""
+    source = path.read_bytes()
+    return hashlib.sha256(source).hexdigest(), tuple(_imported(path, source.decode()))
+
+
+def _imported(path: Path, source: str) -> Iterator[Path]:
+    package = __name__.partition(".")[0]
+    root = Path(__file__).resolve().parents[1]
+    for module, names in _IMPORT.findall(source):
+        if module.partition(".")[0] != package:
+            continue
+        folder = root.joinpath(*module.split(".")[1:])
+        for candidate in (folder, *(folder / name for name in re.findall(r"\w+", names))):
+            files = (candidate.with_suffix(".py"), candidate / "__init__.py")
+            yield from (each for each in files if each.is_file())
