@@ -1,5 +1,7 @@
 """Scores of bits against the formula."""
 
+import math
+
 import pytest
 import torch
 
@@ -62,6 +64,22 @@ def test_scores_start_with_variance_one(size, bits):
     torch.manual_seed(0)
     scores = AttentionHash(size, bits)(torch.randn(4, 60, size))
     assert 0.7 < float(scores.detach().std()) < 1.4
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0])
+def test_weights_begin_as_suits_the_size_of_vectors(scale):
+    torch.manual_seed(0)
+    layer, vectors = AttentionHash(32, 4), scale * torch.randn(100, 32)
+    layer.start_from(vectors)
+    assert math.isclose(float(layer(vectors).detach().std()), 1.0, rel_tol=1e-4)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_vectors_that_do_not_differ_leave_the_weights_alone(count):
+    layer = AttentionHash(4, 2)
+    before = layer.query.detach().clone()
+    layer.start_from(torch.zeros(count, 4))
+    assert torch.equal(layer.query, before)
 
 
 def test_other_sizes_are_refused():

@@ -4,6 +4,7 @@ import io
 import json
 
 import pytest
+import torch
 from tests import tiny_corpora
 from tests.tasks.learning import learned, untrained
 
@@ -197,6 +198,15 @@ def test_a_saved_model_predicts_the_same(criterion, tmp_path):
     assert loaded.layer.codes == model.layer.codes
     predicted = [list(map(str, each.predict(SENTENCES, probabilities=True))) for each in (loaded, model)]
     assert predicted[0] == predicted[1]
+
+
+def test_the_published_model_begins_with_codes_that_differ():
+    model = EntityModel.from_corpus(config(criterion="bits-published"), SENTENCES)
+    with model.predicting():
+        batch = model.collate(list(SENTENCES))
+        words = model.words(batch.inputs, batch.lengths)
+    within = torch.arange(words.shape[1]) < batch.lengths[:, None]
+    assert 0.9 < float(model.layer.hash(words[within]).detach().std()) < 1.1
 
 
 def test_entities_that_cross_are_refused():

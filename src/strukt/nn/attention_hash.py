@@ -53,6 +53,28 @@ class AttentionHash(nn.Module):
         for weight in (self.query, self.key):
             nn.init.normal_(weight, std=weight.shape[-1] ** -0.5)
 
+    @torch.no_grad()
+    def start_from(self, vectors: Tensor) -> None:
+        """Scale the weights so that the scores between these vectors have variance 1, however small their entries.
+
+        Where all scores begin near 0, all spans are alike, and contrastive hashing may give them one code, from
+        which no gradient leads away.
+
+        Args:
+            vectors: `(m, size)`, some vectors of words or fenceposts; time and memory `O(m^2)` for each bit.
+
+        Examples:
+            >>> layer, vectors = AttentionHash(16, bits=3), 0.01 * torch.randn(50, 16)
+            >>> layer.start_from(vectors)
+            >>> round(layer(vectors).std().item(), 3)
+            1.0
+        """
+        scores = self(vectors)
+        deviation = float(scores.std(correction=0)) if scores.numel() else 0.0
+        if deviation > 0:  # else nothing tells their size
+            self.query.div_(math.sqrt(deviation))
+            self.key.div_(math.sqrt(deviation))
+
     def forward(self, fenceposts: Tensor) -> Tensor:
         """Scores the bits of every span.
 

@@ -38,6 +38,9 @@ class PublishedCodes(CodeSpans):
         self.variant = config.variant
         self.hash = AttentionHash(size, config.bits)
 
+    def start_from(self, vectors: Tensor) -> None:
+        self.hash.start_from(vectors)
+
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
         """Equation 11: ``(batch, n + 1, n + 1, bits)``."""
         scores: Tensor = self.hash(words)

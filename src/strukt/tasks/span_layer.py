@@ -115,6 +115,9 @@ class SpanLayer(nn.Module, ABC):
         self.empty = labels.index(EMPTY)
         self.bits = 0
 
+    def start_from(self, vectors: Tensor) -> None:
+        """Let weights begin as suits some vectors of words, ``(m, size)``; as they are, if nothing is said."""
+
     @abstractmethod
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor | tuple[Tensor, ...]:
         """The scores of the distribution, from vectors ``(batch, n, size)``; all weights are here."""

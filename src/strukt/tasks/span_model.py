@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
+from typing_extensions import Self, override
 
 from strukt.data.batching import batches
 from strukt.data.sentence import Sentence
@@ -24,6 +25,12 @@ from strukt.tasks.span_layer import Found, GoldSpans, SpanLayer
 from strukt.tasks.structured_model import StructuredModel
 from strukt.viz.brackets import Bracket
 from strukt.viz.heat_map import HeatMap
+
+FIRST = 32
+"""So many sentences tell how large the vectors of words are,"""
+
+MOST_WORDS = 256
+"""by so many of their words."""
 
 
 class SpanModel(StructuredModel):
@@ -42,6 +49,18 @@ class SpanModel(StructuredModel):
         super().__init__(config, vocabularies, assets)
         self.dropout = SharedDropout(config.encoder.outer_dropout)
         self.layer = self.build_layer()
+
+    @classmethod
+    @override
+    def from_corpus(cls, config: Any, sentences: Sequence[Sentence]) -> Self:
+        """A new model, whose layer begins as suits the vectors of the first words."""
+        model = super().from_corpus(config, sentences)
+        with model.predicting():
+            batch = model.collate(list(sentences[:FIRST]))
+            words = model.words(batch.inputs, batch.lengths)
+        within = torch.arange(words.shape[1]) < batch.lengths[:, None]
+        model.layer.start_from(words[within][:MOST_WORDS])
+        return model
 
     def build_layer(self) -> SpanLayer:
         """The layer that the criterion asks for."""

@@ -350,3 +350,17 @@ def test_few_bytes_of_tables_are_kept(monkeypatch):
         kept.get(n, (True,), (12, 13))
     assert written == [10, 11, 12, 10]
     assert kept._bytes <= 25_000
+
+
+@pytest.mark.parametrize("forbidden", [slice(None), slice(0, 2)], ids=["all", "what every structure uses"])
+def test_the_marginals_of_an_impossible_item_have_no_gradient(forbidden):
+    table, _, (places, *_) = table_and_structures("tags of 3")
+    scores, direction = np.zeros((1, places, 1, 1)), np.ones((1, places, 1, 1))
+    scores[0, forbidden] = -np.inf
+    grads, factor_grads = np.zeros_like(scores), np.zeros(1)
+    chart = np.full((1, 1), np.nan)  # of a kernel that does not tell
+    items.hessians(
+        table, np.arange(1), np.empty(0, np.int64), scores, chart, np.ones(1), direction, grads, factor_grads
+    )
+    assert not grads.any()
+    assert not factor_grads.any()

@@ -41,6 +41,7 @@ def _fill(
     rows, groups, times, top = table.rows, table.groups, table.times, table.top
     shift, constant, lost = load(own, groups, times, np.nan, weight, power)
     if shift == -np.inf:
+        value[top] = 0.0
         return shift, IMPOSSIBLE, constant
     sums.inside(rows, table.leaves, weight, power, value, exponent, room, powers)
     if ring is None and times > 1 and lost + lost_in(value, 0.0, value) > 0:
@@ -136,6 +137,8 @@ def hessians(
     for b in items:
         own = logs_of(table, scores[b], chart[b], logs)
         value = cells_again(table, own, ring, weight, power, chart[b], again, exponent, room, powers)
+        if value[table.top] == 0.0:  # not every chart tells that before
+            continue
         features.mean_directions(scores[b], places, own, directions[b], direction)
         sums.outside(rows, table.top, weight, power, value, exponent, room, powers, mass, used)
         growth.growth(rows, weight, power, value, exponent, room, powers, direction, grown)
