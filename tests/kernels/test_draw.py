@@ -85,13 +85,6 @@ def test_rows_are_found_again_and_not_more_kept_than_there_is_room_for():
     assert kept.sums.shape == (3, 3)
 
 
-def test_shares_are_drawn_in_proportion():
-    shares, numbers = np.array([0.0, 0.6, 0.4, 0.0]), state(3)
-    found = [cpu_draw.drawn(shares, cpu_draw.uniform(numbers)) for _ in range(4000)]
-    assert set(found) == {1, 2}
-    assert abs(np.mean(np.array(found) == 1) - 0.6) < 4 * (0.24 / 4000) ** 0.5
-    assert cpu_draw.drawn(shares, np.nextafter(1.0, 0.0)) == 2
-
 
 STRUCTURES = {
     "spans": lambda: SpanTree(normal(2, 8, 8, 3), torch.tensor([7, 4])),

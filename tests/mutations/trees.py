@@ -44,6 +44,8 @@ TREES = [
                     ("top += own[np.uint64(rows[s, WEIGHT])]", "top += 0.0"),
                 ],
                 "kernels/engine/walk": [
+                    ("accumulate(kept.sums[place, : row[COUNT]])", "accumulate(kept.sums[place, :1])"),
+                    ("find(flat, place * width, row[COUNT], uniform(state))", "0"),
                     ("row[EACH] + k\n", "row[EACH]\n"),
                     ("place += 1", "place += 0"),
                 ],
@@ -60,9 +62,6 @@ TREES = [
                 ],
                 "kernels/engine/choices": [
                     ("= place % alternatives", "= 0"),
-                ],
-                "kernels/cpu_draw": [
-                    ("remaining -= shares[k]", "remaining -= 0.0"),
                 ],
                 "kernels/engine/oracles": [
                     ("theirs - mine for", "mine - theirs for"),
@@ -150,6 +149,7 @@ TREES = [
                 ],
                 "kernels/engine/choices": [
                     ("shift + parts[i] + less", "shift + parts[i]"),
+                    ("code += unit * find(flat, first, width, uniform(state))", "code += 0"),
                     ("place += 1", "place += 0"),
                 ],
                 "kernels/engine/rings": [

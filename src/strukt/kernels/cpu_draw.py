@@ -105,16 +105,3 @@ def _count(sums: Array, wanted: float) -> int:
     for k in range(sums.shape[0]):
         count += int(sums[k] <= wanted)
     return count
-
-
-@kernel
-def drawn(shares: Array, remaining: float) -> int:
-    """The share that a random number falls into; never one of 0."""
-    chosen = 0
-    for k in range(shares.shape[0]):
-        if shares[k] > 0.0:
-            chosen = k
-            if remaining < shares[k]:
-                break
-            remaining -= shares[k]
-    return chosen

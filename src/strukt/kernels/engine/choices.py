@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.cpu_draw import drawn, uniform
+from strukt.kernels.cpu_draw import find, uniform
 from strukt.kernels.cpu_search import Search, choice_of_value
 from strukt.kernels.engine.features import pair_odds, top_of, value_shares
 from strukt.kernels.engine.program import Array
-from strukt.kernels.jit import inner, kept_apart, kernel
+from strukt.kernels.jit import kept_apart, kernel
 
 
 @kernel
@@ -72,24 +72,9 @@ def choose_values(
 
 
 @kernel
-def draw_values(scores: Array, places: Array, state: Array, codes: Array) -> None:
-    """Draw the values of the weights of a structure, at these places: their codes."""
+def draw_pairs(scores: Array, places: Array, state: Array, codes: Array) -> None:
+    """Draw one of two values for each feature of the weights at these places: their codes."""
     kept_apart()
-    if scores.shape[2] == 2:
-        _draw_pairs(scores, places, state, codes)
-        return
-    shares = value_shares(scores, places)
-    for i in range(places.shape[0]):
-        code, unit = 0, 1
-        for feature in range(scores.shape[1]):
-            code += unit * drawn(shares[i, feature], uniform(state))
-            unit *= scores.shape[2]
-        codes[i] = code
-
-
-@inner
-def _draw_pairs(scores: Array, places: Array, state: Array, codes: Array) -> None:
-    """Draw one of two values for each feature."""
     odds = pair_odds(scores, places)
     for i in range(places.shape[0]):
         code, unit = 0, 1
@@ -98,4 +83,30 @@ def _draw_pairs(scores: Array, places: Array, state: Array, codes: Array) -> Non
             less = uniform(state) * (1.0 + odds[i, feature]) >= 1.0
             code += unit * (1 - better if less else better)
             unit *= 2
+        codes[i] = code
+
+
+@kernel
+def summed_shares(scores: Array, places: Array) -> Array:
+    """The share of all values up to each, ``(weights, features, values)``, which `draw_values` looks up."""
+    kept_apart()
+    sums = value_shares(scores, places)
+    for i in range(places.shape[0]):
+        for feature in range(scores.shape[1]):
+            for value in range(1, scores.shape[2]):
+                sums[i, feature, value] += sums[i, feature, value - 1]
+    return sums
+
+
+@kernel
+def draw_values(sums: Array, rows: Array, state: Array, codes: Array) -> None:
+    """Draw the values of the weights of a structure, their codes; ``rows`` are those of `summed_shares`."""
+    kept_apart()
+    flat, width = sums.reshape(-1), sums.shape[2]
+    for i in range(rows.shape[0]):
+        code, unit = 0, 1
+        for feature in range(sums.shape[1]):
+            first = (rows[i] * sums.shape[1] + feature) * width
+            code += unit * find(flat, first, width, uniform(state))
+            unit *= width
         codes[i] = code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.cpu_draw import make_kept
 from strukt.kernels.cpu_search import Search, make_search, start, take
 from strukt.kernels.engine import bounds, choices, walk
 from strukt.kernels.engine.items import cells_again, exponents_of, logs_of
@@ -72,17 +73,26 @@ def sample(
     room, powers, logs = np.empty(table.longest), np.empty(table.longest, np.int64), np.empty(weights)
     used, codes = np.empty(table.used, np.int64), np.zeros(table.used, np.int64)
     stack = np.empty(table.waiting + 1, np.int64)
+    kept = make_kept(table.rows.shape[0], seeds.shape[1] // step * table.choices, table.longest)
+    at_once = scores.shape[3] > 2 and seeds.shape[1] // step * table.used >= weights
     for b in items:
         own = logs_of(table, scores[b], chart[b], logs)
         value = cells_again(table, own, ring, weight, power, chart[b], again, exponent, room, powers)
+        sums = choices.summed_shares(scores[b], table.places if at_once else table.places[:0])
+        kept.rows[:], kept.used[0] = 0, 0
         for k in range(first, seeds.shape[1], step):
             state[0] = seeds[b, k]
             count = walk.draw(
-                table.rows, table.maker, table.top, weight, power, value, exponent, state, stack, room, powers,
+                table.rows, table.maker, table.top, weight, power, value, exponent, state, stack, kept, powers,
                 used,
             )  # fmt: skip
-            if scores.shape[3] > 1:
-                choices.draw_values(scores[b], table.places[used[:count]], state, codes)
+            if scores.shape[3] == 2:
+                choices.draw_pairs(scores[b], table.places[used[:count]], state, codes)
+            elif scores.shape[3] > 2:
+                rows = used[:count]
+                if not at_once:
+                    sums, rows = choices.summed_shares(scores[b], table.places[rows]), np.arange(count)
+                choices.draw_values(sums, rows, state, codes)
             choices.name(table.places, used, count, alternatives, codes, events[b, k], named[b, k])
 
 

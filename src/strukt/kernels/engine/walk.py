@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.cpu_draw import drawn, uniform
+from strukt.kernels.cpu_draw import Kept, accumulate, find, row_of, uniform
 from strukt.kernels.cpu_search import Search, choice_of_value
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
 from strukt.kernels.engine.rings import add_factors, shares
@@ -87,10 +87,14 @@ def follow(
 @kernel
 def draw(
     rows: Array, maker: Array, top: int, weight: Array, power: Array | None, value: Array,
-    exponent: Array | None, state: Array, stack: Array, room: Array, powers: Array, used: Array,
+    exponent: Array | None, state: Array, stack: Array, kept: Kept, powers: Array, used: Array,
 ) -> int:  # fmt: skip
-    """An exact sample; gives how many weights it uses, in ``used``. The total must not be 0."""
+    """An exact sample; gives how many weights it uses, in ``used``. The total must not be 0.
+
+    The shares of rows that come again are ``kept``.
+    """
     kept_apart()
+    flat, width = kept.sums.reshape(-1), kept.sums.shape[1]
     depth, count = 1, 0
     stack[0] = top
     while depth > 0:
@@ -100,10 +104,13 @@ def draw(
             continue
         row, chosen = rows[s], 0
         if row[COUNT] > 1:
-            shares(
-                value, exponent, weight, power, row[OUT], row[WEIGHT], row[LEFT], row[RIGHT], row[EACH],
-                row[COUNT], room, powers,
-            )  # fmt: skip
-            chosen = drawn(room[: row[COUNT]], uniform(state))
+            place, is_known = row_of(kept, s)
+            if not is_known:
+                shares(
+                    value, exponent, weight, power, row[OUT], row[WEIGHT], row[LEFT], row[RIGHT], row[EACH],
+                    row[COUNT], kept.sums[place], powers,
+                )  # fmt: skip
+                accumulate(kept.sums[place, : row[COUNT]])
+            chosen = find(flat, place * width, row[COUNT], uniform(state))
         depth, count = _enter(row, chosen, depth, stack, count, used)
     return count
