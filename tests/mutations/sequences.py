@@ -8,6 +8,13 @@ SEQUENCES = [
     *mutations(
         {
             CHAIN: {
+                "kernels/chain/program": [
+                    ("(step * c + of) * c + to", "(step * c + to) * c + of"),
+                    ("np.minimum(t, steps) - 1", "0 * t"),
+                ],
+                "kernels/engine/flat": [
+                    ("each.sum(1)", "each.max(1)"),
+                ],
                 "kernels/chain/cpu_probability": [
                     ("TINY = 1e-100", "TINY = 0.0"),
                     ("z * matrix[i + 7, j]", "z * matrix[i + 6, j]"),
@@ -103,6 +110,11 @@ SEQUENCES = [
                 ],
             },
             SEGMENTS: {
+                "kernels/semi_markov/program": [
+                    ("(end - back) * k + back - 1", "(end - back) * k + back % k"),
+                    ("np.minimum(of, rows - 1)", "np.minimum(of, 0)"),
+                    ("pair[t - 1 if steps else 0, to, 0]", "pair[0 * t, to, 0]"),
+                ],
                 "kernels/semi_markov/cpu_probability": [
                     ("mass < TINY", "mass < 0.0"),
                     ("int((values[j] < TINY) &", "int((values[j] < 0.0) &"),
@@ -154,6 +166,10 @@ SEQUENCES = [
                 ],
             },
             GRID: {
+                "kernels/alignment/program": [
+                    ("before * 3 + after", "after * 3 + before"),
+                    ("((1, 1), (0, 1), (1, 0))", "((1, 1), (1, 0), (0, 1))"),
+                ],
                 "kernels/alignment/cpu_forward": [
                     ("max(first, down), min(end, d - right + 1)", "max(first, down), end"),
                     ("0.0 if n == m else -np.inf", "0.0"),
@@ -190,6 +206,11 @@ SEQUENCES = [
                 ],
             },
             FRAMES: {
+                "kernels/ctc/program": [
+                    ("np.where(step == 0, 1 + s, 0)", "np.where(step < 0, 1 + s, 0)"),
+                    ('"amax")', '"sum")'),
+                    ("torch.zeros(options[0].shape)", "torch.ones(options[0].shape)"),
+                ],
                 "kernels/cpu_draw": [
                     ("weights[i] / whole", "weights[i]"),
                 ],

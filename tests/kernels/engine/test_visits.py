@@ -64,8 +64,8 @@ PROGRAMS = {
     "segments of 4, pairs at each boundary": (semi_markov.build, 4, ((4, 3, 2), (3, 2, 2)), (36,), (1, 1)),
     "segments of 3, one score for all pairs": (semi_markov.build, 3, ((3, 2, 3), (1, 1)), (19,), (1, 1)),
     "segments of 1": (semi_markov.build, 1, ((1, 2, 2), (0, 2, 2)), (4,), (1, 1)),
-    "paths of 3 x 2": (alignment.build, 3, (2, (3, 3, 3)), (36,), (1, 1)),
-    "paths of 1 x 3": (alignment.build, 1, (3, (1, 3, 3)), (18,), (1, 1)),
+    "paths of 3 x 2": (alignment.build, 3, (2, (3, 3, 3), (3, 3)), (36,), (1, 1)),
+    "paths of 1 x 3": (alignment.build, 1, (3, (1, 3, 3), (3, 3)), (18,), (1, 1)),
     "frames of 4, 2 labels": (ctc.build, 4, (2, 7), (36,), (1, 1)),
     "frames of 2, no labels": (ctc.build, 2, (0, 1), (4,), (1, 1)),
 }

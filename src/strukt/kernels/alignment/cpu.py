@@ -20,7 +20,7 @@ from strukt.kernels.engine.flat import FlatPairs
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
 
-_TABLE = FlatPairs(program.build, program.sizes)
+_TABLE = FlatPairs(program.build)
 derivative = _TABLE.derivative
 entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
 surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient

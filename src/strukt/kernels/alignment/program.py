@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from torch import Tensor
 
 from strukt.kernels.engine.program import Program, ProgramBuilder
 
 
-def build(n: int, m: int, shape: Sequence[int]) -> Program:
+def build(n: int, m: int, shape: Sequence[int], _pairs: Sequence[int]) -> Program:
     """Paths through a grid of n x m cells, from ``move[i, j, b]`` into each cell and ``pair[b, a]``, a then b.
 
     ``path[i, j, b]`` is all ways to enter a cell by move b. Time O(n m).
@@ -39,9 +38,3 @@ def build(n: int, m: int, shape: Sequence[int]) -> Program:
         p.sum(path[i, j, way], before, count=3, weight=move[i, j, way], each=pair[way, 0], stage=i + j)
     p.sum(total, path[n - 1, m - 1, 0], ones[0], count=3, stage=n + m)
     return p.build(total)
-
-
-def sizes(scores: Sequence[Tensor], options: Sequence[Tensor]) -> list[tuple[int, tuple[int, ...]]]:
-    """The arguments of `build` after the length, of each item."""
-    shape = tuple(scores[0].shape[1:])
-    return [(m, shape) for m in options[0].tolist()]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from torch import Tensor
 
 from strukt.kernels.engine.program import Program, ProgramBuilder
 
@@ -35,9 +34,3 @@ def build(n: int, shape: Sequence[int], pairs: Sequence[int]) -> Program:
     p.sum(way[t, j], way[t - 1, 0], count=c, weight=tag[t, j], each=pair[np.minimum(t, steps) - 1, j, 0], stage=t)
     p.sum(total, way[n - 1, 0], ones[0], count=c, stage=n)
     return p.build(total)
-
-
-def sizes(scores: Sequence[Tensor], _options: Sequence[object]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """The arguments of `build` after the length, of each item."""
-    unary, transition = scores
-    return [(tuple(unary.shape[1:]), tuple(transition.shape[1:]))] * len(unary)

@@ -47,7 +47,11 @@ class States(Flat):
     """The scores of the states of each target in place of those of labels."""
 
     def __init__(self) -> None:
-        super().__init__(build, _sizes)
+        super().__init__(build)
+
+    def _sizes(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> list[tuple[Any, ...]]:
+        states, target_lengths = options
+        return [(n, m, states.shape[1]) for n, m in zip(lengths.tolist(), target_lengths.tolist(), strict=True)]
 
     def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
         return _rows(scores, options[0], torch.where(may_be_skipped_to(options[0]), 0.0, -torch.inf))
@@ -67,11 +71,6 @@ class States(Flat):
         by_state = torch.from_numpy(found).flatten(1)[:, 1 + states.shape[1] :].reshape(index.shape)
         whole = by_state.new_full(logits.shape, start)
         return result(whole.scatter_reduce(-1, index, by_state, reduce).numpy(), logits)
-
-
-def _sizes(scores: Sequence[Tensor], options: Sequence[Tensor]) -> list[tuple[int, int]]:
-    states, target_lengths = options
-    return [(m, states.shape[1]) for m in target_lengths.tolist()]
 
 
 def _by_state(logits: Tensor, states: Tensor) -> Tensor:

@@ -21,21 +21,13 @@ class Flat(Questions):
 
     Args:
         build: ``build(n, *sizes)`` writes the program of items of length n >= 1, from weights at places of a flat
-            row (`ProgramBuilder.scattered`).
-        sizes: ``sizes(scores, options)`` gives the other arguments of each item.
+            row (`ProgramBuilder.scattered`); the sizes are those of `_sizes`.
     """
 
     ring = EXTENDED
 
-    def __init__(
-        self, build: Callable[..., Program], sizes: Callable[..., Sequence[tuple[Any, ...]]]
-    ) -> None:
+    def __init__(self, build: Callable[..., Program]) -> None:
         self.tables = Tables(build)
-        self._sizes_of = sizes
-
-    def _sizes(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> list[tuple[Any, ...]]:
-        others = self._sizes_of(scores, options)
-        return [(n, *more) for n, more in zip(lengths.tolist(), others, strict=True)]
 
     def _places(self, main: Tensor) -> Sequence[int]:
         """Those of a flat row, of any size."""
@@ -45,10 +37,16 @@ class Flat(Questions):
 class FlatPairs(Flat):
     """One of which scores are two tensors: the main ones, and those of pairs, which several items may share.
 
-    A row has the main scores ``(batch, ...)``, then those of pairs ``(groups, ...)``; groups divide the batch.
+    A row has the main scores ``(batch, ...)``, then those of pairs ``(groups, ...)``; groups divide the batch. The
+    sizes are the structure's constants ``(batch,)``, and the shapes of both.
     """
 
     scores = 2
+
+    def _sizes(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> list[tuple[Any, ...]]:
+        shapes = [tuple(each.shape[1:]) for each in scores]
+        each = zip(lengths.tolist(), *(constant.tolist() for constant in options), strict=True)
+        return [(*numbers, *shapes) for numbers in each]
 
     def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
         main, pairs = (torch.from_numpy(numpy_of(each)) for each in scores)

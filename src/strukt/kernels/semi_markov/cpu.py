@@ -33,7 +33,7 @@ from strukt.kernels.memory import empty, filled, no_events, zeros
 from strukt.kernels.semi_markov import cpu_best, cpu_probability, cpu_sample, program
 from strukt.kernels.semi_markov.cpu_log import Array
 
-_TABLE = FlatPairs(program.build, program.sizes)
+_TABLE = FlatPairs(program.build)
 derivative = _TABLE.derivative
 entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
 surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient

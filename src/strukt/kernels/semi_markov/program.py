@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from torch import Tensor
 
 from strukt.kernels.engine.program import Program, ProgramBuilder
 
@@ -42,9 +41,3 @@ def build(n: int, shape: Sequence[int], pairs: Sequence[int]) -> Program:
     total = p.cells()
     p.sum(total, ended[n, 0], ones[0], count=c, stage=2 * n + 1)
     return p.build(total)
-
-
-def sizes(scores: Sequence[Tensor], _options: Sequence[object]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """The arguments of `build` after the length, of each item."""
-    segments, transition = scores
-    return [(tuple(segments.shape[1:]), tuple(transition.shape[1:]))] * len(segments)
