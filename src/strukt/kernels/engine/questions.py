@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from strukt.kernels.engine.tables import Tables
 from strukt.kernels.memory import empty
 
 
-class Questions:
+class Questions(ABC):
     """Entropies, derivatives of marginals, and max-marginals, whatever the scores are made of.
 
     Every method takes the tensors of scores ``(batch, ...)``, lengths ``(batch,)`` and the structure's other
@@ -87,13 +88,13 @@ class Questions:
         """Scores, other scores, lengths, and the rest."""
         return arguments[: self.scores], *self._split(arguments[self.scores :])
 
+    @abstractmethod
     def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
         """Scores ``(batch, places, features, values)``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _places(self, main: Tensor) -> Sequence[int]:
         """The sizes of the axes of places."""
-        raise NotImplementedError
 
     def _directions(self, directions: Sequence[Tensor], options: Sequence[Any]) -> Array:
         """Directions of the scores, as `_joined` gives these."""
