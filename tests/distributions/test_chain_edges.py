@@ -5,6 +5,7 @@ import torch
 from torch.distributions import kl_divergence
 
 from strukt.distributions import LinearChain
+from strukt.kernels import dispatch
 
 
 @pytest.mark.parametrize("transition_shape", [(), (2,), (2, 99)])
@@ -109,3 +110,23 @@ def test_events_of_small_integers_are_scored():
     chain = LinearChain(torch.eye(2).repeat(2, 1), torch.zeros(2, 2))
     tags = torch.tensor([0, 1, 1, 1])
     assert chain.log_prob(tags.to(torch.uint8)) == chain.log_prob(tags)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script. is deprecated:DeprecationWarning")  # PyTorch's own
+@pytest.mark.parametrize("question", ["entropy", "cross_entropy"])
+def test_forward_mode_gives_each_item_its_own_change_of_what_all_share(question):
+    generator = torch.Generator().manual_seed(0)
+    unary, step = (torch.randn(3, 4, 2, dtype=torch.float64, generator=generator) for _ in range(2))
+    transition, turn = (torch.randn(2, 2, dtype=torch.float64, generator=generator) for _ in range(2))
+    other = LinearChain(unary.flip(0), transition.mT)
+
+    def ask(unary, transition):
+        chain = LinearChain(unary, transition)
+        return chain.entropy() if question == "entropy" else chain.cross_entropy(other)
+
+    for backend in dispatch.NAMES:
+        with dispatch.using(backend):
+            _, found = torch.func.jvp(ask, (unary, transition), (step, turn))
+            by_unary, by_transition = torch.func.jacrev(ask, (0, 1))(unary, transition)
+        expected = (by_unary * step).flatten(1).sum(1) + (by_transition * turn).flatten(1).sum(1)
+        assert torch.allclose(found, expected, atol=1e-12)

@@ -96,12 +96,14 @@ class TableOracles(Oracles):
 
     def _reference_entropy(self, *arguments: Any) -> Tensor:
         with torch.no_grad():
-            return self.reference.entropy(*arguments)
+            found = self.reference.entropy(*arguments)
+        return found.clone()  # which may be a view
 
     def _reference_surprise(self, *arguments: Any) -> Tensor:
         scores, other = arguments[: self._count], arguments[self._count : 2 * self._count]
         with torch.no_grad():
-            return self.reference.cross_entropy(scores, other, *arguments[2 * self._count :])
+            found = self.reference.cross_entropy(scores, other, *arguments[2 * self._count :])
+        return found.clone()
 
     def _reference_entropy_gradient(self, *arguments: Any) -> Tensor | Scores:
         grads = owned(differentiated(self._entropy_slope, arguments))
@@ -142,11 +144,18 @@ def _number_function(operator: Any, slopes: Callable[..., Scores]) -> Any:
     class Eager(Number):
         @staticmethod
         def jvp(ctx: Any, *tangents: Any) -> Any:
-            tensors = ctx.saved_tensors
-            grads = slopes(*tensors, *ctx.options, tensors[0].new_ones(len(tensors[0])))
-            directions = filled(tangents, [tensor for tensor in tensors if tensor.is_floating_point()])
+            scores = [tensor for tensor in ctx.saved_tensors if tensor.is_floating_point()]
+            others = [tensor for tensor in ctx.saved_tensors if not tensor.is_floating_point()]
+            ones = scores[0].new_ones(len(scores[0]))
+            directions = _for_each(len(ones), filled(tangents, scores))
+            grads = slopes(*_for_each(len(ones), scores), *others, *ctx.options, ones)
             changes = (grad * direction for grad, direction in zip(grads, directions, strict=True))
             return sum(change.flatten(1).sum(1) for change in changes)
 
     Number.Eager = Eager
     return Number
+
+
+def _for_each(batch: int, tensors: Sequence[Tensor]) -> list[Tensor]:
+    """One row for each item, where several items share one."""
+    return [tensor.repeat_interleave(batch // max(len(tensor), 1), 0) for tensor in tensors]
