@@ -24,7 +24,7 @@ QUESTIONS = {
     "cross_entropy": "surprise",
     "sparsemap": "sparsemap",
 }
-"""What is asked, and the function of a backend that answers."""
+"""The questions, and the function of a backend that answers each."""
 
 
 def rows() -> Iterator[tuple[str, ...]]:

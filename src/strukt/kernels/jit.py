@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -62,16 +61,8 @@ def _compiled(function: Function, **options: Any) -> Function:
     except RuntimeError:  # no folder can be written: neither beside the source nor the user's own
         compiled = numba.njit(**options)(function)
     else:
-        _know_by_all_sources(compiled)
+        sources.know_by_all(compiled)
     return compiled  # type: ignore[no-any-return]
-
-
-def _know_by_all_sources(compiled: Any) -> None:
-    """Have the cache of a kernel forget it when a function changes that it calls from another file, too."""
-    index: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    with suppress(OSError):  # where there is no source that could change
-        if hasattr(index, "_source_stamp"):
-            index._source_stamp = sources.stamp(compiled.py_func.__code__.co_filename)
 
 
 @inner

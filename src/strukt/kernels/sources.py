@@ -1,4 +1,4 @@
-"""What a compiled kernel was made from: its own file and all that this imports from the package.
+"""The sources of a compiled kernel: its own file and all that this imports from the package.
 
 Numba looks at the file of a kernel alone, so that a change in a function which it calls from elsewhere would leave
 the old code in the cache, also where a new version of the package is installed over an old one.
@@ -10,9 +10,19 @@ import functools
 import hashlib
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 _IMPORT = re.compile(r"^from (\w+(?:\.\w+)*) import (\([^)]*\)|.*)", re.MULTILINE)
+
+
+def know_by_all(compiled: Any) -> None:
+    """Have Numba's cache forget a kernel when anything changes that it was made from."""
+    index: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    with suppress(OSError):  # where there is no source that could change
+        if hasattr(index, "_source_stamp"):
+            index._source_stamp = stamp(compiled.py_func.__code__.co_filename)
 
 
 @functools.cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import torch
@@ -38,8 +38,8 @@ class PublishedCodes(CodeSpans):
         self.variant = config.variant
         self.hash = AttentionHash(size, config.bits)
 
-    def start_from(self, vectors: Tensor) -> None:
-        self.hash.start_from(vectors)
+    def start_from(self, vectors: Callable[[], Tensor]) -> None:
+        self.hash.start_from(vectors())
 
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
         """Equation 11: ``(batch, n + 1, n + 1, bits)``."""

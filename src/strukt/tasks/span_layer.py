@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -115,8 +115,8 @@ class SpanLayer(nn.Module, ABC):
         self.empty = labels.index(EMPTY)
         self.bits = 0
 
-    def start_from(self, vectors: Tensor) -> None:
-        """Let weights begin as suits some vectors of words, ``(m, size)``; as they are, if nothing is said."""
+    def start_from(self, vectors: Callable[[], Tensor]) -> None:
+        """Let weights begin as suits some vectors of words, which are computed when asked for: ``(m, size)``."""
 
     @abstractmethod
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor | tuple[Tensor, ...]:

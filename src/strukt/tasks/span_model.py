@@ -55,12 +55,15 @@ class SpanModel(StructuredModel):
     def from_corpus(cls, config: Any, sentences: Sequence[Sentence]) -> Self:
         """A new model, whose layer begins as suits the vectors of the first words."""
         model = super().from_corpus(config, sentences)
-        with model.predicting():
-            batch = model.collate(list(sentences[:FIRST]))
-            words = model.words(batch.inputs, batch.lengths)
-        within = torch.arange(words.shape[1]) < batch.lengths[:, None]
-        model.layer.start_from(words[within][:MOST_WORDS])
+        model.layer.start_from(lambda: model.first_vectors(sentences))
         return model
+
+    def first_vectors(self, sentences: Sequence[Sentence]) -> Tensor:
+        """Vectors of the first words, without dropout: ``(m, size)``."""
+        with self.predicting():
+            batch = self.collate(list(sentences[:FIRST]))
+            words = self.words(batch.inputs, batch.lengths)
+        return words[torch.arange(words.shape[1]) < batch.lengths[:, None]][:MOST_WORDS]
 
     def build_layer(self) -> SpanLayer:
         """The layer that the criterion asks for."""

@@ -66,7 +66,7 @@ class States(Flat):
         return self._of_labels(found, scores[0], options[0], -torch.inf, "amax")
 
     def _of_labels(self, found: Array, logits: Tensor, states: Tensor, start: float, reduce: str) -> Tensor:
-        """What the states of each label have together."""
+        """The sum, or the best, of the states of each label."""
         index = _by_state(logits, states)
         by_state = torch.from_numpy(found).flatten(1)[:, 1 + states.shape[1] :].reshape(index.shape)
         whole = by_state.new_full(logits.shape, start)

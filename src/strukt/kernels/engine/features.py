@@ -1,4 +1,4 @@
-"""What the weights of a program are made of: features, each with one of some values, which sums never see.
+"""The features that weights of a program are made of, each with one of some values, which sums never see.
 
 A label is one feature, with a value for each label; a code of bits has a feature for each bit, with two values. A
 structure that uses a weight chooses one value of each of its features, so that the weight is the product over
@@ -176,14 +176,14 @@ def _mean_pairs(scores: Array, places: Array, own: Array, directions: Array, mea
         for feature in range(scores.shape[1]):
             first = scores[places[i], feature, 0] >= scores[places[i], feature, 1]
             one, two, less = directions[places[i], feature, 0], directions[places[i], feature, 1], odds[i, feature]
-            move = (two - one if first else one - two) if less > 0.0 else 0.0 * whole
+            move = (two - one if first else one - two) if less > 0.0 else scores.dtype.type(0.0)
             mean += (one if first else two) + less / (whole + less) * move
         means[i] = mean
 
 
 @inner
 def _moves(shares: Array, directions: Array, moves: Array) -> tuple[int, float]:
-    """How the values of a feature move relative to the best one, ``moves (values,)``, so that little cancels.
+    """The moves of the values of a feature relative to the best one, ``moves (values,)``, so that little cancels.
 
     Gives the best value and the mean of the moves.
     """

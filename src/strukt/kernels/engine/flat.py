@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import Scores
+from strukt.kernels.engine.groups import EXTENDED_RING, on_items
 from strukt.kernels.engine.items import EXTENDED
 from strukt.kernels.engine.program import Array, Program
 from strukt.kernels.engine.questions import Questions, numpy_of, result
@@ -32,6 +34,14 @@ class Flat(Questions):
     def _places(self, main: Tensor) -> Sequence[int]:
         """Those of a flat row, of any size."""
         return (1,)
+
+    def _run_rings(
+        self, kernel: Callable[..., None], scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any],
+        rows: Array, chart: Tensor, *arrays: Array,
+    ) -> None:  # fmt: skip
+        """Call a kernel on all items; the chart is one of the structure's own kernels, and says nothing here."""
+        groups, no_charts = self._groups(scores, lengths, options), np.empty((len(rows), 0))
+        on_items(kernel, groups, EXTENDED_RING, rows, no_charts, *arrays)
 
 
 class FlatPairs(Flat):

@@ -18,7 +18,7 @@ Groups = list[tuple[Table, Array]]
 """Tables, and the items that are of their size."""
 
 EXTENDED_RING = np.empty(0, np.int64)
-"""What kernels take for the ring of extended numbers."""
+"""The ring of extended numbers, for kernels."""
 
 RINGS = ((PLAIN, None), (EXTENDED, EXTENDED_RING))
 
@@ -37,7 +37,7 @@ def of_kind(groups: Groups, kinds: Array, kind: float) -> Groups:
 
 
 def work(groups: Groups) -> int:
-    """How many terms there are in all."""
+    """The number of terms in all."""
     return sum(table.terms * len(each) for table, each in groups)
 
 

@@ -21,7 +21,7 @@ from strukt.kernels.jit import inner, kernel
 IMPOSSIBLE, PLAIN, EXTENDED = 0.0, 1.0, 2.0
 
 HEAD = 2
-"""What a row of a chart begins with."""
+"""The numbers at the start of a row of a chart."""
 
 
 @inner

@@ -126,9 +126,7 @@ class Questions(ABC):
     ) -> None:  # fmt: skip
         """Call a kernel on all possible items in their rings."""
         groups, charts = self._groups(scores, lengths, options), chart.numpy()
-        charts = charts.reshape(len(charts), -1)
-        rings = by_ring(groups, charts[:, 0]) if self.ring == PLAIN else [(groups, EXTENDED_RING)]
-        for each, ring in rings:
+        for each, ring in by_ring(groups, charts[:, 0]):
             on_items(kernel, each, ring, rows, charts, *arrays)
 
     def _surprise(

@@ -97,7 +97,7 @@ def _mean_of_logs(logs: Array) -> float:
 
 @inner
 def lost_in(numbers: Array, zero: float, logs: Array) -> int:
-    """How many numbers are out of the range in which a product of three neither overflows nor underflows.
+    """The number of those out of the range in which a product of three neither overflows nor underflows.
 
     Those of which the log, or whatever else tells, is ``zero`` are 0 by right.
     """
