@@ -11,7 +11,7 @@ TREES = [
                 "kernels/eisner/program": [
                     ("left[j, i + 1], count=width", "left[j, i], count=width"),
                     ("weight=arc[i, j + 1]", "weight=arc[j, i + 1]"),
-                    ("right[n - 1, 0], count=n", "right[n - 1, 0], count=1"),
+                    ("rooted[0], right[word, 0], count=word + 1", "rooted[0], right[word, 0], count=1"),
                     ("left[word, 0], count=word + 1", "left[word, 0], count=1"),
                 ],
                 "kernels/engine/rings": [

@@ -16,7 +16,7 @@ from strukt.kernels.alignment import program as alignment
 from strukt.kernels.chain import program as chain
 from strukt.kernels.ctc import program as ctc
 from strukt.kernels.eisner import program as eisner
-from strukt.kernels.engine import chosen, items, tables
+from strukt.kernels.engine import chosen, items, kept
 from strukt.kernels.engine.backend import Backend
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, ProgramBuilder
 from strukt.kernels.engine.tables import Tables
@@ -335,6 +335,15 @@ def test_there_is_room_for_the_cells_of_all_lengths():
         for single_root in (True, False):
             assert len(eisner.build(n, single_root).maker) <= eisner.cells(n, n + 1, single_root)
         assert len(spans.build(n).maker) <= spans.cells(n + 1, n + 1)
+    for program, sizes in (
+        (chain, (5, (6, 4), (1, 4, 4))),
+        (chain, (5, (6, 1), (4, 1, 1))),
+        (semi_markov, (5, (6, 3, 4), (4, 4))),
+        (semi_markov, (5, (6, 3, 4), (5, 1, 1))),
+        (alignment, (3, 4, (3, 4, 3), (3, 3))),
+        (ctc, (5, 2, 7)),
+    ):
+        assert len(program.build(*sizes).maker) <= program.cells(*sizes)
 
 
 def test_few_bytes_of_tables_are_kept(monkeypatch):
@@ -344,12 +353,12 @@ def test_few_bytes_of_tables_are_kept(monkeypatch):
         written.append(n)
         return eisner.build(n, single_root)
 
-    kept = Tables(build)
-    monkeypatch.setattr(tables, "MOST", 25_000)
+    tables = Tables(build)
+    monkeypatch.setattr(kept, "MOST", 25_000)
     for n in (10, 10, 11, 12, 10):
-        kept.get(n, (True,), (12, 13))
+        tables.get(n, (True,), (12, 13))
     assert written == [10, 11, 12, 10]
-    assert kept._bytes <= 25_000
+    assert tables._kept._bytes <= 25_000
 
 
 @pytest.mark.parametrize("forbidden", [slice(None), slice(0, 2)], ids=["all", "what every structure uses"])

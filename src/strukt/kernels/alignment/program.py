@@ -27,14 +27,19 @@ def build(n: int, m: int, shape: Sequence[int], _pairs: Sequence[int]) -> Progra
     move = p.scattered((i * shape[1] + j) * 3 + b)
     after, before = np.ogrid[:3, :3]
     pair = p.scattered(int(np.prod(shape)) + before * 3 + after)
-    path, ones, total = p.cells(n, m, 3), p.cells(3), p.cells()
+    path, ones, none = p.cells(n, m, 3), p.cells(3), p.cells(3)
     p.leaf(ones)
+    ends = np.concatenate([np.full((n, 1), none[0]), path[:, :, 0]], 1)  # no path through no columns
     if m == 0:
-        return p.build(total)
+        return p.build(ends, ones[0], count=3)
     p.sum(path[0, 0, 0], ones[0], weight=move[0, 0, 0], stage=0)
     for way, (down, right) in enumerate(((1, 1), (0, 1), (1, 0))):
         i, j = np.ogrid[down:n, right:m]
         before = path[i - down, j - right, 0]
         p.sum(path[i, j, way], before, count=3, weight=move[i, j, way], each=pair[way, 0], stage=i + j)
-    p.sum(total, path[n - 1, m - 1, 0], ones[0], count=3, stage=n + m)
-    return p.build(total)
+    return p.build(ends, ones[0], count=3)
+
+
+def cells(n: int, m: int, _shape: Sequence[int], _pairs: Sequence[int]) -> int:
+    """The number of cells of `build`."""
+    return 3 * n * m + 7

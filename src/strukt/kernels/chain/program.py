@@ -27,10 +27,14 @@ def build(n: int, shape: Sequence[int], pairs: Sequence[int]) -> Program:
     tag = p.scattered(t * c + j)
     step, to, of = np.ogrid[: min(n - 1, steps), :c, :c]
     pair = p.scattered(size * c + (step * c + of) * c + to)
-    way, ones, total = p.cells(n, c), p.cells(c), p.cells()
+    way, ones = p.cells(n, c), p.cells(c)
     p.leaf(ones)
     p.sum(way[0], ones, weight=tag[0], stage=0)
     t, j = np.ogrid[1:n, :c]
     p.sum(way[t, j], way[t - 1, 0], count=c, weight=tag[t, j], each=pair[np.minimum(t, steps) - 1, j, 0], stage=t)
-    p.sum(total, way[n - 1, 0], ones[0], count=c, stage=n)
-    return p.build(total)
+    return p.build(way[:, 0], ones[0], count=c)
+
+
+def cells(n: int, shape: Sequence[int], _pairs: Sequence[int]) -> int:
+    """The number of cells of `build`."""
+    return (n + 1) * shape[-1] + 1

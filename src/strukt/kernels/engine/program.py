@@ -29,6 +29,10 @@ class Program(NamedTuple):
         times: How many weights of each group every structure uses; 0 if that differs.
         places: ``(weights, axes)``, the place of each weight's score in the main scores of an item.
         top: The cell of the total.
+        stages: The stage of each row but the one that `ProgramBuilder.build` may add. Rows of one stage do not use
+            each other's cells.
+        ends: ``(sizes, 3)``, what the total is for items of each size up to the one that it was written for: the
+            sum of ``count`` products of two runs of cells, ``(left, right, count)``.
     """
 
     rows: Array
@@ -38,6 +42,8 @@ class Program(NamedTuple):
     times: int
     places: Array
     top: int
+    stages: Array
+    ends: Array
 
 
 class ProgramBuilder:
@@ -138,11 +144,23 @@ class ProgramBuilder:
         self._rows.append(np.stack(row, 1).astype(np.int32))
         self._stages.append(stages)
 
-    def build(self, top: Any) -> Program:
-        """Return the program whose total is the cell ``top``."""
+    def build(self, left: Any, right: Any = -1, *, count: Any = 1) -> Program:
+        """Return the program whose total is a sum of products of two runs of cells, or one cell.
+
+        The arguments are broadcast against each other: one total for each size of items, the own one last. The
+        smaller ones are for kernels that take all items of a batch through one table.
+        """
+        ends = np.stack([column.ravel() for column in np.broadcast_arrays(left, right, count)], 1)
+        stages = np.sort(np.concatenate([np.zeros(0, np.int64), *self._stages]))
+        top, right, count = ends[-1].tolist()
+        if count != 1 or right >= 0:
+            top = self.cells()
+            self.sum(top, *ends[-1, :2], count=count, stage=stages.max(initial=0) + 1)
         order = np.argsort(np.concatenate([np.zeros(0, np.int64), *self._stages]), kind="stable")
         rows = np.concatenate([np.zeros((0, 7), np.int32), *self._rows])[order]
         maker = np.full(self._cells, -1, np.int32)
         maker[rows[:, OUT]] = maker[rows[:, MIRROR]] = np.arange(len(rows))
         leaves = np.concatenate(self._leaves).astype(np.int32)
-        return Program(rows, leaves, maker, self._groups, self._times, self._places, int(top))
+        return Program(
+            rows, leaves, maker, self._groups, self._times, self._places, int(top), stages, ends.astype(np.int32)
+        )

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from strukt.kernels.engine.kept import Kept
 from strukt.kernels.engine.program import COUNT, Array, Program
 from strukt.kernels.engine.walk import extent
 from strukt.kernels.interpreted import current
-
-MOST = 1 << 28
-"""Bytes of tables that are kept; those not used for longest go first."""
 
 
 class Table(NamedTuple):
@@ -60,25 +56,15 @@ class Tables:
 
     def __init__(self, build: Callable[..., Program]) -> None:
         self._build = build
-        self._kept: OrderedDict[Any, Table] = OrderedDict()
-        self._bytes = 0
-        self._lock = threading.Lock()
+        self._kept: Kept[Table] = Kept()
 
     def get(self, n: int, options: Sequence[Any], shape: Sequence[int]) -> Table:
         """The table of items of length n in main scores ``shape`` without the batch."""
-        key = (n, *options, *shape)
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
-        table = _table(self._build(n, *options) if n else _of_nothing(len(shape)), shape)
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = table
-                self._bytes += _size(table)
-            while self._bytes > MOST and len(self._kept) > 1:
-                self._bytes -= _size(self._kept.popitem(last=False)[1])
-        return table
+
+        def make() -> Table:
+            return _table(self._build(n, *options) if n else _of_nothing(len(shape)), shape)
+
+        return self._kept.get((n, *options, *shape), make)
 
 
 def _of_nothing(axes: int) -> Program:
@@ -86,7 +72,7 @@ def _of_nothing(axes: int) -> Program:
     none = np.zeros(0, np.int32)
     return Program(
         none.reshape(0, 7), np.zeros(1, np.int32), np.full(1, -1, np.int32), np.zeros(1, np.int32), 1,
-        none.reshape(0, axes), 0,
+        none.reshape(0, axes), 0, none, np.array([[0, -1, 1]], np.int32),
     )  # fmt: skip
 
 
@@ -99,7 +85,3 @@ def _table(program: Program, shape: Sequence[int]) -> Table:
         rows, program.leaves, program.maker, program.groups, program.times, sizes[:, 1].astype(np.int32), places,
         program.top, int(counts.sum()), int(counts.max(initial=1)), *map(int, sizes[program.top]),
     )  # fmt: skip
-
-
-def _size(table: Table) -> int:
-    return sum(value.nbytes for value in table if isinstance(value, np.ndarray))

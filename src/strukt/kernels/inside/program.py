@@ -27,7 +27,7 @@ def build(n: int, *_options: bool) -> Program:
         inside[i, j], inside[i, i + 1], inside[j, i + 1], count=j - i - 1, weight=span[i, j], mirror=inside[j, i],
         stage=j - i,
     )  # fmt: skip
-    return p.build(inside[0, n])
+    return p.build(inside[0, 1:])
 
 
 def cells(fenceposts: int, _ends: int, *_options: bool) -> int:

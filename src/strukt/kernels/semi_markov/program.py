@@ -38,6 +38,9 @@ def build(n: int, shape: Sequence[int], pairs: Sequence[int]) -> Program:
     )  # fmt: skip
     to, t = np.ogrid[:rows, 1:n]
     p.sum(entered[to, t], ended[t, 0], count=c, each=pair[t - 1 if steps else 0, to, 0], stage=2 * t + 1)
-    total = p.cells()
-    p.sum(total, ended[n, 0], ones[0], count=c, stage=2 * n + 1)
-    return p.build(total)
+    return p.build(ended[1:, 0], ones[0], count=c)
+
+
+def cells(n: int, shape: Sequence[int], pairs: Sequence[int]) -> int:
+    """The number of cells of `build`."""
+    return n * pairs[-2] + (n + 2) * shape[-1] + 1

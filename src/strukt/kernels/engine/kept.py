@@ -1,0 +1,42 @@
+"""What is made once for each size, and kept up to a number of bytes."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, TypeVar
+
+MOST = 1 << 28
+"""Bytes that are kept; what was not used for longest goes first."""
+
+Made = TypeVar("Made", bound="tuple[Any, ...]")
+
+
+class Kept(Generic[Made]):
+    """Tuples of arrays, by what they were made for."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Hashable, Made] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What is kept for a key, or else is made for it."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        made = make()
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = made
+                self._bytes += size(made)
+            while self._bytes > MOST and len(self._kept) > 1:
+                self._bytes -= size(self._kept.popitem(last=False)[1])
+        return made
+
+
+def size(made: tuple[Any, ...]) -> int:
+    """The bytes of the arrays and tensors of a tuple."""
+    return sum(getattr(value, "nbytes", 0) for value in made)
