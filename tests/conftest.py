@@ -21,6 +21,9 @@ NOTICE.silence()
 # A shell starts what runs in the background with Control-C ignored, and processes inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Kernels for GPUs run as Python where there is none; Triton asks when it is imported.
+os.environ.setdefault("TRITON_INTERPRET", "0" if os.path.exists("/dev/nvidiactl") else "1")
+
 if "PYTEST_XDIST_WORKER" in os.environ:  # workers share the cores: one thread each, before torch is imported
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = "1"

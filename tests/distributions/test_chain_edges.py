@@ -124,7 +124,7 @@ def test_forward_mode_gives_each_item_its_own_change_of_what_all_share(question)
         chain = LinearChain(unary, transition)
         return chain.entropy() if question == "entropy" else chain.cross_entropy(other)
 
-    for backend in dispatch.NAMES:
+    for backend in ("cpu", "reference"):
         with dispatch.using(backend):
             _, found = torch.func.jvp(ask, (unary, transition), (step, turn))
             by_unary, by_transition = torch.func.jacrev(ask, (0, 1))(unary, transition)

@@ -310,5 +310,5 @@ def test_both_backends_sample_from_the_same_distribution(on):
 
 def test_an_unknown_backend_is_refused(on):
     on("gpu9")
-    with pytest.raises(ValueError, match=r"STRUKT_BACKEND is 'gpu9'; expected one of cpu, reference"):
+    with pytest.raises(ValueError, match=r"STRUKT_BACKEND is 'gpu9'; expected one of cpu, gpu, reference"):
         LinearChain(torch.zeros(2, 2), torch.zeros(2, 2)).log_partition  # noqa: B018

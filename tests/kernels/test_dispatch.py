@@ -43,7 +43,7 @@ def test_other_devices_and_the_setting_have_the_reference(monkeypatch):
     monkeypatch.setenv("STRUKT_BACKEND", "reference")
     assert dispatch.select("chain", SCORES) is None
     monkeypatch.setenv("STRUKT_BACKEND", "gpus")
-    with pytest.raises(SettingError, match="'gpus'; expected one of cpu, reference"):
+    with pytest.raises(SettingError, match="'gpus'; expected one of cpu, gpu, reference"):
         dispatch.select("chain", SCORES)
 
 
@@ -69,6 +69,6 @@ def test_a_backend_is_used_by_one_thread_alone():
 
 
 def test_a_backend_that_there_is_not_is_refused():
-    expected = "backend is 'gpus'; expected one of cpu, reference"
+    expected = "backend is 'gpus'; expected one of cpu, gpu, reference"
     with pytest.raises(SettingError, match=expected), dispatch.using("gpus"):
         pass

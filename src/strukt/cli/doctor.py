@@ -37,7 +37,7 @@ def run(arguments: list[str]) -> int:
     if options.kernels:
         from strukt.cli import kernel_table
 
-        print(table(list(kernel_table.rows())))
+        print("\n\n".join(table(list(kernel_table.rows(backend))) for backend in ("cpu", "gpu")))
         return 0
     print(table(versions()))
 

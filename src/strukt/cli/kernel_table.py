@@ -1,15 +1,14 @@
-"""`strukt doctor --kernels`: how each structure answers each question on this machine."""
+"""`strukt doctor --kernels`: how each structure answers each question, on CPUs and on GPUs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-import torch
-
 import strukt
 from strukt.distributions.distribution import StructuredDistribution
-from strukt.kernels import dispatch
+from strukt.kernels import dispatch, jit
+from strukt.kernels.engine.gpu.backend import Gpu
 from strukt.kernels.engine.questions import Questions
 
 QUESTIONS = {
@@ -27,21 +26,23 @@ QUESTIONS = {
 """The questions, and the function of a backend that answers each."""
 
 
-def rows() -> Iterator[tuple[str, ...]]:
-    """A header, and a line for each structure.
+def rows(backend: str = "cpu") -> Iterator[tuple[str, ...]]:
+    """A header, and a line for each structure; for "gpu" only for those that have something there.
 
     *table* is a recursion as data, which one compiled engine reads; *kernel* is compiled code of the structure's
     own; *reference* is the code for all devices, or goes through the other questions.
     """
-    yield ("structure", *QUESTIONS)
+    works = backend == "gpu" or jit.UNAVAILABLE is None
+    yield (f"structure, {backend.upper()}", *QUESTIONS)
     for name in strukt.__all__:
         kind = getattr(strukt, name)
         if isinstance(kind, type) and issubclass(kind, StructuredDistribution) and hasattr(kind, "oracles"):
-            backend = dispatch.select(kind.oracles.name, torch.zeros(0))
-            yield (name, *(_way(getattr(backend, function, None)) for function in QUESTIONS.values()))
+            found = dispatch.kernels(kind.oracles.name, backend) if works else None
+            if found is not None or backend == "cpu":
+                yield (name, *(_way(getattr(found, function, None)) for function in QUESTIONS.values()))
 
 
 def _way(function: Any) -> str:
     if function is None:
         return "reference"
-    return "table" if isinstance(getattr(function, "__self__", None), Questions) else "kernel"
+    return "table" if isinstance(getattr(function, "__self__", None), Questions | Gpu) else "kernel"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -81,16 +82,17 @@ STRUCTURES: dict[str, Callable[..., Any]] = {}
 """By name, what makes a distribution, or the argument and the value of a mapping, with random scores."""
 
 
-def _of_subject(subject: Subject, dtype: torch.dtype = torch.float64) -> Any:
+def _of_subject(subject: Subject, dtype: torch.dtype = torch.float64, device: str = "cpu") -> Any:
     lengths = [min(length, subject.size + 3) for length in LENGTHS]
     case = subject.case((len(LENGTHS),), lengths=lengths, size=subject.size + 3)
-    return case.map(lambda score: (3 * score).to(dtype).requires_grad_()).distribution()
+    case = replace(case, lengths=case.lengths.to(device))
+    return case.map(lambda score: (3 * score).to(device, dtype).requires_grad_()).distribution()
 
 
 def _of_mapping(
-    mapping: Callable[[Tensor], Tensor], dtype: torch.dtype = torch.float64
+    mapping: Callable[[Tensor], Tensor], dtype: torch.dtype = torch.float64, device: str = "cpu"
 ) -> tuple[Tensor, Tensor]:
-    x = torch.randn(4, 7, generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(dtype)
+    x = torch.randn(4, 7, generator=torch.Generator().manual_seed(0), dtype=torch.float64).to(device, dtype)
     return x.requires_grad_(), mapping(x)
 
 
@@ -141,6 +143,7 @@ def _verdict(structure: str, backend: str, oracle: str) -> str:
 
 
 def _computed(structure: str, backend: str, oracle: str) -> Tensor:
+    device = "cuda" if backend == "gpu" else "cpu"
     with dispatch.using(backend):
-        result = oracles_of(structure)[oracle](STRUCTURES[structure]())
-    return result.detach().double()
+        result = oracles_of(structure)[oracle](STRUCTURES[structure](device=device))
+    return result.detach().double().cpu()

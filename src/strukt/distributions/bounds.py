@@ -13,8 +13,9 @@ def max_marginals(structure: Any) -> Tensor | None:
     """Return those that the structure's kernel finds; None where there is none, or a gradient is asked for."""
     if not is_plain() or asks_for_gradient(structure.scores):
         return None
-    compute = structure.oracles.max_marginals(structure.scores[0])
+    arguments = structure._arguments()
+    compute = structure.oracles.max_marginals(*arguments)
     if compute is None:
         return None
-    found: Tensor = structure._to_batch(as_tuple(compute(*structure._arguments()))[0])
+    found: Tensor = structure._to_batch(as_tuple(compute(*arguments))[0])
     return found

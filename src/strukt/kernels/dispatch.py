@@ -1,8 +1,8 @@
 """Which backend computes an oracle, and why the others do not.
 
-The rule is short: tensors on the CPU go to the Numba kernels where Numba works, everything else goes to the
-reference in PyTorch. The environment variable ``STRUKT_BACKEND`` (``reference`` or ``cpu``) overrides it, and the
-context ``using`` both, for one thread or task.
+The rule is short: tensors on the CPU go to the Numba kernels where Numba works, those on a GPU to Triton's where
+Triton works, everything else goes to the reference in PyTorch. The environment variable ``STRUKT_BACKEND``
+(``reference``, ``cpu`` or ``gpu``) overrides it, and the context ``using`` both, for one thread or task.
 """
 
 from __future__ import annotations
@@ -20,15 +20,21 @@ from torch import Tensor
 
 from strukt.errors import SettingError
 from strukt.kernels import jit
+from strukt.kernels.engine.gpu import available
 from strukt.kernels.interpreted import interpreting
 
-NAMES = ("cpu", "reference")
+NAMES = ("cpu", "gpu", "reference")
 
 _used: ContextVar[str | None] = ContextVar("strukt_backend", default=None)
 
 
-def select(recursion: str, scores: Tensor) -> Any:
+def select(recursion: str, scores: Tensor, *more: Any) -> Any:
     """What has the fused kernels for a recursion on the device of ``scores``; None means the reference.
+
+    Args:
+        recursion: A folder of ``strukt.kernels``.
+        scores: The main scores of an operator.
+        more: Its other arguments, which tell whether kernels for GPUs have room for it.
 
     Raises:
         SettingError: If ``STRUKT_BACKEND`` names no backend.
@@ -36,12 +42,25 @@ def select(recursion: str, scores: Tensor) -> Any:
     wanted = _used.get() or os.environ.get("STRUKT_BACKEND", "")
     if wanted not in ("", *NAMES):
         raise SettingError(f"STRUKT_BACKEND is {wanted!r}; expected one of {', '.join(NAMES)}, or nothing")
-    if wanted == "reference" or not scores.is_cpu:
+    if wanted == "reference":
+        return None
+    if (scores.is_cuda and wanted != "cpu") or (wanted == "gpu" and available.is_interpreted()):
+        return _on_gpu(recursion, scores, *more)
+    if not scores.is_cpu:
         return None
     if jit.UNAVAILABLE is not None:
         _warn_once()
         return None
-    return _load(recursion)
+    return kernels(recursion, "cpu")
+
+
+def _on_gpu(recursion: str, *arguments: Any) -> Any:
+    """The kernels for a GPU, where these have room for such scores."""
+    if available.broken():
+        available.warn_once()
+        return None
+    backend = kernels(recursion, "gpu")
+    return backend if backend is not None and backend.fits(*arguments) else None
 
 
 @contextmanager
@@ -81,13 +100,17 @@ def uncompiled() -> Iterator[None]:
 
 def backends() -> dict[str, str]:
     """For each backend ``"available"``, or the reason why it is not."""
-    return {"cpu": jit.UNAVAILABLE or "available", "reference": "available"}
+    return {
+        "cpu": jit.UNAVAILABLE or "available",
+        "gpu": available.reason() or "available",
+        "reference": "available",
+    }
 
 
 @functools.cache
-def _load(recursion: str) -> Any:
+def kernels(recursion: str, backend: str) -> Any:
     """The module of kernels, or the table in it; None for a recursion that has none, or is not one of strukt's."""
-    name = f"strukt.kernels.{recursion}.cpu"
+    name = f"strukt.kernels.{recursion}.{backend}"
     try:
         found = importlib.util.find_spec(name)
     except ModuleNotFoundError:

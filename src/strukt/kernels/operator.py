@@ -35,7 +35,7 @@ def operator(
     """
 
     def body(*arguments: Any) -> Any:
-        backend = dispatch.select(recursion, arguments[0])
+        backend = dispatch.select(recursion, *arguments)
         compute = getattr(backend, question, None)
         if compute is None or (declined is not None and declined(backend, *arguments)):
             compute = reference

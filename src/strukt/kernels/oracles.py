@@ -158,13 +158,13 @@ class Oracles:
         """``(batch,)`` in nats: -E[log q] of the distribution q of ``other`` under that of ``scores``."""
         return self.reference.cross_entropy(scores, other, *rest)
 
-    def max_marginals(self, main: Tensor) -> Callable[..., Tensor] | None:
+    def max_marginals(self, *arguments: Any) -> Callable[..., Tensor] | None:
         """The kernel that finds for each part the best score of a structure that uses it, if there is one."""
-        return getattr(dispatch.select(self.name, main), "max_marginals", None)
+        return getattr(dispatch.select(self.name, *arguments), "max_marginals", None)
 
-    def sparsemap(self, main: Tensor) -> Callable[..., Found] | None:
+    def sparsemap(self, *arguments: Any) -> Callable[..., Found] | None:
         """The kernel that finds the structures of SparseMAP for such scores, if there is one."""
-        return getattr(dispatch.select(self.name, main), "sparsemap", None)
+        return getattr(dispatch.select(self.name, *arguments), "sparsemap", None)
 
     # The operators and their bodies in the reference.
 
@@ -185,7 +185,9 @@ class Oracles:
         A backend may leave NaN there, too, where an item is short: then the scores tell.
         """
         chart = arguments[-1]
-        return not chart.numel() or (isnan(chart.numpy().item(0)) and self._beyond(backend, *arguments))
+        if getattr(backend, "any_scores", False) or not chart.numel():
+            return not chart.numel()
+        return isnan(chart.numpy().item(0)) and self._beyond(backend, *arguments)
 
     def _reference_inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         with torch.no_grad():
@@ -215,7 +217,7 @@ class Oracles:
 
     def _fake_inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         main = arguments[0]
-        backend = dispatch.select(self.name, main)
+        backend = dispatch.select(self.name, *arguments)
         if not hasattr(backend, "inside"):
             return main.new_empty(len(main)), main.new_empty(len(main), 0)
         chart = main.new_empty(backend.chart_shape(*arguments), dtype=torch.float64)

@@ -26,7 +26,7 @@ def _ctc(name: str, target: tuple[int, ...], blank: int, spare: int) -> Subject:
     def make(logits: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None) -> CTC:
         batch = logits.shape[:-2]
         frames = torch.full(batch, logits.shape[-2]) if lengths is None else lengths
-        targets = torch.tensor(target).expand(*batch, len(target))
+        targets = torch.tensor(target, device=logits.device).expand(*batch, len(target))
         fitting = ((frames + 1 - spare) // 2).clamp(max=len(target))
         return CTC(logits, targets, lengths, fitting, blank, validate_args)
 

@@ -52,7 +52,8 @@ def _both(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tupl
 
 
 def _make_dpp(scores: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None) -> KDPP:
-    kernel = _kernel(scores.shape[-1:].numel()).to(torch.promote_types(scores.real.dtype, torch.float32))
+    dtype = torch.promote_types(scores.real.dtype, torch.float32)
+    kernel = _kernel(scores.shape[-1:].numel()).to(scores.device, dtype)
     return KDPP(kernel, _smallest(lengths), lengths, scores, validate_args=validate_args)
 
 

@@ -1,0 +1,40 @@
+"""Whether Triton works here: it comes with PyTorch for CUDA, and strukt never asks for it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+
+import torch
+
+
+@functools.cache
+def reason() -> str | None:
+    """Why tables cannot be read by a GPU here; None if they can."""
+    if not torch.cuda.is_available():
+        return "PyTorch sees no GPU"
+    return broken()
+
+
+@functools.cache
+def broken() -> str | None:
+    """Why Triton's kernels cannot be made; None if they can."""
+    try:
+        from strukt.kernels.engine.gpu import sums  # noqa: F401
+    except Exception as error:  # Triton may be absent, or present and broken in many ways
+        return f"triton cannot be imported ({error})"
+    return None
+
+
+def is_interpreted() -> bool:
+    """Whether Triton's kernels run as Python, which takes tensors on the CPU."""
+    return os.environ.get("TRITON_INTERPRET") == "1"
+
+
+@functools.cache
+def warn_once() -> None:
+    """Say that the reference answers for tensors on a GPU."""
+    warnings.warn(
+        f"strukt answers from its slow reference on the GPU: {broken()}", RuntimeWarning, stacklevel=2
+    )

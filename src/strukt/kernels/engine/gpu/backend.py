@@ -1,0 +1,250 @@
+"""The questions of `strukt.kernels.oracles.Oracles` about a recursion that is a table, for tensors on a GPU."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import Scores, as_tuple
+from strukt.kernels.engine.gpu.tables import Tables
+from strukt.kernels.engine.program import Program
+
+if TYPE_CHECKING:
+    from strukt.kernels.engine.gpu.run import Growth, Numbers, Run
+
+
+MOST_TERMS = 1 << 22
+"""A table of more terms takes too long to make."""
+
+
+class Gpu(ABC):
+    """A structure whose recursion is a table that holds items of all sizes.
+
+    Args:
+        build: ``build(*sizes)`` writes the program of the largest items.
+        cells: ``cells(*sizes)`` gives room for its cells; sizes may be symbolic.
+
+    Every method takes the tensors of scores ``(batch, ...)``, lengths ``(batch,)`` and the structure's other
+    arguments. Nothing waits for the device.
+    """
+
+    scores = 1
+    """The number of tensors of scores."""
+
+    scored_terms = True
+    """Whether anybody asks how often the weights of single terms are used; not if they are constants."""
+
+    any_scores = True
+    """Whether scores of any size are right, so that none have to go to the reference."""
+
+    def __init__(self, build: Callable[..., Program], cells: Callable[..., int]) -> None:
+        self.tables = Tables(build, self.scored_terms)
+        self._cells = cells
+
+    def fits(self, *arguments: Any) -> bool:
+        """Whether there are scores, and a table for them is not too large; else the reference answers."""
+        scores = arguments[: self.scores]
+        lengths = next(place for place, each in enumerate(arguments) if not each.is_floating_point())
+        options = arguments[lengths + 1 :]
+        some = scores[0].numel() > 0 and self._sizes(scores, options)[0] > 0
+        return some and self._terms(scores[0], options) <= MOST_TERMS
+
+    def chart_shape(self, *arguments: Any) -> tuple[int, int]:
+        """``(batch, ...)``, as memory of float64."""
+        scores, _, options = self._split(arguments)
+        return len(scores[0]), width(self._cells(*self._sizes(scores, options)), scores[0].dtype)
+
+    def inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        """Log-partition ``(batch,)`` and chart."""
+        found, chart = self._run(*self._split(arguments)).inside()
+        return found, chart.memory
+
+    def outside(self, *arguments: Any) -> Tensor | Scores:
+        """The probability of each part times the factor of its item, in the shape of the scores."""
+        scores, lengths, (*options, factors, memory) = self._split(arguments)
+        run = self._run(scores, lengths, options)
+        around = run.outside(run.numbers(memory), factors, keep=False)
+        return self._parted(self._at_places(around.parts, run), scores, options)
+
+    def derivative(self, *arguments: Any) -> tuple[Tensor, ...]:
+        """Gradients of <`outside`, directions> in the scores and in the factors."""
+        scores, lengths, (*rest, memory) = self._split(arguments)
+        (*options, factors), directions = rest[: -self.scores], rest[-self.scores :]
+        run = self._run(scores, lengths, options)
+        chart, moves = run.numbers(memory), self._moves(scores, directions, options)
+        grown = run.grow(chart, _of_weights(run, moves), None, surprise=False)
+        changed = self._changes(run, chart, factors, grown, scores, directions, options)
+        return (*as_tuple(changed), grown.total)
+
+    def entropy(self, *arguments: Any) -> Tensor:
+        """``(batch,)`` in nats."""
+        scores, lengths, options = self._split(arguments)
+        return self._surprise(scores, scores, lengths, options)[-1].total
+
+    def surprise(self, *arguments: Any) -> Tensor:
+        """``(batch,)`` in nats: -E[log q] of the distribution q of other scores under that of the first ones."""
+        scores, other, lengths, options = self._split_both(arguments)
+        return self._surprise(scores, other, lengths, options)[-1].total
+
+    def entropy_gradient(self, *arguments: Any) -> Tensor | Scores:
+        """The gradient of the entropies times their factors, the last argument."""
+        scores, lengths, (*options, factors) = self._split(arguments)
+        return self._surprise_gradient(scores, scores, lengths, options, factors)
+
+    def surprise_gradient(self, *arguments: Any) -> Tensor | Scores:
+        """The gradient of the cross-entropies in the first scores, times their factors, the last argument."""
+        scores, other, lengths, (*options, factors) = self._split_both(arguments)
+        return self._surprise_gradient(scores, other, lengths, options, factors)
+
+    def max_marginals(self, *arguments: Any) -> Tensor | Scores:
+        """For each part the best score of a structure that uses it, in the shape of the scores."""
+        scores, lengths, options = self._split(arguments)
+        run = self._run(scores, lengths, options, self._best(scores, options))
+        weights = run.max_marginals()
+        places = run.table.places.expand(weights.shape)
+        found = weights.new_full(run.own.shape, -torch.inf).scatter_reduce_(1, places, weights, "amax")
+        return self._best_parted(found, scores, options)
+
+    def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        """A best event ``(batch, *event)`` and its score."""
+        scores, lengths, options = self._split(arguments)
+        run = self._run(scores, lengths, options, self._best(scores, options))
+        used, found = run.best_weights()
+        return self._events(self._at_places(used, run), scores, options, draw=False)[:, 0], found
+
+    def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        """Exact samples ``(batch, count, *event)`` and the log-partition; the last argument is their number."""
+        scores, lengths, (*options, count) = self._split(arguments)
+        run = self._run(scores, lengths, options)
+        found, chart = run.inside()
+        used = run.drawn_weights(chart, count)
+        return self._events(self._at_places(used, run), scores, options, draw=True), found
+
+    # What a structure says of its scores.
+
+    @abstractmethod
+    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Sequence[Any]:
+        """What the program of the largest items that there can be is built from."""
+
+    @abstractmethod
+    def _terms(self, main: Tensor, options: Sequence[Any]) -> int:
+        """About how many terms the table for such main scores has."""
+
+    @abstractmethod
+    def _index(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> Tensor:
+        """The size of each item among those of `Program.ends`; below 0 if it has one structure without parts."""
+
+    @abstractmethod
+    def _places(self, scores: Sequence[Tensor]) -> Sequence[int]:
+        """The sizes of the axes of places."""
+
+    @abstractmethod
+    def _own(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+        """The log of the weight of each place, ``(batch, places)``."""
+
+    @abstractmethod
+    def _parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
+        """How often each place is used as how often each score is."""
+
+    @abstractmethod
+    def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], draw: bool) -> Tensor:
+        """The events of structures ``(batch, count, *event)`` from the places that they use, and values."""
+
+    def _best(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+        """The best score of each place."""
+        return self._own(scores, options)
+
+    def _best_parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
+        """The best score with each place as that with each score."""
+        return self._parted(found, scores, options)
+
+    def _moves(self, scores: Sequence[Tensor], directions: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+        """How the log of the weight of each place moves along directions of the scores."""
+        return self._own(directions, options)
+
+    def _changed(
+        self, found: Tensor, used: Tensor, scores: Sequence[Tensor], directions: Sequence[Tensor] | None,
+        options: Sequence[Any],
+    ) -> Tensor | Scores:  # fmt: skip
+        """How the use of each place changes along directions, as that of each score."""
+        return self._parted(found, scores, options)
+
+    def _value_surprises(self, scores: Sequence[Tensor], other: Sequence[Tensor]) -> Scores | None:
+        """The surprise of each value by those of other scores; None where places have no values."""
+        return None
+
+    # What they have in common.
+
+    def _split(self, arguments: Sequence[Any]) -> tuple[Sequence[Tensor], Tensor, Sequence[Any]]:
+        """Scores, lengths, and the rest."""
+        return arguments[: self.scores], arguments[self.scores], arguments[self.scores + 1 :]
+
+    def _split_both(
+        self, arguments: Sequence[Any]
+    ) -> tuple[Sequence[Tensor], Sequence[Tensor], Tensor, Sequence[Any]]:
+        """Scores, other scores, lengths, and the rest."""
+        return arguments[: self.scores], *self._split(arguments[self.scores :])
+
+    def _run(
+        self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any], own: Tensor | None = None
+    ) -> Run:
+        """Launches for these items; ``own`` are scores of places, the logs of their weights if None."""
+        from strukt.kernels.engine.gpu.run import Run  # needs Triton
+
+        sizes = self._sizes(scores, options)
+        table = self.tables.get(sizes, self._places(scores), scores[0].device)
+        own = self._own(scores, options) if own is None else own
+        room = width(self._cells(*sizes), own.dtype)
+        return Run(table, self._index(scores, lengths, options), own, room)
+
+    def _at_places(self, weights: Tensor, run: Run) -> Tensor:
+        """What is said of weights, of places; where some have the same place, the sum of theirs."""
+        found = weights.new_zeros(*weights.shape[:-1], run.own.shape[1])
+        if run.table.distinct:
+            return found.index_copy_(-1, run.table.places, weights)
+        return found.index_add_(-1, run.table.places, weights)
+
+    def _surprise(
+        self, scores: Sequence[Tensor], other: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]
+    ) -> tuple[Run, Numbers, Scores | None, Growth]:
+        """A run, its chart, the directions of its values, and what its cells gain by surprises."""
+        run = self._run(scores, lengths, options)
+        _, chart = run.inside()
+        theirs = None
+        if other is not scores:
+            others = self._run(other, lengths, options)
+            theirs = others, others.inside()[1]
+        values = self._value_surprises(scores, other)
+        if values is None:
+            direction = run.own.new_zeros(run.batch, run.count)
+        else:
+            direction = _of_weights(run, self._moves(scores, values, options))
+        return run, chart, values, run.grow(chart, direction, theirs, surprise=True)
+
+    def _surprise_gradient(
+        self, scores: Sequence[Tensor], other: Sequence[Tensor], lengths: Tensor, options: Sequence[Any],
+        factors: Tensor,
+    ) -> Tensor | Scores:  # fmt: skip
+        run, chart, values, grown = self._surprise(scores, other, lengths, options)
+        return self._changes(run, chart, factors, grown, scores, values, options)
+
+    def _changes(
+        self, run: Run, chart: Numbers, factors: Tensor, grown: Growth, scores: Sequence[Tensor],
+        directions: Sequence[Tensor] | None, options: Sequence[Any],
+    ) -> Tensor | Scores:  # fmt: skip
+        around = run.outside(chart, factors, keep=True)
+        found = self._at_places(run.change(chart, around, grown), run)
+        return self._changed(found, self._at_places(around.parts, run), scores, directions, options)
+
+
+def width(cells: int, dtype: torch.dtype) -> int:
+    """How many numbers of float64 hold the mantissas and exponents of so many cells."""
+    return cells if dtype == torch.float32 else 2 * cells
+
+
+def _of_weights(run: Run, rows: Tensor) -> Tensor:
+    return rows.index_select(1, run.table.places)

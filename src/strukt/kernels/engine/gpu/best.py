@@ -1,0 +1,295 @@
+"""Triton's kernels of best structures, of the best with each part, and of samples."""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from strukt.kernels.engine.gpu.growth import without
+from strukt.kernels.engine.gpu.numbers import (
+    beside,
+    load_plain,
+    most_of_terms,
+    product,
+    ratio,
+    run_of,
+    terms_from,
+)
+from strukt.kernels.engine.gpu.sums import barrier, end_of, row_of, total_of
+
+
+@triton.jit
+def fill(values, count, value, B: tl.constexpr):
+    """Let all numbers of an item be the same."""
+    for start in range(0, count, B):
+        x = start + tl.arange(0, B)
+        tl.store(values + x, tl.full([B], value, values.dtype.element_ty), x < count)
+
+
+@triton.jit
+def with_score(best, scores):
+    """Sums of scores, -inf where the first one is, whatever is added: it may be padding."""
+    return tl.where(best == float("-inf"), best, best + scores)
+
+
+@triton.jit
+def best_term(as_, bs, cs, a, a_step, b, b_step, c, c_step, count, most, K: tl.constexpr, TALL: tl.constexpr):
+    """The highest sum of three numbers among the terms of each row; -inf without any."""
+    best = tl.full(count.shape, float("-inf"), as_.dtype.element_ty)
+    for start in range(0, most, K):
+        k = terms_from(start, K, TALL)
+        on = k < beside(count, TALL)
+        found = tl.load(as_ + run_of(a, k, a_step, TALL), on, float("-inf"))
+        found += load_plain(bs, run_of(b, k, b_step, TALL), on) + load_plain(cs, run_of(c, k, c_step, TALL), on)
+        best = tl.maximum(best, most_of_terms(tl.where(on, found, float("-inf")), TALL))
+    return best
+
+
+@triton.jit
+def inside(
+    rows, count, stages, stage_count, ends, end_count, leaves, leaf_count, sizes, own, values, found, cells,
+    weights,
+    B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
+):  # fmt: skip
+    """The best score of each cell, ``values``, and of each item, ``found``."""
+    item = tl.program_id(0).to(tl.int64)
+    own += item * weights
+    values += item * cells
+    size = tl.load(sizes + item).to(tl.int32)
+    left, right, terms, last_stage = end_of(ends, end_count, size)
+    fill(values, cells, float("-inf"), C)
+    barrier()
+    for start in range(0, leaf_count, C):
+        x = start + tl.arange(0, C)
+        leaf = tl.load(leaves + x, x < leaf_count, 0)
+        tl.store(values + leaf, tl.zeros([C], values.dtype.element_ty), x < leaf_count)
+    barrier()
+    for t in range(last_stage):
+        most = tl.load(stages + stage_count + t)
+        last = tl.load(stages + t + 1)
+        for start in range(tl.load(stages + t), last, B):
+            s = start + tl.arange(0, B)
+            live, out, mirror, a, b, n, whole, each = row_of(rows, count, s, s < last, size)
+            one = tl.minimum(n, 1)  # see `sums.inside`
+            best = best_term(values, values, own, a, one, b, one, each, one, n, most, K, TALL)
+            best += load_plain(own, whole, live)
+            tl.store(values + out, best, live)
+            tl.store(values + mirror, best, live)
+        barrier()
+    one = tl.zeros([1], tl.int32)
+    best = best_term(
+        values, values, own, one + left, one + 1, one + right, one + 1, one - 1, one, one + terms, terms, K,
+        TALL
+    )
+    tl.store(found + item + one, tl.where(terms == 0, 0.0, best))
+
+
+@triton.jit
+def around_uses(
+    starts, runs, run_count, x, live, most_runs, longest, longest_step, as_, bs, cs, best, K: tl.constexpr,
+    TALL: tl.constexpr
+):  # fmt: skip
+    """Raise scores to the best ones of the terms in which each x is a factor, without that."""
+    first, last = tl.load(starts + x, live, 0), tl.load(starts + x + 1, live, 0)
+    for j in range(0, most_runs):
+        on = live & (first + j < last)
+        run = runs + first + j
+        found = best_term(
+            as_, bs, cs, tl.load(run, on, 0), tl.load(run + run_count, on, 0),
+            tl.load(run + 2 * run_count, on, -1), tl.load(run + 3 * run_count, on, 0),
+            tl.load(run + 4 * run_count, on, -1), tl.load(run + 5 * run_count, on, 0),
+            tl.load(run + 6 * run_count, on, 0), tl.load(longest + j * longest_step), K, TALL,
+        )  # fmt: skip
+        best = tl.maximum(best, found)
+    return best
+
+
+@triton.jit
+def outside(
+    rows, count, stages, stage_count, ends, end_count, same, starts, runs, run_count, sizes, own, values,
+    around,
+    found, cells, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
+):  # fmt: skip
+    """The best score of a structure with the weight of each row, ``found``; ``around`` is what is best outside."""
+    item = tl.program_id(0).to(tl.int64)
+    own += item * weights
+    found += item * weights
+    values += item * cells
+    around += item * cells
+    size = tl.load(sizes + item).to(tl.int32)
+    left, right, terms, last_stage = end_of(ends, end_count, size)
+    fill(around, cells, float("-inf"), C)
+    fill(found, weights, float("-inf"), C)
+    barrier()
+    for start in range(0, terms, K):
+        k = start + tl.arange(0, K)
+        on = k < terms
+        both = on & (k * 0 + right >= 0)
+        tl.store(around + tl.load(same + left + k, on, 0), tl.load(values + right + k, both, 0.0), on)
+        tl.store(around + tl.load(same + right + k, both, 0), tl.load(values + left + k, both, 0.0), both)
+    barrier()
+    for i in range(last_stage):
+        t = last_stage - 1 - i
+        most_runs, longest = tl.load(stages + 2 * stage_count + t), stages + 3 * stage_count + t
+        last = tl.load(stages + t + 1)
+        for start in range(tl.load(stages + t), last, B):
+            s = start + tl.arange(0, B)
+            live, out, mirror, a, b, n, whole, each = row_of(rows, count, s, s < last, size)
+            best = tl.load(around + out, live, float("-inf"))
+            best = around_uses(
+                starts, runs, run_count, out, live, most_runs, longest, stage_count, around, values, own, best,
+                K, TALL
+            )
+            inner = tl.load(values + out, live, float("-inf"))
+            tl.store(found + whole, with_score(best, inner), live & (whole >= 0))
+            best = with_score(best, load_plain(own, whole, live))
+            tl.store(around + out, best, live)
+            tl.store(around + mirror, best, live)
+        barrier()
+
+
+@triton.jit
+def weights_of_terms(
+    starts, runs, run_count, order, used, most_runs, longest, tiles, own, values, around, found, cells,
+    weights, B: tl.constexpr,
+    K: tl.constexpr, TALL: tl.constexpr,
+):  # fmt: skip
+    """The best score of a structure with each weight of single terms, for programs (items, blocks of weights)."""
+    item = tl.program_id(0).to(tl.int64)
+    own += item * weights
+    found += item * weights
+    values += item * cells
+    around += item * cells
+    place = tl.program_id(1) * B + tl.arange(0, B)
+    live = place < used
+    x = tl.load(order + place, live, 0)
+    best = tl.full([B], float("-inf"), values.dtype.element_ty)
+    best = around_uses(
+        starts, runs, run_count, x, live, most_runs, longest + tl.program_id(1), tiles, around, values, values,
+        best, K, TALL
+    )
+    tl.store(found + x, with_score(best, load_plain(own, x, live)), live)
+
+
+@triton.jit
+def better(best, chosen, found, k, on, TALL: tl.constexpr):
+    """The first of the highest numbers of each row so far, and its term."""
+    found = tl.where(on, found, float("-inf"))
+    highest = most_of_terms(found, TALL)
+    first = -most_of_terms(tl.where(on & (found == beside(highest, TALL)), -k, -(1 << 30)), TALL)
+    return tl.maximum(best, highest), tl.where(highest > best, first, chosen)
+
+
+@triton.jit
+def best_of(values, own, a, b, c, count, most, K: tl.constexpr, TALL: tl.constexpr):
+    """The best term of each row."""
+    one = tl.minimum(count, 1)  # see `sums.inside`
+    best, chosen = tl.full(count.shape, float("-inf"), values.dtype.element_ty), tl.zeros_like(count)
+    for start in range(0, most, K):
+        k = terms_from(start, K, TALL)
+        on = k < beside(count, TALL)
+        found = tl.load(values + run_of(a, k, one, TALL), on, float("-inf"))
+        found += load_plain(values, run_of(b, k, one, TALL), on) + load_plain(own, run_of(c, k, one, TALL), on)
+        best, chosen = better(best, chosen, found, k, on, TALL)
+    return chosen
+
+
+@triton.jit
+def drawn_of(
+    vm, ve, wm, we, a, b, c, count, most, base, base_exponent, seed, first, K: tl.constexpr, TALL: tl.constexpr
+):  # fmt: skip
+    """A term of each row, drawn by its share: the highest of their logs with Gumbel's noise (Gumbel 1954)."""
+    one = tl.minimum(count, 1)  # see `sums.inside`
+    best, chosen = tl.full(count.shape, float("-inf"), tl.float32), tl.zeros_like(count)
+    for start in range(0, most, K):
+        k = terms_from(start, K, TALL)
+        on = k < beside(count, TALL)
+        mantissa, exponent = product(
+            vm, ve, run_of(a, k, one, TALL), vm, ve, run_of(b, k, one, TALL), wm, we, run_of(c, k, one, TALL),
+            on
+        )
+        share = ratio(mantissa, exponent, beside(base, TALL), beside(base_exponent, TALL)).to(tl.float32)
+        uniform = tl.maximum(tl.rand(seed, beside(first, TALL) + k), 1e-10)
+        noise = -tl.log(-tl.log(tl.minimum(uniform, 0.99999994)))
+        found = tl.where(share > 0.0, tl.log(tl.where(share > 0.0, share, 1.0)) + noise, float("-inf"))
+        best, chosen = better(best, chosen, found, k, on, TALL)
+    return chosen
+
+
+@triton.jit
+def choose_end(
+    stages, stage_count, same, left, right, terms, seed, wm, we, vm, ve, chosen, longest, RANDOM: tl.constexpr,
+    K: tl.constexpr, TALL: tl.constexpr,
+):  # fmt: skip
+    """Choose a term of the total."""
+    one = tl.zeros([1], tl.int32)
+    a, b, n = one + left, one + right, one + terms
+    if RANDOM:
+        base, power = total_of(vm, ve, left, right, terms, K)
+        first = (one + tl.load(stages + stage_count - 1)) * longest
+        k = drawn_of(vm, ve, wm, we, a, b, one - 1, n, terms, base, power, seed, first, K, TALL)
+        possible = (base != 0.0) & (n > 0)
+    else:
+        k = best_of(vm, wm, a, b, one - 1, n, terms, K, TALL)
+        highest = tl.load(vm + a + k, n > 0, 0.0) + load_plain(vm, tl.where(b >= 0, b + k, -1), n > 0)
+        possible = (highest > float("-inf")) & (n > 0)
+    mark(chosen, same, a + k, possible)
+    mark(chosen, same, b + k, possible & (b >= 0))
+
+
+@triton.jit
+def mark(chosen, same, cells, on):
+    """Enter cells, or what they are copies of."""
+    tl.store(chosen + tl.load(same + cells, on, 0), (cells * 0 + 1).to(tl.int8), on)
+
+
+@triton.jit
+def choose(
+    rows, count, stages, stage_count, ends, end_count, same, sizes, seeds, wm, we, vm, ve, chosen, used, cells,
+    step,
+    power_step, weights, longest, number, RANDOM: tl.constexpr, B: tl.constexpr, K: tl.constexpr,
+    TALL: tl.constexpr, C: tl.constexpr,
+):  # fmt: skip
+    """The weights of a structure, ``used``, from the end down: the best one, or drawn; programs (items x number).
+
+    The best one is of the scores ``wm`` and the best scores of cells ``vm``. ``chosen (cells)`` are those on the
+    way down.
+    """
+    draw = tl.program_id(0).to(tl.int64)
+    item = draw // number
+    vm += item * step
+    ve += item * power_step
+    wm += item * weights
+    we += item * weights
+    chosen += draw * cells
+    used += draw * weights
+    size = tl.load(sizes + item).to(tl.int32)
+    left, right, terms, last_stage = end_of(ends, end_count, size)
+    random = tl.load(seeds + draw)
+    fill(chosen, cells, 0, C)
+    fill(used, weights, 0, C)
+    barrier()
+    choose_end(
+        stages, stage_count, same, left, right, terms, random, wm, we, vm, ve, chosen, longest, RANDOM, K, TALL
+    )
+    barrier()
+    for i in range(last_stage):
+        t = last_stage - 1 - i
+        most = tl.load(stages + stage_count + t)
+        last = tl.load(stages + t + 1)
+        for start in range(tl.load(stages + t), last, B):
+            s = start + tl.arange(0, B)
+            live, out, mirror, a, b, n, whole, each = row_of(rows, count, s, s < last, size)
+            live = live & (tl.load(chosen + out, live, 0) != 0)
+            n = tl.where(live, n, 0)
+            if RANDOM:
+                base, power = without(vm, ve, wm, we, out, whole, live)
+                k = drawn_of(vm, ve, wm, we, a, b, each, n, most, base, power, random, s * longest, K, TALL)
+            else:
+                k = best_of(vm, wm, a, b, each, n, most, K, TALL)
+            mark(chosen, same, a + k, live)
+            mark(chosen, same, b + k, live & (b >= 0))
+            yes = (n * 0 + 1).to(tl.int8)
+            tl.store(used + whole, yes, live & (whole >= 0))
+            tl.store(used + each + k, yes, live & (each >= 0))
+        barrier()

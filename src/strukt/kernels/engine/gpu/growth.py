@@ -1,0 +1,363 @@
+"""Triton's kernels of derivatives along directions, and of entropies: what cells gain, from inside and outside.
+
+The *growth* of a cell is the derivative of the log of its total along directions of the logs of the weights. For
+entropies weights gain nothing, and each choice of a term adds its surprise, -log of its share, which is never
+below 0, so that nothing cancels. The shares of surprises may be those of other scores: a cross-entropy.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from strukt.kernels.engine.gpu.numbers import (
+    LOG_TWO,
+    LOWEST,
+    beside,
+    load_number,
+    load_plain,
+    product,
+    ratio,
+    run_of,
+    settled,
+    terms_from,
+    total_of_terms,
+    unit_bits,
+)
+from strukt.kernels.engine.gpu.sums import add_uses, barrier, end_of, row_of, total_of
+
+DOMINANT = tl.constexpr(0.75)
+"""A share above this has a surprise that is read off what it leaves the others; not 0.5, which two can exceed."""
+
+
+@triton.jit
+def surprise(mantissa, exponent, base, base_exponent):
+    """-log of the share of a number in a settled one; infinite for 0."""
+    some = (mantissa != 0.0) & (base != 0.0)
+    share = ratio(mantissa, exponent, base, base_exponent)
+    plain = share > 1e-30
+    part = tl.log(tl.where(some, base, 1.0)) - tl.log(tl.where(some, mantissa, 1.0))
+    far = part + ((base_exponent - exponent).to(tl.int64) << unit_bits(mantissa)).to(mantissa.dtype) * LOG_TWO
+    found = tl.where(plain, -tl.log(tl.where(plain, share, 1.0)), far)
+    return tl.where(some, tl.maximum(found, 0.0), float("inf"))
+
+
+@triton.jit
+def of_rest(rest):
+    """-log(1 - rest) to all digits (Goldberg 1991, theorem 4)."""
+    exact = -rest.to(tl.float64)
+    one = 1.0 + exact
+    whole = one == 1.0
+    found = tl.where(whole, exact, tl.log(one) * (exact / tl.where(whole, 1.0, one - 1.0)))
+    return -found.to(rest.dtype)
+
+
+@triton.jit
+def mean_growth(
+    vm, ve, wm, we, qm, qe, qwm, qwe, growth, direction, a, b, c, count, most, base, base_exponent, q_base,
+    q_base_exponent, SURPRISE: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
+):  # fmt: skip
+    """The mean over the terms of each row of what their factors gain; and the surprise of a dominant term.
+
+    The runs begin at a, b and c; ``base`` is the sum of the terms, ``q_base`` that of the scores that surprise.
+    """
+    one = tl.minimum(count, 1)  # see `sums.inside`
+    mean, dominant, rest = tl.zeros_like(base), tl.zeros_like(base), tl.zeros_like(base)
+    for start in range(0, most, K):
+        k = terms_from(start, K, TALL)
+        on = k < beside(count, TALL)
+        at_a, at_b, at_c = run_of(a, k, one, TALL), run_of(b, k, one, TALL), run_of(c, k, one, TALL)
+        mantissa, exponent = product(vm, ve, at_a, vm, ve, at_b, wm, we, at_c, on)
+        share = ratio(mantissa, exponent, beside(base, TALL), beside(base_exponent, TALL))
+        gain = load_plain(growth, at_a, on) + load_plain(growth, at_b, on)
+        gain += load_plain(direction, at_c, on)
+        if SURPRISE:
+            mantissa, exponent = product(qm, qe, at_a, qm, qe, at_b, qwm, qwe, at_c, on)
+            theirs = ratio(mantissa, exponent, beside(q_base, TALL), beside(q_base_exponent, TALL))
+            large = theirs > DOMINANT
+            rest += total_of_terms(tl.where(large, 0.0, theirs), TALL)
+            dominant += total_of_terms(tl.where(large, share, 0.0), TALL)
+            surprises = surprise(mantissa, exponent, beside(q_base, TALL), beside(q_base_exponent, TALL))
+            gain += tl.where(large, 0.0, surprises)
+        mean += total_of_terms(tl.where(share > 0.0, share * gain, 0.0), TALL)
+    if SURPRISE:
+        rest = of_rest(tl.minimum(rest, 0.5))
+        mean += tl.where(dominant > 0.0, dominant * rest, 0.0)
+    return mean, rest
+
+
+@triton.jit
+def without(vm, ve, wm, we, out, whole, live):
+    """What rows add up, without the weights of all of it."""
+    value, power = tl.load(vm + out, live, 0.0), tl.load(ve + out, live, 0)
+    weight, weight_power = load_number(wm, we, whole, live & (whole >= 0))
+    some = value != 0.0
+    found, power = settled(tl.where(some, value / tl.where(some, weight, 1.0), 0.0), power - weight_power)
+    return found, power
+
+
+@triton.jit
+def inside(
+    rows, count, stages, stage_count, ends, end_count, sizes, wm, we, vm, ve, qwm, qwe, qm, qe, jm, je,
+    direction,
+    growth, rest, found, cells, step, power_step, weights, SURPRISE: tl.constexpr, B: tl.constexpr,
+    K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
+):  # fmt: skip
+    """The growth of the cells of each item, and of its total, ``found``.
+
+    For surprises by the cells ``qm`` and the weights ``qwm`` also the sums of rows of these, ``jm``, and the
+    surprise of a dominant term of each, ``rest``.
+    """
+    item = tl.program_id(0).to(tl.int64)
+    vm += item * step
+    ve += item * power_step
+    qm += item * step
+    qe += item * power_step
+    jm += item * step
+    je += item * power_step
+    wm += item * weights
+    we += item * weights
+    qwm += item * weights
+    qwe += item * weights
+    direction += item * weights
+    growth += item * cells
+    rest += item * cells
+    size = tl.load(sizes + item).to(tl.int32)
+    left, right, terms, last_stage = end_of(ends, end_count, size)
+    for start in range(0, cells, C):
+        x = start + tl.arange(0, C)
+        tl.store(growth + x, tl.zeros([C], growth.dtype.element_ty), x < cells)
+    barrier()
+    for t in range(last_stage):
+        most = tl.load(stages + stage_count + t)
+        last = tl.load(stages + t + 1)
+        for start in range(tl.load(stages + t), last, B):
+            s = start + tl.arange(0, B)
+            live, out, mirror, a, b, n, whole, each = row_of(rows, count, s, s < last, size)
+            base, base_power = without(vm, ve, wm, we, out, whole, live)
+            q_base, q_power = base, base_power
+            if SURPRISE:
+                q_base, q_power = without(qm, qe, qwm, qwe, out, whole, live)
+            mean, spare = mean_growth(
+                vm, ve, wm, we, qm, qe, qwm, qwe, growth, direction, a, b, each, n, most, base, base_power,
+                q_base,
+                q_power, SURPRISE, K, TALL,
+            )  # fmt: skip
+            mean += load_plain(direction, whole, live)
+            mean = tl.where(base == 0.0, 0.0, mean)
+            if SURPRISE:
+                tl.store(jm + out, q_base, live)
+                tl.store(je + out, q_power, live)
+                tl.store(rest + out, spare, live)
+                tl.store(jm + mirror, q_base, live)
+                tl.store(je + mirror, q_power, live)
+                tl.store(rest + mirror, spare, live)
+            tl.store(growth + out, mean, live)
+            tl.store(growth + mirror, mean, live)
+        barrier()
+    one = tl.zeros([1], tl.int32)
+    base, base_power = total_of(vm, ve, left, right, terms, K)
+    q_base, q_power = total_of(qm, qe, left, right, terms, K)
+    mean, spare = mean_growth(
+        vm, ve, wm, we, qm, qe, qwm, qwe, growth, direction, one + left, one + right, one - 1, one + terms,
+        terms,
+        base, base_power, q_base, q_power, SURPRISE, K, False,
+    )  # fmt: skip
+    tl.store(found + item + one, tl.where(base == 0.0, 0.0, mean))
+
+
+@triton.jit
+def mean_of_uses(
+    starts, runs, run_count, x, live, most_runs, longest, longest_step, gm, ge, bm, be, cm, ce, around,
+    b_growth, c_growth, base,
+    base_exponent, own, own_power, qbm, qbe, qcm, qce, jm, je, rest, SURPRISE: tl.constexpr, K: tl.constexpr,
+    TALL: tl.constexpr,
+):  # fmt: skip
+    """The mean over the terms in which each x is a factor of what everything else gains.
+
+    Arrays are those of `sums.add_uses`,
+    with growths; ``base`` is the sum that this gives. ``own`` is x itself, and
+    the arrays that begin with q are cells and weights, of the scores that surprise.
+    """
+    mean = tl.zeros_like(base)
+    first, last = tl.load(starts + x, live, 0), tl.load(starts + x + 1, live, 0)
+    for j in range(0, most_runs):
+        here = live & (first + j < last)
+        run = runs + first + j
+        length = tl.load(run + 6 * run_count, here, 0)
+        by, by_step = tl.load(run, here, 0), tl.load(run + run_count, here, 0)
+        b, b_step = tl.load(run + 2 * run_count, here, -1), tl.load(run + 3 * run_count, here, 0)
+        c, c_step = tl.load(run + 4 * run_count, here, -1), tl.load(run + 5 * run_count, here, 0)
+        for start in range(0, tl.load(longest + j * longest_step), K):
+            k = terms_from(start, K, TALL)
+            on = k < beside(length, TALL)
+            at, at_b = run_of(by, k, by_step, TALL), run_of(b, k, b_step, TALL)
+            at_c = run_of(c, k, c_step, TALL)
+            mantissa, exponent = product(gm, ge, at, bm, be, at_b, cm, ce, at_c, on)
+            share = ratio(mantissa, exponent, beside(base, TALL), beside(base_exponent, TALL))
+            gain = load_plain(around, at, on) + load_plain(b_growth, at_b, on) + load_plain(c_growth, at_c,
+            on)
+            if SURPRISE:
+                two, two_power = load_number(qbm, qbe, at_b, on & (at_b >= 0))
+                three, three_power = load_number(qcm, qce, at_c, on & (at_c >= 0))
+                theirs, power = beside(own, TALL) * two * three, beside(own_power, TALL) + two_power + three_power
+                whole, whole_power = tl.load(jm + at, on, 0.0), tl.load(je + at, on, 0)
+                large = ratio(theirs, power, whole, whole_power) > DOMINANT
+                gain += tl.where(large, tl.load(rest + at, on, 0.0), surprise(theirs, power, whole, whole_power))
+            mean += total_of_terms(tl.where(share > 0.0, share * gain, 0.0), TALL)
+    return mean
+
+
+@triton.jit
+def seed(
+    vm, ve, qm, qe, bm, be, growth, around, same, left, right, terms, q_base, q_power, spare,
+    SURPRISE: tl.constexpr, K: tl.constexpr,
+):  # fmt: skip
+    """The part of the end of an item in what stands outside of its last cells, as what that gains."""
+    for start in range(0, terms, K):
+        k = start + tl.arange(0, K)
+        on = k < terms
+        both = on & (k * 0 + right >= 0)
+        extra = tl.zeros([K], vm.dtype.element_ty)
+        if SURPRISE:
+            mine, mine_power = load_number(qm, qe, left + k, on)
+            other, other_power = load_number(qm, qe, right + k, both)
+            large = ratio(mine * other, mine_power + other_power, q_base, q_power) > DOMINANT
+            extra = tl.where(large, spare, surprise(mine * other, mine_power + other_power, q_base, q_power))
+        for side in tl.static_range(2):
+            one, two = (left, right) if side == 0 else (right, left)
+            here = on if side == 0 else both
+            cell = tl.load(same + one + k, here, 0)
+            by, power = load_number(vm, ve, two + k, both)
+            whole, whole_power = tl.load(bm + cell, here, 0.0), tl.load(be + cell, here, 0)
+            share = ratio(by, power, whole, whole_power)
+            share = tl.where(whole == 0.0, 0.0, share)
+            gain = share * (tl.load(growth + two + k, both, 0.0) + extra)
+            tl.store(around + cell, tl.where(share > 0.0, gain, 0.0), here)
+
+
+@triton.jit
+def outside(
+    rows, count, stages, stage_count, ends, end_count, same, starts, runs, run_count, sizes, wm, we, vm, ve,
+    gm, ge,
+    bm, be, qwm, qwe, qm, qe, jm, je, direction, growth, rest, around, parts, changes, cells, step, power_step,
+    weights, SURPRISE: tl.constexpr, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
+):  # fmt: skip
+    """How the use of the weight of each row changes, ``changes``, from how often it is used, ``parts``.
+
+    Numbers are those that `sums.outside` leaves,
+    growths those that `inside` does; ``around`` gets the growth of
+    what stands outside of each cell, its weight included.
+    """
+    item = tl.program_id(0).to(tl.int64)
+    vm += item * step
+    ve += item * power_step
+    gm += item * step
+    ge += item * power_step
+    bm += item * step
+    be += item * power_step
+    qm += item * step
+    qe += item * power_step
+    jm += item * step
+    je += item * power_step
+    wm += item * weights
+    we += item * weights
+    qwm += item * weights
+    qwe += item * weights
+    direction += item * weights
+    parts += item * weights
+    changes += item * weights
+    growth += item * cells
+    rest += item * cells
+    around += item * cells
+    size = tl.load(sizes + item).to(tl.int32)
+    left, right, terms, last_stage = end_of(ends, end_count, size)
+    for start in range(0, cells, C):
+        x = start + tl.arange(0, C)
+        tl.store(around + x, tl.zeros([C], around.dtype.element_ty), x < cells)
+    for start in range(0, weights, C):
+        x = start + tl.arange(0, C)
+        tl.store(changes + x, tl.zeros([C], changes.dtype.element_ty), x < weights)
+    barrier()
+    one = tl.zeros([1], tl.int32)
+    base, base_power = total_of(vm, ve, left, right, terms, K)
+    q_base, q_power = total_of(qm, qe, left, right, terms, K)
+    top, spare = mean_growth(
+        vm, ve, wm, we, qm, qe, qwm, qwe, growth, direction, one + left, one + right, one - 1, one + terms,
+        terms,
+        base, base_power, q_base, q_power, SURPRISE, K, False,
+    )  # fmt: skip
+    if tl.max(base, 0) != 0.0:
+        seed(
+            vm, ve, qm, qe, bm, be, growth, around, same, left, right, terms, q_base, q_power, spare, SURPRISE,
+            K
+        )
+        barrier()
+        for i in range(last_stage):
+            t = last_stage - 1 - i
+            most_runs, longest = tl.load(stages + 2 * stage_count + t), stages + 3 * stage_count + t
+            last = tl.load(stages + t + 1)
+            for start in range(tl.load(stages + t), last, B):
+                s = start + tl.arange(0, B)
+                live, out, mirror, a, b, n, whole, each = row_of(rows, count, s, s < last, size)
+                total, power = tl.load(bm + out, live, 0.0), tl.load(be + out, live, 0)
+                own, own_power = tl.load(qm + out, live, 0.0), tl.load(qe + out, live, 0)
+                mean = tl.load(around + out, live, 0.0) + mean_of_uses(
+                    starts, runs, run_count, out, live, most_runs, longest, stage_count, gm, ge, vm, ve, wm,
+                    we, around, growth,
+                    direction, total, power, own, own_power, qm, qe, qwm, qwe, jm, je, rest, SURPRISE, K, TALL,
+                )  # fmt: skip
+                use = tl.load(parts + whole, live & (whole >= 0), 0.0)
+                change = use * (mean + tl.load(growth + out, live, 0.0) - top)
+                tl.store(changes + whole, tl.where(use == 0.0, 0.0, change), live & (whole >= 0))
+                mean += load_plain(direction, whole, live)
+                tl.store(around + out, mean, live)
+                tl.store(around + mirror, mean, live)
+            barrier()
+
+
+@triton.jit
+def weights_of_terms(
+    starts, runs, run_count, order, used, most_runs, longest, tiles, wm, we, vm, ve, gm, ge, qwm, qwe, qm, qe,
+    jm, je, direction,
+    growth, rest, around, found, parts, changes, cells, step, power_step, weights, SURPRISE: tl.constexpr,
+    B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
+):  # fmt: skip
+    """How the use of the weights of single terms changes, for programs (items, blocks of weights)."""
+    item = tl.program_id(0).to(tl.int64)
+    vm += item * step
+    ve += item * power_step
+    gm += item * step
+    ge += item * power_step
+    qm += item * step
+    qe += item * power_step
+    jm += item * step
+    je += item * power_step
+    wm += item * weights
+    we += item * weights
+    qwm += item * weights
+    qwe += item * weights
+    direction += item * weights
+    parts += item * weights
+    changes += item * weights
+    growth += item * cells
+    rest += item * cells
+    around += item * cells
+    place = tl.program_id(1) * B + tl.arange(0, B)
+    live = place < used
+    x = tl.load(order + place, live, 0)
+    total, power = tl.zeros([B], vm.dtype.element_ty), tl.full([B], LOWEST, tl.int32)
+    total, power = add_uses(
+        starts, runs, run_count, x, live, most_runs, longest + tl.program_id(1), tiles, gm, ge, vm, ve, vm, ve,
+        total, power, K, TALL
+    )
+    total, power = settled(total, power)
+    own, own_power = load_number(qwm, qwe, x, live)
+    mean = mean_of_uses(
+        starts, runs, run_count, x, live, most_runs, longest + tl.program_id(1), tiles, gm, ge, vm, ve, vm, ve,
+        around, growth, growth, total,
+        power, own, own_power, qm, qe, qm, qe, jm, je, rest, SURPRISE, K, TALL,
+    )  # fmt: skip
+    use = tl.load(parts + x, live, 0.0)
+    change = use * (mean + tl.load(direction + x, live, 0.0) - tl.load(found + item))
+    tl.store(changes + x, tl.where(use == 0.0, 0.0, change), live)

@@ -1,0 +1,204 @@
+"""Numbers of Triton's kernels that do not underflow: a mantissa, and an exponent of a large power of two.
+
+A settled mantissa is from 1 to below 2^32, or 2^256 in float64, and an exponent counts these powers: a product of
+three of them, and a sum of thousands of such products, does not overflow, and numbers with logarithms up to 10^10
+have exponents of 32 bits. Zero has the mantissa 0.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+LOWEST = tl.constexpr(-(1 << 29))
+"""The exponent of 0: three of them are still an int32."""
+
+HIGHEST = tl.constexpr(1 << 29)
+
+LOG_TWO = tl.constexpr(0.6931471805599453)
+
+
+@triton.jit
+def unit_bits(like):
+    """An exponent counts 2^32, or 2^256: 5 or 8, the bits of that power, for mantissas of the type of ``like``."""
+    if like.dtype == tl.float64:
+        return 8
+    else:
+        return 5
+
+
+@triton.jit
+def power_of_two(power, like):
+    """Two to a power, of the type of ``like``; 0 where that is too small."""
+    if like.dtype == tl.float64:
+        return (tl.maximum(power + 1023, 0).to(tl.int64) << 52).to(tl.float64, bitcast=True)
+    else:
+        return (tl.maximum(power + 127, 0) << 23).to(tl.float32, bitcast=True)
+
+
+@triton.jit
+def scale(exponent, like):
+    """What a difference of exponents, at most 0, stands for."""
+    return power_of_two(tl.maximum(exponent, -4) << unit_bits(like), like)
+
+
+@triton.jit
+def settled(mantissa, exponent):
+    """Numbers with settled mantissas; infinities and NaN stay what they are."""
+    if mantissa.dtype == tl.float64:
+        bits = mantissa.to(tl.int64, bitcast=True)
+        field = ((bits >> 52) & 2047).to(tl.int32)
+        whole = (field - 1023) >> 8
+        normal = (bits - (whole.to(tl.int64) << 60)).to(tl.float64, bitcast=True)
+        odd = field == 2047
+    else:
+        bits = mantissa.to(tl.int32, bitcast=True)
+        field = (bits >> 23) & 255
+        whole = (field - 127) >> 5
+        normal = (bits - (whole << 28)).to(tl.float32, bitcast=True)
+        odd = field == 255
+    moved = tl.minimum(exponent + whole, HIGHEST)
+    some = (field > 0) & (moved > LOWEST)
+    mantissa = tl.where(odd, mantissa, tl.where(some, normal, 0.0))
+    return mantissa, tl.where(odd, 0, tl.where(some, moved, LOWEST))
+
+
+@triton.jit
+def load_number(mantissas, exponents, index, on):
+    """Numbers, 1 where there are none."""
+    return tl.load(mantissas + index, on, 1.0), tl.load(exponents + index, on, 0)
+
+
+@triton.jit
+def product(am, ae, a, bm, be, b, cm, ce, c, on):
+    """Products of numbers of three arrays at a, b and c; indices below 0 are left out, those off give 0.
+
+    What is multiplied by a zero of the first array is 0, whatever it is: it may be padding.
+    """
+    second, third = on & (b >= 0), on & (c >= 0)
+    first = tl.load(am + a, on, 0.0)
+    two, two_power = load_number(bm, be, b, second)
+    three, three_power = load_number(cm, ce, c, third)
+    mantissa = tl.where(first != 0.0, first * two * three, 0.0)
+    power = tl.load(ae + a, on, LOWEST) + two_power + three_power
+    return mantissa, tl.where(mantissa != 0.0, tl.maximum(power, LOWEST), LOWEST)
+
+
+@triton.jit
+def add(total, top, mantissa, exponent):
+    """The sum of two numbers, not settled."""
+    higher = tl.maximum(top, exponent)
+    return total * scale(top - higher, total) + mantissa * scale(exponent - higher, total), higher
+
+
+@triton.jit
+def beside(x, TALL: tl.constexpr):
+    """Numbers of the rows of a tile: from left to right if it is tall, else from top to bottom."""
+    if TALL:
+        return x[None, :]
+    else:
+        return x[:, None]
+
+
+@triton.jit
+def terms_from(start, K: tl.constexpr, TALL: tl.constexpr):
+    """The next terms of each row of a tile.
+
+    Threads that follow each other load what is side by side: terms of a row, or rows if the tile is tall.
+    """
+    k = start + tl.arange(0, K)
+    if TALL:
+        return k[:, None]
+    else:
+        return k[None, :]
+
+
+@triton.jit
+def run_of(first, k, step, TALL: tl.constexpr):
+    """The members of runs; -1 where there is no run."""
+    first = beside(first, TALL)
+    return tl.where(first >= 0, first + k * beside(step, TALL), -1)
+
+
+@triton.jit
+def total_of_terms(x, TALL: tl.constexpr):
+    """Sums over the terms of each row."""
+    if TALL:
+        return tl.sum(x, 0)
+    else:
+        return tl.sum(x, 1)
+
+
+@triton.jit
+def most_of_terms(x, TALL: tl.constexpr):
+    """The highest of the terms of each row."""
+    if TALL:
+        return tl.max(x, 0)
+    else:
+        return tl.max(x, 1)
+
+
+@triton.jit
+def sum_terms(
+    am, ae, a, a_step, bm, be, b, b_step, cm, ce, c, c_step, count, most, K: tl.constexpr, TALL: tl.constexpr
+):  # fmt: skip
+    """For each row the sum over k < count of products of three numbers at a, b and c + k steps; not settled."""
+    total, top = tl.zeros(count.shape, am.dtype.element_ty), tl.full(count.shape, LOWEST, tl.int32)
+    for start in range(0, most, K):
+        k = terms_from(start, K, TALL)
+        on = k < beside(count, TALL)
+        mantissa, exponent = product(
+            am, ae, run_of(a, k, a_step, TALL), bm, be, run_of(b, k, b_step, TALL), cm, ce,
+            run_of(c, k, c_step, TALL), on,
+        )  # fmt: skip
+        higher = tl.maximum(top, most_of_terms(exponent, TALL))
+        total = total * scale(top - higher, total)
+        total += total_of_terms(mantissa * scale(exponent - beside(higher, TALL), total), TALL)
+        top = higher
+    return total, top
+
+
+@triton.jit
+def ratio(mantissa, exponent, base, base_exponent):
+    """One number divided by a settled one that is at least as large, as a plain number; 0 divided by 0 is 0."""
+    some = mantissa != 0.0
+    power = tl.where(some, tl.minimum(exponent - base_exponent, 0), -4)
+    return tl.where(some, mantissa / tl.where(base == 0.0, 1.0, base), 0.0) * scale(power, mantissa)
+
+
+@triton.jit
+def log(mantissa, exponent):
+    """Logarithms, as float64; -inf for 0."""
+    exact = tl.where(mantissa == 0.0, 1.0, mantissa).to(tl.float64)
+    found = tl.log(exact) + (exponent.to(tl.int64) << unit_bits(mantissa)).to(tl.float64) * LOG_TWO
+    return tl.where(mantissa == 0.0, float("-inf"), found)
+
+
+@triton.jit
+def split(own, places, weights, wm, we, row, B: tl.constexpr):
+    """Exponentials of the scores ``own`` at some places as numbers, for programs (items, blocks of weights).
+
+    What scores beyond 10^9 stand for stops there, so that their exponents can be added up.
+    """
+    item = tl.program_id(0).to(tl.int64)
+    x = tl.program_id(1) * B + tl.arange(0, B)
+    live = x < weights
+    score = tl.load(own + item * row + tl.load(places + x, live, 0), live, 0.0)
+    finite = (score > float("-inf")) & (score < float("inf"))
+    exact = tl.minimum(tl.maximum(tl.where(finite, score, 0.0).to(tl.float64), -1e9), 1e9)
+    whole = tl.floor(exact * 1.4426950408889634)
+    rest = (exact - whole * 0.6931471803691238) - whole * 1.9082149292705877e-10
+    rest = tl.minimum(tl.maximum(rest, 0.0), LOG_TWO)
+    mantissa = tl.exp(rest.to(wm.dtype.element_ty))
+    power = whole.to(tl.int32)
+    exponent = power >> unit_bits(mantissa)
+    mantissa *= power_of_two(power - (exponent << unit_bits(mantissa)), mantissa)
+    mantissa = tl.where(finite, mantissa, tl.where(score == float("-inf"), 0.0, score.to(mantissa.dtype)))
+    tl.store(wm + item * weights + x, mantissa, live)
+    tl.store(we + item * weights + x, tl.where(finite, exponent, tl.where(mantissa == 0.0, LOWEST, 0)), live)
+
+
+@triton.jit
+def load_plain(numbers, index, on):
+    """Plain numbers; 0 where there are none."""
+    return tl.load(numbers + index, on & (index >= 0), 0.0)

@@ -1,0 +1,283 @@
+"""A table, and a batch of items that it is read for: what the launches of kernels have in common."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.engine.gpu import best, growth, numbers, sums
+from strukt.kernels.engine.gpu.tables import Table, Tile
+
+CLEARED = 1024
+"""How many cells are set to 0 at a time."""
+
+
+class Numbers(NamedTuple):
+    """Mantissas ``(batch, cells)`` and exponents, in one memory of float64 with a row for each item."""
+
+    memory: Tensor
+    mantissas: Tensor
+    exponents: Tensor
+
+    @property
+    def pair(self) -> tuple[Tensor, Tensor]:
+        """Both, as kernels take them."""
+        return self.mantissas, self.exponents
+
+
+class Around(NamedTuple):
+    """What stands outside of cells, with the weights of their rows and without; and how often weights are used."""
+
+    weighed: Numbers
+    bare: Numbers
+    parts: Tensor
+
+
+class Growth(NamedTuple):
+    """What cells gain.
+
+    Attributes:
+        direction: ``(batch, weights)``, what weights gain.
+        cells: ``(batch, cells)``.
+        rest: ``(batch, cells)``, the surprise of a dominant term of each.
+        bases: What rows add up, of the scores that surprise.
+        total: ``(batch,)``.
+        other: The weights and the cells of the scores that surprise; those of the batch itself if None.
+    """
+
+    direction: Tensor
+    cells: Tensor
+    rest: Tensor
+    bases: Numbers
+    total: Tensor
+    other: tuple[Run, Numbers] | None
+    surprise: bool
+
+
+class Run:
+    """Launches for one batch.
+
+    Args:
+        table: The table.
+        index: ``(batch,)``, the size of each item; see `backend.Gpu._index`.
+        own: ``(batch, places)``, the logs of weights.
+        width: The numbers of float64 that hold the cells of an item.
+
+    Raises:
+        ValueError: If they do not.
+    """
+
+    def __init__(self, table: Table, index: Tensor, own: Tensor, width: int) -> None:
+        if width * 8 < table.cells * (own.element_size() + 4):
+            raise ValueError(f"{table.cells} cells have no room in {width} numbers of float64")
+        self.table = table
+        self.index = index.contiguous()
+        self.own = own.contiguous()
+        self.batch = len(own)
+        self.count = len(table.places)
+        self._width = width
+
+    @property
+    def weights(self) -> tuple[Tensor, Tensor]:
+        """The mantissas and exponents of all weights."""
+        if not hasattr(self, "_weights"):
+            mantissas = self.own.new_empty(self.batch, self.count)
+            exponents = self.own.new_empty(self.batch, self.count, dtype=torch.int32)
+            self._launch(
+                numbers.split, (self.batch, -(-self.count // CLEARED)),
+                self.own, self.table.places, self.count, mantissas, exponents, self.own.shape[1], CLEARED
+            )
+            self._weights = mantissas, exponents
+        return self._weights
+
+    def scores(self) -> Tensor:
+        """The log of each weight."""
+        return self.own.index_select(1, self.table.places)
+
+    def numbers(self, memory: Tensor | None = None) -> Numbers:
+        """Room for numbers of all cells, or what a memory holds."""
+        if memory is None:
+            memory = self.own.new_empty(self.batch, self._width, dtype=torch.float64)
+        memory = memory.contiguous()
+        exponents = memory.view(torch.int32)[:, 2 * self._width - self.table.cells :]
+        return Numbers(memory, memory.view(self.own.dtype), exponents)
+
+    def inside(self) -> tuple[Tensor, Numbers]:
+        """Log-partitions and cells."""
+        found, chart = self.own.new_empty(self.batch), self.numbers()
+        table, tile = self.table, self._fitting(self.table.tile)
+        self._launch(
+            sums.inside, (self.batch,),
+            *self._rows, table.leaves, len(table.leaves), self.index, *self.weights, *chart.pair, found,
+            table.cells,
+            *self._steps(chart), self.count, *tile, CLEARED, **_options(tile),
+        )  # fmt: skip
+        return found, chart
+
+    def outside(self, chart: Numbers, factors: Tensor, keep: bool) -> Around:
+        """How often weights are used, times the factor of each item; what is outside without weights if kept."""
+        table, tile, weighed = self.table, self._fitting(self.table.use_tile), self.numbers()
+        bare = self.numbers() if keep else weighed
+        parts = self.own.new_empty(self.batch, self.count)
+        self._launch(
+            sums.outside, (self.batch,),
+            *self._rows, *self._cell_uses, self.index, *self.weights, *chart.pair, *weighed.pair, *bare.pair,
+            factors.contiguous(), parts, table.cells, *self._steps(chart), self.count, keep, *tile, CLEARED,
+            **_options(tile),
+        )  # fmt: skip
+        if table.weight_starts is not None:
+            tile = table.weight_tile
+            self._launch(
+                sums.weights_of_terms, (self.batch, table.weight_longest.shape[1]),
+                table.ends, table.ends.shape[1], *self._weight_uses, self.index, *self.weights, *chart.pair,
+                *weighed.pair, factors.contiguous(), parts, *self._steps(chart), self.count, *tile,
+                **_options(tile),
+            )  # fmt: skip
+        return Around(weighed, bare, parts)
+
+    def grow(self, chart: Numbers, direction: Tensor, other: tuple[Run, Numbers] | None, surprise: bool) -> Growth:
+        """What cells gain along a direction of weights, and by the surprise of choices."""
+        table, tile = self.table, _half(self._fitting(self.table.tile))
+        theirs, their_chart = other or (self, chart)
+        cells, bases = self.own.new_empty(self.batch, table.cells), self.numbers() if surprise else chart
+        rest = torch.empty_like(cells) if surprise else cells
+        total = self.own.new_empty(self.batch)
+        self._launch(
+            growth.inside, (self.batch,),
+            *self._rows, self.index, *self.weights, *chart.pair, *theirs.weights, *their_chart.pair,
+            *bases.pair,
+            direction, cells, rest, total, table.cells, *self._steps(chart), self.count, surprise,
+            *tile, CLEARED, **_options(tile),
+        )  # fmt: skip
+        return Growth(direction, cells, rest, bases, total, other, surprise)
+
+    def change(self, chart: Numbers, around: Around, grown: Growth) -> Tensor:
+        """How the use of each weight changes: it times what structures with it gain beyond what all do."""
+        table, tile = self.table, _half(self._fitting(self.table.use_tile))
+        theirs, their_chart = grown.other or (self, chart)
+        changes, outer = torch.empty_like(around.parts), torch.empty_like(grown.cells)
+        shared = (*theirs.weights, *their_chart.pair, *grown.bases.pair, grown.direction, grown.cells,
+        grown.rest)
+        self._launch(
+            growth.outside, (self.batch,),
+            *self._rows, *self._cell_uses, self.index, *self.weights, *chart.pair, *around.weighed.pair,
+            *around.bare.pair, *shared, outer, around.parts, changes, table.cells, *self._steps(chart),
+            self.count,
+            grown.surprise, *tile, CLEARED, **_options(tile),
+        )  # fmt: skip
+        if table.weight_starts is not None:
+            tile = table.weight_tile
+            self._launch(
+                growth.weights_of_terms, (self.batch, table.weight_longest.shape[1]),
+                *self._weight_uses, *self.weights, *chart.pair, *around.weighed.pair, *shared, outer,
+                grown.total,
+                around.parts, changes, table.cells, *self._steps(chart), self.count, grown.surprise, *tile,
+                **_options(tile),
+            )  # fmt: skip
+        return changes
+
+    def best(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Weights as scores, the best scores of cells, and those of items."""
+        table, tile, own = self.table, self._fitting(self.table.tile), self.scores()
+        values, found = own.new_empty(self.batch, table.cells), own.new_empty(self.batch)
+        self._launch(
+            best.inside, (self.batch,),
+            *self._rows, table.leaves, len(table.leaves), self.index, own, values, found, table.cells,
+            self.count,
+            *tile, CLEARED, **_options(tile),
+        )  # fmt: skip
+        return own, values, found
+
+    def max_marginals(self) -> Tensor:
+        """The best score of a structure with each weight."""
+        table, tile = self.table, self._fitting(self.table.use_tile)
+        own, values, _ = self.best()
+        around, found = torch.empty_like(values), torch.empty_like(own)
+        self._launch(
+            best.outside, (self.batch,),
+            *self._rows, *self._cell_uses, self.index, own, values, around, found, table.cells, self.count,
+            *tile, CLEARED, **_options(tile),
+        )  # fmt: skip
+        if table.weight_starts is not None:
+            tile = table.weight_tile
+            self._launch(
+                best.weights_of_terms, (self.batch, table.weight_longest.shape[1]),
+                *self._weight_uses, own, values, around, found, table.cells, self.count, *tile,
+                **_options(tile),
+            )  # fmt: skip
+        return found
+
+    def best_weights(self) -> tuple[Tensor, Tensor]:
+        """Which weights a best structure uses, ``(batch, 1, weights)``, and its score."""
+        own, values, found = self.best()
+        seeds = self.index.new_zeros(self.batch)
+        powers = self.index.new_empty(1, dtype=torch.int32)
+        used = self._choose((own, powers), (values, powers), (values.stride(0), 0), seeds, 1, False)
+        return used, found
+
+    def drawn_weights(self, chart: Numbers, number: int) -> Tensor:
+        """Which weights each of some samples uses, ``(batch, number, weights)``."""
+        size = (self.batch, number)
+        seeds = torch.randint(torch.iinfo(torch.int64).max, size, device=self.own.device)
+        return self._choose(self.weights, chart.pair, self._steps(chart), seeds, number, True)
+
+    def _choose(
+        self, weights: tuple[Tensor, Tensor], cells: tuple[Tensor, Tensor], steps: tuple[int, int],
+        seeds: Tensor,
+        number: int, random: bool,
+    ) -> Tensor:  # fmt: skip
+        table, tile = self.table, _half(self._fitting(self.table.tile))
+        chosen = self.own.new_empty(self.batch, number, table.cells, dtype=torch.int8)
+        used = self.own.new_empty(self.batch, number, self.count, dtype=torch.int8)
+        if number:
+            self._launch(
+                best.choose, (self.batch * number,),
+                *self._rows, table.same, self.index, seeds, *weights, *cells, chosen, used, table.cells, *steps,
+                self.count, table.longest, number, random, *tile, CLEARED, **_options(tile),
+            )  # fmt: skip
+        return used
+
+    @property
+    def _rows(self) -> tuple[Any, ...]:
+        table = self.table
+        each = (table.rows, table.stages, table.ends)
+        return tuple(value for array in each for value in (array, array.shape[1]))
+
+    @property
+    def _cell_uses(self) -> tuple[Any, ...]:
+        return self.table.same, self.table.starts, self.table.runs, self.table.runs.shape[1]
+
+    @property
+    def _weight_uses(self) -> tuple[Any, ...]:
+        starts, runs = self.table.weight_starts, self.table.weight_runs
+        table = self.table
+        return (
+            starts, runs, runs.shape[1], table.weight_order, len(table.weight_order),  # type: ignore[union-attr]
+            table.weight_longest.shape[0], table.weight_longest, table.weight_longest.shape[1],
+        )  # fmt: skip
+
+    def _launch(self, kernel: Any, grid: tuple[int, ...], *arguments: Any, **options: int) -> None:
+        """Run a kernel on the device that has the tensors, which need not be the current one."""
+        with torch.cuda.device_of(self.own):  # type: ignore[no-untyped-call]
+            kernel[grid](*arguments, **options)
+
+    def _fitting(self, tile: Tile) -> Tile:
+        """A tile that registers hold: numbers of float64 take twice the room."""
+        return _half(tile) if self.own.dtype == torch.float64 else tile
+
+    def _steps(self, each: Numbers) -> tuple[int, int]:
+        """From one item to the next, in mantissas and in exponents."""
+        return each.mantissas.stride(0), each.exponents.stride(0)
+
+
+def _options(tile: Tile) -> dict[str, int]:
+    """How many warps share a tile; and no loop is pipelined, since loops read what they wrote before."""
+    warps = 16 if tile.rows * tile.terms > (1024 if tile.tall else 2048) else 8
+    return {"num_warps": warps, "num_stages": 1}
+
+
+def _half(tile: Tile) -> Tile:
+    """A tile for kernels that keep much at once."""
+    return tile._replace(rows=max(tile.rows // 2, 1))

@@ -1,0 +1,208 @@
+"""How the scores of structures are laid out for their tables, on a GPU."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import Scores
+from strukt.kernels.engine.gpu.backend import Gpu
+from strukt.kernels.engine.program import Program
+
+
+class Trees(Gpu):
+    """One tensor of scores ``(batch, *places)`` or ``(batch, *places, values)``.
+
+    Args:
+        build: ``build(n, *options)`` writes the program of items of length n >= 1.
+        cells: ``cells(*places, *options)`` gives room for its cells.
+        more: How much longer than the items the first axis of places is.
+        event_dim: How many axes of places an event has, too.
+    """
+
+    def __init__(
+        self, build: Callable[..., Program], cells: Callable[..., int], more: int = 0, event_dim: int = 1
+    ) -> None:
+        super().__init__(build, lambda n, *options: cells(n + more, n + more, *options))
+        self._more = more
+        self._event_dim = event_dim
+
+    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Sequence[Any]:
+        return (scores[0].shape[1] - self._more, *options)
+
+    def _terms(self, main: Tensor, options: Sequence[Any]) -> int:
+        return main.shape[1] ** 3 // 2
+
+    def _index(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> Tensor:
+        return lengths - 1
+
+    def _places(self, scores: Sequence[Tensor]) -> Sequence[int]:
+        return scores[0].shape[1:3]
+
+    def _own(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+        values = self._values(scores)
+        return (scores[0] if values is None else values.logsumexp(-1).sum(-1)).flatten(1)
+
+    def _best(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+        values = self._values(scores)
+        return (scores[0] if values is None else values.amax(-1).sum(-1)).flatten(1)
+
+    def _parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
+        values, found = self._values(scores), self._placed(found, scores)
+        return found if values is None else self._unbound(found[..., None, None] * _shares(values))
+
+    def _best_parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
+        values, found = self._values(scores), self._placed(found, scores)
+        if values is None:
+            return found
+        found, best = found[..., None, None], values.amax(-1, keepdim=True)
+        impossible = (found == -torch.inf) | (values == -torch.inf)  # of others nobody knows: they may be padding
+        return self._unbound(torch.where(impossible, -torch.inf, found + (values - best)))
+
+    def _moves(self, scores: Sequence[Tensor], directions: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+        values, moves = self._values(scores), self._values(directions)
+        if values is None or moves is None:
+            return directions[0].flatten(1)
+        return _expected(_shares(values), moves).sum((-1, -2)).flatten(1)
+
+    def _changed(
+        self, found: Tensor, used: Tensor, scores: Sequence[Tensor], directions: Sequence[Tensor] | None,
+        options: Sequence[Any],
+    ) -> Tensor | Scores:  # fmt: skip
+        values = self._values(scores)
+        if values is None or directions is None:
+            return self._placed(found, scores)
+        shares, moves = _shares(values), self._values(directions)
+        expected = _expected(shares, moves)
+        turned = expected - shares * expected.sum(-1, keepdim=True)
+        found, used = (self._placed(each, scores)[..., None, None] for each in (found, used))
+        return self._unbound(found * shares + torch.where(used != 0, used * turned, 0.0))
+
+    def _value_surprises(self, scores: Sequence[Tensor], other: Sequence[Tensor]) -> Scores | None:
+        values = self._values(other)
+        if values is None:
+            return None
+        found = self._unbound(-values.log_softmax(-1))
+        return found if isinstance(found, tuple) else (found,)
+
+    def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], draw: bool) -> Tensor:
+        n, event_shape = scores[0].shape[1], scores[0].shape[1 : 1 + self._event_dim]
+        # A structure uses one place for each word, or for each span of a tree; some of these come to nothing.
+        some, place = used.topk(n if self._event_dim == 1 else 2 * (n - 1) - 1, -1)
+        alternatives = math.prod(scores[0].shape[1 + self._event_dim : 3])
+        named = [place % alternatives] if self._event_dim == 1 or self._values(scores) is None else []
+        values = self._values(scores)
+        if values is not None:
+            named.append(self._codes(values.flatten(1, 2), place, draw))
+        events = [used.new_full((*used.shape[:2], math.prod(event_shape)), -1, dtype=torch.int64) for _ in named]
+        for event, name in zip(events, named, strict=True):
+            event.scatter_reduce_(-1, place // alternatives, torch.where(some > 0, name, -1), "amax")
+        shaped = [event.reshape(*used.shape[:2], *event_shape) for event in events]
+        return shaped[0] if len(shaped) == 1 else torch.stack(shaped, -1)
+
+    def _codes(self, values: Tensor, place: Tensor, draw: bool) -> Tensor:
+        """The values at places ``(batch, count, ...)``, the best ones or drawn, as codes."""
+        item = torch.arange(len(values), device=values.device)[:, None, None]
+        scores = values[item, place]
+        if draw:
+            scores = scores - torch.empty_like(scores).exponential_().log()
+        units = values.shape[-1] ** torch.arange(values.shape[-2], device=values.device)
+        return (scores.argmax(-1) * units).sum(-1)
+
+    def _placed(self, found: Tensor, scores: Sequence[Tensor]) -> Tensor:
+        return found.reshape(scores[0].shape[:3])
+
+    def _values(self, scores: Sequence[Tensor]) -> Tensor | None:
+        """The scores of the values of each feature of a place, ``(batch, *places, features, values)``."""
+        return None if scores[0].dim() == 3 else scores[0].unsqueeze(-2)
+
+    def _unbound(self, values: Tensor) -> Tensor | Scores:
+        """Such a tensor as the scores are."""
+        return values.squeeze(-2).contiguous()
+
+
+class Codes(Trees):
+    """Two tensors of scores ``(batch, *places, bits)``, those of 1 and of 0 of each bit."""
+
+    scores = 2
+
+    def _values(self, scores: Sequence[Tensor]) -> Tensor:
+        positive, negative = scores
+        return torch.stack([negative, positive], -1)
+
+    def _unbound(self, values: Tensor) -> Scores:
+        negative, positive = values.unbind(-1)
+        return positive.contiguous(), negative.contiguous()
+
+
+def _shares(scores: Tensor) -> Tensor:
+    """The share of each value; 0 where all are forbidden."""
+    return torch.nan_to_num(scores.softmax(-1), nan=0.0)
+
+
+def _expected(shares: Tensor, values: Any) -> Tensor:
+    """Values times their shares; what has none may have any value."""
+    return torch.where(shares > 0, shares * values, 0.0)
+
+
+class Pairs(Gpu):
+    """Two tensors of scores: the main ones ``(batch, ...)``, and those of pairs, which several items may share.
+
+    Args:
+        build: ``build(*lengths, shape, pairs)`` writes the program of the largest items.
+        cells: ``cells(*lengths, shape, pairs)`` gives room for its cells.
+        axes: How many lengths an item has; those after the first are constants of the structure.
+    """
+
+    scores = 2
+
+    def __init__(self, build: Callable[..., Program], cells: Callable[..., int], axes: int = 1) -> None:
+        super().__init__(build, cells)
+        self._axes = axes
+
+    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Sequence[Any]:
+        main, pairs = scores
+        return (*main.shape[1 : 1 + self._axes], tuple(main.shape[1:]), tuple(pairs.shape[1:]))
+
+    def _terms(self, main: Tensor, options: Sequence[Any]) -> int:
+        return math.prod(main.shape[1:]) + math.prod(main.shape[1 : 1 + self._axes]) * main.shape[-1] ** 2
+
+    def _index(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> Tensor:
+        if self._axes == 1:
+            return lengths - 1
+        (columns,) = options
+        index = (lengths - 1) * (scores[0].shape[2] + 1) + columns
+        # Two empty sequences have the empty path; the first size has no columns, and no path.
+        return torch.where(lengths == 0, torch.where(columns == 0, -1, 0), index)
+
+    def _places(self, scores: Sequence[Tensor]) -> Sequence[int]:
+        return (1,)
+
+    def _own(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+        main, pairs = scores
+        each = pairs.repeat_interleave(len(main) // max(len(pairs), 1), 0)
+        return torch.cat([main.flatten(1), each.flatten(1)], 1)
+
+    def _parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Scores:
+        return self._joined(found, scores, torch.sum)
+
+    def _best_parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Scores:
+        return self._joined(found, scores, torch.amax)
+
+    def _joined(self, found: Tensor, scores: Sequence[Tensor], join: Callable[..., Tensor]) -> Scores:
+        """What is said of the main scores and of pairs, joined over the items that share these."""
+        main, pairs = scores
+        count = math.prod(main.shape[1:])
+        each = found[:, count:].reshape(len(pairs), len(main) // max(len(pairs), 1), found.shape[1] - count)
+        return found[:, :count].reshape(main.shape).contiguous(), join(each, 1).reshape(pairs.shape)
+
+    def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], draw: bool) -> Tensor:
+        shape = scores[0].shape[1:]
+        used = used[:, :, : math.prod(shape)].reshape(*used.shape[:2], *shape)
+        if len(shape) > 1 + self._axes:
+            used = used.amax(-2)  # of segments of all lengths
+        return torch.where(used.amax(-1) > 0, used.argmax(-1), -1)

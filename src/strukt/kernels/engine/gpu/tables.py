@@ -1,0 +1,203 @@
+"""Programs on a device, as Triton's kernels take them, kept for the sizes that come again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.kernels.engine.gpu import uses
+from strukt.kernels.engine.kept import Kept
+from strukt.kernels.engine.program import COUNT, LEFT, OUT, RIGHT, WEIGHT, Array, Program
+from strukt.kernels.interpreted import current
+from strukt.kernels.jit import kernel
+
+SMALLEST, LARGEST = 512, 4096
+"""The numbers in a tile: so many that threads wait for few of them, and so few that registers hold them."""
+
+class Tile(NamedTuple):
+    """How many rows are done at a time, and terms of each; tall if threads that follow each other take rows."""
+
+    rows: int
+    terms: int
+    tall: bool
+
+
+class Table(NamedTuple):
+    """A program for items of all sizes up to one.
+
+    Attributes:
+        rows: ``(8, rows)``, the columns of `Program.rows`, and the smallest size that needs the row.
+        stages: ``(3 + most runs, stages + 1)``, for each stage its first row,
+        which for the next one stands beside
+            it; the most terms of a row; the most runs in which one of its cells is used; and the longest of the
+            first of these runs, of the second, and so on.
+        ends: ``(4, sizes)``: the columns of `Program.ends`, and the number of stages that a size needs.
+        leaves: The cells that are 1.
+        same: ``(cells,)``, the cell that each is a copy of.
+        starts, runs: The uses of cells; see `uses.Uses`.
+        weight_starts, weight_runs: Those of weights of single terms; None if nobody asks for them.
+        weight_order: These weights, those that are used most often first.
+        weight_longest: ``(most runs, tiles)``, for each tile of them the longest of their first runs,
+        and so on.
+        places: ``(weights,)``, the place of each weight's score in the row of an item.
+        distinct: Whether no place has two weights.
+        cells: How many there are.
+        longest: The most terms of a row.
+        tile, use_tile, weight_tile: What is done at a time of rows and their terms, of cells and their uses,
+        and of
+            weights and theirs.
+    """
+
+    rows: Tensor
+    stages: Tensor
+    ends: Tensor
+    leaves: Tensor
+    same: Tensor
+    starts: Tensor
+    runs: Tensor
+    weight_starts: Tensor | None
+    weight_runs: Tensor | None
+    weight_order: Tensor
+    weight_longest: Tensor
+    places: Tensor
+    distinct: bool
+    cells: int
+    longest: int
+    tile: Tile
+    use_tile: Tile
+    weight_tile: Tile
+
+
+class Tables:
+    """The tables of one recursion.
+
+    Args:
+        build: ``build(*sizes)`` writes the program.
+        scored_terms: Whether anybody asks how often the weights of single terms are used.
+    """
+
+    def __init__(self, build: Callable[..., Program], scored_terms: bool) -> None:
+        self._build = build
+        self._scored_terms = scored_terms
+        self._kept: Kept[Table] = Kept()
+
+    def get(self, sizes: Sequence[Any], shape: Sequence[int], device: torch.device) -> Table:
+        """The table of items up to some sizes, with scores at places of a shape."""
+
+        def made() -> Table:
+            return make(self._build(*sizes), shape, device, self._scored_terms)
+
+        return self._kept.get((*sizes, *shape, device), made)
+
+
+def make(program: Program, shape: Sequence[int], device: torch.device, scored_terms: bool) -> Table:
+    """A program on a device.
+
+    Raises:
+        ValueError: If a weight is that of two sums.
+    """
+    rows, ends = program.rows[: len(program.stages)], program.ends
+    whole = rows[rows[:, WEIGHT] >= 0, WEIGHT]
+    if len(np.unique(whole)) < len(whole):
+        raise ValueError("two sums have one weight; kernels for GPUs need one for each, which may share a place")
+    _, firsts = np.unique(program.stages, return_index=True)
+    bounds = np.append(firsts, len(rows)).astype(np.int32)
+    stage = np.repeat(np.arange(len(firsts)), np.diff(bounds))
+    needs, needed = current(_needs)(rows, program.maker, stage, ends)
+    cells, weights = uses.of_cells(program), uses.of_weights(program)
+    strides = np.cumprod([1, *reversed(shape[1:])])[::-1]
+    places = (program.places @ strides).astype(np.int64)
+
+    def on_device(array: Array) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(device)
+
+    some_weights = scored_terms and weights.runs.shape[1] > 0
+    weight_tile = _tile(weights.runs.shape[1], weights.runs[-1], _are_in_rows(weights.runs), LARGEST // 4)
+    order, weight_longest = _in_order(weights, weight_tile.rows)
+    run_lengths = uses.longest(cells)
+    columns = (rows[:, COUNT], np.diff(cells.starts)[rows[:, OUT]], *run_lengths[:, rows[:, OUT]])
+    stages = np.stack([bounds, *(_at_each(bounds, column) for column in columns)])
+    wide = len(rows) / max(len(firsts), 1)
+    return Table(
+        on_device(np.concatenate([rows.T, needs[None]]).astype(np.int32)),
+        on_device(stages.astype(np.int32)),
+        on_device(np.concatenate([ends.T, needed[None]]).astype(np.int32)),
+        on_device(program.leaves.astype(np.int64)),
+        on_device(uses.originals(program)),
+        on_device(cells.starts), on_device(cells.runs),
+        on_device(weights.starts) if some_weights else None,
+        on_device(weights.runs) if some_weights else None,
+        on_device(order), on_device(weight_longest),
+        on_device(places), len(np.unique(places)) == len(places), len(program.maker),
+        int(rows[:, COUNT].max(initial=1)), _tile(wide, rows[:, COUNT], True),
+        _tile(wide, cells.runs[-1], _are_in_rows(cells.runs)),
+        weight_tile,
+    )  # fmt: skip
+
+
+def _tile(wide: float, lengths: Array, in_rows: bool, largest: int = LARGEST) -> Tile:
+    """A tile for things beside each other and the lengths of their runs; it takes about as long whatever its size.
+
+    It is tall where runs are short, or not in rows. ``largest`` numbers are for broad ones of float32.
+    """
+    deep = lengths.mean() if len(lengths) else 1
+    tall = bool(deep < 8) or not in_rows
+    terms = min(_power_of_two(deep), 16 if tall else 64)
+    largest = min(largest, LARGEST // 2) if tall else largest
+    return Tile(min(max(_power_of_two(wide), SMALLEST // terms), largest // terms), terms, tall)
+
+
+def _in_order(weights: uses.Uses, size: int) -> tuple[Array, Array]:
+    """Weights that have uses by how long their runs are, and for each tile the longest first run, and so on."""
+    longest = uses.longest(weights)
+    order = np.argsort(-longest.sum(0), kind="stable")[: np.count_nonzero(np.diff(weights.starts))]
+    tiles = np.arange(0, len(order), size)
+    sorted_ = longest[:, order]
+    found = np.maximum.reduceat(sorted_, tiles, axis=1) if len(tiles) else sorted_
+    return order.astype(np.int32), found.astype(np.int32)
+
+
+def _are_in_rows(runs: Array) -> bool:
+    """Whether most of what runs of uses go through is side by side."""
+    near = (np.abs(runs[1:6:2]) <= 1).all(0)
+    return bool((near * runs[-1]).sum() * 2 > runs[-1].sum())
+
+
+def _power_of_two(least: float) -> int:
+    return 1 << max(int(np.ceil(least)) - 1, 0).bit_length()
+
+
+@kernel
+def _needs(rows: Array, maker: Array, stage: Array, ends: Array) -> tuple[Array, Array]:
+    """For each row the first size that needs it; for each size the number of stages that it needs."""
+    none = ends.shape[0]
+    needs, stages = np.full(rows.shape[0], none, np.int32), np.zeros(none, np.int32)
+    for size in range(none):
+        for side in range(2 if ends[size, 1] >= 0 else 1):
+            for k in range(ends[size, 2]):
+                row = maker[ends[size, side] + k]
+                if 0 <= row < rows.shape[0]:
+                    needs[row] = min(needs[row], size)
+                    stages[size] = max(stages[size], stage[row] + 1)
+    for s in range(rows.shape[0] - 1, -1, -1):
+        for k in range(rows[s, COUNT]):
+            row = maker[rows[s, LEFT] + k]
+            if row >= 0:
+                needs[row] = min(needs[row], needs[s])
+            if rows[s, RIGHT] >= 0:
+                row = maker[rows[s, RIGHT] + k]
+                if row >= 0:
+                    needs[row] = min(needs[row], needs[s])
+    return needs, stages
+
+
+def _at_each(bounds: Array, column: Array) -> Array:
+    """The largest number of each stage, and 0 behind the last."""
+    found = np.zeros(len(bounds), np.int64)
+    if len(column):
+        found[:-1] = np.maximum.reduceat(column, bounds[:-1])
+    return found

@@ -1,0 +1,135 @@
+"""Where cells and weights are used, so that kernels gather what stands outside of each instead of scattering it.
+
+Scattering needs atomic additions, which are slow and give other bits in every run. A use has three numbers, or
+columns: the row that uses the cell or the weight, and the two other factors of the term.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, Array, Program
+from strukt.kernels.interpreted import current
+from strukt.kernels.jit import kernel
+
+
+class Uses(NamedTuple):
+    """The terms in which each of some things is a factor, in runs with constant strides.
+
+    Attributes:
+        starts: ``(things + 1,)``, where the runs of each begin.
+        runs: ``(7, runs)``: first number and stride of the three columns, then the length. A column below 0 is
+            absent.
+    """
+
+    starts: Array
+    runs: Array
+
+
+def of_cells(program: Program) -> Uses:
+    """The uses of cells that rows make: the row, as its cell ``out``; the other cell; the weight of the term."""
+    out, left, right, each = _terms(program)
+    same = originals(program)
+    both = right >= 0
+    used = np.concatenate([same[left], same[right[both]]])
+    columns = [
+        np.concatenate(pair) for pair in ((out, out[both]), (right, left[both]), (each, each[both]))
+    ]
+    made = program.maker[used] >= 0
+    return _runs(program, used[made], [column[made] for column in columns], 2, len(program.maker))
+
+
+def of_weights(program: Program) -> Uses:
+    """The uses of weights of single terms: the row, as its cell ``out``, and the cells of the term."""
+    out, left, right, each = _terms(program)
+    some = each >= 0
+    return _runs(program, each[some], [out[some], left[some], right[some]], 3, len(program.places))
+
+
+def originals(program: Program) -> Array:
+    """For each cell the one that it is a copy of, or itself."""
+    same = np.arange(len(program.maker), dtype=np.int32)
+    same[program.rows[:, MIRROR]] = program.rows[:, OUT]
+    return same
+
+
+def _terms(program: Program) -> tuple[Array, Array, Array, Array]:
+    """The cell, the factors and the weight of every term of the rows before the total."""
+    rows = program.rows[: len(program.stages)]
+    counts = rows[:, COUNT]
+    row = np.repeat(np.arange(len(rows)), counts)
+    k = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+    left, right, each = (
+        np.where(rows[row, column] >= 0, rows[row, column] + k, -1) for column in (LEFT, RIGHT, EACH)
+    )
+    return rows[row, OUT], left, right, each
+
+
+def _runs(program: Program, used: Array, columns: list[Array], of_cells: int, things: int) -> Uses:
+    """Join the uses of each thing to runs; the first columns are cells, and may be their copies as well."""
+    order = np.lexsort((columns[0], used))
+    used, columns = used[order], [column[order] for column in columns]
+    twins = np.arange(len(program.maker), dtype=np.int32)
+    twins[program.rows[:, OUT]], twins[program.rows[:, MIRROR]] = program.rows[:, MIRROR], program.rows[:, OUT]
+    for place in range(of_cells):
+        columns[place] = _side_by_side(used, columns[place], twins)
+    starts, runs = current(_join)(used.astype(np.int32), np.stack(columns).astype(np.int32), things)
+    of = np.repeat(np.arange(things), np.diff(starts))
+    return Uses(starts, runs[:, np.lexsort((-runs[-1], of))])  # those beside each other are about as long
+
+
+def _side_by_side(used: Array, cells: Array, twins: Array) -> Array:
+    """Cells, or their copies where these stand side by side in the uses of a thing, and they themselves do not."""
+    copies = np.where(cells >= 0, twins[cells], -1)
+
+    def are_near(numbers: Array) -> Array:
+        near = (np.abs(np.diff(numbers)) == 1) & (used[1:] == used[:-1])
+        return np.append(near, False) | np.insert(near, 0, False)  # type: ignore[no-any-return]
+
+    return np.where(are_near(copies) & ~are_near(cells), copies, cells)
+
+
+def longest(uses: Uses) -> Array:
+    """The length of each run of each thing, ``(most runs, things)``; 0 where it has fewer."""
+    counts = np.diff(uses.starts)
+    lengths = np.zeros((int(counts.max(initial=0)), len(counts)), np.int64)
+    of = np.repeat(np.arange(len(counts)), counts)
+    lengths[np.arange(len(of)) - uses.starts[of], of] = uses.runs[-1]
+    return lengths
+
+
+@kernel
+def _join(used: Array, columns: Array, things: int) -> tuple[Array, Array]:
+    """Join uses of one thing that follow each other in constant strides."""
+    starts = np.zeros(things + 1, np.int32)
+    runs = np.empty((7, used.shape[0]), np.int32)
+    count, i = 0, 0
+    while i < used.shape[0]:
+        length = 1
+        while i + length < used.shape[0] and used[i + length] == used[i] and _goes_on(columns, i, length):
+            length += 1
+        for column in range(3):
+            runs[2 * column, count] = columns[column, i]
+            stride = columns[column, i + 1] - columns[column, i] if length > 1 else 0
+            runs[2 * column + 1, count] = stride
+        runs[6, count] = length
+        count += 1
+        starts[used[i] + 1] = count
+        i += length
+    for thing in range(things):
+        starts[thing + 1] = max(starts[thing + 1], starts[thing])
+    return starts, runs[:, :count].copy()
+
+
+@kernel
+def _goes_on(columns: Array, first: int, length: int) -> bool:
+    """Whether one more use continues the strides of a run: what is absent stays absent."""
+    for column in range(3):
+        start, value = columns[column, first], columns[column, first + length]
+        if (start < 0) != (value < 0):
+            return False
+        if value - columns[column, first + length - 1] != columns[column, first + 1] - start:
+            return False
+    return True

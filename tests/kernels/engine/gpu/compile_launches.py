@@ -1,0 +1,96 @@
+"""Compile what the questions about some structures launch, for a GPU that is not there; print what comes out.
+
+Run as `python -m tests.kernels.engine.gpu.compile_launches CAPABILITY STRUCTURE TYPE`: lines of JSON with the
+kernel, its registers and the bytes that it keeps on a stack because registers do not hold them.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.runtime.jit import JITFunction
+
+import strukt
+from strukt.kernels.dispatch import using
+from strukt.kernels.engine.gpu import available
+
+TOOLS = Path(triton.__file__).parent / "backends" / "nvidia" / "bin"
+
+
+class Driver:
+    """One that knows what it would run on, and runs nothing."""
+
+    def __init__(self, capability):
+        self.capability = capability
+
+    def get_current_target(self):
+        return GPUTarget("cuda", self.capability, 32)
+
+    def get_current_device(self):
+        return 0
+
+    def get_current_stream(self, device):
+        return 0
+
+    def is_active(self):
+        return True
+
+
+def usage(kernel):
+    """Registers and stack of a compiled kernel."""
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(kernel.asm["cubin"])
+        file.flush()
+        command = [TOOLS / "cuobjdump", "-res-usage", file.name]
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return {name.lower(): int(value) for name, value in re.findall(r"(REG|STACK):(\d+)", text)}
+
+
+def ask(distribution):
+    """Every question that launches kernels of its own."""
+    scores = [score for score in distribution.scores if score.requires_grad]
+    log_partition, entropy = distribution.log_partition, distribution.entropy()
+    grads = torch.autograd.grad(log_partition.sum(), scores, create_graph=True)
+    torch.autograd.grad(grads[0].sum(), scores, allow_unused=True)
+    torch.autograd.grad(entropy.sum(), scores)
+    with torch.no_grad():
+        _ = distribution.max_marginals, distribution.mode, distribution.sample((3,))
+
+
+def distribution(structure, dtype):
+    """One of a size at which tiles are large."""
+
+    def scores(*shape):
+        return torch.zeros(shape, dtype=dtype, requires_grad=True)
+
+    if structure == "ProjectiveTree":
+        return strukt.ProjectiveTree(scores(2, 40, 41), validate_args=False)
+    return strukt.LinearChain(scores(2, 9, 64), scores(64, 64), validate_args=False)
+
+
+def main(capability, structure, dtype):
+    triton.runtime.driver.set_active(Driver(int(capability)))
+    available.is_interpreted = lambda: True  # tensors on the CPU will do
+    launch, made = JITFunction.run, {}
+
+    def compile_only(self, *arguments, grid, warmup, **options):
+        kernel = launch(self, *arguments, grid=grid, warmup=True, **options)
+        module = self.fn.__module__.rpartition(".")[2]
+        made[kernel.hash] = (f"{module}.{self.fn.__name__}", kernel)
+        return kernel
+
+    JITFunction.run = compile_only
+    with using("gpu"):
+        ask(distribution(structure, getattr(torch, dtype)))
+    for name, kernel in made.values():
+        print(json.dumps({"kernel": name, **usage(kernel)}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,45 @@
+"""Kernels become machine code for GPUs that are not there, and registers hold what they keep."""
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from strukt.kernels.engine.gpu import available
+
+pytestmark = pytest.mark.skipif(available.broken() is not None, reason=str(available.broken()))
+
+ROOT = Path(__file__).parents[4]
+
+OF_CELLS = {
+    "best.choose",
+    "best.inside",
+    "best.outside",
+    "growth.inside",
+    "growth.outside",
+    "numbers.split",
+    "sums.inside",
+    "sums.outside",
+}
+OF_TERMS = {"best.weights_of_terms", "growth.weights_of_terms", "sums.weights_of_terms"}
+
+CASES = list(itertools.product(("90", "80"), ("ProjectiveTree", "LinearChain"), ("float32", "float64")))
+
+
+@pytest.mark.parametrize(
+    ("capability", "structure", "dtype"),
+    [pytest.param(*case, marks=pytest.mark.slow if index else ()) for index, case in enumerate(CASES)],
+)
+def test_launches_compile(capability, structure, dtype):
+    command = [sys.executable, "-m", "tests.kernels.engine.gpu.compile_launches", capability, structure, dtype]
+    environment = {**os.environ, "TRITON_INTERPRET": "0", "PYTHONPATH": os.pathsep.join([*sys.path, str(ROOT)])}
+    found = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=environment)
+    assert found.returncode == 0, found.stderr
+    kernels = [json.loads(line) for line in found.stdout.splitlines()]
+    expected = OF_CELLS | (OF_TERMS if structure == "LinearChain" else set())
+    assert {kernel["kernel"] for kernel in kernels} >= expected
+    assert max(kernel["stack"] for kernel in kernels) <= 128  # bytes of a thread
