@@ -5,7 +5,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strukt.kernels.places import cpu, reference
+from strukt.kernels.engine.gpu import available
+from strukt.kernels.places import cpu, gpu, reference
+
+INTERPRETED = available.broken() is None and available.is_interpreted()
+KERNELS = (cpu, gpu) if INTERPRETED else (cpu,)
 
 
 def looped(score, place):
@@ -32,13 +36,14 @@ def test_totals_and_subtractions_equal_loops(groups, each, size, count, seed, dt
     expected = looped(score, place)
     log_partition = expected + torch.randn(groups * each, generator=generator, dtype=dtype)
     log_prob = (expected - log_partition).clamp(max=0.0)
-    torch.testing.assert_close(cpu.log_prob((score,), (2,), (place,), log_partition), log_prob)
+    for module in KERNELS:
+        torch.testing.assert_close(module.log_prob((score,), (2,), (place,), log_partition), log_prob)
     batched = score.repeat_interleave(each, 0)
     torch.testing.assert_close(reference.total(batched, 2, place), expected)
     weight = torch.randn(groups * each, generator=generator, dtype=dtype)
     leaf = score.clone().requires_grad_()
     (gradient,) = torch.autograd.grad((looped(leaf, place) * weight).sum() + 0.0 * leaf.sum(), leaf)
-    for module in (cpu, reference):
+    for module in (*KERNELS, reference):
         part = torch.ones_like(score)
         module.subtract(part, place, weight)
         torch.testing.assert_close(part, 1.0 - gradient)
@@ -48,7 +53,7 @@ def test_impossible_events_have_neither_probability_nor_weight():
     score = torch.tensor([[0.0, -torch.inf]])
     places, log_partition = (torch.tensor([[0], [1], [0]]),), torch.tensor([1.0, 1.0, -torch.inf])
     grad = torch.tensor([2.0, 3.0, 5.0])
-    for module in (cpu, reference):
+    for module in (*KERNELS, reference):
         found = module.log_prob((score,), (1,), places, log_partition)
         assert found.tolist() == [-1.0, -torch.inf, -torch.inf]
         weights = module.opposites(grad, found)

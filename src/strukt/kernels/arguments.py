@@ -124,8 +124,8 @@ def without_extremes(score: Tensor) -> Tensor:
         >>> without_extremes(torch.tensor([1.0, torch.finfo(torch.float32).min]))
         tensor([1., -inf])
     """
-    extreme = (score < -guards.LARGEST) & (score != -torch.inf)
-    if is_plain() and score.device.type == "cpu" and not bool(extreme.any()):
+    extreme = score < -guards.LARGEST
+    if is_plain() and score.device.type == "cpu" and not bool((extreme & (score != -torch.inf)).any()):
         return score
     return score.masked_fill(extreme, -torch.inf)
 

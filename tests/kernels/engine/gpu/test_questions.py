@@ -25,6 +25,7 @@ pytestmark = needed
 QUICK = {"log_partition"}
 QUICK_OF_ONE = {"cross_entropy", "entropy", "max_marginals"}
 
+SLOW = pytest.mark.slow
 DRAWS = 100 if ON_GPU else 2
 
 
@@ -78,7 +79,7 @@ def is_slow(subject, operator):
             subject,
             operator,
             id=f"{operator.name}-{subject.name}",
-            marks=pytest.mark.slow if is_slow(subject, operator) else (),
+            marks=SLOW if is_slow(subject, operator) else (),
         )
         for subject in (STRUCTURES if ON_GPU else TABLES)
         for operator in OPERATORS
@@ -115,6 +116,23 @@ def test_float32_scores_far_apart(subject):
     assert torch.allclose(marginals.double(), exact.marginals, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if ON_GPU or name == "LinearChain" else SLOW) for name in LAST]
+)
+def test_a_training_step(name):
+    """The gradient of one loss, where the parts of events are subtracted from the marginals in place."""
+    case = LAST[name].case((3,), size=3)
+    event = case.distribution().mode
+
+    def gradients(case, event):
+        loss = -case.distribution().log_prob(event).mean()
+        return loss.detach(), *torch.autograd.grad(loss, case.scores)
+
+    found = by_kernels(gradients, on_device(case), event.to(DEVICE))
+    for mine, right in zip(found, gradients(case.leaves(), event), strict=True):
+        assert torch.allclose(mine.cpu(), right, 1e-10, 1e-10)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("scale", [-9e8, -3e5, 3e5, 9e8])
 def test_totals_up_to_ten_billion(scale, dtype):
@@ -132,7 +150,7 @@ def test_totals_up_to_ten_billion(scale, dtype):
 
 @pytest.mark.parametrize(
     "subject",
-    [pytest.param(each, id=each.name, marks=() if ON_GPU else pytest.mark.slow) for each in LAST.values()],
+    [pytest.param(each, id=each.name, marks=() if ON_GPU else SLOW) for each in LAST.values()],
 )
 def test_samples_have_their_frequencies(subject):
     """Each part is used as often as its marginal says, to four standard deviations and a little more."""

@@ -1,0 +1,73 @@
+"""Adding up scores at places on a GPU, and subtracting from them: a launch for each tensor of scores.
+
+In PyTorch these are 25 launches of a training step, which take longer than their work.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import Scores
+from strukt.kernels.places.reference import Places
+
+BLOCK = 128
+
+
+def fits(batch: Tensor) -> bool:
+    """Whether there are items; see `strukt.kernels.dispatch`."""
+    return batch.numel() > 0
+
+
+def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partition: Tensor) -> Tensor:
+    """Return the log-probability of one event for each item, ``(batch,)``; scores are summed in double precision.
+
+    Args:
+        scores: Each ``(g, ...)``, where consecutive batch / g items share their scores.
+        dims: For each score tensor the number of its part axes.
+        places: For each score tensor ``(batch, count)``; -1 for none.
+        log_partition: ``(batch,)``.
+    """
+    from strukt.kernels.places import sums  # needs Triton
+
+    value, total = torch.empty_like(log_partition), torch.empty_like(log_partition, dtype=torch.float64)
+    last = len(scores) - 1
+    with _on_device_of(value):
+        for index, (score, place) in enumerate(zip(scores, places, strict=True)):
+            rows, at = score.detach().contiguous(), place.contiguous()
+            sums.add_up[(len(value),)](
+                rows, at, log_partition.contiguous(), total, value, *_sizes(rows, at), index == 0,
+                index == last, BLOCK,
+            )  # fmt: skip
+    return value
+
+
+def opposites(grad: Tensor, log_prob: Tensor) -> Tensor:
+    """Return the opposites of gradients ``(batch,)``, 0 for impossible events."""
+    from strukt.kernels.places import sums
+
+    found = torch.empty_like(log_prob)
+    with _on_device_of(found):
+        grads, log_probs, blocks = grad.contiguous(), log_prob.contiguous(), -(-len(found) // BLOCK)
+        sums.opposites[(blocks,)](grads, log_probs, found, len(found), BLOCK)
+    return found
+
+
+def subtract(part: Tensor, place: Tensor, weight: Tensor) -> None:
+    """Subtract each item's weight ``(batch,)`` at its places of a gradient ``(g, ...)``, in place."""
+    from strukt.kernels.places import sums
+
+    with _on_device_of(part):
+        at = place.contiguous()
+        sums.subtract[(len(weight),)](part, at, weight.contiguous(), *_sizes(part, at), BLOCK)
+
+
+def _sizes(rows: Tensor, place: Tensor) -> tuple[int, int, int]:
+    """The scores of an item, its places, and how many items share a row."""
+    return rows[:1].numel(), place.shape[1], max(len(place) // max(len(rows), 1), 1)
+
+
+def _on_device_of(tensor: Tensor) -> Any:
+    return torch.cuda.device_of(tensor)  # type: ignore[no-untyped-call]
