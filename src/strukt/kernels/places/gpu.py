@@ -38,8 +38,8 @@ def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partitio
         for index, (score, place) in enumerate(zip(scores, places, strict=True)):
             rows, at = score.detach().contiguous(), place.contiguous()
             sums.add_up[(len(value),)](
-                rows, at, log_partition.contiguous(), total, value, *_sizes(rows, at), index == 0,
-                index == last, BLOCK,
+                rows, at, log_partition.contiguous(), total, value, *_sizes(rows, at), index == 0, index == last,
+                BLOCK,
             )  # fmt: skip
     return value
 

@@ -48,8 +48,7 @@ def best_term(as_, bs, cs, a, a_step, b, b_step, c, c_step, count, most, K: tl.c
 @triton.jit
 def inside(
     rows, count, stages, stage_count, ends, end_count, leaves, leaf_count, sizes, own, values, found, cells,
-    weights,
-    B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
+    weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     """The best score of each cell, ``values``, and of each item, ``found``."""
     item = tl.program_id(0).to(tl.int64)
@@ -87,7 +86,7 @@ def inside(
 @triton.jit
 def around_uses(
     starts, runs, run_count, x, live, most_runs, longest, longest_step, as_, bs, cs, best, K: tl.constexpr,
-    TALL: tl.constexpr
+    TALL: tl.constexpr,
 ):  # fmt: skip
     """Raise scores to the best ones of the terms in which each x is a factor, without that."""
     first, last = tl.load(starts + x, live, 0), tl.load(starts + x + 1, live, 0)
@@ -106,8 +105,7 @@ def around_uses(
 
 @triton.jit
 def outside(
-    rows, count, stages, stage_count, ends, end_count, same, starts, runs, run_count, sizes, own, values,
-    around,
+    rows, count, stages, stage_count, ends, end_count, same, starts, runs, run_count, sizes, own, values, around,
     found, cells, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     """The best score of a structure with the weight of each row, ``found``; ``around`` is what is best outside."""
@@ -150,9 +148,8 @@ def outside(
 
 @triton.jit
 def weights_of_terms(
-    starts, runs, run_count, order, used, most_runs, longest, tiles, own, values, around, found, cells,
-    weights, B: tl.constexpr,
-    K: tl.constexpr, TALL: tl.constexpr,
+    starts, runs, run_count, order, used, most_runs, longest, tiles, own, values, around, found, cells, weights,
+    B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
     """The best score of a structure with each weight of single terms, for programs (items, blocks of weights)."""
     item = tl.program_id(0).to(tl.int64)
@@ -196,7 +193,7 @@ def best_of(values, own, a, b, c, count, most, K: tl.constexpr, TALL: tl.constex
 
 @triton.jit
 def drawn_of(
-    vm, ve, wm, we, a, b, c, count, most, base, base_exponent, seed, first, K: tl.constexpr, TALL: tl.constexpr
+    vm, ve, wm, we, a, b, c, count, most, base, base_exponent, seed, first, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
     """A term of each row, drawn by its share: the highest of their logs with Gumbel's noise (Gumbel 1954)."""
     one = tl.minimum(count, 1)  # see `sums.inside`
@@ -246,8 +243,7 @@ def mark(chosen, same, cells, on):
 @triton.jit
 def choose(
     rows, count, stages, stage_count, ends, end_count, same, sizes, seeds, wm, we, vm, ve, chosen, used, cells,
-    step,
-    power_step, weights, longest, number, RANDOM: tl.constexpr, B: tl.constexpr, K: tl.constexpr,
+    step, power_step, weights, longest, number, RANDOM: tl.constexpr, B: tl.constexpr, K: tl.constexpr,
     TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     """The weights of a structure, ``used``, from the end down: the best one, or drawn; programs (items x number).

@@ -98,8 +98,7 @@ def without(vm, ve, wm, we, out, whole, live):
 
 @triton.jit
 def inside(
-    rows, count, stages, stage_count, ends, end_count, sizes, wm, we, vm, ve, qwm, qwe, qm, qe, jm, je,
-    direction,
+    rows, count, stages, stage_count, ends, end_count, sizes, wm, we, vm, ve, qwm, qwe, qm, qe, jm, je, direction,
     growth, rest, found, cells, step, power_step, weights, SURPRISE: tl.constexpr, B: tl.constexpr,
     K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
@@ -139,8 +138,7 @@ def inside(
             if SURPRISE:
                 q_base, q_power = without(qm, qe, qwm, qwe, out, whole, live)
             mean, spare = mean_growth(
-                vm, ve, wm, we, qm, qe, qwm, qwe, growth, direction, a, b, each, n, most, base, base_power,
-                q_base,
+                vm, ve, wm, we, qm, qe, qwm, qwe, growth, direction, a, b, each, n, most, base, base_power, q_base,
                 q_power, SURPRISE, K, TALL,
             )  # fmt: skip
             mean += load_plain(direction, whole, live)
@@ -159,8 +157,7 @@ def inside(
     base, base_power = total_of(vm, ve, left, right, terms, K)
     q_base, q_power = total_of(qm, qe, left, right, terms, K)
     mean, spare = mean_growth(
-        vm, ve, wm, we, qm, qe, qwm, qwe, growth, direction, one + left, one + right, one - 1, one + terms,
-        terms,
+        vm, ve, wm, we, qm, qe, qwm, qwe, growth, direction, one + left, one + right, one - 1, one + terms, terms,
         base, base_power, q_base, q_power, SURPRISE, K, False,
     )  # fmt: skip
     tl.store(found + item + one, tl.where(base == 0.0, 0.0, mean))
@@ -168,16 +165,14 @@ def inside(
 
 @triton.jit
 def mean_of_uses(
-    starts, runs, run_count, x, live, most_runs, longest, longest_step, gm, ge, bm, be, cm, ce, around,
-    b_growth, c_growth, base,
-    base_exponent, own, own_power, qbm, qbe, qcm, qce, jm, je, rest, SURPRISE: tl.constexpr, K: tl.constexpr,
-    TALL: tl.constexpr,
+    starts, runs, run_count, x, live, most_runs, longest, longest_step, gm, ge, bm, be, cm, ce, around, b_growth,
+    c_growth, base, base_exponent, own, own_power, qbm, qbe, qcm, qce, jm, je, rest, SURPRISE: tl.constexpr,
+    K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
     """The mean over the terms in which each x is a factor of what everything else gains.
 
-    Arrays are those of `sums.add_uses`,
-    with growths; ``base`` is the sum that this gives. ``own`` is x itself, and
-    the arrays that begin with q are cells and weights, of the scores that surprise.
+    Arrays are those of `sums.add_uses`, with growths; ``base`` is the sum that this gives. ``own`` is x itself,
+    and the arrays that begin with q are cells and weights, of the scores that surprise.
     """
     mean = tl.zeros_like(base)
     first, last = tl.load(starts + x, live, 0), tl.load(starts + x + 1, live, 0)
@@ -238,15 +233,13 @@ def seed(
 
 @triton.jit
 def outside(
-    rows, count, stages, stage_count, ends, end_count, same, starts, runs, run_count, sizes, wm, we, vm, ve,
-    gm, ge,
-    bm, be, qwm, qwe, qm, qe, jm, je, direction, growth, rest, around, parts, changes, cells, step, power_step,
+    rows, count, stages, stage_count, ends, end_count, same, starts, runs, run_count, sizes, wm, we, vm, ve, gm,
+    ge, bm, be, qwm, qwe, qm, qe, jm, je, direction, growth, rest, around, parts, changes, cells, step, power_step,
     weights, SURPRISE: tl.constexpr, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     """How the use of the weight of each row changes, ``changes``, from how often it is used, ``parts``.
 
-    Numbers are those that `sums.outside` leaves,
-    growths those that `inside` does; ``around`` gets the growth of
+    Numbers are those that `sums.outside` leaves, growths those that `inside` does; ``around`` gets the growth of
     what stands outside of each cell, its weight included.
     """
     item = tl.program_id(0).to(tl.int64)
@@ -283,8 +276,7 @@ def outside(
     base, base_power = total_of(vm, ve, left, right, terms, K)
     q_base, q_power = total_of(qm, qe, left, right, terms, K)
     top, spare = mean_growth(
-        vm, ve, wm, we, qm, qe, qwm, qwe, growth, direction, one + left, one + right, one - 1, one + terms,
-        terms,
+        vm, ve, wm, we, qm, qe, qwm, qwe, growth, direction, one + left, one + right, one - 1, one + terms, terms,
         base, base_power, q_base, q_power, SURPRISE, K, False,
     )  # fmt: skip
     if tl.max(base, 0) != 0.0:
@@ -303,9 +295,9 @@ def outside(
                 total, power = tl.load(bm + out, live, 0.0), tl.load(be + out, live, 0)
                 own, own_power = tl.load(qm + out, live, 0.0), tl.load(qe + out, live, 0)
                 mean = tl.load(around + out, live, 0.0) + mean_of_uses(
-                    starts, runs, run_count, out, live, most_runs, longest, stage_count, gm, ge, vm, ve, wm,
-                    we, around, growth,
-                    direction, total, power, own, own_power, qm, qe, qwm, qwe, jm, je, rest, SURPRISE, K, TALL,
+                    starts, runs, run_count, out, live, most_runs, longest, stage_count, gm, ge, vm, ve, wm, we,
+                    around, growth, direction, total, power, own, own_power, qm, qe, qwm, qwe, jm, je, rest,
+                    SURPRISE, K, TALL,
                 )  # fmt: skip
                 use = tl.load(parts + whole, live & (whole >= 0), 0.0)
                 change = use * (mean + tl.load(growth + out, live, 0.0) - top)
@@ -318,10 +310,9 @@ def outside(
 
 @triton.jit
 def weights_of_terms(
-    starts, runs, run_count, order, used, most_runs, longest, tiles, wm, we, vm, ve, gm, ge, qwm, qwe, qm, qe,
-    jm, je, direction,
-    growth, rest, around, found, parts, changes, cells, step, power_step, weights, SURPRISE: tl.constexpr,
-    B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
+    starts, runs, run_count, order, used, most_runs, longest, tiles, wm, we, vm, ve, gm, ge, qwm, qwe, qm, qe, jm,
+    je, direction, growth, rest, around, found, parts, changes, cells, step, power_step, weights,
+    SURPRISE: tl.constexpr, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
     """How the use of the weights of single terms changes, for programs (items, blocks of weights)."""
     item = tl.program_id(0).to(tl.int64)
@@ -355,8 +346,7 @@ def weights_of_terms(
     own, own_power = load_number(qwm, qwe, x, live)
     mean = mean_of_uses(
         starts, runs, run_count, x, live, most_runs, longest + tl.program_id(1), tiles, gm, ge, vm, ve, vm, ve,
-        around, growth, growth, total,
-        power, own, own_power, qm, qe, qm, qe, jm, je, rest, SURPRISE, K, TALL,
+        around, growth, growth, total, power, own, own_power, qm, qe, qm, qe, jm, je, rest, SURPRISE, K, TALL,
     )  # fmt: skip
     use = tl.load(parts + x, live, 0.0)
     change = use * (mean + tl.load(direction + x, live, 0.0) - tl.load(found + item))

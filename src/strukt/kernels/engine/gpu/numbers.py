@@ -140,7 +140,7 @@ def most_of_terms(x, TALL: tl.constexpr):
 
 @triton.jit
 def sum_terms(
-    am, ae, a, a_step, bm, be, b, b_step, cm, ce, c, c_step, count, most, K: tl.constexpr, TALL: tl.constexpr
+    am, ae, a, a_step, bm, be, b, b_step, cm, ce, c, c_step, count, most, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
     """For each row the sum over k < count of products of three numbers at a, b and c + k steps; not settled."""
     total, top = tl.zeros(count.shape, am.dtype.element_ty), tl.full(count.shape, LOWEST, tl.int32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
@@ -45,6 +46,7 @@ class Growth(NamedTuple):
         bases: What rows add up, of the scores that surprise.
         total: ``(batch,)``.
         other: The weights and the cells of the scores that surprise; those of the batch itself if None.
+        surprise: Whether choices gain by their surprise.
     """
 
     direction: Tensor
@@ -79,18 +81,16 @@ class Run:
         self.count = len(table.places)
         self._width = width
 
-    @property
+    @cached_property
     def weights(self) -> tuple[Tensor, Tensor]:
         """The mantissas and exponents of all weights."""
-        if not hasattr(self, "_weights"):
-            mantissas = self.own.new_empty(self.batch, self.count)
-            exponents = self.own.new_empty(self.batch, self.count, dtype=torch.int32)
-            self._launch(
-                numbers.split, (self.batch, -(-self.count // CLEARED)),
-                self.own, self.table.places, self.count, mantissas, exponents, self.own.shape[1], CLEARED
-            )
-            self._weights = mantissas, exponents
-        return self._weights
+        mantissas = self.own.new_empty(self.batch, self.count)
+        exponents = self.own.new_empty(self.batch, self.count, dtype=torch.int32)
+        self._launch(
+            numbers.split, (self.batch, -(-self.count // CLEARED)), self.own, self.table.places, self.count,
+            mantissas, exponents, self.own.shape[1], CLEARED,
+        )  # fmt: skip
+        return mantissas, exponents
 
     def scores(self) -> Tensor:
         """The log of each weight."""
@@ -109,10 +109,8 @@ class Run:
         found, chart = self.own.new_empty(self.batch), self.numbers()
         table, tile = self.table, self._fitting(self.table.tile)
         self._launch(
-            sums.inside, (self.batch,),
-            *self._rows, table.leaves, len(table.leaves), self.index, *self.weights, *chart.pair, found,
-            table.cells,
-            *self._steps(chart), self.count, *tile, CLEARED, **_options(tile),
+            sums.inside, (self.batch,), *self._rows, table.leaves, len(table.leaves), self.index, *self.weights,
+            *chart.pair, found, table.cells, *self._steps(chart), self.count, *tile, CLEARED, **_options(tile),
         )  # fmt: skip
         return found, chart
 
@@ -122,18 +120,16 @@ class Run:
         bare = self.numbers() if keep else weighed
         parts = self.own.new_empty(self.batch, self.count)
         self._launch(
-            sums.outside, (self.batch,),
-            *self._rows, *self._cell_uses, self.index, *self.weights, *chart.pair, *weighed.pair, *bare.pair,
-            factors.contiguous(), parts, table.cells, *self._steps(chart), self.count, keep, *tile, CLEARED,
-            **_options(tile),
+            sums.outside, (self.batch,), *self._rows, *self._cell_uses, self.index, *self.weights, *chart.pair,
+            *weighed.pair, *bare.pair, factors.contiguous(), parts, table.cells, *self._steps(chart), self.count,
+            keep, *tile, CLEARED, **_options(tile),
         )  # fmt: skip
         if table.weight_starts is not None:
             tile = table.weight_tile
             self._launch(
-                sums.weights_of_terms, (self.batch, table.weight_longest.shape[1]),
-                table.ends, table.ends.shape[1], *self._weight_uses, self.index, *self.weights, *chart.pair,
-                *weighed.pair, factors.contiguous(), parts, *self._steps(chart), self.count, *tile,
-                **_options(tile),
+                sums.weights_of_terms, (self.batch, table.weight_longest.shape[1]), table.ends,
+                table.ends.shape[1], *self._weight_uses, self.index, *self.weights, *chart.pair, *weighed.pair,
+                factors.contiguous(), parts, *self._steps(chart), self.count, *tile, **_options(tile),
             )  # fmt: skip
         return Around(weighed, bare, parts)
 
@@ -145,11 +141,9 @@ class Run:
         rest = torch.empty_like(cells) if surprise else cells
         total = self.own.new_empty(self.batch)
         self._launch(
-            growth.inside, (self.batch,),
-            *self._rows, self.index, *self.weights, *chart.pair, *theirs.weights, *their_chart.pair,
-            *bases.pair,
-            direction, cells, rest, total, table.cells, *self._steps(chart), self.count, surprise,
-            *tile, CLEARED, **_options(tile),
+            growth.inside, (self.batch,), *self._rows, self.index, *self.weights, *chart.pair, *theirs.weights,
+            *their_chart.pair, *bases.pair, direction, cells, rest, total, table.cells, *self._steps(chart),
+            self.count, surprise, *tile, CLEARED, **_options(tile),
         )  # fmt: skip
         return Growth(direction, cells, rest, bases, total, other, surprise)
 
@@ -161,20 +155,16 @@ class Run:
         shared = (*theirs.weights, *their_chart.pair, *grown.bases.pair, grown.direction, grown.cells,
         grown.rest)
         self._launch(
-            growth.outside, (self.batch,),
-            *self._rows, *self._cell_uses, self.index, *self.weights, *chart.pair, *around.weighed.pair,
-            *around.bare.pair, *shared, outer, around.parts, changes, table.cells, *self._steps(chart),
-            self.count,
-            grown.surprise, *tile, CLEARED, **_options(tile),
+            growth.outside, (self.batch,), *self._rows, *self._cell_uses, self.index, *self.weights, *chart.pair,
+            *around.weighed.pair, *around.bare.pair, *shared, outer, around.parts, changes, table.cells,
+            *self._steps(chart), self.count, grown.surprise, *tile, CLEARED, **_options(tile),
         )  # fmt: skip
         if table.weight_starts is not None:
             tile = table.weight_tile
             self._launch(
-                growth.weights_of_terms, (self.batch, table.weight_longest.shape[1]),
-                *self._weight_uses, *self.weights, *chart.pair, *around.weighed.pair, *shared, outer,
-                grown.total,
-                around.parts, changes, table.cells, *self._steps(chart), self.count, grown.surprise, *tile,
-                **_options(tile),
+                growth.weights_of_terms, (self.batch, table.weight_longest.shape[1]), *self._weight_uses,
+                *self.weights, *chart.pair, *around.weighed.pair, *shared, outer, grown.total, around.parts,
+                changes, table.cells, *self._steps(chart), self.count, grown.surprise, *tile, **_options(tile),
             )  # fmt: skip
         return changes
 
@@ -183,10 +173,8 @@ class Run:
         table, tile, own = self.table, self._fitting(self.table.tile), self.scores()
         values, found = own.new_empty(self.batch, table.cells), own.new_empty(self.batch)
         self._launch(
-            best.inside, (self.batch,),
-            *self._rows, table.leaves, len(table.leaves), self.index, own, values, found, table.cells,
-            self.count,
-            *tile, CLEARED, **_options(tile),
+            best.inside, (self.batch,), *self._rows, table.leaves, len(table.leaves), self.index, own, values,
+            found, table.cells, self.count, *tile, CLEARED, **_options(tile),
         )  # fmt: skip
         return own, values, found
 
@@ -196,16 +184,14 @@ class Run:
         own, values, _ = self.best()
         around, found = torch.empty_like(values), torch.empty_like(own)
         self._launch(
-            best.outside, (self.batch,),
-            *self._rows, *self._cell_uses, self.index, own, values, around, found, table.cells, self.count,
-            *tile, CLEARED, **_options(tile),
+            best.outside, (self.batch,), *self._rows, *self._cell_uses, self.index, own, values, around, found,
+            table.cells, self.count, *tile, CLEARED, **_options(tile),
         )  # fmt: skip
         if table.weight_starts is not None:
             tile = table.weight_tile
             self._launch(
-                best.weights_of_terms, (self.batch, table.weight_longest.shape[1]),
-                *self._weight_uses, own, values, around, found, table.cells, self.count, *tile,
-                **_options(tile),
+                best.weights_of_terms, (self.batch, table.weight_longest.shape[1]), *self._weight_uses, own,
+                values, around, found, table.cells, self.count, *tile, **_options(tile),
             )  # fmt: skip
         return found
 
@@ -224,8 +210,7 @@ class Run:
         return self._choose(self.weights, chart.pair, self._steps(chart), seeds, number, True)
 
     def _choose(
-        self, weights: tuple[Tensor, Tensor], cells: tuple[Tensor, Tensor], steps: tuple[int, int],
-        seeds: Tensor,
+        self, weights: tuple[Tensor, Tensor], cells: tuple[Tensor, Tensor], steps: tuple[int, int], seeds: Tensor,
         number: int, random: bool,
     ) -> Tensor:  # fmt: skip
         table, tile = self.table, _half(self._fitting(self.table.tile))
@@ -233,9 +218,9 @@ class Run:
         used = self.own.new_empty(self.batch, number, self.count, dtype=torch.int8)
         if number:
             self._launch(
-                best.choose, (self.batch * number,),
-                *self._rows, table.same, self.index, seeds, *weights, *cells, chosen, used, table.cells, *steps,
-                self.count, table.longest, number, random, *tile, CLEARED, **_options(tile),
+                best.choose, (self.batch * number,), *self._rows, table.same, self.index, seeds, *weights, *cells,
+                chosen, used, table.cells, *steps, self.count, table.longest, number, random, *tile, CLEARED,
+                **_options(tile),
             )  # fmt: skip
         return used
 

@@ -36,10 +36,10 @@ def row_of(rows, count, s, live, size):
     """The columns of some rows, and which of these an item of its size needs."""
     live = live & (tl.load(rows + 7 * count + s, live, 0) <= size)
     return (
-        live, tl.load(rows + s, live, 0), tl.load(rows + count + s, live, 0), tl.load(rows + 2 * count + s,
-        live, 0),
-        tl.load(rows + 3 * count + s, live, -1), tl.load(rows + 4 * count + s, live, 0),
-        tl.load(rows + 5 * count + s, live, -1), tl.load(rows + 6 * count + s, live, -1),
+        live, tl.load(rows + s, live, 0), tl.load(rows + count + s, live, 0),
+        tl.load(rows + 2 * count + s, live, 0), tl.load(rows + 3 * count + s, live, -1),
+        tl.load(rows + 4 * count + s, live, 0), tl.load(rows + 5 * count + s, live, -1),
+        tl.load(rows + 6 * count + s, live, -1),
     )  # fmt: skip
 
 
@@ -69,8 +69,7 @@ def total_of(vm, ve, left, right, count, K: tl.constexpr):
 @triton.jit
 def inside(
     rows, count, stages, stage_count, ends, end_count, leaves, leaf_count, sizes, wm, we, vm, ve, found, cells,
-    step,
-    power_step, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
+    step, power_step, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     """Fill the cells of each item, ``vm`` and ``ve``; ``found`` gets log-partitions."""
     item = tl.program_id(0).to(tl.int64)
@@ -128,7 +127,7 @@ def seed(vm, ve, gm, ge, same, left, right, terms, K: tl.constexpr):
 @triton.jit
 def add_uses(
     starts, runs, run_count, x, live, most_runs, longest, longest_step, am, ae, bm, be, cm, ce, total, top,
-    K: tl.constexpr, TALL: tl.constexpr
+    K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
     """Add the terms in which each x is a factor to numbers, without that; (am, ae) is what their rows have."""
     first, last = tl.load(starts + x, live, 0), tl.load(starts + x + 1, live, 0)
@@ -136,9 +135,9 @@ def add_uses(
         on = live & (first + j < last)
         run = runs + first + j
         mantissa, exponent = sum_terms(
-            am, ae, tl.load(run, on, 0), tl.load(run + run_count, on, 0),
-            bm, be, tl.load(run + 2 * run_count, on, -1), tl.load(run + 3 * run_count, on, 0),
-            cm, ce, tl.load(run + 4 * run_count, on, -1), tl.load(run + 5 * run_count, on, 0),
+            am, ae, tl.load(run, on, 0), tl.load(run + run_count, on, 0), bm, be,
+            tl.load(run + 2 * run_count, on, -1), tl.load(run + 3 * run_count, on, 0), cm, ce,
+            tl.load(run + 4 * run_count, on, -1), tl.load(run + 5 * run_count, on, 0),
             tl.load(run + 6 * run_count, on, 0), tl.load(longest + j * longest_step), K, TALL,
         )  # fmt: skip
         total, top = add(total, top, mantissa, exponent)
@@ -147,16 +146,14 @@ def add_uses(
 
 @triton.jit
 def outside(
-    rows, count, stages, stage_count, ends, end_count, same, starts, runs, run_count, sizes, wm, we, vm, ve,
-    gm, ge,
-    bm, be, factors, parts, cells, step, power_step, weights, KEEP: tl.constexpr, B: tl.constexpr,
+    rows, count, stages, stage_count, ends, end_count, same, starts, runs, run_count, sizes, wm, we, vm, ve, gm,
+    ge, bm, be, factors, parts, cells, step, power_step, weights, KEEP: tl.constexpr, B: tl.constexpr,
     K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
     """What stands outside of each cell, its weight included, ``gm`` and ``ge``; without it ``bm`` and ``be``.
 
-    ``parts`` gets how often the weight of each row is used,
-    times the factor of the item. Those of single terms are
-    left for `weights_of_terms`. What is below no total that is not 0 is used 0 times.
+    ``parts`` gets how often the weight of each row is used, times the factor of the item. Those of single terms
+    are left for `weights_of_terms`. Nothing is used where the total is 0.
     """
     item = tl.program_id(0).to(tl.int64)
     vm += item * step
@@ -211,9 +208,8 @@ def outside(
 
 @triton.jit
 def weights_of_terms(
-    ends, end_count, starts, runs, run_count, order, used, most_runs, longest, tiles, sizes, wm, we, vm, ve,
-    gm, ge, factors, parts,
-    step, power_step, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
+    ends, end_count, starts, runs, run_count, order, used, most_runs, longest, tiles, sizes, wm, we, vm, ve, gm,
+    ge, factors, parts, step, power_step, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
     """How often the weights of single terms are used, for programs (items, blocks of weights)."""
     item = tl.program_id(0).to(tl.int64)

@@ -18,6 +18,7 @@ from strukt.kernels.jit import kernel
 SMALLEST, LARGEST = 512, 4096
 """The numbers in a tile: so many that threads wait for few of them, and so few that registers hold them."""
 
+
 class Tile(NamedTuple):
     """How many rows are done at a time, and terms of each; tall if threads that follow each other take rows."""
 
@@ -31,25 +32,22 @@ class Table(NamedTuple):
 
     Attributes:
         rows: ``(8, rows)``, the columns of `Program.rows`, and the smallest size that needs the row.
-        stages: ``(3 + most runs, stages + 1)``, for each stage its first row,
-        which for the next one stands beside
-            it; the most terms of a row; the most runs in which one of its cells is used; and the longest of the
-            first of these runs, of the second, and so on.
+        stages: ``(3 + most runs, stages + 1)``, for each stage its first row, where that of the next one stands
+            beside it; the most terms of a row; the most runs in which one of its cells is used; and the longest of
+            the first of these runs, of the second, and so on.
         ends: ``(4, sizes)``: the columns of `Program.ends`, and the number of stages that a size needs.
         leaves: The cells that are 1.
         same: ``(cells,)``, the cell that each is a copy of.
         starts, runs: The uses of cells; see `uses.Uses`.
         weight_starts, weight_runs: Those of weights of single terms; None if nobody asks for them.
         weight_order: These weights, those that are used most often first.
-        weight_longest: ``(most runs, tiles)``, for each tile of them the longest of their first runs,
-        and so on.
+        weight_longest: ``(most runs, tiles)``, for each tile of them the longest of their first runs, and so on.
         places: ``(weights,)``, the place of each weight's score in the row of an item.
         distinct: Whether no place has two weights.
         cells: How many there are.
         longest: The most terms of a row.
-        tile, use_tile, weight_tile: What is done at a time of rows and their terms, of cells and their uses,
-        and of
-            weights and theirs.
+        tile, use_tile, weight_tile: What is done at a time of rows and their terms, of cells and their uses, and
+            of weights and theirs.
     """
 
     rows: Tensor
@@ -123,19 +121,14 @@ def make(program: Program, shape: Sequence[int], device: torch.device, scored_te
     stages = np.stack([bounds, *(_at_each(bounds, column) for column in columns)])
     wide = len(rows) / max(len(firsts), 1)
     return Table(
-        on_device(np.concatenate([rows.T, needs[None]]).astype(np.int32)),
-        on_device(stages.astype(np.int32)),
+        on_device(np.concatenate([rows.T, needs[None]]).astype(np.int32)), on_device(stages.astype(np.int32)),
         on_device(np.concatenate([ends.T, needed[None]]).astype(np.int32)),
-        on_device(program.leaves.astype(np.int64)),
-        on_device(uses.originals(program)),
-        on_device(cells.starts), on_device(cells.runs),
-        on_device(weights.starts) if some_weights else None,
-        on_device(weights.runs) if some_weights else None,
-        on_device(order), on_device(weight_longest),
+        on_device(program.leaves.astype(np.int64)), on_device(uses.originals(program)), on_device(cells.starts),
+        on_device(cells.runs), on_device(weights.starts) if some_weights else None,
+        on_device(weights.runs) if some_weights else None, on_device(order), on_device(weight_longest),
         on_device(places), len(np.unique(places)) == len(places), len(program.maker),
         int(rows[:, COUNT].max(initial=1)), _tile(wide, rows[:, COUNT], True),
-        _tile(wide, cells.runs[-1], _are_in_rows(cells.runs)),
-        weight_tile,
+        _tile(wide, cells.runs[-1], _are_in_rows(cells.runs)), weight_tile,
     )  # fmt: skip
 
 
