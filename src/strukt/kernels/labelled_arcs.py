@@ -8,6 +8,7 @@ does. A tree among the k best has arcs that are among the k best, too, if each a
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -36,7 +37,7 @@ class LabelledOracles:
         self._trees = trees
         self.reference = self
 
-    def sparsemap(self, main: Tensor) -> None:
+    def sparsemap(self, *_arguments: Any) -> None:
         """There is no kernel that finds the structures of SparseMAP."""
 
     def log_partition(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
