@@ -1,4 +1,4 @@
-"""What structures cost on a GPU: ours, and those of the peers that can be imported."""
+"""Times of structures on a GPU: ours, and those of the peers that can be imported."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def contestants(family: Family, case: Case, device: str) -> Iterator[Contestant]
 def cell(
     contestant: Contestant, operation: contest.Operation, inputs: tuple[Tensor, ...]
 ) -> tuple[float, int] | str:
-    """What one call costs, or why there is none."""
+    """Seconds and bytes of one call, or the error that it ends in."""
     try:
         return measured(lambda: operation(contestant, inputs))
     except Exception as error:
@@ -121,7 +121,7 @@ def rows(family: Family, device: str) -> Iterator[list[str]]:
 
 
 def question_rows(device: str) -> Iterator[list[str]]:
-    """What other questions cost as multiples of a log-partition with its gradient."""
+    """Times of other questions as multiples of a log-partition with its gradient."""
     from benchmarks.structures import of_targets
     from strukt import distributions
 

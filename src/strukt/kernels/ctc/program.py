@@ -78,7 +78,7 @@ def by_state(logits: Tensor, states: Tensor) -> Tensor:
 
 
 def sum_of_labels(found: Tensor, logits: Tensor, states: Tensor) -> Tensor:
-    """What is said of a row of scores, of labels: the sum over their states."""
+    """The sum, for each label, of numbers at its states; they stand as in a row of scores."""
     index = by_state(logits, states)
     each = found[:, 1 + states.shape[1] :].reshape(index.shape)
     return each.new_zeros(logits.shape).scatter_add_(-1, index, each)

@@ -1,4 +1,4 @@
-"""What is made once for each size, and kept up to a number of bytes."""
+"""Tables that are made once for each size, and kept up to a number of bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Kept(Generic[Made]):
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What is kept for a key, or else is made for it."""
+        """The tuple of a key, made now if none is kept."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from strukt.kernels.autograd import Scores, as_tuple
 from strukt.kernels.engine import chosen, items
+from strukt.kernels.engine.asked import Asked
 from strukt.kernels.engine.groups import EXTENDED_RING, Groups, by_ring, of_kind, on_items
 from strukt.kernels.engine.items import EXTENDED, PLAIN
 from strukt.kernels.engine.program import Array
@@ -19,15 +20,12 @@ from strukt.kernels.engine.tables import Tables
 from strukt.kernels.memory import empty
 
 
-class Questions(ABC):
+class Questions(Asked, ABC):
     """Entropies, derivatives of marginals, and max-marginals, whatever the scores are made of.
 
     Every method takes the tensors of scores ``(batch, ...)``, lengths ``(batch,)`` and the structure's other
     arguments. Items run in parallel.
     """
-
-    scores = 1
-    """The number of tensors of scores."""
 
     ring = PLAIN
     """The numbers that are tried first; `EXTENDED` if these are the only ones."""
@@ -77,16 +75,6 @@ class Questions(ABC):
         found = np.full(rows.shape, -np.inf)
         on_items(chosen.max_marginals, self._groups(scores, lengths, options), rows, found)
         return self._best_parted(found, scores, options)
-
-    def _split(self, arguments: Sequence[Any]) -> tuple[Sequence[Tensor], Tensor, Sequence[Any]]:
-        """Scores, lengths, and the rest."""
-        return arguments[: self.scores], arguments[self.scores], arguments[self.scores + 1 :]
-
-    def _split_both(
-        self, arguments: Sequence[Any]
-    ) -> tuple[Sequence[Tensor], Sequence[Tensor], Tensor, Sequence[Any]]:
-        """Scores, other scores, lengths, and the rest."""
-        return arguments[: self.scores], *self._split(arguments[self.scores :])
 
     @abstractmethod
     def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:

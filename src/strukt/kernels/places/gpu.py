@@ -22,14 +22,7 @@ def fits(batch: Tensor) -> bool:
 
 
 def log_prob(scores: Scores, dims: tuple[int, ...], places: Places, log_partition: Tensor) -> Tensor:
-    """Return the log-probability of one event for each item, ``(batch,)``; scores are summed in double precision.
-
-    Args:
-        scores: Each ``(g, ...)``, where consecutive batch / g items share their scores.
-        dims: For each score tensor the number of its part axes.
-        places: For each score tensor ``(batch, count)``; -1 for none.
-        log_partition: ``(batch,)``.
-    """
+    """Return the log-probability of one event for each item, ``(batch,)``; the arguments are those of `cpu`."""
     from strukt.kernels.places import sums  # needs Triton
 
     value, total = torch.empty_like(log_partition), torch.empty_like(log_partition, dtype=torch.float64)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import Scores, as_tuple
+from strukt.kernels.engine.asked import Asked
 from strukt.kernels.engine.gpu.tables import Tables
 from strukt.kernels.engine.program import Program
 
@@ -21,7 +22,7 @@ MOST_TERMS = 1 << 22
 """A table of more terms takes too long to make."""
 
 
-class Gpu(ABC):
+class Gpu(Asked, ABC):
     """A structure whose recursion is a table that holds items of all sizes.
 
     Args:
@@ -31,9 +32,6 @@ class Gpu(ABC):
     Every method takes the tensors of scores ``(batch, ...)``, lengths ``(batch,)`` and the structure's other
     arguments. Nothing waits for the device.
     """
-
-    scores = 1
-    """The number of tensors of scores."""
 
     scored_terms = True
     """Whether anybody asks how often the weights of single terms are used; not if they are constants."""
@@ -128,7 +126,7 @@ class Gpu(ABC):
 
     @abstractmethod
     def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Sequence[Any]:
-        """What the program of the largest items that there can be is built from."""
+        """The arguments that build the program of the largest items that there can be."""
 
     @abstractmethod
     def _terms(self, main: Tensor, options: Sequence[Any]) -> int:
@@ -148,7 +146,7 @@ class Gpu(ABC):
 
     @abstractmethod
     def _parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
-        """How often each place is used as how often each score is."""
+        """The uses of each score, from those of its place."""
 
     @abstractmethod
     def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], draw: bool) -> Tensor:
@@ -163,14 +161,14 @@ class Gpu(ABC):
         return self._parted(found, scores, options)
 
     def _moves(self, scores: Sequence[Tensor], directions: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        """How the log of the weight of each place moves along directions of the scores."""
+        """The derivative of the log of the weight of each place along directions of the scores."""
         return self._own(directions, options)
 
     def _changed(
         self, found: Tensor, used: Tensor, scores: Sequence[Tensor], directions: Sequence[Tensor] | None,
         options: Sequence[Any],
     ) -> Tensor | Scores:  # fmt: skip
-        """How the use of each place changes along directions, as that of each score."""
+        """The derivative of the uses of each score along directions, from that of its place."""
         return self._parted(found, scores, options)
 
     def _value_surprises(self, scores: Sequence[Tensor], other: Sequence[Tensor]) -> Scores | None:
@@ -178,16 +176,6 @@ class Gpu(ABC):
         return None
 
     # What they have in common.
-
-    def _split(self, arguments: Sequence[Any]) -> tuple[Sequence[Tensor], Tensor, Sequence[Any]]:
-        """Scores, lengths, and the rest."""
-        return arguments[: self.scores], arguments[self.scores], arguments[self.scores + 1 :]
-
-    def _split_both(
-        self, arguments: Sequence[Any]
-    ) -> tuple[Sequence[Tensor], Sequence[Tensor], Tensor, Sequence[Any]]:
-        """Scores, other scores, lengths, and the rest."""
-        return arguments[: self.scores], *self._split(arguments[self.scores :])
 
     def _run(
         self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any], own: Tensor | None = None
@@ -202,7 +190,7 @@ class Gpu(ABC):
         return Run(table, self._index(scores, lengths, options), own, room)
 
     def _at_places(self, weights: Tensor, run: Run) -> Tensor:
-        """What is said of weights, of places; where some have the same place, the sum of theirs."""
+        """The numbers of weights at their places; the sum where several have one place."""
         found = weights.new_zeros(*weights.shape[:-1], run.own.shape[1])
         if run.table.distinct:
             return found.index_copy_(-1, run.table.places, weights)
@@ -242,7 +230,7 @@ class Gpu(ABC):
 
 
 def width(cells: int, dtype: torch.dtype) -> int:
-    """How many numbers of float64 hold the mantissas and exponents of so many cells."""
+    """The count of float64 numbers that hold the mantissas and exponents of so many cells."""
     return cells if dtype == torch.float32 else 2 * cells
 
 

@@ -10,6 +10,7 @@ from strukt.kernels.engine.gpu.numbers import (
     beside,
     load_plain,
     most_of_terms,
+    of_item,
     product,
     ratio,
     run_of,
@@ -253,10 +254,8 @@ def choose(
     """
     draw = tl.program_id(0).to(tl.int64)
     item = draw // number
-    vm += item * step
-    ve += item * power_step
-    wm += item * weights
-    we += item * weights
+    vm, ve = of_item(vm, ve, item, step, power_step)
+    wm, we = of_item(wm, we, item, weights, weights)
     chosen += draw * cells
     used += draw * weights
     size = tl.load(sizes + item).to(tl.int32)

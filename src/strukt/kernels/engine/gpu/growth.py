@@ -16,6 +16,7 @@ from strukt.kernels.engine.gpu.numbers import (
     beside,
     load_number,
     load_plain,
+    of_item,
     product,
     ratio,
     run_of,
@@ -88,7 +89,7 @@ def mean_growth(
 
 @triton.jit
 def without(vm, ve, wm, we, out, whole, live):
-    """What rows add up, without the weights of all of it."""
+    """The sums of rows before they are multiplied by their weights."""
     value, power = tl.load(vm + out, live, 0.0), tl.load(ve + out, live, 0)
     weight, weight_power = load_number(wm, we, whole, live & (whole >= 0))
     some = value != 0.0
@@ -108,16 +109,11 @@ def inside(
     surprise of a dominant term of each, ``rest``.
     """
     item = tl.program_id(0).to(tl.int64)
-    vm += item * step
-    ve += item * power_step
-    qm += item * step
-    qe += item * power_step
-    jm += item * step
-    je += item * power_step
-    wm += item * weights
-    we += item * weights
-    qwm += item * weights
-    qwe += item * weights
+    vm, ve = of_item(vm, ve, item, step, power_step)
+    qm, qe = of_item(qm, qe, item, step, power_step)
+    jm, je = of_item(jm, je, item, step, power_step)
+    wm, we = of_item(wm, we, item, weights, weights)
+    qwm, qwe = of_item(qwm, qwe, item, weights, weights)
     direction += item * weights
     growth += item * cells
     rest += item * cells
@@ -190,8 +186,8 @@ def mean_of_uses(
             at_c = run_of(c, k, c_step, TALL)
             mantissa, exponent = product(gm, ge, at, bm, be, at_b, cm, ce, at_c, on)
             share = ratio(mantissa, exponent, beside(base, TALL), beside(base_exponent, TALL))
-            gain = load_plain(around, at, on) + load_plain(b_growth, at_b, on) + load_plain(c_growth, at_c,
-            on)
+            gain = load_plain(around, at, on) + load_plain(b_growth, at_b, on)
+            gain += load_plain(c_growth, at_c, on)
             if SURPRISE:
                 two, two_power = load_number(qbm, qbe, at_b, on & (at_b >= 0))
                 three, three_power = load_number(qcm, qce, at_c, on & (at_c >= 0))
@@ -237,26 +233,19 @@ def outside(
     ge, bm, be, qwm, qwe, qm, qe, jm, je, direction, growth, rest, around, parts, changes, cells, step, power_step,
     weights, SURPRISE: tl.constexpr, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """How the use of the weight of each row changes, ``changes``, from how often it is used, ``parts``.
+    """The derivative ``changes`` of the uses ``parts`` of the weight of each row.
 
     Numbers are those that `sums.outside` leaves, growths those that `inside` does; ``around`` gets the growth of
     what stands outside of each cell, its weight included.
     """
     item = tl.program_id(0).to(tl.int64)
-    vm += item * step
-    ve += item * power_step
-    gm += item * step
-    ge += item * power_step
-    bm += item * step
-    be += item * power_step
-    qm += item * step
-    qe += item * power_step
-    jm += item * step
-    je += item * power_step
-    wm += item * weights
-    we += item * weights
-    qwm += item * weights
-    qwe += item * weights
+    vm, ve = of_item(vm, ve, item, step, power_step)
+    gm, ge = of_item(gm, ge, item, step, power_step)
+    bm, be = of_item(bm, be, item, step, power_step)
+    qm, qe = of_item(qm, qe, item, step, power_step)
+    jm, je = of_item(jm, je, item, step, power_step)
+    wm, we = of_item(wm, we, item, weights, weights)
+    qwm, qwe = of_item(qwm, qwe, item, weights, weights)
     direction += item * weights
     parts += item * weights
     changes += item * weights
@@ -314,20 +303,14 @@ def weights_of_terms(
     je, direction, growth, rest, around, found, parts, changes, cells, step, power_step, weights,
     SURPRISE: tl.constexpr, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """How the use of the weights of single terms changes, for programs (items, blocks of weights)."""
+    """The same for the weights of single terms, by programs (items, blocks of weights)."""
     item = tl.program_id(0).to(tl.int64)
-    vm += item * step
-    ve += item * power_step
-    gm += item * step
-    ge += item * power_step
-    qm += item * step
-    qe += item * power_step
-    jm += item * step
-    je += item * power_step
-    wm += item * weights
-    we += item * weights
-    qwm += item * weights
-    qwe += item * weights
+    vm, ve = of_item(vm, ve, item, step, power_step)
+    gm, ge = of_item(gm, ge, item, step, power_step)
+    qm, qe = of_item(qm, qe, item, step, power_step)
+    jm, je = of_item(jm, je, item, step, power_step)
+    wm, we = of_item(wm, we, item, weights, weights)
+    qwm, qwe = of_item(qwm, qwe, item, weights, weights)
     direction += item * weights
     parts += item * weights
     changes += item * weights

@@ -38,7 +38,7 @@ def power_of_two(power, like):
 
 @triton.jit
 def scale(exponent, like):
-    """What a difference of exponents, at most 0, stands for."""
+    """The factor that a difference of exponents, at most 0, stands for."""
     return power_of_two(tl.maximum(exponent, -4) << unit_bits(like), like)
 
 
@@ -61,6 +61,12 @@ def settled(mantissa, exponent):
     some = (field > 0) & (moved > LOWEST)
     mantissa = tl.where(odd, mantissa, tl.where(some, normal, 0.0))
     return mantissa, tl.where(odd, 0, tl.where(some, moved, LOWEST))
+
+
+@triton.jit
+def of_item(mantissas, exponents, item, step, power_step):
+    """Where the numbers of an item begin."""
+    return mantissas + item * step, exponents + item * power_step
 
 
 @triton.jit
@@ -178,7 +184,7 @@ def log(mantissa, exponent):
 def split(own, places, weights, wm, we, row, B: tl.constexpr):
     """Exponentials of the scores ``own`` at some places as numbers, for programs (items, blocks of weights).
 
-    What scores beyond 10^9 stand for stops there, so that their exponents can be added up.
+    Scores beyond 10^9 count as that, so that their exponents can be added up.
     """
     item = tl.program_id(0).to(tl.int64)
     x = tl.program_id(1) * B + tl.arange(0, B)

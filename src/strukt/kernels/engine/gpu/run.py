@@ -12,7 +12,7 @@ from strukt.kernels.engine.gpu import best, growth, numbers, sums
 from strukt.kernels.engine.gpu.tables import Table, Tile
 
 CLEARED = 1024
-"""How many cells are set to 0 at a time."""
+"""The cells that are set to 0 at a time."""
 
 
 class Numbers(NamedTuple):
@@ -29,7 +29,7 @@ class Numbers(NamedTuple):
 
 
 class Around(NamedTuple):
-    """What stands outside of cells, with the weights of their rows and without; and how often weights are used."""
+    """The sums outside of cells, with the weights of their rows and without; and the uses of weights."""
 
     weighed: Numbers
     bare: Numbers
@@ -37,7 +37,7 @@ class Around(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """What cells gain.
+    """The growth of cells; see `growth`.
 
     Attributes:
         direction: ``(batch, weights)``, what weights gain.
@@ -115,7 +115,7 @@ class Run:
         return found, chart
 
     def outside(self, chart: Numbers, factors: Tensor, keep: bool) -> Around:
-        """How often weights are used, times the factor of each item; what is outside without weights if kept."""
+        """The sums outside of cells, without weights only if ``keep``; and the uses of weights times factors."""
         table, tile, weighed = self.table, self._fitting(self.table.use_tile), self.numbers()
         bare = self.numbers() if keep else weighed
         parts = self.own.new_empty(self.batch, self.count)
@@ -134,7 +134,7 @@ class Run:
         return Around(weighed, bare, parts)
 
     def grow(self, chart: Numbers, direction: Tensor, other: tuple[Run, Numbers] | None, surprise: bool) -> Growth:
-        """What cells gain along a direction of weights, and by the surprise of choices."""
+        """The growth of cells along a direction of weights, and by the surprise of choices."""
         table, tile = self.table, _half(self._fitting(self.table.tile))
         theirs, their_chart = other or (self, chart)
         cells, bases = self.own.new_empty(self.batch, table.cells), self.numbers() if surprise else chart
@@ -148,7 +148,7 @@ class Run:
         return Growth(direction, cells, rest, bases, total, other, surprise)
 
     def change(self, chart: Numbers, around: Around, grown: Growth) -> Tensor:
-        """How the use of each weight changes: it times what structures with it gain beyond what all do."""
+        """The derivative of the uses of weights: uses times growth, less that of all structures."""
         table, tile = self.table, _half(self._fitting(self.table.use_tile))
         theirs, their_chart = grown.other or (self, chart)
         changes, outer = torch.empty_like(around.parts), torch.empty_like(grown.cells)
@@ -258,7 +258,7 @@ class Run:
 
 
 def _options(tile: Tile) -> dict[str, int]:
-    """How many warps share a tile; and no loop is pipelined, since loops read what they wrote before."""
+    """The warps that share a tile; and no loop is pipelined, since loops read numbers that they wrote before."""
     warps = 16 if tile.rows * tile.terms > (1024 if tile.tall else 2048) else 8
     return {"num_warps": warps, "num_stages": 1}
 

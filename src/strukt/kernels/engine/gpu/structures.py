@@ -1,4 +1,4 @@
-"""How the scores of structures are laid out for their tables, on a GPU."""
+"""Layouts of the scores of structures for their tables, on a GPU."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ class Pairs(Gpu):
         return self._joined(found, scores, torch.amax)
 
     def _joined(self, found: Tensor, scores: Sequence[Tensor], join: Callable[..., Tensor]) -> Scores:
-        """What is said of the main scores and of pairs, joined over the items that share these."""
+        """The numbers of main scores and of pairs; those of items that share pairs are joined."""
         main, pairs = scores
         count = math.prod(main.shape[1:])
         each = found[:, count:].reshape(len(pairs), len(main) // max(len(pairs), 1), found.shape[1] - count)

@@ -10,6 +10,7 @@ from strukt.kernels.engine.gpu.numbers import (
     add,
     load_number,
     log,
+    of_item,
     ratio,
     settled,
     sum_terms,
@@ -73,10 +74,8 @@ def inside(
 ):  # fmt: skip
     """Fill the cells of each item, ``vm`` and ``ve``; ``found`` gets log-partitions."""
     item = tl.program_id(0).to(tl.int64)
-    vm += item * step
-    ve += item * power_step
-    wm += item * weights
-    we += item * weights
+    vm, ve = of_item(vm, ve, item, step, power_step)
+    wm, we = of_item(wm, we, item, weights, weights)
     size = tl.load(sizes + item).to(tl.int32)
     left, right, terms, last_stage = end_of(ends, end_count, size)
     clear(vm, ve, cells, C)
@@ -150,20 +149,16 @@ def outside(
     ge, bm, be, factors, parts, cells, step, power_step, weights, KEEP: tl.constexpr, B: tl.constexpr,
     K: tl.constexpr, TALL: tl.constexpr, C: tl.constexpr,
 ):  # fmt: skip
-    """What stands outside of each cell, its weight included, ``gm`` and ``ge``; without it ``bm`` and ``be``.
+    """The sums outside of each cell, its weight included, ``gm`` and ``ge``; without it ``bm`` and ``be``.
 
-    ``parts`` gets how often the weight of each row is used, times the factor of the item. Those of single terms
+    ``parts`` gets the uses of the weight of each row, times the factor of the item. Those of single terms
     are left for `weights_of_terms`. Nothing is used where the total is 0.
     """
     item = tl.program_id(0).to(tl.int64)
-    vm += item * step
-    ve += item * power_step
-    gm += item * step
-    ge += item * power_step
-    bm += item * step
-    be += item * power_step
-    wm += item * weights
-    we += item * weights
+    vm, ve = of_item(vm, ve, item, step, power_step)
+    gm, ge = of_item(gm, ge, item, step, power_step)
+    bm, be = of_item(bm, be, item, step, power_step)
+    wm, we = of_item(wm, we, item, weights, weights)
     parts += item * weights
     size = tl.load(sizes + item).to(tl.int32)
     left, right, terms, last_stage = end_of(ends, end_count, size)
@@ -211,14 +206,11 @@ def weights_of_terms(
     ends, end_count, starts, runs, run_count, order, used, most_runs, longest, tiles, sizes, wm, we, vm, ve, gm,
     ge, factors, parts, step, power_step, weights, B: tl.constexpr, K: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """How often the weights of single terms are used, for programs (items, blocks of weights)."""
+    """The uses of the weights of single terms, by programs (items, blocks of weights)."""
     item = tl.program_id(0).to(tl.int64)
-    vm += item * step
-    ve += item * power_step
-    gm += item * step
-    ge += item * power_step
-    wm += item * weights
-    we += item * weights
+    vm, ve = of_item(vm, ve, item, step, power_step)
+    gm, ge = of_item(gm, ge, item, step, power_step)
+    wm, we = of_item(wm, we, item, weights, weights)
     parts += item * weights
     size = tl.load(sizes + item).to(tl.int32)
     left, right, terms, _ = end_of(ends, end_count, size)

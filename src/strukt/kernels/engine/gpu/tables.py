@@ -20,7 +20,7 @@ SMALLEST, LARGEST = 512, 4096
 
 
 class Tile(NamedTuple):
-    """How many rows are done at a time, and terms of each; tall if threads that follow each other take rows."""
+    """The rows that are done at a time, and terms of each; tall if threads that follow each other take rows."""
 
     rows: int
     terms: int

@@ -67,13 +67,13 @@ def _terms(program: Program) -> tuple[Array, Array, Array, Array]:
     return rows[row, OUT], left, right, each
 
 
-def _runs(program: Program, used: Array, columns: list[Array], of_cells: int, things: int) -> Uses:
+def _runs(program: Program, used: Array, columns: list[Array], cell_columns: int, things: int) -> Uses:
     """Join the uses of each thing to runs; the first columns are cells, and may be their copies as well."""
     order = np.lexsort((columns[0], used))
     used, columns = used[order], [column[order] for column in columns]
     twins = np.arange(len(program.maker), dtype=np.int32)
     twins[program.rows[:, OUT]], twins[program.rows[:, MIRROR]] = program.rows[:, MIRROR], program.rows[:, OUT]
-    for place in range(of_cells):
+    for place in range(cell_columns):
         columns[place] = _side_by_side(used, columns[place], twins)
     starts, runs = current(_join)(used.astype(np.int32), np.stack(columns).astype(np.int32), things)
     of = np.repeat(np.arange(things), np.diff(starts))
