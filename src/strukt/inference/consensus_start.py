@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from torch import Tensor
 
 from strukt.inference.consensus import ORACLE, Face, Layout
 from strukt.kernels.consensus.state import Graph, State, empty_state
-from strukt.kernels.undifferentiated import numpy_of
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -54,21 +52,18 @@ def graph_of(layout: Layout, curvature: float) -> Graph:
 
 
 def first_state(
-    graph: Graph, scores: Tensor, pair_scores: Tensor, tol: float, start: Position | None
+    graph: Graph, scores: Array, pair_scores: Array, tol: float, start: Position | None
 ) -> State:
     """Multipliers share what the marginals leave of the scores equally."""
-    given = numpy_of(scores)
-    possible = given > -np.inf
-    eta = np.where(possible, given, 0.0)
+    possible = scores > -np.inf
+    eta = np.where(possible, scores, 0.0)
     lonely = graph.degrees == 0
     alone = np.clip(eta, 0.0, 1.0) if graph.curvature > 0.0 else (eta > 0.0).astype(np.float64)
     inside = (eta > 0.0) & (eta < 1.0) & (graph.curvature > 0.0)
     free = (possible & (inside | ~lonely)).astype(np.float64)
-    pairs = numpy_of(pair_scores)
-    size = np.maximum(
-        np.abs(eta).max(1, initial=0.0), np.where(pairs > -np.inf, np.abs(pairs), 0.0).max(1, initial=0.0)
-    )
-    state = empty_state(graph, eta, free, pairs, np.maximum(CERTAIN * tol, ROUNDING * (1.0 + size)))
+    paired = np.where(pair_scores > -np.inf, np.abs(pair_scores), 0.0)
+    size = np.maximum(np.abs(eta).max(1, initial=0.0), paired.max(1, initial=0.0))
+    state = empty_state(graph, eta, free, pair_scores, np.maximum(CERTAIN * tol, ROUNDING * (1.0 + size)))
     if graph.curvature == 0.0:
         state.scale[:] = np.where(size > 0.0, size / 40.0, 1.0)
     else:

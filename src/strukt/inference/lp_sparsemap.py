@@ -26,6 +26,7 @@ from strukt.inference.consensus import ORACLE, Face, Layout, OracleFactor, requi
 from strukt.inference.consensus_faces import all_faces, differentiable
 from strukt.inference.consensus_oracles import oracle_gain, run_with_oracles
 from strukt.inference.consensus_start import Position, first_state, graph_of
+from strukt.inference.penalties import eased, keep_clear, limits_of
 from strukt.inference.settings import require_iterations
 from strukt.kernels.consensus.run import gaps, last_points, run
 from strukt.kernels.consensus.state import DONE, Faces, Graph, State
@@ -168,12 +169,15 @@ class _Job:
                 raise ValueError(
                     f"{name} has NaN, +inf or numbers beyond {LARGEST:g}; expected finite numbers or -inf"
                 )
-        graph, state = self.graph, first_state(self.graph, scores, pair_scores, self._tol, self._start)
-        self.state = state
-        if self._oracles:
-            run_with_oracles(graph, state, self._oracles, self.faces, self._most, scores.device)
-        else:
-            over_batch(run, thread_count(len(scores), 100 * state.points.size), graph, state, self._most)
+        given, pairs = numpy_of(scores), numpy_of(pair_scores)
+        limits = limits_of(given, pairs)
+        self._run(eased(given, limits), eased(pairs, limits), scores.device)
+        if np.isfinite(limits).any():
+            clear = keep_clear(self.graph, _settled(self.graph, self.state), given, pairs, limits)
+            if not clear.all():
+                limits[~clear] = np.inf
+                self._run(eased(given, limits), eased(pairs, limits), scores.device)
+        graph, state = self.graph, self.state
         over_batch(last_points, 1, graph, state)
         gap, best = np.zeros((2, len(scores)))
         over_batch(gaps, 1, graph, state, gap, best)
@@ -185,13 +189,21 @@ class _Job:
                 best += gain
         if self.wants_faces:  # here, where tensors are plain
             self.along = all_faces(graph, state, self.faces)
-        bound = best + _left(graph, state, numpy_of(scores))
+        bound = best + _left(graph, state, given)
         agreed = (state.mode == DONE) & (gap <= CONSISTENT * (1.0 + np.abs(bound)))
         values: tuple[npt.NDArray[Any], ...] = (
             _settled(graph, state), agreed, gap, bound,
             state.iterations, state.primal, state.dual,
         )  # fmt: skip
         return tuple(torch.from_numpy(value.copy()).to(scores.device) for value in values)
+
+    def _run(self, scores: Array, pair_scores: Array, device: torch.device) -> None:
+        """Iterate from the start for these scores, until all items have converged or the bound is met."""
+        self.state = state = first_state(self.graph, scores, pair_scores, self._tol, self._start)
+        if self._oracles:
+            run_with_oracles(self.graph, state, self._oracles, self.faces, self._most, device)
+        else:
+            over_batch(run, thread_count(len(scores), 100 * state.points.size), self.graph, state, self._most)
 
 
 def _left(graph: Graph, state: State, scores: Array) -> Array:

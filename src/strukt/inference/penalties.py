@@ -1,0 +1,55 @@
+"""Penalties far larger than all other scores, as masks are: eased, so that the iterations of solvers converge.
+
+The best point under eased scores is the best one under the scores as given if it has nothing of what is penalised
+and all of what is rewarded: there easing costs nothing, and everywhere else it is a gain.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from strukt.inference.consensus import PAIR
+from strukt.kernels.consensus.state import Graph
+
+Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+FAR = 1e3
+"""How much larger than the next smaller score, plus 1, a penalty is; from some hundred times this on, items no
+longer converge."""
+
+CLEAR = 1e-9
+"""How near to 0 or 1 a marginal is that counts as being there."""
+
+
+def limits_of(scores: Array, pair_scores: Array) -> Array:
+    """The size ``(batch,)`` to which penalties are eased; infinity where an item has none.
+
+    Args:
+        scores: ``(batch, V)``; -inf is no penalty.
+        pair_scores: ``(batch, q)``, too.
+    """
+    given = np.concatenate((np.zeros((len(scores), 1)), scores, pair_scores), axis=1)
+    sizes = np.sort(np.where(np.isfinite(given), np.abs(given), 0.0), axis=1)
+    limits = FAR * (1.0 + sizes[:, :-1])
+    return np.asarray(np.where(sizes[:, 1:] > limits, limits, np.inf).min(axis=1, initial=np.inf))
+
+
+def eased(scores: Array, limits: Array) -> Array:
+    """Scores ``(batch, k)``, none larger than its limit ``(batch,)``; -inf stays."""
+    return np.where(scores > -np.inf, np.clip(scores, -limits[:, None], limits[:, None]), scores)
+
+
+def keep_clear(graph: Graph, marginals: Array, scores: Array, pair_scores: Array, limits: Array) -> Mask:
+    """Whether marginals ``(batch, V)`` have nothing that is penalised and all that is rewarded: ``(batch,)``."""
+    seen = np.where(graph.signs > 0.0, marginals[:, graph.copies], 1.0 - marginals[:, graph.copies])
+    pairs = graph.kinds == PAIR
+    first, own = graph.starts[:-1][pairs], graph.own[pairs]
+    a, b = seen[:, first], seen[:, first + 1]
+    together = np.where(pair_scores[:, own] < 0.0, a + b - 1.0, np.minimum(a, b))
+    values = np.concatenate((marginals, together), axis=1)
+    given = np.concatenate((scores, pair_scores[:, own]), axis=1)
+    penalised, rewarded = given < -limits[:, None], given > limits[:, None]
+    missed = (penalised & (values > CLEAR)) | (rewarded & (values < 1.0 - CLEAR))
+    return np.asarray(~missed.any(axis=1))
