@@ -183,5 +183,17 @@ def test_colour_only_where_it_is_wanted(monkeypatch, is_terminal, environment, e
     assert console.use_colour(Terminal(is_terminal)) is expected
 
 
+@pytest.mark.parametrize(("reason", "end"), [("", "suffice\n"), ("Unable to allocate 9 GiB", "allocate 9 GiB\n")])
+def test_memory_that_does_not_suffice_is_said(reason, end, monkeypatch, capsys):
+    def dispatch(_):
+        raise MemoryError(reason)
+
+    monkeypatch.setattr(main, "dispatch", dispatch)
+    assert main.main(["predict", "model"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: the memory does not suffice")
+    assert said.endswith(end)
+
+
 def test_there_is_no_colour_in_a_pipe():
     assert "\x1b" not in strukt("nothing", env={**os.environ, "TERM": "xterm-256color"}).stderr

@@ -23,6 +23,8 @@ TEXTS = {
     "braces": ("{a: " * 50_000, "nested more than 20 deep"),
     "laughs": (LAUGHS, "there are more than 10,000 values"),
     "digits": ("trainer: {epochs: " + "9" * 5000 + "}", "4300 digits"),
+    "brackets in a text": (f"encoder: {{layers: '{BRACKETS}'}}", "nested more than 20 deep"),
+    "no YAML": ("trainer: {\n  epochs: [1\n", "options.yaml:3: is no YAML: did not find expected"),
     "a constructor": ("!!python/object:os.system {}", "could not determine a constructor"),
     "large": ("# " + "x" * 1_000_001, "has more than 1,000,000 bytes"),
     "a number": ("trainer: 5", "trainer is 5; expected its options, as in trainer: {...}"),
@@ -92,6 +94,12 @@ def test_values_of_options_are_read_by_the_same_loader(capsys):
     error = capsys.readouterr().err
     assert error.startswith("error: --encoder")
     assert len(error) < 2100
+
+
+@pytest.mark.parametrize("given", [["--encoder.layers", BRACKETS], [f"--encoder.layers={BRACKETS}"]])
+def test_brackets_of_a_value_are_counted_before_they_are_read(given, capsys):
+    assert main(["train", "tag", *given]) == 2
+    assert "error: --encoder.layers: lists or mappings are nested more than 20 deep" in capsys.readouterr().err
 
 
 def test_aliases_that_repeat_something_are_read():

@@ -1,6 +1,8 @@
 """Standard streams that are full or closed, files of the wrong kind: one line and exit code 2."""
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -111,6 +113,16 @@ def test_predictions_keep_their_bytes_but_do_not_steer_a_terminal():
     text = "1\t\x1b[31mred\x07\t_\n\n"
     assert console.shown(text, Stream(False)) == text
     assert console.shown(text, Stream(True)) == "1\t�[31mred�\t_\n\n"
+
+
+def test_the_card_does_not_steer_a_terminal(tagger, tmp_path, monkeypatch, capsys):
+    model = tmp_path / "model"
+    shutil.copytree(tagger, model)
+    environment = json.loads((model / "environment.json").read_text())
+    (model / "environment.json").write_text(json.dumps(environment | {"strukt": "\x1b[31mX\x07"}))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert main(["card", str(model)]) == 0
+    assert not {"\x1b", "\x07"} & set(capsys.readouterr().out)
 
 
 def test_predictions_in_a_pipe_keep_escape_sequences(tagger, tmp_path, capsys):

@@ -78,3 +78,22 @@ def test_nothing_is_said_where_values_are_hidden():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         torch.func.vmap(torch.func.grad(loss))(unary)
+
+
+def test_known_parts_that_no_structure_has_are_said_once():
+    chain = CRF(3, bio_constraints(TAGS))(torch.randn(2, 4, 3))
+    event = torch.tensor([[0, 1, 2, 0], [0, 2, 0, 0]])
+    known = torch.tensor([True, True, False, False]).expand(2, 4)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        assert chain.partial_log_prob(event, known)[1] == -torch.inf
+        chain.partial_log_prob(event, known)
+    [warning] = found
+    assert str(warning.message).startswith("no structure agrees with what is known of batch item 1; a mean loss ")
+
+
+def test_where_no_gradient_is_taken_impossible_parts_are_no_fault():
+    chain = LinearChain(torch.zeros(1, 2, 2), torch.tensor([[0.0, -torch.inf], [0.0, 0.0]]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert chain.partial_log_prob(torch.tensor([[0, 1]]), torch.ones(1, 2, dtype=torch.bool)) == -torch.inf

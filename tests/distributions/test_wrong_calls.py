@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -60,9 +61,13 @@ def test_models_answer_them_too(name, ours):
 
 def test_what_is_answered_is_there():
     """Every name that an answer begins with is a member, and no name that is answered is one."""
-    from strukt.distributions.peer_names import HMMPeerNames, StructurePeerNames
+    from strukt.distributions.peer_names import FactorGraphPeerNames, HMMPeerNames, StructurePeerNames
 
-    for names, members in ((StructurePeerNames._ours, dir(chain())), (HMMPeerNames._ours, dir(model()))):
+    for names, members in (
+        (StructurePeerNames._ours, dir(chain())),
+        (HMMPeerNames._ours, dir(model())),
+        (FactorGraphPeerNames._ours, dir(strukt.FactorGraph())),
+    ):
         for theirs, ours in names.items():
             word = ours.removeprefix("-").split("(")[0].split(",")[0]
             assert word in members or word == "torch.distributions.kl_divergence"
@@ -102,6 +107,12 @@ def test_rsample_says_what_has_a_gradient():
         chain().rsample((2,))
     with pytest.raises(NotImplementedError, match="`marginals`"):
         _ = chain().mean
+    for name in ("variance", "stddev"):
+        with pytest.raises(NotImplementedError, match=r"`marginals \* \(1 - marginals\)`"):
+            getattr(chain(), name)
+    for name in ("cdf", "icdf"):
+        with pytest.raises(NotImplementedError, match="structures have no order"):
+            getattr(chain(), name)(torch.zeros(3, dtype=torch.long))
 
 
 def test_a_number_of_samples_is_a_shape():
@@ -117,6 +128,10 @@ def test_a_number_of_samples_is_a_shape():
             draw(sample_shape=5)
     with pytest.raises(ValueError, match=r"sample_shape is '2'; expected sizes such as \(5,\)$"):
         chain().sample("2")
+    with pytest.raises(ValueError, match=r"sample_shape is \(-1,\); expected sizes from 0 on"):
+        chain().sample((-1,))
+    with pytest.raises(ValueError, match=r"k is True; expected an integer from 1 on"):
+        chain().topk(True)
     assert chain().sample([2, 3]).shape == (2, 3, 3)
 
 
@@ -147,6 +162,9 @@ def test_lengths_in_place_of_second_scores(call, message):
     with pytest.raises(ValueError, match="as lengths have") as caught:
         call(torch.tensor([3, 2]))
     assert str(caught.value) == message
+    with pytest.raises(ValueError, match=r"is \[3, 2\], as lengths have") as caught:
+        call([3, 2])
+    assert str(caught.value)[-100:] == message[-100:]
 
 
 @pytest.mark.parametrize("subject", MADE_AS_GIVEN, ids=lambda subject: subject.name)
@@ -175,6 +193,34 @@ def test_lists_are_no_scores_of_labels_and_items():
         strukt.KDPP([[1.0]], 1)
     with pytest.raises(ValueError, match=r"^scores is a list; .*torch\.tensor\(scores\)$"):
         strukt.KDPP(torch.eye(2), 1, scores=[0.0, 1.0])
+
+
+@pytest.mark.parametrize("size", [1.0, 3e38])
+def test_kernels_are_checked_at_any_size(size):
+    kernel = torch.eye(3) * size
+    torch.testing.assert_close(strukt.KDPP(kernel, 2).marginals, torch.full((3,), 2 / 3))
+    with pytest.raises(ValueError, match=rf"kernel has the eigenvalue -{size:.3g}".replace("+", r"\+")):
+        strukt.KDPP(-kernel, 2)
+    kernel[0, 1] = size
+    with pytest.raises(ValueError, match="kernel is not symmetric for batch item 0"):
+        strukt.KDPP(kernel, 2)
+
+
+def test_sharded_models_name_the_transition_they_take():
+    with pytest.raises(ValueError, match=r"transition is a Tensor; expected LowRank\(source, target\)"):
+        strukt.ShardedHMM(torch.zeros(3), torch.zeros(3, 3), torch.zeros(3, 4))
+
+
+@pytest.mark.parametrize("tree", [strukt.NonProjectiveTree, strukt.ProjectiveTree])
+def test_square_scores_of_arcs_with_labels_are_warned_of(tree):
+    """Scores of other libraries have a row for the root, too; a batch of n - 1 such looks like one sentence."""
+    with pytest.warns(UserWarning, match=r"one sentence of 5 words with 6 labels; .*labelled=True.*arcs\[:, 1:\]"):
+        assert tree(torch.randn(5, 6, 6)).labelled
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tree(torch.randn(5, 6, 6), labelled=True).labelled
+        assert tree(torch.randn(2, 5, 6, 6)).labelled
+        assert not tree(torch.randn(5, 6, 6)[:, 1:]).labelled
 
 
 def test_nested_tensors_are_no_scores():

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from strukt.distributions import NonProjectiveTree
+from strukt.distributions import HMM, NonProjectiveTree
 from strukt.nn import (
     LSTM,
     AdditiveAttention,
@@ -16,8 +16,10 @@ from strukt.nn import (
     DecomposableAttention,
     DotProductAttention,
     EncoderDecoder,
+    KneserNey,
     MeanFieldAttention,
     MeanFieldEncoder,
+    NeuralHMM,
     NeuralPCFG,
     SequenceRegressor,
     SequenceTransducer,
@@ -118,6 +120,41 @@ def test_symbols_of_another_shape_or_type_are_refused(name):
         make()(SYMBOLS[0], torch.tensor(4))
     with pytest.raises(ValueError, match=r"x is of type torch.float32"):
         make()(SYMBOLS.float(), LENGTHS)
+
+
+@pytest.mark.parametrize("name", [name for name, (_, given) in READERS.items() if given[0] is SYMBOLS])
+@pytest.mark.parametrize("wrong", [-1, 9, 50])
+def test_symbols_outside_the_vocabulary_are_refused_within_the_lengths_alone(name, wrong):
+    make, _ = READERS[name]
+    layer, x = make(), SYMBOLS.clone()
+    x[1, 3] = wrong
+    for one, other in zip(tensors(layer(x, LENGTHS)), tensors(layer(SYMBOLS, LENGTHS)), strict=True):
+        if one.shape[1:2] == (4,):  # what stands in the padding differs, and is never read
+            one, other = one[:, :2], other[:, :2]
+        torch.testing.assert_close(one, other, equal_nan=True)
+    x[0, 2] = wrong
+    with pytest.raises(ValueError, match=f"x holds {wrong} at batch item 0, position 2; expected .* from 0 to 8"):
+        layer(x, LENGTHS)
+
+
+@pytest.mark.parametrize("options", [{}, {"rank": 2}, {"rank": 2, "blocks": torch.arange(9) % 2}], ids=str)
+def test_words_outside_the_vocabulary_of_a_neural_hmm_are_refused(options):
+    model = NeuralHMM(4, 9, **options)()
+    for ask in (model.log_prob, model.viterbi, model.filter, model.smooth):
+        with pytest.raises(ValueError, match="x holds 9 at batch item 0, position 1; expected words from 0 to 8"):
+            ask(torch.tensor([[3, 9]]))
+    fitted, _ = HMM(torch.zeros(2), torch.zeros(2, 2), torch.randn(2, 3)).fit_em(torch.tensor([[0, 1]]), steps=1)
+    with pytest.raises(ValueError, match="x holds 3"):
+        fitted.log_prob(torch.tensor([[3]]))
+
+
+def test_n_grams_of_words_outside_the_vocabulary_are_refused():
+    model = KneserNey(3, order=2)
+    with pytest.raises(ValueError, match=r"sentences\[1\] holds 3"):
+        model.count([torch.tensor([0, 1]), torch.tensor([3])])
+    model.count([torch.tensor([0, 1])])
+    with pytest.raises(ValueError, match="x holds -1"):
+        model.log_probs(torch.tensor([[0, -1]]))
 
 
 def test_batches_are_not_broadcast():

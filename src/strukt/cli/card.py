@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from strukt.cli import console, corpora, outputs
 from strukt.cli.options import Parser, add_format
 from strukt.data import corpus
@@ -30,7 +32,7 @@ def run(arguments: list[str]) -> int:
     facts = Facts(options.licence, options.data, options.data_licence, options.language, trial)
     card = shared.generate_model_card(Path(options.model).resolve().name, facts)
     if options.output is None:
-        print(card, end="")
+        print(console.shown(str(card), sys.stdout), end="")
         return 0
     with atomic_write(options.output) as stream:
         stream.write(str(card))

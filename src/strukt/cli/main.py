@@ -60,6 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # as in `strukt predict MODEL FILE | head`: nobody reads on
         _write_no_more()
         return 0
+    except MemoryError as error:
+        console.error(f"the memory does not suffice: {error}" if str(error) else "the memory does not suffice")
+        return FAILURE
     except OSError as error:
         if error.filename is not None:
             console.error(f"{os.fsdecode(error.filename)}: {error.strerror}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ LARGEST = 1_000_000
 
 DEEPEST = 20
 """Levels of lists and mappings within each other; the options have three."""
+
+TOO_DEEP = f"lists or mappings are nested more than {DEEPEST} deep; options are not"
 
 MOST_PARTS = 10_000
 """Keys and values, those counted again that an alias repeats."""
@@ -83,10 +86,30 @@ def _require_small(text: str) -> None:
             sizes[anchor or ""] = count - before
         elif isinstance(event, yaml.ScalarEvent):
             sizes[event.anchor or ""] = 1
+            require_shallow(event.value)
         if len(starts) > DEEPEST:
-            raise OptionsError(f"lists or mappings are nested more than {DEEPEST} deep; options are not")
+            raise OptionsError(TOO_DEEP)
         if count > MOST_PARTS:
             raise OptionsError(f"there are more than {MOST_PARTS:,} values, aliases written out")
+
+
+def require_shallow(text: str) -> None:
+    """Looks at the brackets of a value, which the parser of options reads as YAML by itself, with recursion.
+
+    Raises:
+        OptionsError: More are open than options need.
+
+    Examples:
+        >>> require_shallow("[1, 2]")
+        >>> require_shallow("[" * 100)
+        Traceback (most recent call last):
+        strukt.cli.option_files.OptionsError: lists or mappings are nested more than 20 deep; options are not
+    """
+    depth = 0
+    for bracket in re.findall(r"[\[\]{}]", text):
+        depth += 1 if bracket in "[{" else -1
+        if depth > DEEPEST:
+            raise OptionsError(TOO_DEEP)
 
 
 @dataclass
@@ -155,6 +178,9 @@ def require_sections(path: str | os.PathLike[str], groups: Collection[str]) -> N
             given = load(stream.read())
     except OptionsError as error:
         raise UsageError(f"{path}: {error}") from None
+    except yaml.MarkedYAMLError as error:
+        line = "" if error.problem_mark is None else f":{error.problem_mark.line + 1}"
+        raise UsageError(f"{path}{line}: is no YAML: {error.problem}") from None
     except (OSError, ValueError, yaml.YAMLError):
         return  # the parser says what is wrong
     if not isinstance(given, dict):
@@ -183,6 +209,21 @@ _OWN = (
     ("config", str, "the name of a file"),
 )
 """Options beside those of the task."""
+
+
+def require_small_values(arguments: Sequence[str]) -> None:
+    """Looks at the values of a command line.
+
+    Raises:
+        UsageError: The parser cannot read one; it names the option.
+    """
+    option = ""
+    for argument in arguments:
+        option = argument.partition("=")[0] if argument.startswith("-") else option
+        try:
+            require_shallow(argument)
+        except OptionsError as error:
+            raise UsageError(f"{option}: {error}" if option else str(error)) from None
 
 
 def named(arguments: Sequence[str], options: Sequence[str]) -> list[str]:

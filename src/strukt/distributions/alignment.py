@@ -158,7 +158,8 @@ class MonotoneAlignment(StructuredDistribution):
         main = self.scores[0]
         event = arguments.event(event, self.batch_shape, self.event_shape)
         if self._validate_args:
-            guards.require_structures(event, self._named(event), "made of moves 0 to 2, or -1 for none")
+            named = self._is_named(event).flatten(-2).all(-1)
+            guards.require_structures(event, named, "made of moves 0 to 2, or -1 for none")
         moves = torch.arange(3, device=main.device)
         return (self._within.unsqueeze(-1) & (event.unsqueeze(-1) == moves)).to(main.dtype)
 
@@ -181,8 +182,8 @@ class MonotoneAlignment(StructuredDistribution):
         """Which cells lie within the lengths: ``batch + (n, m)``."""
         return events.cells_within(self.event_shape, self.lengths, self.target_lengths)
 
-    def _named(self, event: Tensor) -> Tensor:
-        return (((event >= -1) & (event < 3)) | ~self._within).flatten(-2).all(-1)
+    def _is_named(self, event: Tensor) -> Tensor:
+        return ((event >= -1) & (event < 3)) | ~self._within
 
     def _check_scores(self) -> None:
         moves, transition, lengths, _ = (value.detach() for value in self._arguments())

@@ -84,6 +84,12 @@ class ArcStructure(PositionalStructure, abc.ABC):
         heads, c = self.scores[0].shape[-2:]
         return f"made of heads 0 to {heads - 1} and labels 0 to {c - 1}"
 
+    def _is_named(self, event: Tensor) -> Tensor:
+        if not self.labelled:
+            return super()._is_named(event)
+        sizes = torch.tensor(self.scores[0].shape[-2:], device=event.device)
+        return ((event >= 0) & (event < sizes)) | ~self._positions.unsqueeze(-1)
+
     def _agreeing(self, event: Tensor, known: Tensor) -> Self:
         if not self.labelled:
             return super()._agreeing(event, known)
@@ -103,11 +109,19 @@ def has_labels(arcs: Tensor, lengths: Tensor | None) -> bool:
     """Read from the shapes whether the last axis of ``arcs`` holds labels.
 
     Warns:
-        UserWarning: If both readings are possible; the answer is then False.
+        UserWarning: If both readings are possible, and the answer is False. If square matrices, with a row for the
+            root as other libraries have it, look like one sentence with labels, and the answer is True.
     """
     *batch, words, heads, c = (0, 0, *arcs.shape)
     if len(batch) < 2 or heads != words + 1:
         return False
+    if c == heads and len(batch) == 2 and lengths is None:
+        warnings.warn(
+            f"arcs of shape {tuple(arcs.shape)} are read as one sentence of {words} words with {c} labels; if "
+            "that is so, say labelled=True. If the first axis is a batch, leave out the row of the root: "
+            "arcs[:, 1:]",
+            stacklevel=3,
+        )
     if c != heads + 1:
         return True
     if isinstance(lengths, Tensor):

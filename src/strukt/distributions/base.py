@@ -110,6 +110,10 @@ class ScoredStructures(StructurePeerNames, Distribution, abc.ABC):
         """The scores with all structures forbidden that lack a required part."""
 
     @abc.abstractmethod
+    def _is_named(self, event: Tensor) -> Tensor:
+        """Which entries of an event say something of a structure, or lie beyond the lengths."""
+
+    @abc.abstractmethod
     def _agreeing(self, event: Tensor, known: Tensor) -> Self:
         """The same distribution with all structures forbidden that disagree with an event where it is known."""
 

@@ -64,6 +64,9 @@ class BinaryTree(StructuredDistribution, abc.ABC):
             guards.require_structures(event, named, f"made of labels 0 to {self._labels - 1}")
         return event
 
+    def _is_named(self, event: Tensor) -> Tensor:
+        return ((event >= -1) & (event < self._labels)) | ~self._within
+
     def _read(self, event: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The places of the spans of trees ``(..., 2 n)``, their labels, and which items are trees.
 

@@ -82,8 +82,8 @@ class StructuredDistribution(ScoredStructures):
         """
         event = self._checked(value)
         log_prob = self._log_prob(event)
-        if self._validate_args and log_prob.requires_grad:
-            impossible.warn_once(self, event, log_prob)
+        if self._validate_args:
+            impossible.warn_once(log_prob, lambda: self.explain(event) or "an event has probability 0")
         return log_prob
 
     def _log_prob(self, event: Tensor) -> Tensor:
@@ -187,7 +187,7 @@ class StructuredDistribution(ScoredStructures):
         Raises:
             ValueError: If k is not an integer from 1 on.
         """
-        if not isinstance(k, int) or k < 1:
+        if not isinstance(k, int) or isinstance(k, bool) or k < 1:
             raise ValueError(f"k is {k!r}; expected an integer from 1 on")
         events, scores = self.oracles.kbest(*self._arguments(), k)
         events, scores = self._to_batch(events), self._to_batch(scores)
@@ -235,7 +235,7 @@ class StructuredDistribution(ScoredStructures):
         Raises:
             InfeasibleError: If every structure of some item is forbidden.
         """
-        if not isinstance(k, int) or k < 1:
+        if not isinstance(k, int) or isinstance(k, bool) or k < 1:
             raise ValueError(f"k is {k!r}; expected an integer from 1 on")
         flat = self._flatten()
 
@@ -287,6 +287,33 @@ class StructuredDistribution(ScoredStructures):
             NotImplementedError: Always; the mean of the parts is `marginals`.
         """
         raise NotImplementedError("events have no mean; that of their 0/1 parts is `marginals`")
+
+    @property
+    def variance(self) -> Tensor:
+        """Raise: an event is a name, and has no variance.
+
+        Raises:
+            NotImplementedError: Always; it says that of the parts.
+        """
+        raise NotImplementedError(
+            "events have no variance; that of their 0/1 parts is `marginals * (1 - marginals)`"
+        )
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """Raise: structures have no order.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError("structures have no order, and thus no cdf; log_prob(event) is for one event")
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """Raise: structures have no order.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError("structures have no order, and thus no quantiles; topk(k) has the best ones")
 
     # Random scores.
 
@@ -402,10 +429,25 @@ class StructuredDistribution(ScoredStructures):
         return self._with_scores(main, *others)
 
     def partial_log_prob(self, event: Tensor, known: Tensor) -> Tensor:
-        """The log-probability of agreeing with ``event`` wherever ``known`` holds (``batch + event_shape``)."""
+        """The log-probability of agreeing with ``event`` wherever ``known`` holds (``batch + event_shape``).
+
+        Raises:
+            ValueError: If an entry that is known is none that a structure can have, as the -100 of unknown tags.
+
+        Warns:
+            UserWarning: If no structure agrees with what is known of an item, where a gradient is to be taken.
+        """
         event = arguments.event(event, self.batch_shape, self.event_shape)
         arguments.mask("known", known, self.batch_shape + self.event_shape)
-        return log_ratio(self._agreeing(event, known).log_partition, self.log_partition)
+        if self._validate_args:
+            named = ~known | self._is_named(event)
+            expected = "what a structure can have there, or known to be False there"
+            batch_axes = named.dim() - len(self.event_shape)
+            guards.require_values(event.expand(named.shape), named, "event", expected, batch_axes)
+        log_prob = log_ratio(self._agreeing(event, known).log_partition, self.log_partition)
+        if self._validate_args:
+            impossible.warn_once(log_prob, lambda: impossible.disagreement(log_prob))
+        return log_prob
 
     def sparsemap(
         self,

@@ -69,7 +69,9 @@ class HMMParameters(HMMPeerNames):
         return f"{type(self).__name__}(states: {self.states}, {self.transition!r}, {self.emission!r})"
 
     def _rebuilt(self, initial: Tensor, transition: Transition, emission: Emission) -> Self:
-        return type(self)(initial, transition, emission, self.checkpoint, self.storage, validate_args=False)
+        made = type(self)(initial, transition, emission, self.checkpoint, self.storage, validate_args=False)
+        made._validate_args = self._validate_args  # of words; these scores are fine
+        return made
 
     def _sentences(
         self, x: Tensor, lengths: Lengths | None, missing: Tensor | None = None

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from strukt.kernels.semiring import NEG_INF
 
-if TYPE_CHECKING:
-    from strukt.distributions.distribution import StructuredDistribution
-
 _said = False
 
 
-def warn_once(distribution: StructuredDistribution, event: Tensor, log_prob: Tensor) -> None:
-    """Warn of the first item whose event is impossible, once in a process, where a gradient is to be taken.
+def warn_once(log_prob: Tensor, reason: Callable[[], str]) -> None:
+    """Warn if one of the events is impossible, and why, once in a process, where a gradient is to be taken.
 
     Events of probability 0 are asked for in other places, too, where nothing is wrong with them.
     """
@@ -30,9 +27,15 @@ def warn_once(distribution: StructuredDistribution, event: Tensor, log_prob: Ten
     except RuntimeError:  # tensors of torch.func.vmap, which hide their data
         return
     _said = True
-    reason = distribution.explain(event) or "an event has probability 0"
     warnings.warn(
-        f"{reason}; a mean loss with it is infinite. Mend the event, or allow it (said once; other items may be "
+        f"{reason()}; a mean loss with it is infinite. Mend the event, or allow it (said once; other items may be "
         "like this one)",
         stacklevel=3,
     )
+
+
+def disagreement(log_prob: Tensor) -> str:
+    """The first item of log-probabilities ``batch`` of what is known that no structure agrees with."""
+    first = (log_prob == NEG_INF).nonzero()[0].tolist()
+    item = f" of batch item {first[0] if len(first) == 1 else tuple(first)}" if first else ""
+    return f"no structure agrees with what is known{item}"

@@ -43,8 +43,10 @@ class IndicatorStructure(StructuredDistribution, abc.ABC):
 
     def _is_indicator(self, event: Tensor) -> Tensor:
         """Which events are 0 or 1 at each part."""
-        right = (event == 0) | (event == 1) | ~self._within
-        return right.flatten(-len(self.event_shape)).all(-1)
+        return self._is_named(event).flatten(-len(self.event_shape)).all(-1)
+
+    def _is_named(self, event: Tensor) -> Tensor:
+        return (event == 0) | (event == 1) | ~self._within
 
     def _telling(self, used: Tensor) -> Tensor:
         return self._within.expand_as(used)

@@ -55,6 +55,21 @@ _HMMS = {
 """Of libraries of hidden Markov models, and of structures over states."""
 
 
+_FACTOR_GRAPHS = {
+    "decode": "lp_map(scores, exact=True).marginals",
+    "fit": "lp_sparsemap(scores)",
+    "log_partition": "enumerate(scores).log_partition, or an estimate: belief_propagation(scores)",
+    "map": "lp_map(scores, exact=True).marginals",
+    "marginals": "lp_sparsemap(scores).marginals, belief_propagation(scores).marginals or mean_field(scores)",
+    "mode": "lp_map(scores, exact=True).marginals",
+    "solve": "lp_sparsemap(scores)",
+    "solve_map": "lp_map(scores)",
+    "solve_qp": "lp_sparsemap(scores)",
+    "variable_from": "variables(*scores.shape), and the scores are given to lp_sparsemap",
+}
+"""Of lp-sparsemap, AD3 and structures; scores are given when a graph is solved."""
+
+
 class _PeerNames:
     """Asked only for attributes that there are not, so that others cost nothing more."""
 
@@ -81,3 +96,9 @@ class HMMPeerNames(_PeerNames):
     """Answers the names that libraries of hidden Markov models use."""
 
     _ours = _HMMS
+
+
+class FactorGraphPeerNames(_PeerNames):
+    """Answers the names that libraries of factor graphs use."""
+
+    _ours = _FACTOR_GRAPHS

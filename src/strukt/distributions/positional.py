@@ -116,6 +116,9 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
         excluded = rows.any(-1, keepdim=True) & (~rows | (rows.sum(-1, keepdim=True) > 1))
         return main.masked_fill(self._shaped(excluded), NEG_INF), *others
 
+    def _is_named(self, event: Tensor) -> Tensor:
+        return ((event >= 0) & (event < self.scores[0].shape[-1])) | ~self._positions
+
     def _agreeing(self, event: Tensor, known: Tensor) -> Self:
         alternatives = torch.arange(self.scores[0].shape[-1], device=event.device)
         return self.condition(

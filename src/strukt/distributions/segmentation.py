@@ -170,6 +170,9 @@ class SemiMarkov(StructuredDistribution):
         excluded = overlapping.unsqueeze(-1) > required.long()
         return main.masked_fill(excluded, NEG_INF), *others
 
+    def _is_named(self, event: Tensor) -> Tensor:
+        return ((event >= -1) & (event < self.scores[0].shape[-1])) | ~self._positions
+
     def _agreeing(self, event: Tensor, known: Tensor) -> Self:
         known = known & self._positions
         labels = torch.arange(self.scores[0].shape[-1], device=event.device)

@@ -61,6 +61,11 @@ class ShardedHMM(HMMParameters):
         storage: torch.dtype | None = None,
         validate_args: bool | None = None,
     ) -> None:
+        if not isinstance(transition, LowRank):
+            raise ValueError(
+                f"transition is a {type(transition).__name__}; expected LowRank(source, target), the log-features "
+                "of the states of this process"
+            )
         if transition.band is not None:
             raise ValueError(
                 "transition has a band, which would cross processes; expected LowRank without one"

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.distributions.peer_names import FactorGraphPeerNames
 from strukt.factor_graph.belief_propagation import BeliefPropagation, belief_propagation
 from strukt.factor_graph.compile import Arrays, Problem, Scores, compile_graph, layout_of
 from strukt.factor_graph.enumeration import Enumeration, enumerate_assignments
@@ -22,7 +23,7 @@ from strukt.inference.mean_field import Course, MeanField
 F = TypeVar("F", bound=AnyFactor)
 
 
-class FactorGraph:
+class FactorGraph(FactorGraphPeerNames):
     """Binary variables and factors, each of which permits some assignments of some variables and may score them.
 
     The score of an assignment that all factors permit is the sum of the scores of its ones and of the factors' own

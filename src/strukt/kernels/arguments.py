@@ -74,10 +74,13 @@ def sample_shape(value: Any, member: str = "") -> torch.Size:
         member: Takes the shape as its first argument, for the message; empty where it does not.
 
     Raises:
-        ValueError: If it is no sequence of sizes.
+        ValueError: If it is no sequence of sizes from 0 on.
     """
     try:
-        return torch.Size(value)
+        shape = torch.Size(value)
+        if any(size < 0 for size in shape):
+            raise ValueError(f"sample_shape is {tuple(shape)}; expected sizes from 0 on, such as (5,)")
+        return shape
     except TypeError:
         one = isinstance(value, int) and not isinstance(value, bool)
         call = f"{member}(({value},))" if member else f"sample_shape=({value},)"
@@ -96,11 +99,13 @@ def not_lengths(name: str, value: Tensor, scores: str, kind: str, shape: str) ->
         shape: The shape of the second scores, without batch axes.
 
     Raises:
-        ValueError: If they are integers.
+        ValueError: If they are integers, in a tensor or a list.
     """
-    if isinstance(value, Tensor) and not value.is_floating_point() and not value.is_complex():
+    whole = isinstance(value, Tensor) and not value.is_floating_point() and not value.is_complex()
+    if whole or (isinstance(value, (list, tuple)) and value and all(isinstance(size, int) for size in value)):
+        given = f"has dtype {value.dtype} and shape {tuple(value.shape)}" if whole else f"is {value!r:.60}"
         raise ValueError(
-            f"{name} has dtype {value.dtype} and shape {tuple(value.shape)}, as lengths have; expected "
+            f"{name} {given}, as lengths have; expected "
             f"{kind}({scores}, {name}, lengths) with a floating-point {name} {shape}, torch.zeros{shape} for none"
         )
 

@@ -28,9 +28,9 @@ def pull_backs(
         value = function(*leaves, *map(_primal, rest))
         if not value.requires_grad:  # the total of structures of length 0
             return [tuple(torch.zeros_like(leaf) for leaf in leaves) for _ in weights]
+        totals = [(value * _primal(weight)).sum() for weight in weights]  # given weights, PyTorch imports sympy
         return [
-            torch.autograd.grad(value, leaves, _primal(weight), retain_graph=True, materialize_grads=True)
-            for weight in weights
+            torch.autograd.grad(total, leaves, retain_graph=True, materialize_grads=True) for total in totals
         ]
 
 

@@ -123,7 +123,8 @@ def _check_kernels(kernels: Tensor, lengths: Tensor) -> None:
             "expected finite numbers"
         )
     largest = used.abs().flatten(1).amax(1)
-    wrong = (used - used.mT).abs().flatten(1).amax(1) > ASYMMETRY * largest
+    used = used / torch.where(largest > 0, largest, 1.0)[:, None, None]  # sums of huge entries would overflow
+    wrong = (used - used.mT).abs().flatten(1).amax(1) > ASYMMETRY
     if bool(wrong.any()):
         raise ValueError(
             f"kernel is not symmetric for batch item {_items(wrong)}; expected a symmetric positive semidefinite "
@@ -133,9 +134,10 @@ def _check_kernels(kernels: Tensor, lengths: Tensor) -> None:
     rounding = NEGATIVITY * used.shape[1] * torch.finfo(used.dtype).eps
     wrong = eigenvalues[:, 0] < -rounding * eigenvalues.abs().amax(1)
     if bool(wrong.any()):
+        least = (largest * eigenvalues[:, 0])[wrong][0].item()
         raise ValueError(
-            f"kernel has the eigenvalue {eigenvalues[wrong][0, 0].item():.3g} for batch item "
-            f"{_items(wrong)}; expected a symmetric positive semidefinite matrix, e.g. features @ features.mT"
+            f"kernel has the eigenvalue {least:.3g} for batch item {_items(wrong)}; expected a symmetric positive "
+            "semidefinite matrix, e.g. features @ features.mT"
         )
 
 

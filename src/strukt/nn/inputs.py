@@ -7,7 +7,7 @@ from numbers import Integral
 import torch
 from torch import Tensor
 
-from strukt.kernels import arguments
+from strukt.kernels import arguments, guards
 from strukt.kernels.lengths import Lengths
 
 
@@ -51,16 +51,21 @@ def lengths_of(name: str, vectors: Tensor, size: int, lengths: Lengths | None) -
     return arguments.lengths(lengths, vectors.shape[:1], vectors.shape[1], vectors.device)
 
 
-def lengths_of_symbols(name: str, symbols: Tensor, lengths: Lengths | None) -> Tensor:
-    """Check indices ``(batch, n)`` and return their lengths ``(batch,)``.
+def lengths_of_symbols(name: str, symbols: Tensor, lengths: Lengths | None, count: int) -> Tensor:
+    """Check indices ``(batch, n)``, within their lengths from 0 to count - 1, and return the lengths ``(batch,)``.
 
     Raises:
-        ValueError: If shapes or types do not fit, or a length is not between 0 and n.
+        ValueError: If shapes or types do not fit, a length is not between 0 and n, or an index is out of range.
     """
     arguments.integers(name, symbols, "(batch, n)", symbols.device)
     if symbols.dim() != 2:
         raise ValueError(f"{name} has shape {tuple(symbols.shape)}; expected (batch, n)")
-    return arguments.lengths(lengths, symbols.shape[:1], symbols.shape[1], symbols.device)
+    found = arguments.lengths(lengths, symbols.shape[:1], symbols.shape[1], symbols.device)
+    beyond = torch.arange(symbols.shape[1], device=symbols.device) >= found.unsqueeze(1)
+    known = (symbols >= 0) & (symbols < count)
+    expected = f"indices from 0 to {count - 1}, as there are {count} in the vocabulary"
+    guards.require_values(symbols, beyond | known, name, expected)
+    return found
 
 
 def require_same_batch(**tensors: Tensor) -> None:

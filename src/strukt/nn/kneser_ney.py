@@ -8,6 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from strukt.nn.inputs import lengths_of_symbols
+
 DISCOUNTED = 3
 """Counts of 1, of 2, and of 3 or more have discounts of their own."""
 
@@ -79,7 +81,12 @@ class KneserNey(nn.Module):
 
         Args:
             sentences: Vectors of words 0 to v - 1.
+
+        Raises:
+            ValueError: If one holds another number.
         """
+        for place, sentence in enumerate(sentences):
+            lengths_of_symbols(f"sentences[{place}]", sentence.unsqueeze(0), None, self.words)
         padding = torch.full((self.order,), self.beginning)
         symbols = torch.cat([part.cpu() for sentence in sentences for part in (padding, sentence)])
         lengths = torch.tensor([len(sentence) + self.order for sentence in sentences])
@@ -104,7 +111,11 @@ class KneserNey(nn.Module):
 
         Returns:
             ``(batch, n)``, in float64. O(n log m) for each length, of m different n-grams.
+
+        Raises:
+            ValueError: If a word is not in the vocabulary.
         """
+        lengths_of_symbols("x", x, None, self.words)
         contexts = [numbers[:, self.order - 1 : -1] for numbers in self._contexts(x, before)]
         return self._interpolated(contexts, x)
 

@@ -67,9 +67,9 @@ class LeftToRightModel(nn.Module, ABC):
             The log-probabilities, and the state to go on from, where a text is as long as the batch.
 
         Raises:
-            ValueError: If shapes do not fit, or a length is not between 0 and n.
+            ValueError: If shapes do not fit, a length is not between 0 and n, or a word is not in the vocabulary.
         """
-        lengths = lengths_of_symbols("x", x, lengths)
+        lengths = lengths_of_symbols("x", x, lengths, self.words)
         state = self.beginning(len(x)) if state is None else state
         if not x.numel():
             return self.bias.new_zeros(x.shape), state

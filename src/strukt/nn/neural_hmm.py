@@ -172,7 +172,7 @@ class NeuralHMM(nn.Module):
             initial = (self.starting(first[0]) @ first[1].mT).flatten()
         dense = self.features is None
         transition = Dense(self._joined(source, target)) if dense else LowRank(source, target)
-        return HMM(initial, transition, self._emission(self.saying(emitting)), validate_args=False)
+        return HMM(initial, transition, self._emission(self.saying(emitting)))
 
     def _state_vectors(self) -> tuple[Tensor, Tensor, Tensor]:
         """Those before and after a transition and those that emit, of the states that are not left out."""

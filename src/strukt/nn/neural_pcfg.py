@@ -58,7 +58,7 @@ class NeuralPCFG(nn.Module):
         require_sizes(nonterminals=nonterminals, preterminals=preterminals, words=words, size=size)
         require_sizes(rank=1 if rank is None else rank)
         symbols = nonterminals + preterminals
-        self.rank, self.symbols, self.context = rank, symbols, context
+        self.rank, self.symbols, self.words, self.context = rank, symbols, words, context
         self.start = nn.Parameter(torch.empty(1, size))
         self.nonterminals = nn.Parameter(torch.empty(nonterminals, size))
         self.preterminals = nn.Parameter(torch.empty(preterminals, size))
@@ -83,13 +83,13 @@ class NeuralPCFG(nn.Module):
             context: ``(batch, context)``, if the model has such.
 
         Raises:
-            ValueError: If shapes do not fit, or a length is not between 0 and n.
+            ValueError: If shapes do not fit, a length is not between 0 and n, or a word is not in the vocabulary.
         """
-        lengths = lengths_of_symbols("x", x, lengths)
+        lengths = lengths_of_symbols("x", x, lengths, self.words)
         self._require_context(context, len(x))
         root = self._log_probs(self.rooting, self.start, context).squeeze(-2)
         table = self._log_probs(self.saying, self.preterminals, context)
-        emission = _of_words(table, x.clamp(0, table.shape[-1] - 1))
+        emission = _of_words(table, x.clamp(0, self.words - 1))  # padding is never read
         head = self._log_probs(self.heading, self.nonterminals, context)
         if self.rank is None:
             rules = head.view(*head.shape[:-1], self.symbols, self.symbols)
@@ -171,9 +171,9 @@ class CompoundPCFG(nn.Module):
             lengths: ``(batch,)``; all n if None.
 
         Raises:
-            ValueError: If shapes do not fit, or a length is not between 0 and n.
+            ValueError: If shapes do not fit, a length is not between 0 and n, or a word is not in the vocabulary.
         """
-        lengths = lengths_of_symbols("x", x, lengths)
+        lengths = lengths_of_symbols("x", x, lengths, self.grammar.words)
         mean, log_variance = self._read(x, lengths).chunk(2, -1)
         divergence = (mean.square() + log_variance.exp() - 1 - log_variance).sum(-1) / 2
         noise = torch.randn_like(mean) if self.training else torch.zeros_like(mean)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from strukt.kernels.lengths import Lengths
 from strukt.nn.dropout import SharedDropout
 from strukt.nn.encoder_decoder import Decoded, EncoderDecoder, Memory, State
+from strukt.nn.encoders import mask_of
 from strukt.nn.inputs import lengths_of_symbols, require_same_batch, require_sizes
 
 
@@ -41,19 +42,20 @@ class SymbolReader(nn.Module):
     ) -> None:
         super().__init__()
         require_sizes(symbols=symbols, inputs=inputs)
+        self.symbols = symbols
         self.vectors = nn.Embedding(symbols + 1, inputs)  # the last one is that of the beginning
         self.network = network
         self.output = nn.Linear(network.size, outputs)
         self.dropout = SharedDropout(dropout)
 
     def read(self, x: Tensor, lengths: Lengths | None = None) -> Memory:
-        """What the decoder knows of symbols ``(batch, n)``; the padding may hold any of them.
+        """What the decoder knows of symbols ``(batch, n)``; the padding may hold anything.
 
         Raises:
-            ValueError: If shapes do not fit, or a length is not between 0 and n.
+            ValueError: If shapes do not fit, a length is not between 0 and n, or a symbol is none of the model.
         """
-        lengths = lengths_of_symbols("x", x, lengths)
-        return self.network.encode(self._vectors(x), lengths)
+        lengths = lengths_of_symbols("x", x, lengths, self.symbols)
+        return self.network.encode(self._vectors(x.masked_fill(~mask_of(lengths, x.shape[1]), 0)), lengths)
 
     def steps(self, memory: Memory, symbols: Tensor, state: State | None = None) -> Decoded:
         """Steps of the decoder that reads symbols ``(batch, t)``."""
@@ -108,7 +110,7 @@ class SequenceTransducer(SymbolReader):
 
     def decoded(self, memory: Memory, y: Tensor) -> Decoded:
         """The steps that predict each symbol of ``y`` from those before it."""
-        lengths_of_symbols("y", y, None)
+        lengths_of_symbols("y", y, None, self.symbols)
         require_same_batch(x=memory.keys, y=y)
         return self.steps(memory, torch.cat([self.first(len(y)), y], 1)[:, : y.shape[1]])
 

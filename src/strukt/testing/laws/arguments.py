@@ -75,6 +75,11 @@ def wrong_events_are_refused(subject: Subject) -> None:
             (asked.event.double(), "float64"),
         ):
             _refused(case, name, ("event", given), partial(getattr(distribution, name), wrong))
+    for number in (99, -100):
+        event, known = torch.full_like(asked.event, number), torch.ones_like(asked.known)
+        _refused(
+            case, "partial_log_prob", ("event", str(number)), partial(distribution.partial_log_prob, event, known)
+        )
 
 
 @law("condition", "expectation", "topk", "partial_log_prob", "cross_entropy")
