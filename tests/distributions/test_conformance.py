@@ -25,11 +25,12 @@ LAST = {subject.name.split(",")[0]: subject.name for subject in STRUCTURES}
 
 LONG = {
     NUMERICAL,
+    "compiled_equals_eager",
     "relaxed_samples_are_differentiable",
     "sparsemap_is_differentiable",
     "sparsemap_is_optimal",
 }
-"""Laws by finite differences or hundreds of best structures."""
+"""Laws by finite differences, hundreds of best structures, or graphs that PyTorch compiles."""
 
 
 def marks(subject, law):
