@@ -153,10 +153,11 @@ def test_a_nul_byte_is_a_problem_of_its_line(task, tmp_path, capsys):
     assert err == ""
 
 
-def test_a_sentence_of_empty_nodes_alone_has_no_words(tmp_path, capsys):
+@pytest.mark.parametrize("task", ["dependency", "tag"])
+def test_a_sentence_of_empty_nodes_alone_has_no_words(task, tmp_path, capsys):
     path = tmp_path / "corpus.conllu"
-    path.write_text("0.1\tx" + "\t_" * 8 + "\n\n1\tx" + "\t_" * 4 + "\t0\troot\t_\t_\n\n")
-    assert main(["check", "dependency", str(path)]) == 2
+    path.write_text("0.1\tx" + "\t_" * 8 + "\n\n1\tx\t_\tX\tX\t_\t0\troot\t_\t_\n\n")
+    assert main(["check", task, str(path)]) == 2
     out, err = capsys.readouterr()
     assert out.startswith(
         f"{path}:1: the sentence has empty nodes and no words; write its words, or delete it\n"

@@ -27,6 +27,13 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+def test_the_readme_is_read_in_a_minute():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 120
+    for command in ("make demo", "make test", "pip install"):
+        assert command in text
+
+
 PRINTED = ("getting-started", "tagging", "hidden-markov-models")
 """Guides of which all that is printed stands below the block that prints it."""
 

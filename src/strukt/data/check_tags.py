@@ -23,6 +23,9 @@ def check_conllu(
     checked = COLUMNS if column is None else (column,)
     for found in read_conllu(source, report):
         before = report.problem_count
+        if not found.words:
+            report.add(conllu.no_words(found))
+            continue
         for name in checked:
             tags = found.column(name)
             for problem in scheme_problems(found, tags, constraints) if "_" not in tags else ():

@@ -16,7 +16,7 @@ from strukt.data.files import Source
 from strukt.data.problems import Problem, Report, stop
 from strukt.data.sentence import Cell, add_note, cells
 
-__all__ = ["COLUMNS", "Sentence", "Word", "from_forms", "read", "require_tree", "tree_problems"]
+__all__ = ["COLUMNS", "Sentence", "Word", "from_forms", "no_words", "read", "require_tree", "tree_problems"]
 
 
 class Sentence(sentence.Sentence):
@@ -221,11 +221,16 @@ def require_tree(sentence: Sentence) -> Sentence:
     return sentence
 
 
+def no_words(sentence: Sentence) -> Problem:
+    """That there is nothing to annotate."""
+    message = "the sentence has empty nodes and no words"
+    return Problem("no-words", message, "write its words, or delete it", sentence.path, sentence.line)
+
+
 def tree_problems(sentence: Sentence) -> Iterator[Problem]:
     """Everything that keeps a sentence from being a dependency tree with one root and labelled arcs."""
     if not sentence.words:
-        message = "the sentence has empty nodes and no words"
-        yield Problem("no-words", message, "write its words, or delete it", sentence.path, sentence.line)
+        yield no_words(sentence)
         return
     for word in sentence.words:
         if word.head is None:
