@@ -235,6 +235,18 @@ def latent(**options):
         (encoder("pt", pt=MeanFieldConfig(shared=True, distance=None)), "--encoder.pt.distance null has nothing"),
         (classify.Config(token="cls", model="latent-tree"), "--token is cls, and would not be read"),
         (
+            encoder("pt", pt=MeanFieldConfig(symmetric=True, tells_heads=False)),
+            "--encoder.pt.tells_heads is False, .* it needs --encoder.pt.symmetric false, or .*messages both",
+        ),
+        (
+            encoder("pt", pt=MeanFieldConfig(decomposition="full", rank=8)),
+            "--encoder.pt.rank is 8, .* it needs a --encoder.pt.decomposition other than full",
+        ),
+        (
+            encoder("pt", pt=MeanFieldConfig(feature_choice="all-dep")),
+            "--encoder.pt.feature_choice is all-dep, .* it needs --encoder.pt.features",
+        ),
+        (
             encoder("pt", pt=MeanFieldConfig(symmetric_messages="both")),
             "--encoder.pt.symmetric_messages is both, .* it needs --encoder.pt.symmetric true",
         ),

@@ -9,7 +9,7 @@ from typing import Any
 
 from strukt.errors import SettingError
 from strukt.tasks import classify, dependency, listops, lm, ner, nli, tag
-from strukt.tasks.config import FittingConfig, SpanTaskConfig, TaskConfig, from_dict
+from strukt.tasks.config import FittingConfig, MeanFieldConfig, SpanTaskConfig, TaskConfig, from_dict
 from strukt.tasks.number_config import NumberConfig
 
 
@@ -34,6 +34,10 @@ def _of_encoder(name: str, kind: str) -> _Use:
     return _Use(
         (TaskConfig,), f"encoder.{name}", f"--encoder.kind {kind}", lambda it: it.encoder.kind == kind
     )
+
+
+def _of_pt(name: str, needs: str, is_read: Callable[[MeanFieldConfig], bool]) -> _Use:
+    return _Use((TaskConfig,), f"encoder.pt.{name}", needs, lambda it: is_read(it.encoder.pt))
 
 
 def _any_of(names: Sequence[str]) -> str:
@@ -75,12 +79,14 @@ _USES = (
     ),
     _of_encoder("transformer.", "transformer"),
     _of_encoder("pt.", "pt"),
-    _Use(
-        (TaskConfig,),
-        "encoder.pt.symmetric_messages",
-        "--encoder.pt.symmetric true",
-        lambda it: it.encoder.pt.symmetric,
+    _of_pt("symmetric_messages", "--encoder.pt.symmetric true", lambda pt: pt.symmetric),
+    _of_pt(
+        "tells_heads",
+        "--encoder.pt.symmetric false, or --encoder.pt.symmetric_messages both",
+        lambda pt: not pt.symmetric or pt.symmetric_messages == "both",
     ),
+    _of_pt("rank", "a --encoder.pt.decomposition other than full", lambda pt: pt.decomposition != "full"),
+    _of_pt("feature_choice", "--encoder.pt.features", lambda pt: pt.features > 0),
     _of_encoder("pretrained", "pretrained"),
     _of_encoder("fine_tuning.", "pretrained"),
     _Use(
