@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
-from torch.distributions import Distribution, constraints
+from torch.distributions import constraints
 from typing_extensions import Self
 
 from strukt.distributions.explanations import items
+from strukt.distributions.nominal import NominalEvents
 from strukt.distributions.peer_names import StructurePeerNames
 from strukt.kernels import arguments, guards
 from strukt.kernels.lengths import Lengths
@@ -20,7 +21,7 @@ from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places, sum_of_totals
 
 
-class ScoredStructures(StructurePeerNames, Distribution, abc.ABC):
+class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
     """Structures of one kind with the scores of their parts, in batches.
 
     Args:

@@ -16,25 +16,17 @@ from torch import Tensor
 from torch.distributions.kl import register_kl
 from typing_extensions import Self
 
-from strukt.distributions import impossible, sparse
+from strukt.distributions import distinct, impossible, sparse, surrogates
 from strukt.distributions.base import ScoredStructures
 from strukt.distributions.explanations import items
 from strukt.distributions.kept import kept
 from strukt.distributions.topk import TopK
 from strukt.inference import perturbation
-from strukt.inference.settings import require_one_of
 from strukt.inference.sparsemap import TOL, SparseMAP
-from strukt.inference.without_replacement import sample_without_replacement
 from strukt.kernels import arguments, guards
 from strukt.kernels.autograd import asks_for_gradient, is_plain
 from strukt.kernels.places import LogProb, log_ratio
-from strukt.kernels.semiring import NEG_INF
-
-MOST_NEAREST = 100
-"""Structures that the search for the marginals nearest to a point looks at: few are near one that was moved."""
-
-SURROGATES = ("straight-through", "spigot", "perceptron")
-"""What may stand in place of the gradient of a mode, see `StructuredDistribution.mode_parts`."""
+from strukt.kernels.semiring import NEG_INF, forbidden_only
 
 
 class StructuredDistribution(ScoredStructures):
@@ -150,7 +142,7 @@ class StructuredDistribution(ScoredStructures):
     @kept
     def log_count(self) -> Tensor:
         """Log of the number of structures that are not forbidden: ``batch``."""
-        return self._with_scores(*(_forbidden_only(score) for score in self.scores)).log_partition
+        return self._with_scores(*(forbidden_only(score) for score in self.scores)).log_partition
 
     # Best structures.
 
@@ -209,7 +201,7 @@ class StructuredDistribution(ScoredStructures):
         """The structure of the highest expected number of parts in common: ``batch + event_shape``."""
         main, *others = self.scores
         wanted = torch.where(main == NEG_INF, main, self.marginals)
-        return self._with_scores(wanted, *(_forbidden_only(score) for score in others)).mode
+        return self._with_scores(wanted, *(forbidden_only(score) for score in others)).mode
 
     # Samples.
 
@@ -237,83 +229,11 @@ class StructuredDistribution(ScoredStructures):
         """
         if not isinstance(k, int) or isinstance(k, bool) or k < 1:
             raise ValueError(f"k is {k!r}; expected an integer from 1 on")
-        flat = self._flatten()
-
-        def draw(required: Tensor, forbidden: Tensor) -> Tensor:
-            """Samples; of an item with nothing left, of all its structures."""
-            some = flat.condition(required, forbidden)
-            lost = some.log_partition == NEG_INF
-            scores = (
-                torch.where(lost.reshape(-1, *(1,) * (score.dim() - 1)), whole, score)
-                if len(score) == len(lost)
-                else score
-                for whole, score in zip(flat.scores, some.scores, strict=True)
-            )
-            return flat._with_scores(*scores).sample()
-
-        guards.require_feasible(*self._best())
-        found = sample_without_replacement(
-            k,
-            flat.scores[0].shape,
-            lambda required, forbidden: flat.condition(required, forbidden).log_partition,
-            draw,
-            flat.to_parts,
-            flat._telling,
-            self.scores[0].device,
-        )
-        return arguments.several(self._to_batch(found), len(self.batch_shape))
+        return distinct.sample(self, k)
 
     def _telling(self, used: Tensor) -> Tensor:
         """Of a structure the parts by which all others differ from it: all that it uses, unless one uses more."""
         return used
-
-    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Raise: structures are discrete, so that samples have no gradient.
-
-        Raises:
-            NotImplementedError: Always; it says what has one.
-        """
-        raise NotImplementedError(
-            "structures are discrete, so that a sample has no gradient in the scores; use "
-            "rsample_relaxed(temperature) for relaxed parts, rsample_implicit() or mode_parts() for 0/1 parts "
-            "with a surrogate gradient, or sample() and log_prob() for the gradient of the score function"
-        )
-
-    @property
-    def mean(self) -> Tensor:
-        """Raise: an event is a name, and has no mean.
-
-        Raises:
-            NotImplementedError: Always; the mean of the parts is `marginals`.
-        """
-        raise NotImplementedError("events have no mean; that of their 0/1 parts is `marginals`")
-
-    @property
-    def variance(self) -> Tensor:
-        """Raise: an event is a name, and has no variance.
-
-        Raises:
-            NotImplementedError: Always; it says that of the parts.
-        """
-        raise NotImplementedError(
-            "events have no variance; that of their 0/1 parts is `marginals * (1 - marginals)`"
-        )
-
-    def cdf(self, value: Tensor) -> Tensor:
-        """Raise: structures have no order.
-
-        Raises:
-            NotImplementedError: Always.
-        """
-        raise NotImplementedError("structures have no order, and thus no cdf; log_prob(event) is for one event")
-
-    def icdf(self, value: Tensor) -> Tensor:
-        """Raise: structures have no order.
-
-        Raises:
-            NotImplementedError: Always.
-        """
-        raise NotImplementedError("structures have no order, and thus no quantiles; topk(k) has the best ones")
 
     # Random scores.
 
@@ -382,28 +302,7 @@ class StructuredDistribution(ScoredStructures):
             InfeasibleError: If every structure of some item is forbidden.
             ValueError: If there is no such surrogate, or the step is not above 0.
         """
-        require_one_of("gradient", gradient, SURROGATES)
-        main, *others = self.scores
-
-        def best_parts(scores: Tensor) -> Tensor:
-            return self.to_parts(self._with_scores(scores, *others).mode).to(scores.dtype)
-
-        def project(point: Tensor) -> Tensor:
-            allowed = point.masked_fill(main == NEG_INF, NEG_INF)
-            return (
-                self._with_scores(allowed, *(_forbidden_only(score) for score in others))
-                .sparsemap(MOST_NEAREST)
-                .marginals
-            )
-
-        if gradient == "straight-through":
-            flat = self._flatten()
-            inside = self._to_batch(guards.within(flat.lengths, flat.scores[0].shape[1:], self.extents[0]))
-            allowed = inside & (main != NEG_INF)
-            return perturbation.straight_through(best_parts(main.detach()), main.masked_fill(~allowed, 0.0))
-        if gradient == "perceptron":
-            return perturbation.implicit_mle(main, best_parts, step)
-        return perturbation.spigot(main, best_parts, project, step)
+        return surrogates.mode_parts(self, gradient, step)
 
     def _perturbed(self, sample_shape: Sequence[int]) -> Self:
         copies = self.expand(arguments.sample_shape(sample_shape) + self.batch_shape)
@@ -513,11 +412,6 @@ class StructuredDistribution(ScoredStructures):
     def _exact_scores(self, events: Tensor, found: Tensor) -> Tensor:
         """The scores of events, differentiable; -inf where none was found."""
         return torch.where(found == NEG_INF, NEG_INF, self._score(events))
-
-
-def _forbidden_only(scores: Tensor) -> Tensor:
-    """-inf for forbidden parts and 0 for all others."""
-    return torch.where(scores == NEG_INF, NEG_INF, torch.zeros_like(scores)).detach()
 
 
 @register_kl(StructuredDistribution, StructuredDistribution)  # type: ignore[no-untyped-call, untyped-decorator]

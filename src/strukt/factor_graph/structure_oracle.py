@@ -9,7 +9,7 @@ from strukt.distributions.distribution import StructuredDistribution
 from strukt.distributions.sparse import ACTIVE_SET, find
 from strukt.factor_graph.oracles import TOLERANCE, Oracle
 from strukt.inference.consensus import Face
-from strukt.kernels.semiring import NEG_INF
+from strukt.kernels.semiring import NEG_INF, forbidden_only
 from strukt.kernels.sparsemap.found import Settings
 from strukt.kernels.undifferentiated import plain
 
@@ -110,7 +110,7 @@ class StructureOracle(Oracle):
     def _support_of(self, structures: StructuredDistribution, given: Tensor) -> Tensor:
         """The share of the structures that use each part, to tell 0 and 1 in all of them from rounding."""
         if self._given is None or not torch.equal(self._given, given):
-            counting = structures._with_scores(*(_support(score) for score in structures.scores))
+            counting = structures._with_scores(*(forbidden_only(score) for score in structures.scores))
             self._given, self._support = given, self._flat(counting.marginals)
         return self._support
 
@@ -137,7 +137,3 @@ class StructureOracle(Oracle):
 def _row(value: Tensor, item: int) -> Tensor:
     """One item of a batch; what all items share stays as it is."""
     return value if len(value) == 1 else value[item : item + 1]
-
-
-def _support(scores: Tensor) -> Tensor:
-    return torch.where(scores == NEG_INF, NEG_INF, torch.zeros_like(scores))

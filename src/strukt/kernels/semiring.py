@@ -19,6 +19,16 @@ from torch import Tensor
 NEG_INF = float("-inf")
 
 
+def forbidden_only(scores: Tensor) -> Tensor:
+    """-inf for forbidden parts and 0 for all others; without a gradient.
+
+    Examples:
+        >>> forbidden_only(torch.tensor([2.0, -torch.inf]))
+        tensor([0., -inf])
+    """
+    return torch.where(scores == NEG_INF, NEG_INF, torch.zeros_like(scores)).detach()
+
+
 def logsumexp(x: Tensor, dim: int) -> Tensor:
     """Log of the sum of exponentials over ``dim``, right where entries, or all of them, are -inf.
 
@@ -99,7 +109,7 @@ class Counting(Log):
     """Every part that is not forbidden weighs one: the total is the log of the number of structures."""
 
     def weigh(self, values: Tensor, scores: Tensor) -> Tensor:
-        return values + torch.where(scores == NEG_INF, NEG_INF, torch.zeros_like(scores))
+        return values + forbidden_only(scores)
 
 
 class Max(Semiring):

@@ -19,7 +19,8 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
-from strukt.distributions.distribution import SURROGATES, StructuredDistribution
+from strukt.distributions.distribution import StructuredDistribution
+from strukt.distributions.surrogates import SURROGATES
 from strukt.inference.settings import require_one_of
 from strukt.kernels import guards
 

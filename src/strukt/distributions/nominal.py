@@ -1,0 +1,60 @@
+"""What PyTorch asks of distributions and structures have no answer to; the error names what answers instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+from torch.distributions import Distribution
+
+
+class NominalEvents(Distribution):
+    """Events are names of structures: they have no mean, no order, and no gradient in the scores."""
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Raise: structures are discrete, so that samples have no gradient.
+
+        Raises:
+            NotImplementedError: Always; it says what has one.
+        """
+        raise NotImplementedError(
+            "structures are discrete, so that a sample has no gradient in the scores; use "
+            "rsample_relaxed(temperature) for relaxed parts, rsample_implicit() or mode_parts() for 0/1 parts "
+            "with a surrogate gradient, or sample() and log_prob() for the gradient of the score function"
+        )
+
+    @property
+    def mean(self) -> Tensor:
+        """Raise: an event is a name, and has no mean.
+
+        Raises:
+            NotImplementedError: Always; the mean of the parts is `marginals`.
+        """
+        raise NotImplementedError("events have no mean; that of their 0/1 parts is `marginals`")
+
+    @property
+    def variance(self) -> Tensor:
+        """Raise: an event is a name, and has no variance.
+
+        Raises:
+            NotImplementedError: Always; it says that of the parts.
+        """
+        raise NotImplementedError(
+            "events have no variance; that of their 0/1 parts is `marginals * (1 - marginals)`"
+        )
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """Raise: structures have no order.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError("structures have no order, and thus no cdf; log_prob(event) is for one event")
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """Raise: structures have no order.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError("structures have no order, and thus no quantiles; topk(k) has the best ones")
