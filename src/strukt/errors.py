@@ -13,6 +13,10 @@ class InfeasibleError(StruktError, ValueError):
     """Every structure of some batch items is forbidden, so that they have no mode and no sample."""
 
 
+class OutOfRangeError(StruktError, ValueError):
+    """A number is NaN, infinite, or so large that nothing can be computed or drawn from it."""
+
+
 class SettingError(StruktError, ValueError):
     """An option or an environment variable has a value that cannot be."""
 

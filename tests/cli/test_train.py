@@ -57,6 +57,19 @@ def test_a_broken_corpus_is_named_with_its_line(treebank, tmp_path, capsys):
     assert not (tmp_path / "m" / "format.json").exists()
 
 
+def test_a_training_that_diverges_says_so_in_one_line(treebank, tmp_path, capsys):
+    corpora = ["--train", treebank.dev, "--dev", treebank.dev, "-o", str(tmp_path / "m")]
+    sizes = ["--encoder.hidden=8", "--encoder.layers=1", "--arc_size=8", "--label_size=8"]
+    wild = ["--optimizer.warmup=0", "--optimizer.learning_rate=1e6"]
+    assert main(["train", "dependency", *corpora, *sizes, *wild]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines()[-1].startswith("error: the scores are out of range (arcs holds ")
+    assert "lower optimizer.learning_rate" in err
+    assert all(line.startswith("epoch") for line in err.splitlines()[:-1])
+    assert not (tmp_path / "m" / "format.json").exists()
+
+
 def test_there_is_nothing_to_resume_in_a_new_folder(treebank, tmp_path, capsys):
     corpora = ["--train", treebank.train, "--dev", treebank.dev]
     assert main(["train", "tag", *corpora, "-o", str(tmp_path / "m"), "--resume"]) == 2

@@ -60,6 +60,15 @@ def test_other_weights_may_be_saved(model, tmp_path):
     assert not any(value.any() for value in bundle.load(tmp_path).state_dict().values())
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 2e9])
+def test_weights_that_could_not_be_loaded_are_not_saved(value, model, tmp_path):
+    with torch.no_grad():
+        next(model.parameters()).view(-1)[0] = value
+    with pytest.raises(DataError, match=r"m: is not written: .* has (NaN|weights beyond)"):
+        bundle.save(model, tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
 @pytest.mark.parametrize("name", ["config.json", "vocabularies.json", "weights.safetensors", "format.json"])
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"a": 1}', b"\x00\xff" * 50, None])
 def test_damaged_and_missing_files_are_named(saved, name, content):

@@ -8,7 +8,8 @@ from tests import children, tiny_corpora
 
 from strukt.data import conllu
 from strukt.data.problems import DataWarning
-from strukt.errors import DataError, StruktError
+from strukt.errors import DataError, OutOfRangeError, StruktError
+from strukt.tasks.parser import Parser
 from strukt.train import bundle
 from strukt.train.fit import fit
 
@@ -116,9 +117,51 @@ def test_a_loss_that_is_not_finite_ends_the_training_with_advice(tmp_path):
     config = tiny_corpora.tag_config()
     config.optimizer.learning_rate = 1e30
     with pytest.raises(
-        StruktError, match=r"the loss is (nan|inf) at step \d+; lower optimizer.learning_rate"
+        StruktError, match=r"the loss is (nan|inf) after step \d+; lower optimizer.learning_rate"
     ):
         fit("tag", config, tmp_path / "m", train=TRAIN, dev=DEV)
+
+
+@pytest.mark.parametrize(
+    ("task", "criterion", "learning_rate"),
+    [
+        ("dependency", "head", 1e4),
+        ("dependency", "sparsemap", 1e4),
+        ("dependency", "tree", 1e4),
+        ("tag", "crf", 1e30),
+    ],
+)
+def test_scores_that_are_out_of_range_end_the_training_with_advice(task, criterion, learning_rate, tmp_path):
+    config = {"dependency": tiny_corpora.dependency_config, "tag": tiny_corpora.tag_config}[task](
+        criterion=criterion
+    )
+    config.optimizer.learning_rate, config.optimizer.warmup = learning_rate, 0.0
+    with pytest.raises(
+        StruktError, match=r"the scores are out of range \(.*\) after step \d+; lower optimizer.learning_rate"
+    ):
+        fit(task, config, tmp_path / "m", train=TRAIN, dev=DEV)
+    assert [path.name for path in (tmp_path / "m").iterdir()] == ["training"]
+
+
+def test_weights_that_are_too_large_to_be_loaded_end_the_training_with_advice(tmp_path):
+    config = tiny_corpora.tag_config()
+    config.optimizer.learning_rate, config.optimizer.warmup = 1e12, 0.0
+    config.trainer.max_minutes = 1e-9  # one step, of which the loss is finite
+    with pytest.raises(StruktError, match=r"has weights beyond 1e\+09 after step 1; lower"):
+        fit("tag", config, tmp_path / "m", train=TRAIN, dev=DEV)
+    assert [path.name for path in (tmp_path / "m").iterdir()] == ["training"]
+
+
+def test_scores_of_the_development_corpus_that_are_out_of_range_end_the_training(tmp_path, monkeypatch):
+    def refused(self, sentences):
+        with self.predicting():
+            raise OutOfRangeError("arcs holds inf; expected less")
+
+    monkeypatch.setattr(Parser, "measure", refused)
+    with pytest.raises(
+        StruktError, match=r"the scores are out of range \(arcs holds inf\) after step \d+; lower"
+    ):
+        fit("dependency", tiny_corpora.dependency_config(), tmp_path / "m", train=TRAIN, dev=DEV)
 
 
 @pytest.mark.parametrize("name", ["train", "dev"])

@@ -6,7 +6,7 @@ import pytest
 import torch
 from tests import tiny_corpora
 
-from strukt.errors import DataError
+from strukt.errors import DataError, StruktError
 from strukt.tasks.parser import Parser
 from strukt.tasks.tagger import Tagger
 from strukt.train.module import Training
@@ -97,6 +97,22 @@ def test_the_best_epoch_keeps_its_averaged_weights():
     assert module.best["root"].unique().tolist() == [2.0]
     assert (module.progress.best, module.progress.best_epoch, module.progress.epoch) == (60.0, 3, 3)
     assert [scores["LAS"] for scores in module.progress.history] == [50.0, 40.0, 60.0]
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), float("-inf")])
+def test_a_score_that_is_no_number_ends_the_training(score):
+    module = training()
+    with pytest.raises(StruktError, match=rf"LAS is {score} on the development corpus after step 4; lower"):
+        finish_epoch(module, score)
+    assert not module.best
+
+
+def test_weights_that_could_not_be_loaded_end_the_training():
+    module = training()
+    with torch.no_grad():
+        module.average.weights["root"].fill_(1e10)
+    with pytest.raises(StruktError, match=r"root has weights beyond 1e\+09 after step 4; lower"):
+        finish_epoch(module, 50.0)
 
 
 def test_an_equal_score_is_not_better():

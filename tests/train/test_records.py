@@ -14,7 +14,10 @@ from strukt.train import bundle
 EPOCH = {"epoch": 1, "step": 2, "loss": 0.5, "LAS": 50.0}
 NO_SCORES = [
     "null", "3", "[]", '{"dev": 3}', '{"dev": {"LAS": "x"}}', '{"history": {}}', '{"history": [3]}',
-    '{"history": [{"LAS": null}]}', '{"history": [{"LAS": []}]}',
+    '{"history": [{"LAS": null}]}', '{"history": [{"LAS": []}]}', '{"history": [{"LAS": NaN}]}',
+    '{"dev": {"loss": NaN}}', '{"history": [{"step": 1e400, "LAS": 1.0}]}',
+    '{"history": [{"step": 1, "LAS": 1e308}, {"step": 2, "LAS": -1e308}]}',
+    f'{{"history": [{{"step": 1, "LAS": {10**400}}}]}}',
 ]  # fmt: skip
 
 
@@ -60,6 +63,13 @@ def test_a_damaged_environment(content, model, tmp_path, refused):
     (model / "environment.json").write_text(content)
     for command in (["card", model], ["export", model, "-o", tmp_path / "x"]):
         assert "environment.json: is damaged" in refused(*command)
+
+
+def test_a_curve_of_very_large_numbers(model, capsys):
+    history = [{"step": 1, "perplexity": 1e305}, {"step": 2, "perplexity": -1e305}]
+    (model / "metrics.json").write_text(json.dumps({"history": history}))
+    assert main(["show", str(model), "--history", "perplexity"]) == 0
+    assert "1e+305" in capsys.readouterr().out
 
 
 def test_the_curve_has_the_epochs_that_were_measured(model, capsys):

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.errors import InfeasibleError
+from strukt.errors import InfeasibleError, OutOfRangeError
 from strukt.kernels.autograd import call, constant_function
 from strukt.kernels.operator import define
 
@@ -47,7 +47,7 @@ def _check_scores(scores: Tensor, lengths: Tensor, extents: list[int], name: str
     wrong = ~(scores <= LARGEST) & within(lengths, scores.shape[1:], extents)
     if bool(wrong.any()):
         index = tuple(wrong.nonzero()[0].tolist())
-        raise ValueError(
+        raise OutOfRangeError(
             f"{name} holds {scores[index].item()} at batch item {index[0]}, position {index[1:]}; "
             f"scores must be numbers up to {LARGEST:.0e}, or -inf for a forbidden part"
         )

@@ -19,6 +19,7 @@ from strukt.tasks.batch import Batch
 from strukt.tasks.count import Config
 from strukt.tasks.mean_loss import Average
 from strukt.tasks.number_model import Answer, NumberModel, Shares, encoder_decoder
+from strukt.tasks.scores import not_nan
 
 
 class ChunkCounter(NumberModel):
@@ -67,7 +68,7 @@ class ChunkCounter(NumberModel):
     @override
     def answers(self, memory: Memory) -> list[Answer]:
         found = self.network.predicted(self.network.decoded(memory))
-        return [Answer([f"{value:.2f}"]) for value in found.flatten().tolist()]
+        return [Answer([f"{value:.2f}"]) for value in not_nan(found).flatten().tolist()]
 
     @override
     def decoded(self, memory: Memory, answer: Answer) -> Decoded:

@@ -19,7 +19,9 @@ from strukt.nn.estimators import Estimator
 from strukt.tasks.batch import Batch
 from strukt.tasks.mean_loss import Average
 from strukt.tasks.prediction import diagrams_of_heads
+from strukt.tasks.scores import not_nan
 from strukt.tasks.structured_model import StructuredModel, few_of
+from strukt.tasks.symbols import COLUMN, Forms
 from strukt.tasks.tree_reader import TreeReader
 from strukt.viz.diagram import Diagram
 
@@ -35,6 +37,7 @@ class ClassModel(StructuredModel):
         "one that is trained with --model latent-tree has, unless --latent.estimator is marginals or relaxed, or "
         "--latent.tree is not latent"
     )
+    outputs: ClassVar[Forms] = {"labels": COLUMN}
     tree_reader: TreeReader | None
 
     @classmethod
@@ -71,7 +74,7 @@ class ClassModel(StructuredModel):
     def named(self, log_probs: Tensor) -> list[dict[str, float]]:
         """The probabilities of the classes by their names, from ``(batch, classes)``."""
         symbols = self.vocabularies["labels"].symbols
-        return [dict(zip(symbols, row, strict=True)) for row in log_probs.exp().tolist()]
+        return [dict(zip(symbols, row, strict=True)) for row in not_nan(log_probs).exp().tolist()]
 
     @property
     @override

@@ -16,6 +16,7 @@ from strukt.distributions import BitSpanTree, SpanTree
 from strukt.distributions.bits import to_codes
 from strukt.tasks import code_counts
 from strukt.tasks.config import SpanTaskConfig
+from strukt.tasks.scores import not_nan
 from strukt.tasks.span_layer import Found, GoldSpans, SpanLayer, spans_of
 from strukt.viz.heat_map import HeatMap
 
@@ -111,4 +112,4 @@ def _probability(log_marginals: Tensor, code: int) -> float:
     """Of a span with a code, from the log-marginals ``(bits, 2)``: the bits of a span are independent."""
     bits = len(log_marginals)
     chosen = sum(log_marginals[bit, code >> bit & 1] for bit in range(bits))
-    return float((chosen - (bits - 1) * log_marginals[0].logsumexp(-1)).exp())
+    return float(not_nan(chosen - (bits - 1) * log_marginals[0].logsumexp(-1)).exp())

@@ -25,7 +25,9 @@ from strukt.tasks.cogs import Config
 from strukt.tasks.mean_loss import Average, mean_cross_entropy
 from strukt.tasks.parent_attention import ParentAttention
 from strukt.tasks.prediction import Prediction
+from strukt.tasks.scores import not_nan
 from strukt.tasks.sentence_model import SentenceModel
+from strukt.tasks.symbols import COLUMN, PARENT, Forms
 from strukt.viz.diagram import Diagram
 
 NO_PLACE = "-1"
@@ -69,6 +71,7 @@ class SemanticParser(SentenceModel):
     """
 
     task: ClassVar[str] = "cogs"
+    outputs: ClassVar[Forms] = {**dict.fromkeys(Tags._fields, COLUMN), "parent": PARENT}
     config: Config
 
     def __init__(
@@ -152,7 +155,7 @@ class SemanticParser(SentenceModel):
         """The best tags; with `probabilities`, that of a word is the product of those of its tags."""
         best = {name: of_tag.log_softmax(-1).max(-1) for name, of_tag in self._scores(batch).items()}
         indices = {name: found.indices.tolist() for name, found in best.items()}
-        certain = torch.stack([found.values for found in best.values()]).sum(0).exp().tolist()
+        certain = not_nan(torch.stack([found.values for found in best.values()]).sum(0)).exp().tolist()
         predictions = []
         for row, n in enumerate(batch.lengths.tolist()):
             columns = {name: self._named(name, rows[row][:n]) for name, rows in indices.items()}

@@ -24,6 +24,7 @@ from strukt.tasks.constituency import Config
 from strukt.tasks.prediction import TreePrediction
 from strukt.tasks.span_layer import Found, GoldSpans
 from strukt.tasks.span_model import SpanModel, bracket
+from strukt.tasks.symbols import CHAIN, COLUMN, Forms
 
 
 class ConstituencyParser(SpanModel):
@@ -33,12 +34,15 @@ class ConstituencyParser(SpanModel):
     """
 
     task: ClassVar[str] = "constituency"
+    outputs: ClassVar[Forms] = {"labels": CHAIN, "tags": COLUMN}
     networks: ClassVar[tuple[str, ...]] = (*SpanModel.networks, "tag_scores")
     config: Config
 
     def __init__(
         self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
     ) -> None:
+        if not {EMPTY, *TOPS}.issuperset(vocabularies["top"].symbols):
+            raise ValueError(f"the vocabulary top has other labels than {', '.join(TOPS)}")
         super().__init__(config, vocabularies, assets)
         self.tag_score = nn.Linear(self.encoder.size, len(vocabularies["tags"]))
 

@@ -20,6 +20,7 @@ from strukt.tasks.ner import Config
 from strukt.tasks.prediction import EntityPrediction
 from strukt.tasks.span_layer import SpanLayer
 from strukt.tasks.span_model import SpanModel, bracket
+from strukt.tasks.symbols import TYPES, Forms
 from strukt.tasks.tag_spans import TagSpans
 
 
@@ -31,6 +32,7 @@ class EntityModel(SpanModel):
     """
 
     task: ClassVar[str] = "ner"
+    outputs: ClassVar[Forms] = {"labels": TYPES}
     config: Config
 
     @classmethod

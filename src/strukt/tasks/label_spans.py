@@ -13,6 +13,7 @@ from strukt.distributions.binary_tree import crossed
 from strukt.losses import fenchel_young_loss
 from strukt.nn.spans import SpanScorer, fenceposts
 from strukt.tasks.config import SpanTaskConfig
+from strukt.tasks.scores import not_nan
 from strukt.tasks.span_layer import Found, GoldSpans, SpanLayer, spans_of
 
 
@@ -52,7 +53,7 @@ class LabelSpans(SpanLayer):
 
     def found(self, words: Tensor, lengths: Tensor, probabilities: bool = False) -> Iterator[list[Found]]:
         trees = self.distribution(words, lengths)
-        marginals = trees.marginals if probabilities else None
+        marginals = not_nan(trees.marginals) if probabilities else None
         symbols = self.labels.symbols
         for item, event in enumerate(trees.mode):
             yield [

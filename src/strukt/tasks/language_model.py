@@ -27,6 +27,7 @@ from strukt.tasks import attention_pictures
 from strukt.tasks.batch import Batch
 from strukt.tasks.lm import GRAMMARS, Config
 from strukt.tasks.model import Measurement, Model
+from strukt.tasks.scores import not_nan
 from strukt.tasks.texts.clusters import blocks_of
 from strukt.tasks.texts.counted import CountedText
 from strukt.tasks.texts.grammatical import GrammaticalText
@@ -268,7 +269,8 @@ class LanguageModel(Model):
         text, total = self.text(), 0.0
         for indices in batches(self.sizes(sentences), self.config.trainer.tokens):
             batch = self.collate([sentences[index] for index in indices]).to(self.device)
-            total += float(text.stream(batch.inputs["words"], batch.lengths)[0].double().sum())
+            log_probs, _ = text.stream(batch.inputs["words"], batch.lengths)
+            total += float(not_nan(log_probs).double().sum())
         return total
 
     def _stream(self, sentences: Sequence[Sentence]) -> float:
@@ -283,7 +285,7 @@ class LanguageModel(Model):
             piece = table[:, start : start + self.config.context]
             left = (lengths - start).clamp(min=0, max=piece.shape[1])
             log_probs, state = text.stream(piece, left, state)
-            total += float(log_probs.double().sum())
+            total += float(not_nan(log_probs).double().sum())
         return total
 
     def _groups(self, sentences: Iterable[Sentence]) -> Iterator[tuple[list[Sentence], Tensor, Tensor]]:

@@ -28,6 +28,7 @@ from strukt.tasks.list_prediction import ListPrediction, expression_of
 from strukt.tasks.listops import Config
 from strukt.tasks.prediction import diagrams_of_heads
 from strukt.tasks.structured_model import StructuredModel, counts_of, few_of
+from strukt.tasks.symbols import NUMBER, Forms
 from strukt.viz.diagram import Diagram
 
 
@@ -40,6 +41,7 @@ class ListModel(StructuredModel):
     """
 
     task: ClassVar[str] = "listops"
+    outputs: ClassVar[Forms] = {"labels": NUMBER}
     config: Config
     few_are_had_by: ClassVar[str] = (
         "one that is trained with --structure tree has, unless --estimator is marginals or relaxed"

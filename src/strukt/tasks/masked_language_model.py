@@ -26,6 +26,7 @@ from strukt.tasks.encoding import FromWords
 from strukt.tasks.mean_loss import Average, mean_loss
 from strukt.tasks.mlm import Config
 from strukt.tasks.model import Measurement
+from strukt.tasks.scores import not_nan
 from strukt.tasks.texts.text import noted
 from strukt.viz.heat_map import HeatMap
 
@@ -126,7 +127,7 @@ class MaskedLanguageModel(EncodedModel):
                     [pieces[index] for index in indices], [drawn[index] for index in indices]
                 )
                 found = self._log_probs_of_hidden(batch.to(self.device))
-                total, count = total + float(found.double().sum()), count + len(found)
+                total, count = total + float(not_nan(found).double().sum()), count + len(found)
         if count == 0:
             raise DataError("no known word was hidden, so that there is nothing to measure; give more text")
         words = sum(map(len, pieces))
@@ -244,7 +245,7 @@ class MaskedLanguageModel(EncodedModel):
                     row[self._number(forms[place])] for row, place in zip(log_probs, places, strict=True)
                 ]
         known = torch.tensor([self._is_known(form) for form in forms], device=self.device)
-        return torch.stack(found).exp() * known if found else torch.zeros(0)
+        return not_nan(torch.stack(found)).exp() * known if found else torch.zeros(0)
 
 
 def _pieces(config: Config, sentences: Iterable[Sentence]) -> Iterator[Sentence]:

@@ -22,6 +22,8 @@ from strukt.errors import SettingError
 from strukt.tasks import TASKS
 from strukt.tasks.batch import Batch
 from strukt.tasks.mean_loss import Average
+from strukt.tasks.scores import usable_scores
+from strukt.tasks.symbols import Forms
 from strukt.viz.diagram import Diagram
 from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
@@ -55,6 +57,7 @@ class Model(nn.Module, ABC):
 
     Attributes:
         task: Name of the task.
+        outputs: The vocabularies of what it predicts, none of which is empty, and the form of their symbols.
         networks: The methods, its own and those of its modules, from tensors to tensors, in which prediction has
             all its weights, so that they can be exported; empty if prediction needs more.
         config: The configuration.
@@ -63,6 +66,7 @@ class Model(nn.Module, ABC):
     """
 
     task: ClassVar[str]
+    outputs: ClassVar[Forms] = {}
     networks: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, config: Any, vocabularies: dict[str, Vocabulary]) -> None:
@@ -276,11 +280,15 @@ class Model(nn.Module, ABC):
 
     @contextlib.contextmanager
     def predicting(self) -> Iterator[None]:
-        """Without dropout and without gradients."""
+        """Without dropout and without gradients.
+
+        Raises:
+            ScoresError: What is computed within cannot use the scores.
+        """
         was_training = self.training
         self.eval()
         try:
-            with torch.inference_mode():
+            with torch.inference_mode(), usable_scores():
                 yield
         finally:
             self.train(was_training)

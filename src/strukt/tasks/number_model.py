@@ -35,6 +35,7 @@ from strukt.tasks.batch import Batch
 from strukt.tasks.mean_field import mean_field_attention
 from strukt.tasks.model import Measurement, Model
 from strukt.tasks.number_config import NumberConfig
+from strukt.tasks.symbols import NUMBER, Forms
 from strukt.viz.interactions import Spanning
 from strukt.viz.svg import Picture
 
@@ -73,6 +74,7 @@ class NumberModel(Model):
     largest: ClassVar[int | None] = None
     """The largest number that it reads; any if None."""
 
+    outputs: ClassVar[Forms] = {"symbols": NUMBER}
     config: NumberConfig
     network: SymbolReader
 
@@ -185,14 +187,8 @@ class NumberModel(Model):
         """How much each step of the output attends to each word; without attention the answer alone."""
         for sentence in sentences:
             with self.predicting():
-                _, answer, decoded = self._decoded(sentence)
-            if decoded.weights is None:
-                yield attention_pictures.answer_map(answer.outputs)
-                continue
-            names = answer.outputs
-            if probabilities and answer.probabilities is not None:
-                names = [f"{name} ({p:.2f})" for name, p in zip(names, answer.probabilities, strict=True)]
-            yield attention_pictures.attention_map(sentence.forms, names, decoded.weights[0])
+                picture = self._picture(sentence, probabilities)
+            yield picture
 
     @override
     def step_pictures(
@@ -210,6 +206,15 @@ class NumberModel(Model):
             return attention_pictures.of_mean_field(
                 attention, query, memory.keys, sentence.forms, output, memory.lengths, spanning
             )
+
+    def _picture(self, sentence: Sentence, probabilities: bool) -> Picture:
+        _, answer, decoded = self._decoded(sentence)
+        if decoded.weights is None:
+            return attention_pictures.answer_map(answer.outputs)
+        names = answer.outputs
+        if probabilities and answer.probabilities is not None:
+            names = [f"{name} ({p:.2f})" for name, p in zip(names, answer.probabilities, strict=True)]
+        return attention_pictures.attention_map(sentence.forms, names, decoded.weights[0])
 
     def _decoded(self, sentence: Sentence) -> tuple[Memory, Answer, Decoded]:
         memory = self.read(self.collate([sentence]).to(self.device))

@@ -31,6 +31,7 @@ from strukt.tasks.batch import Batch
 from strukt.tasks.dependency import READERS, Config
 from strukt.tasks.prediction import WordPrediction, probability_notes
 from strukt.tasks.structured_model import StructuredModel
+from strukt.tasks.symbols import COLUMN, Forms
 from strukt.viz.diagram import Diagram
 
 TREES: dict[str, type[NonProjectiveTree] | type[ProjectiveTree]] = {
@@ -60,6 +61,7 @@ class Parser(StructuredModel):
     """
 
     task: ClassVar[str] = "dependency"
+    outputs: ClassVar[Forms] = {"labels": COLUMN}
     networks: ClassVar[tuple[str, ...]] = ("scores", "label_scores")
     config: Config
     few_are_had_by: ClassVar[str] = "one that is trained with --criterion sparsemap has"

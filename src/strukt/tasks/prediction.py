@@ -11,6 +11,7 @@ from torch import Tensor
 from strukt.data.constituents import Tree
 from strukt.data.entities import Entity
 from strukt.data.sentence import Sentence
+from strukt.tasks.scores import not_nan
 from strukt.viz.brackets import Bracket, BracketDiagram
 from strukt.viz.diagram import Diagram
 from strukt.viz.sentences import diagram_of
@@ -114,12 +115,15 @@ class EntityPrediction(SpanPrediction):
 def probability_notes(probabilities: Tensor) -> list[str]:
     """Probabilities as they are written to a file.
 
+    Raises:
+        ScoresError: NaN is among them.
+
     Examples:
         >>> import torch
         >>> probability_notes(torch.tensor([0.5, 0.99999]))
         ['0.5000', '1.0000']
     """
-    return [f"{value:.{DIGITS}f}" for value in probabilities.tolist()]
+    return [f"{value:.{DIGITS}f}" for value in not_nan(probabilities).tolist()]
 
 
 def diagrams_of_heads(sentences: Sequence[Sentence], heads: Tensor) -> list[Diagram]:

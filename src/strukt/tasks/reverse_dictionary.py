@@ -26,6 +26,7 @@ from strukt.tasks.class_model import label_of
 from strukt.tasks.classifier import DRAWN, Classifier, ClassPrediction
 from strukt.tasks.dictionary import Config
 from strukt.tasks.prediction import Prediction
+from strukt.tasks.scores import not_nan
 from strukt.viz.heat_map import HeatMap
 
 NOTED = 10
@@ -142,7 +143,7 @@ class ReverseDictionary(Classifier):
         if self.vectors is None:
             return super().predict_batch(batch, probabilities)
         mixture = self._read(batch)
-        cosines = self._read_vectors(mixture) @ self.vectors.T
+        cosines = not_nan(self._read_vectors(mixture) @ self.vectors.T)
         words = self.vocabularies["labels"].symbols
         rows = [dict(zip(words, row, strict=True)) for row in cosines.tolist()]
         shares = self.shares_of(mixture, len(rows))

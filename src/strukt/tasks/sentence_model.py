@@ -19,6 +19,7 @@ from strukt.tasks.batch import Batch, in_fitting_pieces
 from strukt.tasks.encoded_model import EncodedModel
 from strukt.tasks.model import Measurement
 from strukt.tasks.prediction import Prediction
+from strukt.tasks.scores import usable_scores
 from strukt.viz.svg import Picture
 
 WINDOW = 512
@@ -122,7 +123,9 @@ class SentenceModel(EncodedModel):
     def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Picture]:
         """What pictures of the best predictions show."""
         for sentence, prediction in self._predictions(sentences, probabilities):
-            yield prediction.diagram(sentence)
+            with usable_scores():
+                picture = prediction.diagram(sentence)
+            yield picture
 
     @override
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:

@@ -17,6 +17,7 @@ from strukt.nn.transduction import SequenceTransducer
 from strukt.tasks.batch import Batch
 from strukt.tasks.number_model import Answer, NumberModel, Shares, encoder_decoder
 from strukt.tasks.prediction import probability_notes
+from strukt.tasks.scores import not_nan
 from strukt.tasks.sort import Config
 
 
@@ -50,7 +51,7 @@ class Sorter(NumberModel):
         found = self.network.greedy(self.read(batch), batch.inputs["words"].shape[1]).symbols
         right = (found == batch.targets["answer"]).sum(1).tolist()
         _, log_probs, _ = self._answered(batch)
-        losses = (-log_probs.double().sum(1)).tolist()
+        losses = (-not_nan(log_probs).double().sum(1)).tolist()
         for loss, hits, length in zip(losses, right, batch.lengths.tolist(), strict=True):
             yield {
                 "nll": (loss, 1),

@@ -15,6 +15,7 @@ from strukt.distributions import LinearChain
 from strukt.metrics.spans import spans
 from strukt.nn import CRF, tag_constraints
 from strukt.tasks.mean_loss import Average, mean_loss
+from strukt.tasks.scores import not_nan
 from strukt.tasks.span_layer import Found, GoldSpans, SpanLayer
 
 
@@ -95,7 +96,8 @@ class TagSpans(SpanLayer):
         goes_on = (ends < chain.lengths[item]) & (self.scheme.last == self.scheme.inside)
         shorter_or_longer = alone.partial_log_prob(tags, tags >= 0).exp()
         only_longer = alone.partial_log_prob(longer, longer >= 0).exp()
-        found: list[float] = (shorter_or_longer - torch.where(goes_on, only_longer, 0.0)).tolist()
+        probabilities = shorter_or_longer - torch.where(goes_on, only_longer, 0.0)
+        found: list[float] = not_nan(probabilities).tolist()
         return found
 
     def _tags_of(self, gold: GoldSpans, shape: torch.Size) -> Tensor:

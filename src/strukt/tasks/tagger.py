@@ -26,6 +26,7 @@ from strukt.tasks.batch import Batch
 from strukt.tasks.mean_loss import Average, mean_cross_entropy, mean_loss
 from strukt.tasks.prediction import WordPrediction, probability_notes
 from strukt.tasks.structured_model import StructuredModel
+from strukt.tasks.symbols import COLUMN, Forms
 from strukt.tasks.tag import Config
 from strukt.tasks.token_codes import TokenCodes
 from strukt.viz.heat_map import HeatMap
@@ -40,6 +41,7 @@ class Tagger(StructuredModel):
     """
 
     task: ClassVar[str] = "tag"
+    outputs: ClassVar[Forms] = {"labels": COLUMN}
     networks: ClassVar[tuple[str, ...]] = ("scores",)
     config: Config
 

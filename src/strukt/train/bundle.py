@@ -30,7 +30,7 @@ from strukt.tasks.config import from_dict
 from strukt.tasks.model import Model
 from strukt.tasks.ranges import require_possible
 from strukt.train.environment import environment as this_environment
-from strukt.train.intact import require_sizes, require_symbols, require_weights
+from strukt.train.intact import fault_of_weights, require_sizes, require_symbols, require_weights
 from strukt.train.storage import read_json, read_tensors, write_json, write_tensors
 
 FORMAT = 1
@@ -84,9 +84,15 @@ def save(
         metrics: What it reached.
         weights: To be saved in place of the model's own.
         environment: What it was trained with; if None, that of this process.
+
+    Raises:
+        DataError: It could not be loaded: a weight is none, or too large.
     """
+    tensors = model.state_dict() if weights is None else weights
+    if fault := fault_of_weights(model, tensors):
+        raise DataError(f"is not written: {fault}; train the model again", folder)
     with writing(model, folder, metrics, environment) as path:
-        write_tensors(path / "weights.safetensors", model.state_dict() if weights is None else weights)
+        write_tensors(path / "weights.safetensors", tensors)
 
 
 @contextlib.contextmanager
@@ -181,8 +187,9 @@ def described(path: Path) -> Model:
         require_possible(config)
         require_sizes(config, path / "weights.safetensors")
         vocabularies = {name: Vocabulary.from_json(listed) for name, listed in symbols.items()}
-        require_symbols(vocabularies)
-        model: Model = task.model_class().from_saved(config, vocabularies, path / "encoder")
+        model_class: type[Model] = task.model_class()
+        require_symbols(vocabularies, model_class.outputs)
+        model = model_class.from_saved(config, vocabularies, path / "encoder")
     except (DataError, MissingExtraError):
         raise
     except _NO_MODEL as error:

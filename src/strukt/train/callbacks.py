@@ -34,7 +34,7 @@ class Evaluation(Callback):
         training = _training(module)
         scores: dict[str, float] = {}
         if trainer.is_global_zero:
-            with training.average.applied(training.model):
+            with training.average.applied(training.model), training.noticing_divergence():
                 training.model.calibrate(self.train)
                 scores = training.model.evaluate(self.dev)
         give_back_freed_memory()

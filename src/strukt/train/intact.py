@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError
+from strukt.tasks.symbols import Forms
 from strukt.train.storage import require_tensors
 
 NOT_SIZES = ("trainer", "optimizer")
@@ -43,11 +44,16 @@ def require_sizes(config: Any, weights: Path) -> None:
             raise ValueError(f"{name} is {value}, and weights.safetensors has {room:,} bytes")
 
 
-def require_symbols(vocabularies: Mapping[str, Vocabulary]) -> None:
-    """Looks for symbols that no file could hold.
+def require_symbols(vocabularies: Mapping[str, Vocabulary], outputs: Forms) -> None:
+    """Looks for symbols that no file could hold, before layers are made for them.
+
+    Args:
+        vocabularies: Those of the model.
+        outputs: As the class of the model has it.
 
     Raises:
-        ValueError: A symbol has half of a character, or an end of a line.
+        ValueError: A symbol has half of a character, or an end of a line; or one of what is predicted has not its
+            form, or there is none.
     """
     for name, vocabulary in vocabularies.items():
         for symbol in vocabulary.symbols:
@@ -57,12 +63,17 @@ def require_symbols(vocabularies: Mapping[str, Vocabulary]) -> None:
                 raise ValueError(f"{name} has half of a character: {symbol!r}") from None
             if _SEPARATOR.search(symbol):
                 raise ValueError(f"{name} has a symbol with a line end or NUL: {symbol!r}")
+        if name not in outputs:
+            continue
+        if not vocabulary.symbols:
+            raise ValueError(f"{name} is empty; expected at least one symbol")
+        for symbol in vocabulary.symbols:
+            if not outputs[name].fullmatch(symbol):
+                raise ValueError(f"{name} has a symbol that no corpus could have: {symbol!r}")
 
 
 def require_weights(model: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
-    """Compares the types of tensors with those of a model, and looks for NaN and for weights beyond all bounds.
-
-    Minus infinity is a value of buffers, such as the scores of what is forbidden; NaN is none of any.
+    """Compares the types of tensors with those of a model, and their numbers with those that weights have.
 
     Args:
         model: The model.
@@ -70,23 +81,36 @@ def require_weights(model: nn.Module, tensors: Mapping[str, Tensor], path: Path)
         path: Their file.
 
     Raises:
-        DataError: A tensor is of another type, or it has NaN, or a parameter is beyond `LARGEST_WEIGHT`.
+        DataError: A tensor is of another type, or `fault_of_weights` finds a fault.
     """
-    parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
     for name, own in model.state_dict().items():
-        if name not in tensors or not isinstance(own, Tensor):
-            continue
-        given = tensors[name]
-        if given.dtype != own.dtype:
+        given = tensors.get(name)
+        if given is not None and isinstance(own, Tensor) and given.dtype != own.dtype:
             raise DataError(
                 f"{name} is of type {_named(given)}; expected {_named(own)}; restore it from a copy", path
             )
+    if fault := fault_of_weights(model, tensors):
+        raise DataError(f"{fault}; train the model again", path)
+
+
+def fault_of_weights(model: nn.Module, tensors: Mapping[str, Tensor]) -> str | None:
+    """What keeps numbers from being weights: NaN, or parameters beyond `LARGEST_WEIGHT`; None if nothing does.
+
+    Minus infinity is a value of buffers, such as the scores of what is forbidden; NaN is none of any.
+
+    Args:
+        model: The model.
+        tensors: What is to become its weights, or to be saved.
+    """
+    parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+    for name, given in tensors.items():
         if not given.is_floating_point():
             continue
         if bool(given.isnan().any()):
-            raise DataError(f"{name} has NaN among its numbers; train the model again", path)
+            return f"{name} has NaN among its numbers"
         if name in parameters and bool((given.abs() > LARGEST_WEIGHT).any()):
-            raise DataError(f"{name} has weights beyond {LARGEST_WEIGHT:g}; train the model again", path)
+            return f"{name} has weights beyond {LARGEST_WEIGHT:g}"
+    return None
 
 
 def _named(tensor: Tensor) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -16,7 +17,9 @@ from strukt.data.sentence import Sentence
 from strukt.errors import DataError, StruktError
 from strukt.tasks.batch import in_fitting_pieces
 from strukt.tasks.model import Model
+from strukt.tasks.scores import ScoresError, usable_scores
 from strukt.train.averaging import Average
+from strukt.train.intact import fault_of_weights
 from strukt.train.resume import Checkpoint, Progress, flatten_optimizer, restore_optimizer, seed_step
 from strukt.train.schedule import Batches, halvings, rate
 
@@ -112,12 +115,10 @@ class Training(LightningModule):
         """One step of the optimizer."""
         progress, options = self.progress, self.model.config.optimizer
         seed_step(self.model.config.trainer.seed, progress.step, self.global_rank)
-        loss = self._gradients(sentences)
+        with self.noticing_divergence():
+            loss = self._gradients(sentences)
         if not math.isfinite(loss):
-            raise StruktError(
-                f"the loss is {loss} at step {progress.step + 1}; lower optimizer.learning_rate "
-                f"(now {options.learning_rate}) or use trainer.precision 32"
-            )
+            raise self._diverged(f"the loss is {loss}")
         factor = self.rate()
         for group in self._optimizer().param_groups:
             group["lr"] = options.learning_rate * factor * group["share"]
@@ -138,6 +139,21 @@ class Training(LightningModule):
             return 0.5 ** halvings(map(self.model.quality, progress.history), options.halve_after)
         done = (progress.epoch + progress.batch / self.batches_in_epoch) / self.model.config.trainer.epochs
         return rate(done, options.warmup)
+
+    @contextlib.contextmanager
+    def noticing_divergence(self) -> Iterator[None]:
+        """Within it, scores that nothing can be computed from end the training with advice."""
+        try:
+            with usable_scores():
+                yield
+        except ScoresError as error:
+            raise self._diverged(f"the scores are out of range ({error.reason})") from error
+
+    def _diverged(self, reason: str) -> StruktError:
+        return StruktError(
+            f"{reason} after step {self.progress.step}; lower optimizer.learning_rate "
+            f"(now {self.model.config.optimizer.learning_rate}) or use trainer.precision 32"
+        )
 
     def _gradients(self, sentences: list[Sentence]) -> float:
         def weight(part: list[Sentence]) -> int:
@@ -170,7 +186,13 @@ class Training(LightningModule):
 
         Args:
             scores: Those of the averaged weights on the development corpus.
+
+        Raises:
+            StruktError: They are no numbers, or those weights could not be loaded again.
         """
+        for name, value in scores.items():
+            if not math.isfinite(value):
+                raise self._diverged(f"{name} is {value} on the development corpus")
         progress, score = self.progress, self.model.quality(scores)
         if score > progress.best:
             progress.best, progress.best_epoch = score, progress.epoch + 1
@@ -178,6 +200,8 @@ class Training(LightningModule):
                 self.best = {
                     name: value.detach().cpu().clone() for name, value in self.model.state_dict().items()
                 }
+            if fault := fault_of_weights(self.model, self.best):
+                raise self._diverged(fault)
         if progress.batch == self.batches_in_epoch:
             progress.epoch, progress.batch = progress.epoch + 1, 0
         progress.seconds = time.monotonic() - self._started

@@ -9,6 +9,9 @@ from typing import Any
 from strukt.errors import DataError
 from strukt.train.storage import read_json
 
+LARGEST_SCORE = 1e305
+"""More than exp(700), the largest perplexity that is told; and so little that differences are numbers, too."""
+
 
 def read_metrics(folder: Path) -> dict[str, Any]:
     """Read metrics.json: the scores on the development corpus (`dev`), and those of each epoch (`history`).
@@ -22,8 +25,10 @@ def read_metrics(folder: Path) -> dict[str, Any]:
     metrics = _read_object(folder / "metrics.json")
     epochs = metrics.get("history", [])
     if not isinstance(epochs, list) or not all(map(_are_scores, [metrics.get("dev", {}), *epochs])):
-        damage = "is damaged (dev and history hold no numbers by name); restore it from a copy"
-        raise DataError(damage, folder / "metrics.json")
+        raise DataError(
+            "is damaged (dev and history hold other things than finite numbers by name); restore it from a copy",
+            folder / "metrics.json",
+        )
     return metrics
 
 
@@ -47,4 +52,8 @@ def _read_object(path: Path) -> dict[str, Any]:
 
 
 def _are_scores(values: Any) -> bool:
-    return isinstance(values, Mapping) and all(type(value) in (int, float) for value in values.values())
+    return isinstance(values, Mapping) and all(map(_is_score, values.values()))
+
+
+def _is_score(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) <= LARGEST_SCORE  # NaN is not

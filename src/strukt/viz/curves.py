@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from strukt.errors import OutOfRangeError
 from strukt.shown import Shown
 
 WIDE = 100.0
@@ -44,7 +45,7 @@ class Curves(Shown):
                 )
             for value in values:
                 if not math.isfinite(value):
-                    raise ValueError(f"curves: got {value} in {name!r}, expected finite numbers")
+                    raise OutOfRangeError(f"curves: got {value} in {name!r}, expected finite numbers")
 
     @property
     def is_logarithmic(self) -> bool:

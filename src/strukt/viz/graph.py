@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from strukt.errors import OutOfRangeError
 from strukt.shown import Shown
 
 MOST = 3
@@ -52,7 +53,7 @@ class Graph(Shown):
         for name, row in zip(self.names, self.weights, strict=True):
             for value in row:
                 if not (math.isfinite(value) and 0 <= value <= 1):
-                    raise ValueError(f"weights: got {value} in row {name!r}, expected between 0 and 1")
+                    raise OutOfRangeError(f"weights: got {value} in row {name!r}, expected between 0 and 1")
 
     def edges(self) -> list[Edge]:
         """The strongest edges of each node, node by node, the strongest first."""

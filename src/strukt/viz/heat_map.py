@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from strukt.errors import OutOfRangeError
 from strukt.shown import Shown
 
 
@@ -42,7 +43,7 @@ class HeatMap(Shown):
                 raise ValueError(f"values: got {len(row)} in row {name!r}, expected {len(self.columns)}")
             for value in row:
                 if not math.isfinite(value):
-                    raise ValueError(f"values: got {value} in row {name!r}, expected finite numbers")
+                    raise OutOfRangeError(f"values: got {value} in row {name!r}, expected finite numbers")
 
     def shades(self) -> list[list[float]]:
         """Where each value lies between the smallest (0) and the largest (1) in the table; 0 if all are equal."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
+from strukt.errors import OutOfRangeError
 from strukt.shown import Shown
 from strukt.viz.wording import sentences, told_apart
 
@@ -66,7 +67,7 @@ class Interactions(Shown):
                 weight, other = self.weights[first][second], self.weights[second][first]
                 if not (math.isfinite(weight) and math.isclose(weight, other, rel_tol=1e-4, abs_tol=1e-4)):
                     pair = f"{self.names[first]!r} and {self.names[second]!r}"
-                    raise ValueError(
+                    raise OutOfRangeError(
                         f"weights: got {weight} and {other} between {pair}, expected one finite number"
                     )
         if self.tree and not _spans(self.tree, n):

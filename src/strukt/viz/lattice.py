@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from strukt.errors import OutOfRangeError
 from strukt.shown import Shown
 
 LEAST = 0.01
@@ -60,7 +61,7 @@ class Lattice(Shown):
         every = [value for row in self.marginals for value in row]
         every += [value for table in tables for row in table for value in row]
         if not all(math.isfinite(value) and -1e-6 <= value <= 1 + 1e-4 for value in every):
-            raise ValueError("marginals and transitions: expected probabilities, between 0 and 1")
+            raise OutOfRangeError("marginals and transitions: expected probabilities, between 0 and 1")
 
     def used(self) -> list[int]:
         """The tags that some word may well have, in their order."""

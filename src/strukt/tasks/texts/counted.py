@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from strukt.nn import KneserNey
 from strukt.nn.encoders import mask_of
+from strukt.tasks.scores import draw
 from strukt.tasks.texts.text import State, Text
 
 
@@ -42,7 +43,7 @@ class CountedText(Text):
     def sample(self, count: int, length: int) -> Tensor:
         words = torch.zeros(count, 0, dtype=torch.long)
         for _ in range(length):
-            words = torch.cat([words, torch.multinomial(self.counts.next(words).exp(), 1)], 1)
+            words = torch.cat([words, draw(self.counts.next(words).exp())], 1)
         return words
 
     def _beginning(self, x: Tensor) -> Tensor:

@@ -16,9 +16,13 @@ from strukt.distributions import PCFG, LowRankPCFG
 from strukt.errors import DataError, SettingError
 from strukt.nn import CompoundPCFG, NeuralPCFG
 from strukt.nn.neural_pcfg import CompoundTrees
+from strukt.tasks.scores import ScoresError, draw
 from strukt.tasks.span_layer import spans_of
 from strukt.tasks.texts.text import State, Text
 from strukt.viz.brackets import Bracket, BracketDiagram
+
+MOST_RULES = 10_000
+"""To the next word of a sentence; a grammar that takes more would never say it."""
 
 
 class GrammaticalText(Text):
@@ -109,13 +113,18 @@ class _Rules:
         words: list[int] = []
         symbols = [_drawn(self.root)]  # what is still to be said, the last one first
         while symbols and len(words) < length:
-            symbol = symbols.pop()
-            if symbol < len(self.root):
-                left, right = self._children(symbol)
-                symbols += [right, left]
-            else:
-                words.append(_drawn(self.emission[symbol - len(self.root)]))
+            words.append(self._next_word(symbols))
         return words
+
+    def _next_word(self, symbols: list[int]) -> int:
+        """The word with which begins what is still to be said; the rest of that is left."""
+        for _ in range(MOST_RULES):
+            symbol = symbols.pop()
+            if symbol >= len(self.root):
+                return _drawn(self.emission[symbol - len(self.root)])
+            left, right = self._children(symbol)
+            symbols += [right, left]
+        raise ScoresError(f"a sentence takes more than {MOST_RULES:,} rules to its next word")
 
     def _children(self, symbol: int) -> tuple[int, int]:
         if len(self.rules) == 1:
@@ -127,7 +136,7 @@ class _Rules:
 
 
 def _drawn(chances: Tensor) -> int:
-    return int(torch.multinomial(chances, 1))
+    return int(draw(chances))
 
 
 def _with_tree(sentence: Sentence, found: Sequence[Bracket]) -> Sentence:

@@ -9,6 +9,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from strukt.nn.left_to_right import LeftToRightModel
+from strukt.tasks.scores import draw
 from strukt.tasks.texts.text import State, Text
 
 
@@ -38,7 +39,7 @@ class LeftToRightText(Text):
     def sample(self, count: int, length: int) -> Tensor:
         state, words = self.network.beginning(count), []
         for _ in range(length):
-            drawn = torch.multinomial(self.network.next(state).exp(), 1)
+            drawn = draw(self.network.next(state).exp())
             words.append(drawn)
             state = self.network(drawn, drawn.new_ones(count), state)[1]
         return torch.cat(words, 1) if words else torch.zeros(count, 0, dtype=torch.long)
