@@ -1,6 +1,7 @@
 """Models of weights that are large, though not too large to be loaded: one line that blames them, exit code 2."""
 
 import shutil
+from collections import defaultdict
 
 import pytest
 import torch
@@ -9,7 +10,8 @@ from tests import tiny_corpora
 from strukt.cli.main import main
 from strukt.data import conllu
 from strukt.errors import InfeasibleError, OutOfRangeError, SettingError
-from strukt.tasks import lm
+from strukt.tasks import count, lm
+from strukt.tasks.chunk_counter import ChunkCounter
 from strukt.tasks.constituency_parser import ConstituencyParser
 from strukt.tasks.entity_model import EntityModel
 from strukt.tasks.language_model import LanguageModel
@@ -35,6 +37,11 @@ MODELS = {
     "hmm": language_model("hmm"),
     "transformer": language_model("transformer"),
     "pcfg": language_model("pcfg", tiny_corpora.phrases(2)),
+    "count": (
+        ChunkCounter,
+        count.Config(size=8, encoder="transformer", heads=2),
+        [conllu.from_forms(["0", "1", "1", "0"]), conllu.from_forms(["1"])],
+    ),
 }
 
 
@@ -55,7 +62,7 @@ def saved(tmp_path_factory):
     return save
 
 
-ENDINGS = {Parser: "conllu", ConstituencyParser: "ptb", EntityModel: "jsonl", LanguageModel: "conllu"}
+ENDINGS = defaultdict(lambda: "conllu", {ConstituencyParser: "ptb", EntityModel: "jsonl"})
 
 
 @pytest.fixture
@@ -123,6 +130,11 @@ def test_probabilities_that_are_none(refused):
 @pytest.mark.parametrize("name", ["hmm", "transformer"])
 def test_a_language_model(name, command, refused):
     refused(name, randomise(3e8), command)
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_numbers_that_are_none(command, refused):
+    refused("count", randomise(3e8), command)
 
 
 @pytest.mark.parametrize("size", [1e5, 3e8])

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from strukt.errors import InfeasibleError
+from strukt.errors import InfeasibleError, OutOfRangeError
 from strukt.kernels import guards
 from strukt.kernels.guards import ONWARD, UNBOUNDED
 
@@ -65,3 +65,13 @@ def test_scores_beyond_the_length_on_an_onward_axis_are_ignored():
     guards.require_scores(scores, torch.tensor([2]), [0, ONWARD, UNBOUNDED], "segments")
     with pytest.raises(ValueError, match=r"segments holds nan at batch item 0, position \(1, 1, 0\)"):
         guards.require_scores(scores, torch.tensor([3]), [0, ONWARD, UNBOUNDED], "segments")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"), [(torch.nan, OutOfRangeError), (torch.inf, OutOfRangeError), (9.0, ValueError)]
+)
+def test_values_that_are_no_numbers_are_out_of_range_and_others_are_not(wrong, error):
+    values = torch.tensor([[0.0, wrong]])
+    with pytest.raises(ValueError, match=rf"x holds {wrong} at batch item 0, position 1; expected less") as caught:
+        guards.require_values(values, values < 1.0, "x", "less")
+    assert type(caught.value) is error

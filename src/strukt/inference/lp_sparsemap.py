@@ -22,6 +22,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from strukt.errors import OutOfRangeError
 from strukt.inference.consensus import ORACLE, Face, Layout, OracleFactor, require_oracles
 from strukt.inference.consensus_faces import all_faces, differentiable
 from strukt.inference.consensus_oracles import oracle_gain, run_with_oracles
@@ -166,7 +167,7 @@ class _Job:
         """Marginals, status, gap, bound, iterations, primal and dual residuals."""
         for name, value in (("scores", scores), ("pair_scores", pair_scores)):
             if not ((value < LARGEST) & ((value > -LARGEST) | (value == -torch.inf))).all():
-                raise ValueError(
+                raise OutOfRangeError(
                     f"{name} has NaN, +inf or numbers beyond {LARGEST:g}; expected finite numbers or -inf"
                 )
         given, pairs = numpy_of(scores), numpy_of(pair_scores)

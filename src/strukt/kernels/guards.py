@@ -87,7 +87,8 @@ def _check_values(values: Tensor, valid: Tensor, name: str, expected: str, batch
         index = tuple((~valid).nonzero()[0].tolist())
         item, position = _number(index[:batch_axes]), _number(index[batch_axes:])
         place = f"batch item {item}, position {position}" if batch_axes else f"position {position}"
-        raise ValueError(f"{name} holds {values[index].item()} at {place}; expected {expected}")
+        error = ValueError if bool(values[index].isfinite()) else OutOfRangeError
+        raise error(f"{name} holds {values[index].item()} at {place}; expected {expected}")
 
 
 def _number(index: tuple[int, ...]) -> str:

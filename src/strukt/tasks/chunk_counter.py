@@ -56,7 +56,7 @@ class ChunkCounter(NumberModel):
 
     @override
     def judged(self, batch: Batch) -> Iterator[Shares]:
-        found = self.network(batch.inputs["words"], batch.lengths).tolist()
+        found = not_nan(self.network(batch.inputs["words"], batch.lengths)).tolist()
         for value, gold in zip(found, batch.targets["answer"][:, 0].tolist(), strict=True):
             yield {"mse": ((value - gold) ** 2, 1), "accuracy": (100 * (round(value) == gold), 1)}
 
