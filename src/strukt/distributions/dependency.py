@@ -105,7 +105,7 @@ class NonProjectiveTree(_DependencyTree):
         >>> NonProjectiveTree(arcs).mode
         tensor([0, 1])
         >>> labelled = torch.stack([arcs, arcs - 1.0, arcs + 0.5], -1)
-        >>> NonProjectiveTree(labelled).mode
+        >>> NonProjectiveTree(labelled, labelled=True).mode
         tensor([[0, 2],
                 [1, 2]])
     """
