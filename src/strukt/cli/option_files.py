@@ -173,14 +173,17 @@ def require_sections(path: str | os.PathLike[str], groups: Collection[str]) -> N
         UsageError: It is no text, it holds something else, such as a section that is no mapping.
     """
     require_text(path)
+    text = ""
     try:
         with open(path, encoding="utf-8") as stream:
-            given = load(stream.read())
+            text = stream.read()
+        given = load(text)
     except OptionsError as error:
         raise UsageError(f"{path}: {error}") from None
     except yaml.MarkedYAMLError as error:
-        line = "" if error.problem_mark is None else f":{error.problem_mark.line + 1}"
-        raise UsageError(f"{path}{line}: is no YAML: {error.problem}") from None
+        mark, last = error.problem_mark, len(text.splitlines())
+        line = last if mark is None else min(mark.line + 1, last)  # the end of the text is behind the last line
+        raise UsageError(f"{path}:{line}: is no YAML: {error.problem}") from None
     except (OSError, ValueError, yaml.YAMLError):
         return  # the parser says what is wrong
     if not isinstance(given, dict):
