@@ -24,7 +24,7 @@ TEXTS = {
     "laughs": (LAUGHS, "there are more than 10,000 values"),
     "digits": ("trainer: {epochs: " + "9" * 5000 + "}", "4300 digits"),
     "brackets in a text": (f"encoder: {{layers: '{BRACKETS}'}}", "nested more than 20 deep"),
-    "no YAML": ("trainer: {\n  epochs: [1\n", "options.yaml:3: is no YAML: did not find expected"),
+    "no YAML": ("trainer: {\n  epochs: [1\n", "options.yaml:2: is no YAML: did not find expected"),
     "a constructor": ("!!python/object:os.system {}", "could not determine a constructor"),
     "large": ("# " + "x" * 1_000_001, "has more than 1,000,000 bytes"),
     "a number": ("trainer: 5", "trainer is 5; expected its options, as in trainer: {...}"),
