@@ -49,7 +49,7 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
     """
     parser = build(task)
     refuse_unknown(arguments, parser)
-    option_files.require_small_values(arguments)
+    option_files.require_shallow_values(arguments)
     arguments = _with_published(task, arguments)
     for path in option_files.named(arguments, [f"--{group}" for group in _groups(parser)]):
         option_files.require_text(path)

@@ -214,7 +214,7 @@ _OWN = (
 """Options beside those of the task."""
 
 
-def require_small_values(arguments: Sequence[str]) -> None:
+def require_shallow_values(arguments: Sequence[str]) -> None:
     """Looks at the values of a command line.
 
     Raises:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def sample(distribution: StructuredDistribution, k: int) -> Tensor:
-    """K different structures of each item; see `StructuredDistribution.sample_without_replacement`."""
+    """Draws k different structures of each item; see `StructuredDistribution.sample_without_replacement`."""
     flat = distribution._flatten()
 
     def draw(required: Tensor, forbidden: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""What PyTorch asks of distributions and structures have no answer to; the error names what answers instead."""
+"""Members of PyTorch's distributions that structures cannot have; each error names what there is instead."""
 
 from __future__ import annotations
 

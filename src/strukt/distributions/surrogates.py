@@ -18,7 +18,7 @@ MOST_NEAREST = 100
 """Structures that the search for the marginals nearest to a point looks at: few are near one that was moved."""
 
 SURROGATES = ("straight-through", "spigot", "perceptron")
-"""What may stand in place of the gradient of a mode, see `mode_parts`."""
+"""Names of what may stand in place of the gradient of a mode; see `mode_parts`."""
 
 
 def mode_parts(distribution: StructuredDistribution, gradient: str, step: float) -> Tensor:

@@ -16,11 +16,10 @@ Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 FAR = 1e3
-"""How much larger than the next smaller score, plus 1, a penalty is; from some hundred times this on, items no
-longer converge."""
+"""A penalty is more than so many times the next smaller score plus 1; a hundred times this hinders convergence."""
 
 CLEAR = 1e-9
-"""How near to 0 or 1 a marginal is that counts as being there."""
+"""A marginal so near to 0 or 1 counts as being there."""
 
 
 def limits_of(scores: Array, pair_scores: Array) -> Array:

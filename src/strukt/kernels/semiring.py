@@ -26,7 +26,7 @@ def forbidden_only(scores: Tensor) -> Tensor:
         >>> forbidden_only(torch.tensor([2.0, -torch.inf]))
         tensor([0., -inf])
     """
-    return torch.where(scores == NEG_INF, NEG_INF, torch.zeros_like(scores)).detach()
+    return torch.where(scores == NEG_INF, NEG_INF, torch.zeros_like(scores))
 
 
 def logsumexp(x: Tensor, dim: int) -> Tensor:

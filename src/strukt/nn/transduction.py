@@ -49,7 +49,7 @@ class SymbolReader(nn.Module):
         self.dropout = SharedDropout(dropout)
 
     def read(self, x: Tensor, lengths: Lengths | None = None) -> Memory:
-        """What the decoder knows of symbols ``(batch, n)``; the padding may hold anything.
+        """Encodes symbols ``(batch, n)`` for the decoder; the padding may hold anything.
 
         Raises:
             ValueError: If shapes do not fit, a length is not between 0 and n, or a symbol is none of the model.

@@ -1,4 +1,4 @@
-"""What is said of scores that nothing can be computed from: the weights behind them are likely too large."""
+"""Errors for scores that nothing can be computed from: the weights behind them are likely too large."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def require_weights(model: nn.Module, tensors: Mapping[str, Tensor], path: Path)
 
 
 def fault_of_weights(model: nn.Module, tensors: Mapping[str, Tensor]) -> str | None:
-    """What keeps numbers from being weights: NaN, or parameters beyond `LARGEST_WEIGHT`; None if nothing does.
+    """The first fault of numbers as weights: NaN, or a parameter beyond `LARGEST_WEIGHT`; None if there is none.
 
     Minus infinity is a value of buffers, such as the scores of what is forbidden; NaN is none of any.
 
