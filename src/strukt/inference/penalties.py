@@ -16,7 +16,7 @@ Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 FAR = 1e3
-"""A penalty is more than so many times the next smaller score plus 1; a hundred times this hinders convergence."""
+"""A penalty is more than so many times the next smaller score plus 1; -1e5 beside scores of 1 did not converge."""
 
 CLEAR = 1e-9
 """A marginal so near to 0 or 1 counts as being there."""
