@@ -54,8 +54,6 @@ def test_losses_and_gradients_are_about_those_of_float32(task, encoder):
         config.encoder.kind, config.encoder.dropout, config.encoder.word_dropout = encoder, 0.0, 0.0
     elif encoder != "bilstm":
         pytest.skip("this task has no such encoder")
-    if task in ("lm lstm", "lm mfa") and not torch.ops.mkldnn._is_mkldnn_bf16_supported():
-        pytest.skip("PyTorch has no LSTM from left to right in bfloat16 on this processor")
     torch.manual_seed(0)
     trainable = list(kind.trainable(config, sentences))
     model = kind.from_corpus(config, trainable)

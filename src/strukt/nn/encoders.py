@@ -154,7 +154,7 @@ class _OneWay(nn.Module):
 
     def forward(self, x: Tensor, mirrored: Tensor) -> Tensor:  # noqa: ARG002
         """From `(batch, n, inputs)` to `(batch, n, hidden)`."""
-        return _read(self.forwards, x)
+        return run_recurrent(self.forwards, x)[0]
 
 
 class _BothWays(nn.Module):
@@ -171,14 +171,38 @@ class _BothWays(nn.Module):
 
     def forward(self, x: Tensor, mirrored: Tensor) -> Tensor:
         """From `(batch, n, inputs)` and positions `(batch, n, 1)` to `(batch, n, 2 hidden)`."""
-        left = _read(self.backwards, x.take_along_dim(mirrored, 1)).take_along_dim(mirrored, 1)
-        return torch.cat([_read(self.forwards, x), left], -1)
+        left = run_recurrent(self.backwards, x.take_along_dim(mirrored, 1))[0].take_along_dim(mirrored, 1)
+        return torch.cat([run_recurrent(self.forwards, x)[0], left], -1)
 
 
-def _read(network: nn.RNN | nn.LSTM, x: Tensor) -> Tensor:
-    with torch.autocast("cpu", enabled=False):  # the fused kernel fails in bfloat16 on processors without it
-        outputs: Tensor = network(x.to(next(network.parameters()).dtype))[0]
-        return outputs
+def run_recurrent(
+    network: nn.RNN | nn.LSTM, x: Tensor, *start: Tensor
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """Run a recurrent network in the type of its weights, whatever is around it.
+
+    PyTorch's fused kernels fail in bfloat16 on processors that do not have it.
+
+    Args:
+        network: A plain one or an LSTM, with the batch first.
+        x: `(batch, n, inputs)`.
+        start: The states before, and the cells of an LSTM, `(layers, batch, hidden)` each; none for zeros.
+
+    Returns:
+        Outputs `(batch, n, hidden)`, and the states after (and the cells), as `start` has them.
+
+    Examples:
+        >>> outputs, (state, cell) = run_recurrent(nn.LSTM(2, 3, batch_first=True), torch.randn(1, 4, 2))
+        >>> outputs.shape, state.shape
+        (torch.Size([1, 4, 3]), torch.Size([1, 1, 3]))
+    """
+    with torch.autocast("cpu", enabled=False):
+        own = next(network.parameters()).dtype
+        before = tuple(part.to(own) for part in start)
+        if isinstance(network, nn.LSTM):
+            outputs, after = network(x.to(own), before or None)
+            return outputs, after
+        outputs, state = network(x.to(own), *before)
+        return outputs, (state,)
 
 
 def _mirrored(lengths: Tensor, n: int) -> Tensor:

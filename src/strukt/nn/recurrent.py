@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from strukt.nn.attention import Attention
 from strukt.nn.dropout import SharedDropout
+from strukt.nn.encoders import run_recurrent
 from strukt.nn.left_to_right import LeftToRightModel
 
 
@@ -106,10 +107,11 @@ class RecurrentLanguageModel(LeftToRightModel):
         self, layer: nn.Module, x: Tensor, hidden: Tensor, cell: Tensor
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """The outputs of a layer, and its state and cell ``(batch, size)``."""
+        assert isinstance(layer, nn.RNN | nn.LSTM)
         if not self.cells:
-            outputs, after = layer(x, hidden[None])
+            outputs, (after,) = run_recurrent(layer, x, hidden[None])
             return outputs, (after[0], cell)
-        outputs, (after, cells) = layer(x, (hidden[None], cell[None]))
+        outputs, (after, cells) = run_recurrent(layer, x, hidden[None], cell[None])
         return outputs, (after[0], cells[0])
 
     @override
