@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from strukt.nn import LSTM, RNN, BiLSTM, MeanFieldEncoder, Transformer
+from strukt.nn import LSTM, RNN, BiLSTM, MeanFieldEncoder, PublishedTransformer, Transformer
 from strukt.nn.encoders import mask_of
 from strukt.nn.transformer import sinusoids
 
@@ -17,6 +17,8 @@ ENCODERS = {
     "transformer": lambda: Transformer(6, 16, layers=2, heads=4, dropout=0.3),
     "relative": lambda: Transformer(6, 16, layers=2, heads=3, dropout=0.3, positions="relative", head_size=5),
     "normalised behind": lambda: Transformer(6, 16, layers=2, heads=4, dropout=0.3, norm_first=False),
+    "published": lambda: PublishedTransformer(6, layers=2, heads=2, dropout=0.3),
+    "published relative": lambda: PublishedTransformer(6, 2, 3, 0.3, positions="relative", head_size=5),
 }
 READS_BOTH_WAYS = sorted(ENCODERS.keys() - {"lstm", "rnn"})
 
@@ -97,6 +99,8 @@ def test_the_order_of_words_matters(encoder):
 def test_heads_must_divide_the_size():
     with pytest.raises(ValueError, match="size: expected a multiple of heads=3, found 16"):
         Transformer(6, 16, heads=3)
+    with pytest.raises(ValueError, match="size: expected a multiple of heads=3, found 16"):
+        PublishedTransformer(16, heads=3)
 
 
 @pytest.mark.parametrize("norm_first", [True, False])

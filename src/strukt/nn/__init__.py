@@ -45,6 +45,7 @@ from strukt.nn.mean_field_encoder import MeanFieldEncoder
 from strukt.nn.neural_hmm import NeuralHMM
 from strukt.nn.neural_pcfg import CompoundPCFG, NeuralPCFG
 from strukt.nn.probabilistic_transformer import ProbabilisticTransformer
+from strukt.nn.published_transformer import PublishedTransformer
 from strukt.nn.structured_attention import StructuredAttention
 from strukt.nn.tag_constraints import Constraints, bio_constraints, tag_constraints
 from strukt.nn.transduction import SequenceRegressor, SequenceTransducer
@@ -95,6 +96,7 @@ __all__ = [
     "Oscarmax",
     "OscarmaxLoss",
     "ProbabilisticTransformer",
+    "PublishedTransformer",
     "RelaxedBudget",
     "RelaxedBudgetLoss",
     "RelaxedSubset",

@@ -7,13 +7,13 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.nn.functional import scaled_dot_product_attention
 
 from strukt.inference.settings import require_one_of
 from strukt.kernels.lengths import Lengths
 from strukt.nn.encoders import mask_of
 from strukt.nn.inputs import lengths_of, require_sizes
+from strukt.nn.relative_attention import relative_attention
 
 Positions = Literal["absolute", "relative"]
 """How a Transformer knows where words stand."""
@@ -108,8 +108,7 @@ class Transformer(nn.Module):
         if batch * n == 0:
             return x.new_zeros(batch, n, self.size)
         outside = ~mask_of(lengths, n)
-        # A softmax over nothing is NaN, so that an empty sentence attends to its (zero) padding.
-        seen = ~(outside & (lengths > 0).unsqueeze(-1)).unsqueeze(1)
+        seen = seen_words(lengths, n)
         if self.causal:
             seen = seen & torch.ones(n, n, dtype=torch.bool, device=x.device).tril()
         x = self.project(x.masked_fill(outside.unsqueeze(-1), 0))
@@ -170,30 +169,29 @@ class _SelfAttention(nn.Module):
         if self.reach is None:
             result = scaled_dot_product_attention(queries, keys, values, seen.unsqueeze(1), rate)
         else:
-            result = self._relative(queries, keys, values, seen, rate)
+            of_keys, of_values = self.distances, self.distance_values
+            result = relative_attention(queries, keys, values, seen, of_keys, of_values, rate)
         output: Tensor = self.output(result.transpose(1, 2).flatten(2))
         return output
-
-    def _relative(self, queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor, rate: float) -> Tensor:
-        """Attention with distances (Shaw et al. 2018, equations 3 and 4), `(batch, heads, n, head_size)`."""
-        assert self.reach is not None
-        n = queries.shape[2]
-        places = torch.arange(n, device=queries.device)
-        steps = (places - places.unsqueeze(-1)).clamp(-self.reach, self.reach) + self.reach
-        steps = steps.expand(*queries.shape[:2], n, n)
-        scale = 1 / math.sqrt(self.head_size)
-        bias = (queries @ self.distances.T * scale).gather(-1, steps)
-        bias = bias.masked_fill(~seen.unsqueeze(1), -torch.inf)
-        if self.distance_values is None:
-            return scaled_dot_product_attention(queries, keys, values, bias, rate)
-        weights = functional.dropout((queries @ keys.mT * scale + bias).softmax(-1), rate)
-        by_distance = weights.new_zeros(*weights.shape[:3], len(self.distance_values))
-        by_distance = by_distance.scatter_add(-1, steps, weights)
-        return weights @ values + by_distance @ self.distance_values
 
 
 def _feed_forward(size: int, hidden: int, dropout: float) -> nn.Sequential:
     return nn.Sequential(nn.Linear(size, hidden), nn.GELU(), nn.Dropout(dropout), nn.Linear(hidden, size))
+
+
+def seen_words(lengths: Tensor, n: int) -> Tensor:
+    """Tell which words attention may look at, `(batch, 1, n)`: those of the sentence.
+
+    Args:
+        lengths: `(batch,)`.
+        n: The longest length.
+
+    Examples:
+        >>> seen_words(torch.tensor([1, 0]), 2).tolist()
+        [[[True, False]], [[True, True]]]
+    """
+    # A softmax over nothing is NaN, so that an empty sentence attends to its (zero) padding.
+    return (mask_of(lengths, n) | (lengths == 0).unsqueeze(-1)).unsqueeze(1)
 
 
 def sinusoids(n: int, size: int, like: Tensor) -> Tensor:

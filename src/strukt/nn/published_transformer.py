@@ -1,0 +1,186 @@
+"""The Transformer that was published beside the Probabilistic Transformer, to compare it with."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from strukt.inference.settings import require_one_of
+from strukt.kernels.lengths import Lengths
+from strukt.nn.encoders import mask_of
+from strukt.nn.inputs import lengths_of, require_sizes
+from strukt.nn.relative_attention import relative_attention
+from strukt.nn.transformer import Positions, seen_words
+
+PLACES = 512
+"""Positions that have a vector of their own."""
+
+INPUT_DROPOUT = 0.1
+"""Dropout of words and of their positions, whatever that of the layers."""
+
+
+class PublishedTransformer(nn.Module):
+    """A Transformer encoder with learned positions, and without projection in front or biases in attention.
+
+    Each layer normalises behind its attention and its feed-forward network, with ReLU; dropout acts on weights of
+    attention and on what both put out. Positions, if they are absolute, are vectors that are added to the words,
+    with a dropout of 0.1 of words and positions. Words beyond the 512th share the last of them.
+
+    Source: Wu and Tu (2023), "Probabilistic Transformer: a probabilistic dependency model for contextual word
+    representation", section 4 and appendix C, and the code that they published; Shaw et al. (2018) for relative
+    positions.
+
+    Args:
+        size: Size of the vectors that come in and of those that come out.
+        layers: Number of layers.
+        heads: Attention heads.
+        dropout: Dropout in every layer.
+        feed_forward: Size of the hidden layer of the feed-forward networks; four times `size` if None.
+        head_size: Size of a head; `size` by the number of heads if None, which then divides it.
+        positions: ``absolute`` or ``relative``.
+        reach: Longer relative distances count as this one.
+        distance_values: Whether relative distances have vectors that are added to the values, too.
+
+    Raises:
+        ValueError: A size does not fit.
+
+    Examples:
+        >>> encoder = PublishedTransformer(16, layers=2, heads=4)
+        >>> encoder(torch.randn(2, 5, 16), torch.tensor([5, 3])).shape
+        torch.Size([2, 5, 16])
+    """
+
+    def __init__(
+        self,
+        size: int,
+        layers: int = 1,
+        heads: int = 8,
+        dropout: float = 0.0,
+        *,
+        feed_forward: int | None = None,
+        head_size: int | None = None,
+        positions: Positions = "absolute",
+        reach: int = 8,
+        distance_values: bool = True,
+    ) -> None:
+        super().__init__()
+        require_sizes(size=size, layers=layers, heads=heads)
+        require_one_of("positions", positions, ("absolute", "relative"))
+        if head_size is None and size % heads:
+            raise ValueError(f"size: expected a multiple of heads={heads}, found {size}; or give head_size")
+        self.inputs = self.size = size
+        is_absolute = positions == "absolute"
+        self.places = _Places(size) if is_absolute else nn.Identity()
+        self.layers = nn.ModuleList(
+            _Layer(
+                _Attention(
+                    size,
+                    heads,
+                    head_size or size // heads,
+                    None if is_absolute else reach,
+                    distance_values,
+                    dropout,
+                ),
+                _feed_forward(size, feed_forward or 4 * size, dropout),
+            )
+            for _ in range(layers)
+        )
+
+    def forward(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
+        """Reads the sentences.
+
+        Args:
+            x: `(batch, n, size)`; the padding is ignored.
+            lengths: `(batch,)`; all n if None.
+
+        Returns:
+            `(batch, n, size)`, zero in the padding; `O(n^2)` time and memory.
+
+        Raises:
+            ValueError: If shapes do not fit, or a length is not between 0 and n.
+        """
+        lengths = lengths_of("x", x, self.inputs, lengths)
+        batch, n, _ = x.shape
+        if batch * n == 0:
+            return x.new_zeros(batch, n, self.size)
+        outside = ~mask_of(lengths, n).unsqueeze(-1)
+        seen = seen_words(lengths, n)
+        x = self.places(x.masked_fill(outside, 0))
+        for layer in self.layers:
+            x = layer(x, seen)
+        return x.masked_fill(outside, 0)
+
+
+class _Places(nn.Module):
+    """A learned vector for each position, added to the word that stands there."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.randn(PLACES, size))
+        self.dropout = nn.Dropout(INPUT_DROPOUT)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Shape: `(batch, n, size)`; all sentences of a batch lose the same numbers of the positions."""
+        places = torch.arange(x.shape[1], device=x.device).clamp(max=PLACES - 1)
+        found: Tensor = self.dropout(x) + self.dropout(self.table[places])
+        return found
+
+
+class _Layer(nn.Module):
+    """Attention and a feed-forward network, each added to what it reads, and then normalised."""
+
+    def __init__(self, attention: _Attention, feed_forward: nn.Sequential) -> None:
+        super().__init__()
+        self.attention, self.feed_forward = attention, feed_forward
+        self.attention_norm, self.feed_forward_norm = (nn.LayerNorm(attention.size) for _ in range(2))
+
+    def forward(self, x: Tensor, seen: Tensor) -> Tensor:
+        x = self.attention_norm(x + self.attention(x, seen))
+        found: Tensor = self.feed_forward_norm(x + self.feed_forward(x))
+        return found
+
+
+class _Attention(nn.Module):
+    """Attention of words to words by matrices of each head, which start normal by their sizes (Xavier).
+
+    PyTorch takes what follows the second axis for a field that the second axis is read through, so that the
+    variance is 2 / ((size + heads) head_size) for queries, keys and values, and 2 / ((head_size + heads) size) for
+    the output.
+    """
+
+    def __init__(
+        self, size: int, heads: int, head_size: int, reach: int | None, distance_values: bool, rate: float
+    ) -> None:
+        super().__init__()
+        self.size, self.rate = size, rate
+        self.queries, self.keys, self.values = (_matrices(heads, size, head_size) for _ in range(3))
+        self.output = _matrices(heads, head_size, size)
+        self.dropout = nn.Dropout(rate)
+        self.distances = self.distance_values = None
+        if reach is not None:
+            self.distances = nn.Parameter(torch.randn(2 * reach + 1, head_size))
+        if reach is not None and distance_values:
+            self.distance_values = nn.Parameter(torch.randn(2 * reach + 1, head_size))
+
+    def forward(self, x: Tensor, seen: Tensor) -> Tensor:
+        """From `(batch, n, size)`, and which words each one sees, `(batch, n, n)` or `(batch, 1, n)`."""
+        queries, keys, values = (
+            torch.einsum("bns,hsk->bhnk", x, weight) for weight in (self.queries, self.keys, self.values)
+        )
+        rate = self.rate if self.training else 0.0
+        if self.distances is None:
+            result = scaled_dot_product_attention(queries, keys, values, seen.unsqueeze(1), rate)
+        else:
+            of_keys, of_values = self.distances, self.distance_values
+            result = relative_attention(queries, keys, values, seen, of_keys, of_values, rate)
+        output: Tensor = self.dropout(torch.einsum("bhnk,hks->bns", result, self.output))
+        return output
+
+
+def _matrices(heads: int, rows: int, columns: int) -> nn.Parameter:
+    return nn.Parameter(nn.init.xavier_normal_(torch.empty(heads, rows, columns)))
+
+
+def _feed_forward(size: int, hidden: int, rate: float) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(size, hidden), nn.ReLU(), nn.Linear(hidden, size), nn.Dropout(rate))
