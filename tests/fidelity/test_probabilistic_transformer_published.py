@@ -57,7 +57,7 @@ def published(**options):
 
 
 def test_the_published_model_is_one_option():
-    encoder = published(pt=MeanFieldConfig(published=True), minimum_count=1)
+    encoder = published(pt=MeanFieldConfig(published=True))
     expected = published(words=8, characters="none", affixes=0, normalise=False, word_dropout=0.0)
     expected.minimum_count, expected.pt = 1, MeanFieldConfig(True, "table", "updates")
     assert encoder == expected

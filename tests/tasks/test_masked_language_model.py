@@ -7,9 +7,10 @@ import torch
 
 from strukt.data import conllu
 from strukt.data.vocabulary import MASK, UNKNOWN
-from strukt.errors import DataError
+from strukt.errors import DataError, SettingError
 from strukt.tasks.masked_language_model import MaskedLanguageModel
 from strukt.tasks.mlm import Config
+from strukt.tasks.ranges import require_valid
 
 SENTENCES = [conllu.from_forms(words.split()) for words in ("a b c d", "b c d a", "c d a b", "d a b c")] * 3
 
@@ -50,10 +51,13 @@ def test_evaluation_hides_the_same_words_in_any_batches(model):
     assert after == pytest.approx(before, rel=1e-5)
 
 
+@pytest.mark.parametrize("word_scores", ["tied", "direct"])
 @pytest.mark.parametrize("kind", ["bilstm", "transformer", "pt"])
-def test_perplexity_is_that_of_the_hidden_words_one_by_one(kind):
+def test_perplexity_is_that_of_the_hidden_words_one_by_one(kind, word_scores):
     torch.manual_seed(0)
-    model = MaskedLanguageModel.from_corpus(config(kind), SENTENCES).eval()
+    options = config(kind, word_scores=word_scores)
+    options.encoder.words = {"tied": 16, "direct": 32}[word_scores]
+    model = MaskedLanguageModel.from_corpus(options, SENTENCES).eval()
     torch.nn.init.normal_(model.encoder.embeddings.words.weight)
     hidden = [model._drawn(sentence) for sentence in SENTENCES]
     total, count = 0.0, 0
@@ -66,6 +70,11 @@ def test_perplexity_is_that_of_the_hidden_words_one_by_one(kind):
                 total -= scores[place].log_softmax(0)[model.words.index(sentence.forms[place])].item()
                 count += 1
     assert model.loss(model._hidden(SENTENCES, hidden)).item() == pytest.approx(total / count, rel=1e-4)
+
+
+def test_vectors_of_words_that_score_directly_have_the_size_of_those_of_the_encoder():
+    with pytest.raises(SettingError, match=r"--encoder\.words is 16; expected 32, twice --encoder\.hidden"):
+        require_valid(config(word_scores="direct"))
 
 
 def test_a_projection_of_its_own_scores_the_vocabulary():
@@ -156,11 +165,11 @@ def test_the_probability_of_a_word_is_given_all_others(model):
     assert picture.values[0] == pytest.approx([-math.log2(p) for p in found], abs=0.01)
 
 
-@pytest.mark.parametrize("word_scores", ["tied", "projection"])
+@pytest.mark.parametrize("word_scores", ["tied", "direct", "projection"])
 def test_biases_begin_with_the_frequencies_of_words(word_scores):
     sentences = [*SENTENCES, conllu.from_forms(["a", "b"])]
     new = MaskedLanguageModel.from_corpus(config(word_scores=word_scores), sentences)
-    bias = new.bias if word_scores == "tied" else new.project.bias
+    bias = new.project.bias if word_scores == "projection" else new.bias
     counts = {form: bias[new.words.index(form)].exp().item() for form in "abcd"}
     assert counts == pytest.approx({"a": 14, "b": 14, "c": 13, "d": 13})
     assert bias[new.words.index(MASK)] == bias[new.words.index(UNKNOWN)] == 0

@@ -7,7 +7,7 @@ import pytest
 import torch
 from tests import tiny_corpora
 
-from strukt.tasks.config import MeanFieldConfig
+from strukt.tasks.config import EncoderConfig, MeanFieldConfig
 from strukt.tasks.ranges import require_possible
 from strukt.tasks.tagger import Tagger
 from strukt.train import bundle
@@ -49,3 +49,18 @@ def test_a_probabilistic_transformer_without_later_options(options, tmp_path):
     assert [str(one) for one in loaded.predict(SENTENCES, True)] == [
         str(one) for one in model.predict(SENTENCES, True)
     ]
+
+
+@pytest.mark.parametrize("kind", ["pt", "transformer"])
+def test_models_saved_before_there_was_a_published_transformer(kind, tmp_path):
+    """The others are what they were, and published models may have counted words by any count."""
+    config = tiny_corpora.tag_config()
+    config.encoder = EncoderConfig(kind, hidden=8, heads=2, minimum_count=3, pt=MeanFieldConfig(kind == "pt"))
+    model = Tagger.from_corpus(config, SENTENCES)
+    bundle.save(model, tmp_path)
+    saved = json.loads((tmp_path / "config.json").read_text())
+    del saved["options"]["encoder"]["transformer"]["published"]
+    (tmp_path / "config.json").write_text(json.dumps(saved))
+    loaded = bundle.load(tmp_path)
+    assert loaded.config == config
+    assert list(map(str, loaded.predict(SENTENCES))) == list(map(str, model.predict(SENTENCES)))

@@ -51,11 +51,20 @@ def made(kind, config, encoder):
     return model
 
 
+PUBLISHED = {
+    "kind": "transformer",
+    "transformer": TransformerConfig(published=True, norm_first=False),
+    "words": 48,
+    "characters": "none",
+    "affixes": 0,
+    "normalise": False,
+}
 MODELS = {
     "tagger": lambda: tagger(layers=2),
     "parser": lambda: parser(layers=2),
     "one way, characters by LSTMs": lambda: tagger(kind="lstm", characters="lstm"),
     "transformer": lambda: tagger(kind="transformer", heads=4),
+    "published transformer": lambda: tagger(heads=4, **PUBLISHED),
     "words alone": lambda: tagger(kind="none", characters="none", affixes=0),
 }
 SLOW = [

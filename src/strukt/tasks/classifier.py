@@ -96,6 +96,8 @@ class Classifier(ClassModel):
         self.tree_reader = TreeReader(self.encoder.size, config.latent) if by_tree else None
         size = self.encoder.sentence_size if self.tree_reader is None else self.tree_reader.size
         self.score = nn.Linear(size, len(vocabularies["labels"]))
+        if config.encoder.is_published:
+            nn.init.xavier_uniform_(self.score.weight)
 
     @classmethod
     @override

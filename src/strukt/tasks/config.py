@@ -42,8 +42,8 @@ class MeanFieldConfig:
 
     Args:
         published: Whether this is the model of Wu and Tu (2023): label_scores is table, dropout is updates, and of
-            the encoder words is twice hidden, characters is none, affixes and word_dropout are 0, and normalise is
-            false.
+            the encoder words is twice hidden, characters is none, affixes and word_dropout are 0, normalise is
+            false, and minimum_count is 1.
         label_scores: Whether those of a word are a projection of its vector, or one for each label, read from a
             table. A table takes no vectors of characters and affixes, and encoder.words is twice encoder.hidden.
         dropout: Where there is dropout: before the encoder and after it, too, or on heads and on scores of labels
@@ -110,8 +110,11 @@ class TransformerConfig:
     """Which Transformer, for encoders of kind transformer; see `strukt.nn.Transformer`.
 
     Args:
-        positions: Sinusoids that are added to the words, or vectors of distances that are added to keys and
-            values.
+        published: Whether this is the Transformer that Wu and Tu (2023) compare with, as their code has it
+            (`strukt.nn.PublishedTransformer`): norm_first is false, and options of the words are as for
+            pt.published.
+        positions: Vectors that are added to the words, sinusoids or, if published, learned ones; or vectors of
+            distances that are added to keys and values.
         reach: Longer relative distances count as this one.
         distance_values: Whether relative distances are added to values, too, or to keys alone, as in the published
             code of the Probabilistic Transformer.
@@ -120,6 +123,7 @@ class TransformerConfig:
         norm_first: Whether normalisation stands before each block, or behind it.
     """
 
+    published: bool = False
     positions: Literal["absolute", "relative"] = "absolute"
     reach: int = 8
     distance_values: bool = changed(True, earlier=False)
@@ -158,7 +162,8 @@ class EncoderConfig:
         hidden: Half the size of the vectors that come out: that of each direction of two-way LSTMs, half that of a
             Transformer, or half the labels.
         heads: Attention heads, or channels.
-        dropout: Dropout in front of the layers, between them, and after them (but see pt.dropout).
+        dropout: Dropout in front of the layers, between them, and after them (but see pt.dropout, and
+            transformer.published, which has it within the layers alone).
         words: Size of the word vectors.
         minimum_count: Rarer words have no vector of their own.
         normalise: Whether words that differ in case or digits alone have one vector; characters tell them apart.
@@ -197,19 +202,27 @@ class EncoderConfig:
             if getattr(part, option) == getattr(type(part)(), option):
                 setattr(part, option, value)
 
+    @property
+    def is_published(self) -> bool:
+        """Whether it is one of those of Wu and Tu (2023)."""
+        return {"pt": self.pt.published, "transformer": self.transformer.published}.get(self.kind, False)
+
     def published_options(self) -> dict[str, Any]:
-        """Return the options that `pt.published` sets, by name; none without it."""
-        if self.kind != "pt" or not self.pt.published:
+        """Return the options that `pt.published` or `transformer.published` sets, by name; none without them."""
+        if not self.is_published:
             return {}
         of_words = {"characters": "none", "affixes": 0, "normalise": False, "word_dropout": 0.0}
-        of_model = {"label_scores": "table", "dropout": "updates", "shared": False, "weighted_start": False}
-        of_model |= {"penalised": "norm", "dependency_labels": 0}
-        return {"words": 2 * self.hidden} | of_words | {f"pt.{name}": of for name, of in of_model.items()}
+        of_pt: dict[str, Any] = {"label_scores": "table", "dropout": "updates", "shared": False}
+        of_pt |= {"weighted_start": False, "penalised": "norm", "dependency_labels": 0}
+        of_model = of_pt if self.kind == "pt" else {"norm_first": False}
+        of_model = {f"{self.kind}.{name}": value for name, value in of_model.items()}
+        return {"words": 2 * self.hidden, "minimum_count": 1} | of_words | of_model
 
     @property
     def outer_dropout(self) -> float:
         """Dropout before and after what reads the words."""
-        return 0.0 if self.kind == "pt" and self.pt.dropout == "updates" else self.dropout
+        within = self.pt.dropout == "updates" if self.kind == "pt" else self.is_published
+        return 0.0 if within else self.dropout
 
     @property
     def has_root(self) -> bool:

@@ -20,6 +20,7 @@ from strukt.nn import (
     CharacterCNN,
     CharacterLSTM,
     MeanFieldEncoder,
+    PublishedTransformer,
     SharedDropout,
     Transformer,
     Updates,
@@ -170,7 +171,7 @@ class FromWords(Encoder):
             config.affixes,
             config.word_dropout,
         )
-        if config.kind == "pt" and config.pt.label_scores == "table":
+        if config.is_published or (config.kind == "pt" and config.pt.label_scores == "table"):
             self.embeddings.start_alike()
         self.dropout = SharedDropout(config.outer_dropout)
         self.context = None if config.kind == "none" else _context(config, self.embeddings.size)
@@ -305,7 +306,9 @@ def _characters(config: EncoderConfig, count: int) -> CharacterCNN | CharacterLS
     return kind(count, config.character_size)
 
 
-def _context(config: EncoderConfig, inputs: int) -> BiLSTM | LSTM | Transformer | MeanFieldEncoder:
+def _context(
+    config: EncoderConfig, inputs: int
+) -> BiLSTM | LSTM | Transformer | PublishedTransformer | MeanFieldEncoder:
     width = 2 * config.hidden
     if config.kind == "bilstm":
         return BiLSTM(inputs, config.hidden, config.layers, config.dropout)
@@ -313,9 +316,17 @@ def _context(config: EncoderConfig, inputs: int) -> BiLSTM | LSTM | Transformer 
         return LSTM(inputs, width, config.layers, config.dropout)
     if config.kind == "pt":
         return _mean_field(config, inputs)
+    return _transformer(config, inputs)
+
+
+def _transformer(config: EncoderConfig, inputs: int) -> Transformer | PublishedTransformer:
     given = asdict(config.transformer)
     options = given | {name: given[name] or None for name in ("feed_forward", "head_size")}
-    return Transformer(inputs, width, config.layers, config.heads, config.dropout, **options)
+    shape = config.layers, config.heads, config.dropout
+    if options.pop("published"):
+        del options["norm_first"]  # which it never does
+        return PublishedTransformer(inputs, *shape, **options)
+    return Transformer(inputs, 2 * config.hidden, *shape, **options)
 
 
 def _mean_field(config: EncoderConfig, inputs: int) -> MeanFieldEncoder:

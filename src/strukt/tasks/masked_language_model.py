@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -37,8 +37,8 @@ SEED = 0
 class MaskedLanguageModel(EncodedModel):
     """Knows which word stands where one is hidden.
 
-    The scores of words are products of their vectors with what a projection makes of the encoder's, or a
-    projection of these to the vocabulary.
+    The scores of words are products of their vectors with the encoder's, or with what a projection makes of these;
+    or a projection of these to the vocabulary.
     """
 
     task: ClassVar[str] = "mlm"
@@ -50,12 +50,14 @@ class MaskedLanguageModel(EncodedModel):
     ) -> None:
         super().__init__(config, vocabularies, assets)
         self.words = vocabularies["words"]
-        self.tied = config.word_scores == "tied"
+        kind, size = config.word_scores, self.encoder.size
+        self.tied = kind != "projection"
+        outputs = config.encoder.words if self.tied else len(self.words)
+        self.project = nn.Identity() if kind == "direct" else nn.Linear(size, outputs)
         if self.tied:
-            self.project = nn.Linear(self.encoder.size, config.encoder.words)
             self.bias = nn.Parameter(torch.zeros(len(self.words)))
-        else:
-            self.project = nn.Linear(self.encoder.size, len(self.words))
+        if config.encoder.kind == "transformer" and config.encoder.is_published:
+            self.encoder.embeddings.words.reset_parameters()  # normal, where those of other tasks start alike
 
     @classmethod
     @override
@@ -64,11 +66,18 @@ class MaskedLanguageModel(EncodedModel):
         model = super().from_corpus(config, sentences)
         found = Counter(model._number(form) for sentence in sentences for form in sentence.forms)
         never = {model.words.index(symbol) for symbol in (*SPECIALS, MASK)}
-        bias = model.bias if model.tied else model.project.bias
+        bias = model.biases
         counts = [0 if word in never else found[word] for word in range(len(model.words))]
         with torch.no_grad():
             bias.copy_(log_counts(torch.tensor(counts), bias))
         return model
+
+    @property
+    def biases(self) -> Tensor:
+        """What is added to the scores of words, `(words,)`."""
+        owner: Any = self if self.tied else self.project
+        found: Tensor = owner.bias
+        return found
 
     @classmethod
     @override

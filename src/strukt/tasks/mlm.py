@@ -24,15 +24,16 @@ class Config(TaskConfig):
     """Options of masked language models.
 
     Args:
-        word_scores: How words are scored: by their own vectors, behind a projection to their size; or by a
-            projection to the vocabulary.
+        word_scores: How words are scored: by their own vectors, behind a projection to their size; directly by
+            their own vectors, which then have the size of those of the encoder; or by a projection to the
+            vocabulary.
         average: Whether the loss is a mean over the hidden words of a batch, or over its sentences of the means of
             each, as published for the Probabilistic Transformer.
         mask: Probability that a known word is hidden.
         longest: Longer texts are cut into pieces of so many words.
     """
 
-    word_scores: Literal["tied", "projection"] = "tied"
+    word_scores: Literal["tied", "direct", "projection"] = "tied"
     average: Literal["words", "sentences"] = "words"
     mask: float = 0.3
     longest: int = 128

@@ -126,6 +126,8 @@ def require_valid(config: Any) -> None:
     """
     require_possible(config)
     options = flat(dataclasses.asdict(config))
+    if "encoder.kind" in options:
+        _require_published(config.encoder.published_options(), options)
     _require_fitting(options)
     require_read(config, options)
 
@@ -144,8 +146,12 @@ def require_possible(config: Any) -> None:
         if name in options and not accepts(options[name]):
             raise SettingError(f"--{name} is {options[name]}; expected {expected}")
     if "encoder.kind" in options:
-        _require_published(config.encoder.published_options(), options)
+        published = config.encoder.published_options()
+        published.pop("minimum_count", None)  # saved models have counted, be it by another one
+        _require_published(published, options)
         _require_fitting_encoder(options)
+    if options.get("word_scores") == "direct":
+        _require_vectors_that_score(options)
 
 
 def _require_fitting(options: Mapping[str, Any]) -> None:
@@ -252,15 +258,26 @@ def _require_table(options: Mapping[str, Any]) -> None:
             )
 
 
+def _require_vectors_that_score(options: Mapping[str, Any]) -> None:
+    """Vectors of words that are multiplied with those of the encoder have as many numbers."""
+    words, width = options["encoder.words"], 2 * options["encoder.hidden"]
+    if words != width:
+        raise SettingError(
+            f"--encoder.words is {words}; expected {width}, twice --encoder.hidden, for --word_scores direct, "
+            "products of vectors of words with those of the encoder"
+        )
+
+
 def _require_published(published: Mapping[str, Any], options: Mapping[str, Any]) -> None:
     """The options of a published model are its own."""
     for name, value in published.items():
         if options[f"encoder.{name}"] != value:
             raise SettingError(
-                f"--encoder.{name} is {options[f'encoder.{name}']}; --encoder.pt.published true sets it to {value}"
+                f"--encoder.{name} is {options[f'encoder.{name}']}; "
+                f"--encoder.{options['encoder.kind']}.published true sets it to {value}"
             )
     decomposition = options["encoder.pt.decomposition"]
-    if published and decomposition in ("weighted", "biased"):
+    if published and options["encoder.kind"] == "pt" and decomposition in ("weighted", "biased"):
         raise SettingError(
             f"--encoder.pt.decomposition {decomposition} is not published; choose full, uv or uvw"
         )
