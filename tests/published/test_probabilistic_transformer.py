@@ -11,11 +11,14 @@ OPTIONS = {
     "cogs-transformer": {"scheme": "published", "parents": "relative", "average": "sentences"},
     "mlm-ptb": {"word_scores": "projection", "mask": 0.3, "average": "sentences"},
     "mlm-bllip": {"word_scores": "projection", "mask": 0.3, "average": "sentences"},
-    "mlm-ptb-transformer": {"word_scores": "tied", "mask": 0.3, "average": "sentences"},
-    "mlm-bllip-transformer": {"word_scores": "tied", "mask": 0.3, "average": "sentences"},
+    "mlm-ptb-transformer": {"word_scores": "direct", "mask": 0.3, "average": "sentences"},
+    "mlm-bllip-transformer": {"word_scores": "direct", "mask": 0.3, "average": "sentences"},
     "tag-ptb": {"criterion": "cross-entropy", "average": "sentences"},
     "tag-ewt": {"criterion": "cross-entropy", "column": "xpos", "average": "sentences"},
     "ner-conll2003": {"criterion": "flat", "scheme": "bioes", "decoder": "softmax", "average": "sentences"},
+    "ner-conll2003-transformer": {
+        "criterion": "flat", "scheme": "bioes", "decoder": "softmax", "average": "sentences"
+    },
     "classify-sst2-transformer": {"model": "encoder", "token": "cls"},
     "classify-sst5-transformer": {"model": "encoder", "token": "cls"},
 }
@@ -25,6 +28,7 @@ SENTENCES = {
     "classify-sst2": 64, "classify-sst5": 64, "cogs-transformer": 100, "mlm-ptb-transformer": 16,
     "mlm-bllip-transformer": 32, "tag-ptb-transformer": 64, "tag-ewt-transformer": 16,
     "classify-sst2-transformer": 128, "classify-sst5-transformer": 64,
+    "ner-conll2003-transformer": 32,
 }  # fmt: skip
 """Sentences of a batch, in the published code."""
 
