@@ -12,8 +12,10 @@ from strukt.distributions.distribution import StructuredDistribution
 from strukt.distributions.emissions import Blocked, Categorical, Embedded
 from strukt.distributions.grammar import PCFG
 from strukt.distributions.hmm import HMM
+from strukt.distributions.lexicalised import LexicalisedTree
 from strukt.distributions.low_rank_pcfg import LowRankPCFG
 from strukt.distributions.matching import Matching
+from strukt.distributions.second_order import SecondOrderTree
 from strukt.distributions.segmentation import SemiMarkov
 from strukt.distributions.sharded_hmm import ShardedHMM
 from strukt.distributions.spanning import SpanningTree
@@ -34,6 +36,7 @@ __all__ = [
     "Dense",
     "Embedded",
     "KSubset",
+    "LexicalisedTree",
     "LinearChain",
     "LowRank",
     "LowRankPCFG",
@@ -41,6 +44,7 @@ __all__ = [
     "MonotoneAlignment",
     "NonProjectiveTree",
     "ProjectiveTree",
+    "SecondOrderTree",
     "SemiMarkov",
     "ShardedHMM",
     "SpanTree",

@@ -120,8 +120,7 @@ class MonotoneAlignment(StructuredDistribution):
     ) -> None:
         batch_shape = moves.shape[:-3]
         transition = moves.new_zeros(3, 3) if transition is None else transition
-        arguments.scores("transition", transition, "(3, 3) or batch + (3, 3)", 2)
-        transition = _fitting(transition, batch_shape)
+        transition = arguments.batched("transition", transition, batch_shape, (3, 3))
         if lengths is not None:  # before what may follow from them
             lengths = arguments.lengths(lengths, batch_shape, moves.shape[-3], moves.device)
         target_lengths = arguments.lengths(
@@ -239,21 +238,3 @@ class MonotoneAlignment(StructuredDistribution):
             for i, j, move in path:
                 row[i, j] = move
         return rows.to(self.scores[0].device)
-
-
-def _fitting(transition: Tensor, batch_shape: torch.Size) -> Tensor:
-    """The transition with all batch axes, of size 1 if it is shared.
-
-    Raises:
-        ValueError: If it does not fit.
-    """
-    given = transition.shape
-    if transition.dim() == 2:
-        transition = transition.view(*(1,) * len(batch_shape), *given)
-    batched = transition.shape[:-2]
-    fits = len(batched) == len(batch_shape) and given[-2:] == (3, 3)
-    if fits and all(have in (1, want) for have, want in zip(batched, batch_shape, strict=True)):
-        return transition
-    raise ValueError(
-        f"transition has shape {tuple(given)}; expected (3, 3), from move to move, or {(*batch_shape, 3, 3)}"
-    )

@@ -83,7 +83,7 @@ class BinaryTree(StructuredDistribution, abc.ABC):
         if count > MOST_CANDIDATES:
             raise ValueError(f"{count} trees are too many to enumerate")
         rows = []
-        for tree in _binary_trees(0, words):
+        for tree in binary_trees(0, words):
             for labels in itertools.product(*(word if end == start + 1 else wider for start, end in tree)):
                 row = torch.full((size, size), -1, dtype=torch.int64)
                 for (start, end), label in zip(tree, labels, strict=True):
@@ -115,7 +115,7 @@ def _crossed_from_the_right(used: Tensor) -> Tensor:
     return (inner.unsqueeze(-2) - starting_before > 0) & (ends[:, None] < ends)
 
 
-def _binary_trees(start: int, end: int) -> list[list[tuple[int, int]]]:
+def binary_trees(start: int, end: int) -> list[list[tuple[int, int]]]:
     """The spans of every binary tree from one fencepost to another."""
     if start == end:
         return [[]]
@@ -124,6 +124,6 @@ def _binary_trees(start: int, end: int) -> list[list[tuple[int, int]]]:
     return [
         [(start, end), *left, *right]
         for split in range(start + 1, end)
-        for left in _binary_trees(start, split)
-        for right in _binary_trees(split, end)
+        for left in binary_trees(start, split)
+        for right in binary_trees(split, end)
     ]

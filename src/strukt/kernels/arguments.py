@@ -245,6 +245,27 @@ def fitting(name: str, value: Tensor, shape: torch.Size) -> None:
         )
 
 
+def batched(name: str, value: Tensor, batch_shape: torch.Size, own: tuple[int, ...]) -> Tensor:
+    """Give scores that all items may share all axes of the batch, of size 1 where they are shared.
+
+    Args:
+        name: What they are called.
+        value: Shape ``own``, or with the axes of the batch in front.
+        batch_shape: The sizes of these axes.
+        own: The shape of one item.
+
+    Raises:
+        ValueError: If they do not fit.
+    """
+    scores(name, value, f"{own} or batch + {own}", len(own))
+    given = value.view(*(1,) * len(batch_shape), *value.shape) if value.dim() == len(own) else value
+    batch = given.shape[: given.dim() - len(own)]
+    if given.shape[len(batch) :] == own and len(batch) == len(batch_shape):
+        if all(have in (1, want) for have, want in zip(batch, batch_shape, strict=True)):
+            return given
+    raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {own}, or {(*batch_shape, *own)}")
+
+
 _SEVERAL = "strukt_several"
 """An attribute of events that says along which axis there are several of each item, if that is not the first."""
 

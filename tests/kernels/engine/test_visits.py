@@ -21,6 +21,8 @@ from strukt.kernels.engine.backend import Backend
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, ProgramBuilder
 from strukt.kernels.engine.tables import Tables
 from strukt.kernels.inside import program as spans
+from strukt.kernels.lexicalised import program as lexicalised
+from strukt.kernels.second_order import program as second_order
 from strukt.kernels.semi_markov import program as semi_markov
 
 pytestmark = pytest.mark.skipif(
@@ -57,6 +59,17 @@ PROGRAMS = {
     "spans of 3, labels": (spans.build, 3, (), (4, 4), (1, 3)),
     "spans of 2, bits": (spans.build, 2, (), (3, 3), (2, 2)),
     "spans of 2, features": (spans.build, 2, (), (3, 3), (2, 3)),
+    **{
+        f"siblings of {n}, {'single' if root else 'any'} root": (
+            second_order.build, n, (root, (4, 5), (4, 4, 5)), (100,), (1, 1)
+        )
+        for n in range(1, 5)
+        for root in (True, False)
+    },
+    **{
+        f"heads of spans of {n}": (lexicalised.build, n, ((4, 4, 3), (3, 4)), (60,), (1, 1))
+        for n in (1, 2, 3)
+    },
     "tags of 3": (chain.build, 3, ((4, 2), (1, 2, 2)), (12,), (1, 1)),
     "tags of 3, pairs at each step": (chain.build, 3, ((3, 3), (2, 3, 3)), (27,), (1, 1)),
     "tags of 1": (chain.build, 1, ((1, 2), (1, 2, 2)), (6,), (1, 1)),
@@ -131,13 +144,7 @@ def possible(used, scores):
     return totals_of(used, scores).isfinite().any(-1).numpy()
 
 
-def require_held(table, ring):
-    if ring is None and table.times == 0:
-        pytest.skip("plain numbers do not hold weights that structures may use any number of times")
-
-
 def inside(table, ring, scores):
-    require_held(table, ring)
     chart, log_partition = np.empty((2, items.HEAD + len(table.maker) + len(table.places))), np.empty(2)
     items.totals(table, BOTH, ring, scores.numpy(), chart, log_partition)
     return chart, torch.from_numpy(log_partition)
@@ -177,7 +184,6 @@ def test_marginals_and_their_gradients(problem, ring):
 @RINGS
 def test_entropies_and_cross_entropies(problem, ring):
     table, used, scores = problem
-    require_held(table, ring)
     other = torch.where(scores.isinf(), scores, scores.flatten(1).flip(-1).nan_to_num(neginf=0.3).view_as(scores))
     wanted = np.flatnonzero(possible(used, scores))
     factors = torch.tensor([1.5, -0.5]).double()

@@ -24,7 +24,7 @@ def build(n: int, shape: Sequence[int], pairs: Sequence[int]) -> Program:
     (size, c), (steps, _, _) = shape, pairs
     p = ProgramBuilder()
     t, j = np.ogrid[:n, :c]
-    tag = p.scattered(t * c + j)
+    tag = p.scattered(t * c + j, times=n)
     step, to, of = np.ogrid[: min(n - 1, steps), :c, :c]
     pair = p.scattered(size * c + (step * c + of) * c + to)
     way, ones = p.cells(n, c), p.cells(c)

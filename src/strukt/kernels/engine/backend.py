@@ -12,6 +12,7 @@ from torch import Tensor
 
 from strukt.kernels.autograd import Scores
 from strukt.kernels.engine import chosen, items
+from strukt.kernels.engine.flat import parts_of, row_of
 from strukt.kernels.engine.groups import EXTENDED_RING, Groups, by_ring, of_kind, on_items, over, work
 from strukt.kernels.engine.items import EXTENDED
 from strukt.kernels.engine.names import Names
@@ -116,7 +117,8 @@ class Backend(Questions):
         scores, lengths, (*options, begin, settings) = self._split(arguments)
         groups = self._groups(scores, lengths, options)
         rows = self._joined(scores, options).astype(np.float64, copy=False)
-        batch, d = len(rows), math.prod(rows.shape[1:])
+        places = math.prod(self._places(scores[0]))
+        batch, d = len(rows), places * rows.shape[3]
         p = max([scores[0].shape[1], *(table.used for table, _ in groups)])  # padded positions have room, too
         k = capacity(d, begin, settings)
         found = make_found(batch, k, p)
@@ -125,7 +127,7 @@ class Backend(Questions):
 
         def solve(thread: int) -> None:
             for table, numbers in groups:
-                kernel(table, numbers[thread::threads], rows, begin, settings, sets, found, thread)
+                kernel(table, numbers[thread::threads], rows, places, begin, settings, sets, found, thread)
 
         over(solve, threads)
         return found
@@ -145,6 +147,47 @@ class Backend(Questions):
         alternatives = math.prod(places[self._event_dim :])
         shape = (len(main), count, *places[: self._event_dim])
         return Names(shape, alternatives, main.dim() > 1 + len(places))
+
+
+class RowBackend(Backend):
+    """A structure whose scores are several tensors, one behind the other in the row of an item.
+
+    Args:
+        build: ``build(n, *options, *shapes)`` writes the program of items of length n >= 1, of weights scattered
+            over the row (`ProgramBuilder.scattered`), given the shapes of the tensors without the batch.
+        cells: ``cells(*options, *shapes)`` gives room for the cells of the largest items.
+        scores: The number of tensors, the main one first.
+        event_dim: How many axes of the main scores an event has, too.
+    """
+
+    def __init__(
+        self, build: Callable[..., Program], cells: Callable[..., int], scores: int, event_dim: int = 1
+    ) -> None:
+        super().__init__(build, cells, event_dim=event_dim)
+        self.scores = scores
+
+    def chart_shape(self, *arguments: Any) -> tuple[int, int]:
+        scores, _, options = self._split(arguments)
+        return len(scores[0]), items.HEAD + self._cells(*options, *_shapes(scores))
+
+    def _sizes(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> list[tuple[Any, ...]]:
+        return [(n, *options, *_shapes(scores)) for n in lengths.tolist()]
+
+    def _places(self, main: Tensor) -> torch.Size:
+        """Those of the main scores, which come first."""
+        return main.shape[1:]
+
+    def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
+        return row_of(scores)
+
+    def _parted(self, found: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
+        parts = parts_of(found, scores)
+        return parts if len(parts) > 1 else parts[0]
+
+
+def _shapes(scores: Sequence[Tensor]) -> list[tuple[int, ...]]:
+    """Those of items."""
+    return [tuple(score.shape[1:]) for score in scores]
 
 
 class CodeBackend(Backend):

@@ -10,23 +10,26 @@ from strukt.kernels.jit import inner, kept_apart, kernel
 
 
 @kernel
-def level(own: Array, groups: Array, times: int) -> float:
+def level(own: Array, groups: Array, times: Array) -> float:
     """Take from the scores of the weights of each group the best one; gives what every structure loses by that.
 
-    -inf if there is a group without a possible weight. Scores of which structures use several stay as they are:
+    -inf if a group that all use has no possible weight. Scores of which structures use several stay as they are:
     what is tied is to stay so.
     """
     kept_apart()
     shift = 0.0
     for g in range(groups.shape[0] - 1):
+        if times[g] == 0:
+            continue
         top = -np.inf
         for i in range(groups[g], groups[g + 1]):
             top = max(top, own[i])
         if top == -np.inf:
             return top
-        for i in range(groups[g], groups[g + 1] if times == 1 else groups[g]):
-            own[i] -= top
-        shift += top if times == 1 else 0.0
+        if times[g] == 1:
+            for i in range(groups[g], groups[g + 1]):
+                own[i] -= top
+            shift += top
     return shift
 
 

@@ -43,14 +43,16 @@ def name(
 ) -> None:
     """Write the event of a structure: at each place the alternative, and the code of the values that it uses.
 
-    ``events`` and ``named`` are ``(positions,)``, or empty where they are not asked for.
+    ``events`` and ``named`` are ``(positions,)``, or empty where they are not asked for. Places beyond the
+    positions are those of scores that an event does not name.
     """
     for i in range(count):
         place = places[used[i]]
-        if events.shape[0] > 0:
-            events[place // alternatives] = place % alternatives
-        if named.shape[0] > 0:
-            named[place // alternatives] = codes[i]
+        position = place // alternatives
+        if position < events.shape[0]:
+            events[position] = place % alternatives
+        if position < named.shape[0]:
+            named[position] = codes[i]
 
 
 @kernel

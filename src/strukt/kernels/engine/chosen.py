@@ -113,52 +113,69 @@ def max_marginals(table: Table, items: Array, scores: Array, found: Array) -> No
 
 @kernel
 def sparsemap(
-    table: Table, items: Array, scores: Array, begin: Start, settings: Settings, sets: ActiveSet, found: Found,
-    thread: int,
+    table: Table, items: Array, scores: Array, places: int, begin: Start, settings: Settings, sets: ActiveSet,
+    found: Found, thread: int,
 ) -> None:  # fmt: skip
-    """The structures of SparseMAP, where weights have one feature; uses one active set of ``sets``."""
-    _, places, _, values = scores.shape
+    """The structures of SparseMAP, where weights have one feature; uses one active set of ``sets``.
+
+    The first ``places`` of an item are those of main scores; others are weights of the structures as wholes.
+    """
+    values = scores.shape[3]
     own, value = np.empty(table.places.shape[0]), np.empty(table.maker.shape[0])
     used, stack = np.empty(table.used, np.int64), np.empty(table.waiting + 1, np.int64)
     room, parts = np.empty(table.longest), np.empty(table.used, np.int32)
-    search = make_search(1, max(table.choices, 1))
+    search, asked = make_search(1, max(table.choices, 1)), np.empty(scores.shape[1:])
     for b in items:
         state = of_item(sets, thread, places * values)
         main, query = state.main.reshape(places, 1, values), state.query.reshape(places, 1, values)
         main[:] = 0.0
         _copy(table.places, scores[b], main)
+        asked[places:] = scores[b, places:]
         open_item(state, begin, b)
         while is_open(state):
-            count = _best(table, query, own, value, search, stack, room, used)
+            asked[:places] = query
+            count = _best(table, asked, own, value, search, stack, room, used)
             if count < 0:
                 active_set.fail(state)
                 break
-            _sort_parts(table.places, used, count, query, parts)
-            active_set.advance(state, parts, count, 0.0, settings.max_calls, settings.tol)
+            count, extra = _sort_parts(table.places, used, count, asked, places, parts)
+            active_set.advance(state, parts, count, extra, settings.max_calls, settings.tol)
         close_item(state, found, b)
 
 
 @inner
 def _copy(places: Array, scores: Array, main: Array) -> None:
-    """The scores that have a weight; what else there is, padding, is never asked for."""
+    """The main scores that have a weight; what else there is, padding, is never asked for."""
     for place in places:
-        main[place] = scores[place]
+        if place < main.shape[0]:
+            main[place] = scores[place]
 
 
 @inner
-def _sort_parts(places: Array, used: Array, count: int, scores: Array, parts: Array) -> None:
-    """The parts of a best structure, ascending, as the active set has them."""
+def _sort_parts(
+    places: Array, used: Array, count: int, scores: Array, main: int, parts: Array
+) -> tuple[int, float]:
+    """The parts of a best structure with ``main`` scores, ascending, as the active set has them; and its others.
+
+    Gives their number, and the sum of the other scores.
+    """
+    found, extra = 0, 0.0
     for i in range(count):
         place = places[used[i]]
+        if place >= main:
+            extra += scores[place, 0, 0]
+            continue
         best = 0
         for value in range(1, scores.shape[2]):
             if scores[place, 0, value] > scores[place, 0, best]:
                 best = value
-        part, j = place * scores.shape[2] + best, i
+        part, j = place * scores.shape[2] + best, found
         while j > 0 and parts[j - 1] > part:
             parts[j] = parts[j - 1]
             j -= 1
         parts[j] = part
+        found += 1
+    return found, extra
 
 
 @inner

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,22 +13,23 @@ from strukt.kernels.autograd import Scores
 from strukt.kernels.engine.groups import EXTENDED_RING, on_items
 from strukt.kernels.engine.items import EXTENDED
 from strukt.kernels.engine.program import Array, Program
-from strukt.kernels.engine.questions import Questions, numpy_of, result
+from strukt.kernels.engine.questions import Questions, numpy_of
+from strukt.kernels.engine.rows import joined, parted
 from strukt.kernels.engine.tables import Tables
 
 
 class Flat(Questions):
-    """A structure that may use each weight any number of times, in extended numbers.
+    """A structure that may use each weight any number of times.
 
     Args:
         build: ``build(n, *sizes)`` writes the program of items of length n >= 1, from weights at places of a flat
             row (`ProgramBuilder.scattered`); the sizes are those of `_sizes`.
+        ring: The numbers that entropies try first: `PLAIN` where these hold most items.
     """
 
-    ring = EXTENDED
-
-    def __init__(self, build: Callable[..., Program]) -> None:
+    def __init__(self, build: Callable[..., Program], ring: float = EXTENDED) -> None:
         self.tables = Tables(build)
+        self.ring = ring
 
     def _places(self, main: Tensor) -> Sequence[int]:
         """Those of a flat row, of any size."""
@@ -39,7 +39,7 @@ class Flat(Questions):
         self, kernel: Callable[..., None], scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any],
         rows: Array, chart: Tensor, *arrays: Array,
     ) -> None:  # fmt: skip
-        """Call a kernel on all items; the chart is one of the structure's own kernels, and says nothing here."""
+        """Call a kernel on all items in extended numbers; the chart is one of the structure's own kernels."""
         groups, no_charts = self._groups(scores, lengths, options), np.empty((len(rows), 0))
         on_items(kernel, groups, EXTENDED_RING, rows, no_charts, *arrays)
 
@@ -59,13 +59,20 @@ class FlatPairs(Flat):
         return [(*numbers, *shapes) for numbers in each]
 
     def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
-        main, pairs = (torch.from_numpy(numpy_of(each)) for each in scores)
-        each = pairs.repeat_interleave(len(main) // max(len(pairs), 1), 0)
-        rows = torch.cat([main.flatten(1), each.flatten(1)], 1)
-        return rows.numpy().reshape(*rows.shape, 1, 1)
+        return row_of(scores)
 
     def _parted(self, found: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Scores:
-        main, pairs = scores
-        count = math.prod(main.shape[1:])
-        each = found[:, count:].reshape(len(pairs), len(main) // max(len(pairs), 1), found.shape[1] - count)
-        return result(found[:, :count], main), result(each.sum(1), pairs)
+        return parts_of(found, scores)
+
+
+def row_of(scores: Sequence[Tensor]) -> Array:
+    """Scores of several tensors as ``(batch, places, 1, 1)``, in the type of the first."""
+    rows = joined([torch.from_numpy(numpy_of(score)).flatten(1) for score in scores]).numpy()
+    return rows.reshape(*rows.shape, 1, 1)
+
+
+def parts_of(found: Array, scores: Sequence[Tensor]) -> Scores:
+    """Such a row in the types and shapes of the scores, each by itself: results of operators share no memory."""
+    rows = torch.from_numpy(found.reshape(found.shape[:2]))
+    parts = zip(parted(rows, scores), scores, strict=True)
+    return tuple(score.new_empty(score.shape).copy_(part) for part, score in parts)

@@ -44,20 +44,22 @@ def _fill(
         value[top] = 0.0
         return shift, IMPOSSIBLE, constant
     sums.inside(rows, table.leaves, weight, power, value, exponent, room, powers)
-    if ring is None and times > 1 and lost + lost_in(value, 0.0, value) > 0:
-        constant = sums.better_constant(rows, table.degree, value, constant)
-        shift, constant, lost = load(own, groups, times, constant, weight, power)
-        sums.inside(rows, table.leaves, weight, power, value, exponent, room, powers)
+    if ring is None and not table.probable:
         lost += lost_in(value, 0.0, value)
-    return shift + sums.log_total(value, exponent, top), _ring_of(ring, times, lost, value[top]), constant
+        if lost > 0 and not np.isnan(constant):
+            constant = sums.better_constant(rows, table.degree, value, constant)
+            shift, constant, lost = load(own, groups, times, constant, weight, power)
+            sums.inside(rows, table.leaves, weight, power, value, exponent, room, powers)
+            lost += lost_in(value, 0.0, value)
+    return shift + sums.log_total(value, exponent, top), _ring_of(ring, table.probable, lost, value[top]), constant
 
 
 @inner
-def _ring_of(ring: Array | None, times: int, lost: int, total: float) -> float:
+def _ring_of(ring: Array | None, probable: bool, lost: int, total: float) -> float:
     """The ring that an item belongs to, from its total and how many numbers may be lost."""
     if ring is not None:
         return EXTENDED if total > 0.0 else IMPOSSIBLE
-    if times == 1:
+    if probable:
         return PLAIN if total > SMALLEST else EXTENDED
     if lost > 0:
         return EXTENDED

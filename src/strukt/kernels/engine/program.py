@@ -26,7 +26,7 @@ class Program(NamedTuple):
         leaves: The cells that are 1 and that no row makes; those that are neither stay 0.
         maker: ``(cells,)``, the row that makes a cell; -1 for leaves.
         groups: ``(groups + 1,)``, where groups of weights begin.
-        times: How many weights of each group every structure uses; 0 if that differs.
+        times: ``(groups,)``, how many weights of each group every structure uses; 0 if that differs.
         places: ``(weights, axes)``, the place of each weight's score in the main scores of an item.
         top: The cell of the total.
         stages: The stage of each row but the one that `ProgramBuilder.build` may add. Rows of one stage do not use
@@ -39,7 +39,7 @@ class Program(NamedTuple):
     leaves: Array
     maker: Array
     groups: Array
-    times: int
+    times: Array
     places: Array
     top: int
     stages: Array
@@ -70,7 +70,7 @@ class ProgramBuilder:
         self._rows: list[Array] = []
         self._stages: list[Array] = []
         self._groups = np.zeros(1, np.int32)
-        self._times = 1
+        self._times = np.zeros(0, np.int32)
         self._places = np.zeros((0, 0), np.int32)
 
     def weights(self, allowed: Array, times: int | None = None) -> Array:
@@ -87,18 +87,17 @@ class ProgramBuilder:
         numbers[allowed] = np.arange(np.count_nonzero(allowed))
         sizes = allowed.reshape(len(allowed), -1).sum(1) if times is None else [allowed.sum()]
         self._groups = np.cumsum([0, *sizes], dtype=np.int32)
-        self._times = times or 1
+        self._times = np.full(len(sizes), times or 1, np.int32)
         self._places = np.argwhere(allowed).astype(np.int32)
         return numbers
 
-    def scattered(self, places: Array) -> Array:
-        """Declare weights of which a structure may use any number, as often as it likes; repeat for more of them.
-
-        Only extended numbers hold what they make.
+    def scattered(self, places: Array, times: int = 0) -> Array:
+        """Declare a group of weights by where their scores stand; repeat for more groups.
 
         Args:
             places: Where their scores stand in the flat row of scores of an item, in any order and as often as
                 needed; -1 where there is no weight.
+            times: How many of them every structure uses; 0 if that differs.
 
         Returns:
             Their numbers, consecutive along the array; -1 where there is none.
@@ -107,7 +106,8 @@ class ProgramBuilder:
         first, count = int(self._groups[-1]), np.count_nonzero(there)
         numbers = np.full(places.shape, -1)
         numbers[there] = np.arange(first, first + count)
-        self._groups, self._times = np.array([0, first + count], np.int32), 0
+        self._groups = np.append(self._groups, np.int32(first + count))
+        self._times = np.append(self._times, np.int32(times))
         self._places = np.concatenate([self._places.reshape(-1, 1), places[there][:, None].astype(np.int32)])
         return numbers
 
@@ -158,9 +158,18 @@ class ProgramBuilder:
             self.sum(top, *ends[-1, :2], count=count, stage=stages.max(initial=0) + 1)
         order = np.argsort(np.concatenate([np.zeros(0, np.int64), *self._stages]), kind="stable")
         rows = np.concatenate([np.zeros((0, 7), np.int32), *self._rows])[order]
+        self._pair_with_ones(rows)
         maker = np.full(self._cells, -1, np.int32)
         maker[rows[:, OUT]] = maker[rows[:, MIRROR]] = np.arange(len(rows))
         leaves = np.concatenate(self._leaves).astype(np.int32)
         return Program(
             rows, leaves, maker, self._groups, self._times, self._places, int(top), stages, ends.astype(np.int32)
         )
+
+    def _pair_with_ones(self, rows: Array) -> None:
+        """Give sums over one run alone a second one, of ones: kernels know products only."""
+        alone = (rows[:, COUNT] > 1) & (rows[:, RIGHT] < 0) & (rows[:, EACH] < 0)
+        if alone.any():
+            ones = self.cells(rows[alone, COUNT].max())
+            self.leaf(ones)
+            rows[alone, RIGHT] = ones[0]

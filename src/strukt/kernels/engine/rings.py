@@ -35,22 +35,22 @@ LOG_TWO = 0.6931471805599453
 
 @kernel
 def load(
-    own: Array, groups: Array, times: int, constant: float, weight: Array, power: Array | None
+    own: Array, groups: Array, times: Array, constant: float, weight: Array, power: Array | None
 ) -> tuple[float, float, int]:
     """Weights from their logs, so that structures have scores near 0.
 
     Args:
         own: ``(weights,)``, the logs.
         groups: Where groups of weights begin.
-        times: How many weights of a group a structure uses. If one, they become probabilities; if more, a constant
-            is taken off the log of each; if 0, nothing.
-        constant: That constant; the mean of the logs if NaN.
+        times: How many weights of each group a structure uses. If one, they become probabilities; if more, a
+            constant is taken off the log of each; if 0, which says that the number differs, nothing.
+        constant: That constant; the mean of the logs of the first such group if NaN.
         weight: ``(weights,)``, gets the weights, or their mantissas.
         power: ``(weights,)``, gets the exponents; None in plain numbers.
 
     Returns:
-        What was taken off the score of every structure, -inf if a group has no possible weight; the constant; and
-        how many weights are so far from 1 that plain numbers may lose them.
+        What was taken off the score of every structure, -inf if a group that all use has no possible weight; the
+        constant; and how many weights are so far from 1 that plain numbers may lose them.
     """
     kept_apart()
     shift, lost = 0.0, 0
@@ -60,19 +60,19 @@ def load(
         top = -np.inf
         for i in range(logs.shape[0]):
             top = max(top, logs[i])
-        if top == -np.inf:
+        if top == -np.inf and times[g] > 0:
             return top, 0.0, 0
-        if times > 1:
+        if times[g] > 1:
             constant = _mean_of_logs(logs) if np.isnan(constant) else constant
             top = constant
-        elif times == 0:
+        elif times[g] == 0:
             top = 0.0
         if power is None:
             total = 0.0
             for i in range(logs.shape[0]):
                 weights[i] = exp(logs[i] - top)
                 total += weights[i]
-            if times > 1:
+            if times[g] != 1:
                 lost += lost_in(weights, -np.inf, logs)
             else:
                 weights /= total
@@ -80,7 +80,7 @@ def load(
         else:
             for i in range(first, last):
                 weight[i], power[i] = _split(own[i] - top)
-        shift += times * top
+        shift += times[g] * top
     return shift, constant, lost
 
 

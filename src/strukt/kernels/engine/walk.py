@@ -12,29 +12,34 @@ from strukt.kernels.jit import inner, kept_apart, kernel
 
 
 @kernel
-def extent(rows: Array, cells: int) -> Array:
-    """For each cell the most choices and weights below it, and cells that wait on a walk: ``(cells, 3)``."""
-    sizes = np.zeros((cells, 3), np.int64)
+def extent(rows: Array, cells: int, shifted: Array) -> Array:
+    """For each cell the most choices, weights, cells that wait on a walk, and shifted weights: ``(cells, 4)``.
+
+    ``shifted (weights,)`` tells the weights that the last number counts.
+    """
+    sizes = np.zeros((cells, 4), np.int64)
     sizes[:, 2] = 1
+    most = np.empty(4, np.int64)
     for s in range(rows.shape[0]):
         left, right, count = rows[s, LEFT], rows[s, RIGHT], rows[s, COUNT]
-        choices, used, waiting = 0, 0, 1
+        whole, each = rows[s, WEIGHT], rows[s, EACH]
+        most[:] = 0
+        most[2] = 1
         for k in range(count):
-            a = sizes[left + k]
-            choices_here, used_here, waiting_here = a[0], a[1], a[2]
+            a, own = sizes[left + k], shifted[each + k] if each >= 0 else 0
+            choices, used, waiting, degree = a[0], a[1], a[2], a[3] + own
             if right >= 0:
                 b = sizes[right + k]
-                choices_here += b[0]
-                used_here += b[1]
-                waiting_here = max(waiting_here + 1, b[2])
-            choices = max(choices, choices_here)
-            used = max(used, used_here)
-            waiting = max(waiting, waiting_here)
-        used += int(rows[s, WEIGHT] >= 0) + int(rows[s, EACH] >= 0)
-        out, mirror = rows[s, OUT], rows[s, MIRROR]
-        sizes[out, 0] = sizes[mirror, 0] = choices + int(count > 1)
-        sizes[out, 1] = sizes[mirror, 1] = used
-        sizes[out, 2] = sizes[mirror, 2] = waiting
+                choices += b[0]
+                used += b[1]
+                waiting = max(waiting + 1, b[2])
+                degree += b[3]
+            most[0], most[1] = max(most[0], choices), max(most[1], used)
+            most[2], most[3] = max(most[2], waiting), max(most[3], degree)
+        most[0] += int(count > 1)
+        most[1] += int(whole >= 0) + int(each >= 0)
+        most[3] += shifted[whole] if whole >= 0 else 0
+        sizes[rows[s, OUT]] = sizes[rows[s, MIRROR]] = most
     return sizes
 
 

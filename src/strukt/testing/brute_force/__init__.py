@@ -8,8 +8,8 @@ and stays differentiable in the scores.
 from strukt.testing.brute_force.alignments import ctc, monotone_alignment
 from strukt.testing.brute_force.binary import binary
 from strukt.testing.brute_force.chains import chain
-from strukt.testing.brute_force.constituency import bit_span_tree, span_tree
-from strukt.testing.brute_force.dependency import non_projective_tree, projective_tree
+from strukt.testing.brute_force.constituency import bit_span_tree, lexicalised_tree, span_tree
+from strukt.testing.brute_force.dependency import non_projective_tree, projective_tree, second_order_tree
 from strukt.testing.brute_force.grammars import low_rank_pcfg, pcfg
 from strukt.testing.brute_force.matchings import matching
 from strukt.testing.brute_force.segmentation import semi_markov
@@ -25,12 +25,14 @@ __all__ = [
     "ctc",
     "k_dpp",
     "k_subset",
+    "lexicalised_tree",
     "low_rank_pcfg",
     "matching",
     "monotone_alignment",
     "non_projective_tree",
     "pcfg",
     "projective_tree",
+    "second_order_tree",
     "semi_markov",
     "span_tree",
     "spanning_tree",

@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from strukt.distributions import BitSpanTree, SpanTree
+from strukt.distributions import BitSpanTree, LexicalisedTree, SpanTree
 from strukt.testing import brute_force
 from strukt.testing.subject import ALWAYS_FEASIBLE, Subject
 from strukt.testing.subjects.scores import normal
@@ -29,7 +29,19 @@ def _bits(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tupl
     return (normal(generator, *batch, size + 1, size + 1, 1),)
 
 
+def _headed_spans(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor, Tensor]:
+    spans = normal(generator, *batch, size + 1, size + 1, size)
+    return spans, normal(generator, *batch, size, size + 1)
+
+
 SUBJECTS = (
+    Subject(
+        "LexicalisedTree",
+        LexicalisedTree,
+        brute_force.lexicalised_tree,
+        _headed_spans,
+        {"spans": 3, "arcs": 2},
+    ),
     Subject(
         "SpanTree",
         partial(SpanTree, labelled=False),

@@ -1,0 +1,165 @@
+"""Any table over any semiring, in PyTorch: the reference of structures that are nothing but a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import is_plain
+from strukt.kernels.dynamic_program import DynamicProgram
+from strukt.kernels.engine.kept import Kept
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array, Program
+from strukt.kernels.engine.rows import joined
+from strukt.kernels.semiring import NEG_INF, Semiring
+
+ZERO, ONE = 0, 1
+"""The first two values of all: what adds nothing, and what multiplies by nothing."""
+
+
+class Stage(NamedTuple):
+    """Rows of one stage, as indices into the values made so far and into the weights; ``(rows, terms)`` each.
+
+    Attributes:
+        left: Values.
+        right: Values, or None where no row has any.
+        each: Weights, or None where no row has any.
+        whole: ``(rows,)``, weights, or None where no row has any.
+    """
+
+    left: Tensor
+    right: Tensor | None
+    each: Tensor | None
+    whole: Tensor | None
+
+
+class Indices(NamedTuple):
+    """A program as indices.
+
+    Attributes:
+        places: ``(weights,)``, places of a row of scores.
+        stages: In their order; each makes its values behind those before it.
+        end: The values whose products are totals, one row for each size, from 0 on.
+    """
+
+    places: Tensor
+    stages: tuple[Stage, ...]
+    end: Stage
+
+
+class TableProgram(DynamicProgram):
+    """The oracles of a recursion that is a table, whose weights are scattered over rows of joined scores.
+
+    Args:
+        build: ``build(n, *options, *shapes)`` writes the program of the largest items, given the shapes of the
+            score tensors without the batch.
+        axes: How many axes each score tensor has besides the batch.
+        to_events: As in `DynamicProgram`.
+    """
+
+    def __init__(
+        self, build: Callable[..., Program], axes: Sequence[int], to_events: Callable[..., Tensor] | None = None
+    ) -> None:
+        self._build = build
+        self._axes = axes
+        self._kept: Kept[Indices] = Kept()
+        super().__init__(self._recursion, len(axes), to_events)
+
+    def _recursion(self, semiring: Semiring, *arguments: Any) -> Tensor:
+        scores, (lengths, *options) = arguments[: self.count], arguments[self.count :]
+        shapes = [tuple(score.shape[score.dim() - axes :]) for score, axes in zip(scores, self._axes, strict=True)]
+        n = int(lengths.max()) if lengths.numel() else 0
+        key = (n, *options, *shapes, str(lengths.device))
+        row = joined([score.flatten(score.dim() - axes) for score, axes in zip(scores, self._axes, strict=True)])
+        if n == 0:
+            return semiring.one(row.sum(-1) * 0)
+
+        def make() -> Indices:
+            return indices_of(self._build(n, *options, *shapes), lengths.device)
+
+        # A tensor that is made under torch.func belongs to the transformation, and must not outlive it.
+        return total(semiring, row, self._kept.get(key, make) if is_plain() else make(), lengths)
+
+
+def total(semiring: Semiring, scores: Tensor, indices: Indices, lengths: Tensor) -> Tensor:
+    """The semiring's total over the structures of items of given sizes.
+
+    Args:
+        semiring: What to compute.
+        scores: ``(..., batch, places)``.
+        indices: Those of the program of the largest size.
+        lengths: ``(batch,)``, the size of each item; 0 for one structure that uses nothing.
+
+    Time and memory are those of the program, each stage after the one before it.
+    """
+    weights = scores[..., indices.places]
+    neutral = torch.zeros_like(scores[..., :1])  # a weight that changes nothing, behind all others
+    weights = torch.cat([weights, neutral], -1)
+    one = semiring.one(neutral)
+    values = torch.cat([semiring.weigh(one, torch.full_like(neutral, NEG_INF)), one], -1)
+    for stage in indices.stages:
+        values = torch.cat([values, _made(semiring, stage, values, weights)], -1)
+    totals = _made(semiring, indices.end, values, weights)
+    return totals.gather(-1, lengths.unsqueeze(-1).expand(*totals.shape[:-1], 1)).squeeze(-1)
+
+
+def _made(semiring: Semiring, stage: Stage, values: Tensor, weights: Tensor) -> Tensor:
+    """The values that a stage makes."""
+    terms = values[..., stage.left]
+    if stage.right is not None:
+        terms = semiring.times(terms, values[..., stage.right])
+    if stage.each is not None:
+        terms = semiring.weigh(terms, weights[..., stage.each])
+    sums = semiring.sum(terms, -1) if terms.shape[-1] > 1 else terms.squeeze(-1)
+    return sums if stage.whole is None else semiring.weigh(sums, weights[..., stage.whole])
+
+
+def indices_of(program: Program, device: torch.device) -> Indices:
+    """A program as indices on a device."""
+    at = np.full(len(program.maker) + 1, ZERO)  # the last entry is that of no factor
+    at[program.leaves], at[-1] = ONE, ONE
+    count = len(program.places)
+    stages, made = [], 2
+    for rows in _by_stage(program):
+        stages.append(_stage(rows, at, count, device))
+        numbers = np.arange(made, made + len(rows))
+        at[rows[:, OUT]] = at[rows[:, MIRROR]] = numbers
+        made += len(rows)
+    nothing = np.array([[len(at) - 1, -1, 1]])  # the one structure of no size
+    left, right, terms = np.concatenate([nothing, program.ends]).T
+    none = np.full_like(left, -1)
+    ends = np.stack([none, none, left, right, terms, none, none], 1)
+    places = torch.from_numpy(program.places.reshape(len(program.places), -1)[:, 0].astype(np.int64))
+    return Indices(places.to(device), tuple(stages), _stage(ends, at, count, device))
+
+
+def _by_stage(program: Program) -> list[Array]:
+    """The rows of each stage; the one that ``build`` may have added for the total is none."""
+    rows = program.rows[: len(program.stages)]
+    borders = np.flatnonzero(np.diff(program.stages)) + 1
+    return np.split(rows, borders) if len(rows) else []
+
+
+def _stage(rows: Array, at: Array, weights: int, device: torch.device) -> Stage:
+    """Rows as indices, given where the value of each cell is (`ZERO` for none) and how many weights there are."""
+    terms = np.arange(rows[:, COUNT].max(initial=1))
+    there = terms < rows[:, COUNT, None]
+
+    def cells(column: int) -> Array:
+        first = rows[:, column, None]
+        own = np.where(first >= 0, first + terms, len(at) - 1)
+        return np.where(there, at[np.where(there, own, 0)], ZERO)
+
+    def tensor(index: Array) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(index)).to(device)
+
+    each, whole = rows[:, EACH, None], rows[:, WEIGHT]
+    return Stage(
+        tensor(cells(LEFT)),
+        tensor(cells(RIGHT)) if (rows[:, RIGHT] >= 0).any() else None,
+        tensor(np.where(there & (each >= 0), each + terms, weights)) if (each >= 0).any() else None,
+        tensor(np.where(whole >= 0, whole, weights)) if (whole >= 0).any() else None,
+    )

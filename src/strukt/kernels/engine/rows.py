@@ -1,0 +1,28 @@
+"""Scores of several tensors as one row of an item, one behind the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+
+def joined(scores: Sequence[Tensor]) -> Tensor:
+    """Rows ``(..., batch, places)`` of scores ``(..., batch, own places)``; several items may share an entry."""
+    batch = scores[0].shape[-2]
+    return torch.cat([score.repeat_interleave(batch // max(score.shape[-2], 1), -2) for score in scores], -1)
+
+
+def parted(rows: Tensor, scores: Sequence[Tensor]) -> list[Tensor]:
+    """Sums over the items that share an entry, in the shapes of scores ``(batch, ...)``, from rows."""
+    found, first = [], 0
+    for score in scores:
+        count = math.prod(score.shape[1:])
+        own = rows[:, first : first + count]
+        if len(score) != len(rows):
+            own = own.reshape(len(score), -1, count).sum(1)
+        found.append(own.reshape(score.shape))
+        first += count
+    return found

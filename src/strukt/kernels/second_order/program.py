@@ -1,0 +1,78 @@
+"""Projective trees with scores of neighbouring siblings as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from strukt.kernels.engine.program import Array, Program, ProgramBuilder
+
+
+def build(n: int, single_root: bool, arcs: Sequence[int], siblings: Sequence[int]) -> Program:
+    """Projective trees over n words, from ``arc[m, h]`` and ``pair[h, m, s]``, m behind its sibling s.
+
+    Nodes are the words 1 to n and the root 0. ``half[h, e]`` is a head with all below it from itself to e, which
+    ``ending[e, h]`` repeats, so that runs are consecutive; ``open_[h, m]`` is one whose last dependent m has
+    nothing behind it; ``between[i, j]`` two halves that meet between i and j. A dependent is the first on its
+    side, or it stands behind a sibling: ``ways[h, m]``. Time O(n^3).
+
+    Args:
+        n: The number of words.
+        single_root: Whether exactly one word hangs on the root.
+        arcs: The shape of the scores of arcs, ``(size, size + 1)``, from the start of a row on.
+        siblings: That of the scores of siblings behind them, ``(size, size, size + 1)``.
+
+    Source: McDonald and Pereira 2006.
+    """
+    p = ProgramBuilder()
+    arc, pair = _weights(p, n, arcs[0], single_root)
+    half, ending, open_, between = (p.cells(n + 1, n + 1) for _ in range(4))
+    ways, node = p.cells(n + 1, n + 1, 2), np.arange(n + 1)
+    p.leaf(half[node, node], ending[node, node])
+    i, j = np.triu_indices(n + 1, 1)
+    word = i > 0
+    i, j, roots = i[word], j[word], node[1:]
+    p.sum(between[i, j], half[i, i], half[j, i + 1], count=j - i, mirror=between[j, i], stage=4 * (j - i))
+    head, dependent = np.concatenate([i, j]), np.concatenate([j, i])
+    if not single_root:
+        head, dependent = np.append(head, 0 * roots), np.append(dependent, roots)
+    low, width, right = np.minimum(head, dependent), abs(head - dependent), head < dependent
+    facing = half[dependent, np.where(right, head + 1, head - 1)]
+    p.sum(ways[head, dependent, 0], facing, stage=4 * width)
+    far = width > 1
+    h, m, s = head[far], dependent[far], low[far] + 1
+    p.sum(
+        ways[h, m, 1], open_[h, s], between[m, s], count=width[far] - 1, each=pair[h, m - 1, s - 1],
+        stage=4 * width[far] + 1,
+    )  # fmt: skip
+    p.sum(
+        open_[head, dependent], ways[head, dependent, 0], count=1 + far, weight=arc[dependent - 1, head],
+        stage=4 * width + 2,
+    )  # fmt: skip
+    nearest = low + right
+    p.sum(
+        half[head, dependent], open_[head, nearest], ending[dependent, nearest], count=width,
+        mirror=ending[dependent, head], stage=4 * width + 3,
+    )  # fmt: skip
+    if not single_root:
+        return p.build(half[0, 1:])
+    rooted = p.cells(n)
+    p.sum(rooted, half[roots, 1], weight=arc[:, 0], stage=4 * n)
+    return p.build(rooted[0], ending[roots, 1], count=roots)
+
+
+def _weights(p: ProgramBuilder, n: int, size: int, single_root: bool) -> tuple[Array, Array]:
+    """The weights of arcs ``[m - 1, h]``, and of siblings ``[h, m - 1, s - 1]``."""
+    m, h = np.ogrid[1 : n + 1, : n + 1]
+    arc = p.scattered(np.where(m != h, (m - 1) * (size + 1) + h, -1), times=n)
+    h, m, s = np.ogrid[: n + 1, 1 : n + 1, 1 : n + 1]
+    between = ((h < s) & (s < m) & (h >= int(single_root))) | ((m < s) & (s < h))
+    places = size * (size + 1) + ((m - 1) * size + s - 1) * (size + 1) + h
+    return arc, p.scattered(np.where(between, places, -1))
+
+
+def cells(_single_root: bool, arcs: Sequence[int], _siblings: Sequence[int]) -> int:
+    """The number of cells of `build`, or a few more."""
+    n = arcs[0]
+    return 6 * (n + 1) * (n + 1) + n + 3
