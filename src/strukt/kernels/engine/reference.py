@@ -14,6 +14,7 @@ from strukt.kernels.dynamic_program import DynamicProgram
 from strukt.kernels.engine.kept import Kept
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array, Program
 from strukt.kernels.engine.rows import joined
+from strukt.kernels.engine.sizes import needs_of
 from strukt.kernels.semiring import NEG_INF, Semiring
 
 ZERO, ONE = 0, 1
@@ -41,11 +42,13 @@ class Indices(NamedTuple):
 
     Attributes:
         places: ``(weights,)``, places of a row of scores.
+        needs: ``(weights,)``, the smallest size of items that use each.
         stages: In their order; each makes its values behind those before it.
         end: The values whose products are totals, one row for each size, from 0 on.
     """
 
     places: Tensor
+    needs: Tensor
     stages: tuple[Stage, ...]
     end: Stage
 
@@ -95,7 +98,8 @@ def total(semiring: Semiring, scores: Tensor, indices: Indices, lengths: Tensor)
 
     Time and memory are those of the program, each stage after the one before it.
     """
-    weights = scores[..., indices.places]
+    beyond = indices.needs > lengths.unsqueeze(-1)
+    weights = scores[..., indices.places].masked_fill(beyond, 0.0)  # what larger items use is padding
     neutral = torch.zeros_like(scores[..., :1])  # a weight that changes nothing, behind all others
     weights = torch.cat([weights, neutral], -1)
     one = semiring.one(neutral)
@@ -133,7 +137,9 @@ def indices_of(program: Program, device: torch.device) -> Indices:
     none = np.full_like(left, -1)
     ends = np.stack([none, none, left, right, terms, none, none], 1)
     places = torch.from_numpy(program.places.reshape(len(program.places), -1)[:, 0].astype(np.int64))
-    return Indices(places.to(device), tuple(stages), _stage(ends, at, count, device))
+    _, needs = needs_of(program)
+    needs = torch.from_numpy(needs.astype(np.int64) + 1)
+    return Indices(places.to(device), needs.to(device), tuple(stages), _stage(ends, at, count, device))
 
 
 def _by_stage(program: Program) -> list[Array]:

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from strukt.kernels.engine.gpu import uses
 from strukt.kernels.engine.kept import Kept
-from strukt.kernels.engine.program import COUNT, LEFT, OUT, RIGHT, WEIGHT, Array, Program
+from strukt.kernels.engine.program import COUNT, OUT, WEIGHT, Array, Program
+from strukt.kernels.engine.sizes import needs_of
 from strukt.kernels.interpreted import current
 from strukt.kernels.jit import kernel
 
@@ -105,7 +106,7 @@ def make(program: Program, shape: Sequence[int], device: torch.device, scored_te
     _, firsts = np.unique(program.stages, return_index=True)
     bounds = np.append(firsts, len(rows)).astype(np.int32)
     stage = np.repeat(np.arange(len(firsts)), np.diff(bounds))
-    needs, needed = current(_needs)(rows, program.maker, stage, ends)
+    (needs, _), needed = needs_of(program), current(_stages_needed)(ends, program.maker, stage)
     cells, weights = uses.of_cells(program), uses.of_weights(program)
     strides = np.cumprod([1, *reversed(shape[1:])])[::-1]
     places = (program.places @ strides).astype(np.int64)
@@ -165,27 +166,16 @@ def _power_of_two(least: float) -> int:
 
 
 @kernel
-def _needs(rows: Array, maker: Array, stage: Array, ends: Array) -> tuple[Array, Array]:
-    """For each row the first size that needs it; for each size the number of stages that it needs."""
-    none = ends.shape[0]
-    needs, stages = np.full(rows.shape[0], none, np.int32), np.zeros(none, np.int32)
-    for size in range(none):
+def _stages_needed(ends: Array, maker: Array, stage: Array) -> Array:
+    """For each size how many stages it needs: up to the last one that makes a cell of its total."""
+    needed = np.zeros(ends.shape[0], np.int32)
+    for size in range(ends.shape[0]):
         for side in range(2 if ends[size, 1] >= 0 else 1):
             for k in range(ends[size, 2]):
                 row = maker[ends[size, side] + k]
-                if 0 <= row < rows.shape[0]:
-                    needs[row] = min(needs[row], size)
-                    stages[size] = max(stages[size], stage[row] + 1)
-    for s in range(rows.shape[0] - 1, -1, -1):
-        for k in range(rows[s, COUNT]):
-            row = maker[rows[s, LEFT] + k]
-            if row >= 0:
-                needs[row] = min(needs[row], needs[s])
-            if rows[s, RIGHT] >= 0:
-                row = maker[rows[s, RIGHT] + k]
-                if row >= 0:
-                    needs[row] = min(needs[row], needs[s])
-    return needs, stages
+                if 0 <= row < stage.shape[0]:
+                    needed[size] = max(needed[size], stage[row] + 1)
+    return needed
 
 
 def _at_each(bounds: Array, column: Array) -> Array:

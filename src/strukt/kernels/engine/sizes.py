@@ -1,0 +1,55 @@
+"""What of a program items of each size need, of those up to the size that it was written for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, RIGHT, WEIGHT, Array, Program
+from strukt.kernels.interpreted import current
+from strukt.kernels.jit import kernel
+
+
+def needs_of(program: Program) -> tuple[Array, Array]:
+    """The index in `Program.ends` of the smallest size that needs each row, and that needs each weight.
+
+    That of no size is the number of all.
+    """
+    rows = program.rows[: len(program.stages)]
+    needs = current(_needs)(rows, program.maker, program.ends)
+    return needs, current(_of_weights)(rows, needs, len(program.places), len(program.ends))
+
+
+@kernel
+def _needs(rows: Array, maker: Array, ends: Array) -> Array:
+    """For each row the first size that needs it."""
+    none = ends.shape[0]
+    needs = np.full(rows.shape[0], none, np.int32)
+    for size in range(none):
+        for side in range(2 if ends[size, 1] >= 0 else 1):
+            for k in range(ends[size, 2]):
+                row = maker[ends[size, side] + k]
+                if 0 <= row < rows.shape[0]:
+                    needs[row] = min(needs[row], size)
+    for s in range(rows.shape[0] - 1, -1, -1):
+        for k in range(rows[s, COUNT]):
+            row = maker[rows[s, LEFT] + k]
+            if row >= 0:
+                needs[row] = min(needs[row], needs[s])
+            if rows[s, RIGHT] >= 0:
+                row = maker[rows[s, RIGHT] + k]
+                if row >= 0:
+                    needs[row] = min(needs[row], needs[s])
+    return needs
+
+
+@kernel
+def _of_weights(rows: Array, needs: Array, weights: int, none: int) -> Array:
+    """For each weight the first size that needs a row with it."""
+    found = np.full(weights, none, np.int32)
+    for s in range(rows.shape[0]):
+        if rows[s, WEIGHT] >= 0:
+            found[rows[s, WEIGHT]] = min(found[rows[s, WEIGHT]], needs[s])
+        if rows[s, EACH] >= 0:
+            for k in range(rows[s, COUNT]):
+                found[rows[s, EACH] + k] = min(found[rows[s, EACH] + k], needs[s])
+    return found
