@@ -12,6 +12,22 @@ from strukt.tasks import constituency, dependency, ner, tag
 DETERMINERS, ADJECTIVES = ["the", "a", "every"], ["red", "old", "shy", "wet"]
 NOUNS, VERBS = ["cat", "dog", "bird", "fish", "fox"], ["sees", "eats", "hears", "likes"]
 
+CONLL_2003 = """-DOCSTART- -X- O O
+
+EU NNP I-NP I-ORG
+rejects VBZ I-VP O
+German JJ I-NP I-MISC
+call NN I-NP O
+
+-DOCSTART- -X- O O
+
+Paris NNP I-NP I-LOC
+London NNP I-NP B-LOC
+Bridge NNP I-NP I-LOC
+
+"""
+"""Columns as they are published: tags of IOB1, lines of documents, and two entities of a type side by side."""
+
 
 def trees(count: int, seed: int = 0) -> list[conllu.Sentence]:
     """Sentences such as "the old cat sees a dog", with tags and trees that follow from the words."""

@@ -128,7 +128,7 @@ def test_no_notes_and_no_other_columns():
         ("a\tO\t\nb\tO\tB-X\n\n", 1, "the column 3 is empty"),
         ("a\t\n\n", 1, "the column 2 is empty"),
         ("\tO\n\n", 1, "the column 1 is empty"),
-        ("a b\n\n", 1, "the line has spaces but no TAB"),
+        ("a b\n\n", 1, "the line has spaces but no TAB; put one TAB between the word and each label, or run "),
     ],
 )
 def test_broken_files(text, line, message):

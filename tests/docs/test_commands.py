@@ -199,6 +199,8 @@ def prepare(words: list[str], capsys) -> None:
             corpus(words[2], options[name])
         if "--vectors" in options:
             Path(options["--vectors"]).write_text("".join(f"word{n} {n} {n % 5} 1\n" for n in range(20)))
+    elif words[1:2] == ["convert"]:
+        Path(words[2]).write_text(tiny_corpora.CONLL_2003)
     elif words[1:2] == ["check"]:
         corpus(words[2], words[3])
     elif len(words) > 2 and words[1] in WITH_MODEL:

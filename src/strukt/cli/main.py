@@ -22,6 +22,7 @@ COMMANDS = {
     "make": "make a corpus of random numbers to sort or to count in",
     "data": "fetch an open corpus, and check it",
     "generate": "write sentences that a language model makes up",
+    "convert": "rewrite columns of entities, such as those of CoNLL-2003, in another scheme of tags",
     "check": "say what is wrong with a corpus, and what is in it",
     "show": "draw what a model makes of a sentence",
     "serve": "try models in a browser, and give programs their predictions",

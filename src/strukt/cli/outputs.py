@@ -58,6 +58,16 @@ def require_free(
         raise UsageError(f"{path} is there already; add --force to replace it, or give another file")
 
 
+def require_uncompressed(path: str) -> None:
+    """Refuses a file whose name promises gzip, which no command writes.
+
+    Raises:
+        UsageError: It does.
+    """
+    if path.endswith(".gz"):
+        raise UsageError(f"{path}: the output is not compressed; leave off .gz")
+
+
 def require_other_folder(path: str, models: Iterable[str]) -> None:
     """Refuses an output folder that is the folder of a model.
 

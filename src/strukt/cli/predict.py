@@ -114,8 +114,7 @@ def _check_output(options: Namespace) -> None:
     if options.output is None:
         outputs.require_no_loop(options.file)
         return
-    if options.output.endswith(".gz"):
-        raise UsageError(f"{options.output}: the output is not compressed; leave off .gz")
+    outputs.require_uncompressed(options.output)
     outputs.require_free(options.output, options.file, options.force, [options.model])
 
 

@@ -9,7 +9,7 @@ from strukt.data import entities
 from strukt.data.blocks import Block, blocks
 from strukt.data.entities import Entity, check_entities, ordered
 from strukt.data.files import Source
-from strukt.data.problems import PLAIN_TEXT, Problem, Report, stop
+from strukt.data.problems import CONVERT, PLAIN_TEXT, Problem, Report, stop
 from strukt.data.sentence import Cell
 
 
@@ -131,7 +131,7 @@ def _row_problems(block: Block, rows: list[list[str]]) -> Iterator[Problem]:
             remedy = "write the word, a TAB, and its label, O for none"
             yield Problem("empty-column", message, remedy, block.path, number)
         elif len(row) == 1 and " " in row[0]:
-            remedy = f"put one TAB between the word and each label; {PLAIN_TEXT}"
+            remedy = f"put one TAB between the word and each label, or {CONVERT}; {PLAIN_TEXT}"
             yield Problem("column-count", "the line has spaces but no TAB", remedy, block.path, number)
         elif len(row) != len(rows[0]):
             message = f"expected {len(rows[0])} columns as in the lines before, found {len(row)}"
@@ -154,10 +154,11 @@ def _fault(label: str, before: str) -> tuple[str, str] | None:
     """What is wrong with a label after another one in its layer, and how to mend it."""
     mark, kind = label[:2], label[2:]
     if mark == "I-" and kind and before not in (label, f"B-{kind}"):
-        return f"{label} follows {before}", f"begin the entity with B-{kind}"
+        return f"{label} follows {before}", f"begin the entity with B-{kind}, or {CONVERT}"
     if label == "O" or (mark in ("B-", "I-") and kind):
         return None
-    return f"the label is {label!r}", "write O, B-type for the first word of an entity, I-type for the next"
+    remedy = f"write O, B-type for the first word of an entity, I-type for the next, or {CONVERT}"
+    return f"the label is {label!r}", remedy
 
 
 def _entities(rows: list[list[str]]) -> list[Entity]:

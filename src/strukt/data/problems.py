@@ -48,6 +48,9 @@ class Problem:
 PLAIN_TEXT = "if this is plain text to annotate, run `strukt predict` with --format text"
 """The remedy where a line without columns, brackets or objects is read as if it had some."""
 
+CONVERT = "run `strukt convert` on columns as in CoNLL-2003, and on tags of another scheme than BIO"
+"""The remedy where a line may be right, but of columns or tags that are read after a conversion alone."""
+
 Report = Callable[[Problem], None]
 """Where a reader tells its problems. It may raise, or return to have the reader go on."""
 
