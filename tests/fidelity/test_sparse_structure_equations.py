@@ -138,9 +138,9 @@ def test_the_losses_of_sparsemap(cost):
         ("reverse-dictionary", {"latent.detach": False, "model": "latent-tree"}),
         ("listops-latent-tree", {"structure": "tree", "target": "arity"}),
         ("listops-budget", {"structure": "tree-budget", "budget": 5}),
-        ("mnli-matching", {"attention": "matching"}),
-        ("mnli-lp-matching", {"attention": "lp-matching"}),
-        ("mnli-lp-sequence", {"attention": "lp-sequence"}),
+        ("mnli-matching", {"attention": "matching", "scaled_scores": False}),
+        ("mnli-lp-matching", {"attention": "lp-matching", "scaled_scores": False}),
+        ("mnli-lp-sequence", {"attention": "lp-sequence", "scaled_scores": False}),
         ("ud-sparsemap", {"criterion": "sparsemap"}),
     ],
 )

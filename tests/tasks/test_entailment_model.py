@@ -358,11 +358,23 @@ def test_saved_and_loaded_trees_say_the_same(by_trees, tmp_path):
         ),
         ({"model": "latent-tree", "attention": "crf"}, "--attention is crf, .* it needs --model attention"),
         ({"model": "latent-tree", "iterations": 9}, "--iterations is 9, and would not be read"),
+        ({"model": "latent-tree", "scaled_scores": False}, "--scaled_scores is False, .* needs --model attention"),
     ],
 )
 def test_options_that_do_not_fit(options, message):
     with pytest.raises(SettingError, match=message):
         ranges.require_valid(Config(**options))
+
+
+def test_a_model_that_was_saved_before_its_scores_had_a_choice_divides_them(model, tmp_path):
+    bundle.save(model, tmp_path / "model")
+    path = tmp_path / "model" / "config.json"
+    saved = json.loads(path.read_text())
+    assert saved["options"].pop("scaled_scores") is True
+    path.write_text(json.dumps(saved))
+    again = bundle.load(str(tmp_path / "model"))
+    assert again.config.scaled_scores
+    assert list(map(str, again.predict(PAIRS, True))) == list(map(str, model.predict(PAIRS, True)))
 
 
 def test_from_the_command_line(tmp_path, capsys):

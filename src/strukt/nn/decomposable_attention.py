@@ -34,7 +34,8 @@ class DecomposableAttention(nn.Module):
         scores = W H([v_1, v_2]) + w                             aggregate
 
     F, G and H are networks of two layers with ReLU; a and b are projections of the words' vectors. The source does
-    not divide: then scores grow until sparse alignments have one structure, and no gradient.
+    not divide (``scaled_scores=False``): then scores grow until sparse alignments have one structure, and no
+    gradient.
 
     Source: Parikh et al. (2016), "A decomposable attention model for natural language inference"; with structured
     alignments Niculae and Martins (2020), "LP-SparseMAP", section 5.2.
@@ -45,6 +46,7 @@ class DecomposableAttention(nn.Module):
         classes: Their number.
         attention: What makes an alignment of the scores; the softmax of the source if None.
         dropout: Probability that a feature is dropped in front of each layer of the networks.
+        scaled_scores: Whether e is divided by the root of the size.
 
     Raises:
         TypeError: If the attention is something else.
@@ -65,6 +67,7 @@ class DecomposableAttention(nn.Module):
         classes: int,
         attention: StructuredAttention | None = None,
         dropout: float = 0.0,
+        scaled_scores: bool = True,
     ) -> None:
         super().__init__()
         if not isinstance(attention, StructuredAttention | None):
@@ -72,6 +75,7 @@ class DecomposableAttention(nn.Module):
                 f"attention is {attention!r}; expected a StructuredAttention, or None for softmax"
             )
         require_sizes(inputs=inputs, size=size, classes=classes)
+        self.divisor = size**0.5 if scaled_scores else 1.0
         self.project = nn.Linear(inputs, size, bias=False)
         self.attend = _network(size, size, dropout)
         self.attention = attention or StructuredAttention()
@@ -102,7 +106,7 @@ class DecomposableAttention(nn.Module):
         a: Tensor = self.project(premises.masked_fill(outside_a, 0.0))
         b: Tensor = self.project(hypotheses.masked_fill(outside_b, 0.0))
         attended = self.attend(a) @ self.attend(b).mT
-        alignment: Alignment = self.attention(attended / a.shape[-1] ** 0.5, lengths)
+        alignment: Alignment = self.attention(attended / self.divisor, lengths)
         first = self._compared(a, alignment.of_rows.to(b) @ b, outside_a)
         second = self._compared(b, alignment.of_columns.to(a).mT @ a, outside_b)
         scores = self.score(self.aggregate(torch.cat([first, second], 1)))

@@ -74,7 +74,9 @@ class EntailmentModel(ClassModel):
         else:
             self.tree_reader = None
             attention = StructuredAttention(config.attention, config.iterations or None)
-            self.compare = DecomposableAttention(self.encoder.size, size, classes, attention, dropout)
+            self.compare = DecomposableAttention(
+                self.encoder.size, size, classes, attention, dropout, config.scaled_scores
+            )
 
     @classmethod
     @override

@@ -30,6 +30,8 @@ class Config(TaskConfig):
         attention: How the words of both are aligned; see `strukt.nn.StructuredAttention`.
         iterations: Rounds after which the factors of lp-matching and lp-sequence are left as they are; 0 for as
             many as they need.
+        scaled_scores: Whether scores of pairs of words are divided by the root of the size, other than in the
+            published models.
         size: Size of the hidden layers of the comparison.
         latent: Which trees, for model latent-tree.
     """
@@ -38,6 +40,7 @@ class Config(TaskConfig):
     model: Literal["attention", "latent-tree"] = "attention"
     attention: Literal["softmax", "matching", "lp-matching", "lp-sequence", "crf"] = "softmax"
     iterations: int = 0
+    scaled_scores: bool = True
     size: int = 100
     latent: LatentTreeConfig = field(default_factory=LatentTreeConfig)
 

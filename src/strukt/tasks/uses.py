@@ -151,7 +151,10 @@ _USES = (
     _of_spans("label_size", "likelihood", "margin", "bits"),
     *(_of_spans(name, "bits", "bits-published") for name in ("bits", "variant")),
     *(_of_spans(name, "bits") for name in ("temperature", "tree_weight", "code_words")),
-    _Use(_PAIRS, "attention", "--model attention", lambda it: it.model == "attention"),
+    *(
+        _Use(_PAIRS, name, "--model attention", lambda it: it.model == "attention")
+        for name in ("attention", "scaled_scores")
+    ),
     _Use(
         _PAIRS,
         "iterations",
