@@ -44,9 +44,11 @@ if TYPE_CHECKING:
         SpanningTree,
         SpanTree,
         StructuredDistribution,
+        TableStructure,
     )
     from strukt.errors import DataError, InfeasibleError, MissingExtraError, StruktError
     from strukt.factor_graph import FactorGraph, factors
+    from strukt.kernels.engine.program import Program, ProgramBuilder
     from strukt.kernels.lengths import lengths_from_mask
     from strukt.losses import (
         budget_loss,
@@ -90,11 +92,14 @@ _HOMES = {
     "SpanTree": "strukt.distributions",
     "SpanningTree": "strukt.distributions",
     "StructuredDistribution": "strukt.distributions",
+    "TableStructure": "strukt.distributions",
     "DataError": "strukt.errors",
     "InfeasibleError": "strukt.errors",
     "MissingExtraError": "strukt.errors",
     "StruktError": "strukt.errors",
     "FactorGraph": "strukt.factor_graph",
+    "Program": "strukt.kernels.engine.program",
+    "ProgramBuilder": "strukt.kernels.engine.program",
     "factors": "strukt.factor_graph",
     "lengths_from_mask": "strukt.kernels.lengths",
     "budget_loss": "strukt.losses",
@@ -142,6 +147,8 @@ __all__ = [
     "MissingExtraError",
     "MonotoneAlignment",
     "NonProjectiveTree",
+    "Program",
+    "ProgramBuilder",
     "ProjectiveTree",
     "SecondOrderTree",
     "SemiMarkov",
@@ -150,6 +157,7 @@ __all__ = [
     "SpanningTree",
     "StructuredDistribution",
     "StruktError",
+    "TableStructure",
     "budget",
     "budget_loss",
     "entmax",

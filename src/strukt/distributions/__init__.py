@@ -20,6 +20,7 @@ from strukt.distributions.segmentation import SemiMarkov
 from strukt.distributions.sharded_hmm import ShardedHMM
 from strukt.distributions.spanning import SpanningTree
 from strukt.distributions.subset import KSubset
+from strukt.distributions.table import TableStructure
 from strukt.distributions.transitions import Banded, Dense, LowRank
 
 __all__ = [
@@ -50,4 +51,5 @@ __all__ = [
     "SpanTree",
     "SpanningTree",
     "StructuredDistribution",
+    "TableStructure",
 ]

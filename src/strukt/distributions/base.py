@@ -51,7 +51,7 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
         self,
         scores: tuple[Tensor, ...],
         lengths: Lengths | None,
-        options: tuple[bool, ...],
+        options: tuple[int, ...],
         validate_args: bool | None,
         constants: tuple[Tensor, ...] = (),
     ) -> None:

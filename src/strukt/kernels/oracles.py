@@ -68,7 +68,7 @@ class Oracles:
     Args:
         name: The recursion, a folder of ``strukt.kernels``.
         scores: Names of the score tensors, the main one first.
-        options: Names of the structure's Boolean options.
+        options: Names of the structure's Boolean options; behind a type and a space if they are of another one.
         reference: Its reference implementation.
         event_dim: The number of axes of an event; they are the first part axes of the main scores.
         constants: Names of the tensors of integers, besides the lengths, that say which structures there are.
@@ -92,7 +92,7 @@ class Oracles:
         self._count = len(scores)
         self._arity = len(scores) + 1 + len(constants) + len(options)
         tensors = ", ".join(f"Tensor {score}" for score in (*scores, "lengths", *constants))
-        arguments = ", ".join([tensors, *(f"bool {option}" for option in options)])
+        arguments = ", ".join([tensors, *(each if " " in each else f"bool {each}" for each in options)])
         self._rest = arguments.removeprefix(", ".join(f"Tensor {score}" for score in scores) + ", ")
         marginals = ", ".join(["Tensor"] * len(scores))
 

@@ -7,14 +7,15 @@ from typing import get_args
 
 from strukt.data.sentence import Sentence
 from strukt.inference.sparsemap import SparseMAP
-from strukt.viz import sentences, structures, svg
+from strukt.kernels.engine.program import Program
+from strukt.viz import recursion, sentences, structures, svg
 
 
 def svg_of(result: object) -> str | None:
     """The pictures of a result as a file by itself, for `strukt.shown.Shown`; None if there is none.
 
     Args:
-        result: A picture, an annotated sentence, or what `StructuredDistribution.sparsemap` gave.
+        result: A picture, an annotated sentence, a program, or what `StructuredDistribution.sparsemap` gave.
     """
     try:
         found = pictures(result)
@@ -42,4 +43,8 @@ def pictures(result: object) -> Sequence[svg.Picture]:
         return [sentences.picture(result)]
     if isinstance(result, SparseMAP):
         return structures.of_sparsemap(result)
-    raise TypeError(f"result: got a {type(result).__name__}, expected a picture, a sentence or a SparseMAP")
+    if isinstance(result, Program):
+        return [recursion.of_program(result)]
+    raise TypeError(
+        f"result: got a {type(result).__name__}, expected a picture, a sentence, a program or a SparseMAP"
+    )

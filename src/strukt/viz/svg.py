@@ -14,6 +14,7 @@ from strukt.viz import (
     svg_interactions,
     svg_lattice,
     svg_overlay,
+    svg_recursion,
     svg_weighted,
 )
 from strukt.viz.brackets import BracketDiagram
@@ -24,10 +25,13 @@ from strukt.viz.heat_map import HeatMap
 from strukt.viz.interactions import Interactions
 from strukt.viz.lattice import Lattice
 from strukt.viz.overlay import overlay
+from strukt.viz.recursion import Recursion
 from strukt.viz.svg_elements import FORM, lowered, opening, size, text, text_width
 from strukt.viz.weighted import WeightedStructures
 
-Picture = Diagram | BracketDiagram | HeatMap | Graph | Interactions | Curves | Lattice | WeightedStructures
+Picture = (
+    Diagram | BracketDiagram | HeatMap | Graph | Interactions | Curves | Lattice | Recursion | WeightedStructures
+)
 """What can be drawn."""
 
 STYLE = Path(__file__).with_name("picture.css").read_text(encoding="utf-8")
@@ -46,6 +50,7 @@ _DRAWERS: Mapping[type, Callable[..., str]] = {
     Interactions: svg_interactions.draw,
     Curves: svg_curves.draw,
     Lattice: svg_lattice.draw,
+    Recursion: svg_recursion.draw,
     WeightedStructures: _weighted,
 }
 

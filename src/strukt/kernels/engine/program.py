@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import itertools
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from strukt.shown import DRAWER, Shown
 
 Array = npt.NDArray[Any]
 
@@ -13,8 +18,9 @@ OUT, MIRROR, LEFT, RIGHT, COUNT, WEIGHT, EACH = range(7)
 """Columns of `Program.rows`."""
 
 
-class Program(NamedTuple):
-    """What each cell of a flat chart is the total of.
+@dataclass(frozen=True, eq=False)
+class Program(Shown):
+    """A recursion: what each cell of a flat chart is the total of. `ProgramBuilder` writes it.
 
     A row says, where an entry below 0 stands for the factor 1::
 
@@ -33,6 +39,7 @@ class Program(NamedTuple):
             each other's cells.
         ends: ``(sizes, 3)``, what the total is for items of each size up to the one that it was written for: the
             sum of ``count`` products of two runs of cells, ``(left, right, count)``.
+        number: That of no other program, by which operators name it.
     """
 
     rows: Array
@@ -44,10 +51,26 @@ class Program(NamedTuple):
     top: int
     stages: Array
     ends: Array
+    number: int = field(default_factory=itertools.count().__next__, init=False)
+
+    def __repr__(self) -> str:
+        return f"Program({len(self.rows)} sums, {len(self.maker)} cells, {len(self.places)} weights)"
+
+    def svg(self) -> str:
+        """Draw the cells from the left to the right in the order in which they are made, as a file by itself.
+
+        Raises:
+            ValueError: If there are too many cells to be told apart.
+        """
+        drawer = import_module(DRAWER)
+        drawn: str = drawer.svg.document(*drawer.pictures(self))
+        return drawn
 
 
 class ProgramBuilder:
     """Write a program: arrays of cells, arrays of weights, and sums over them. An index says which cell is meant.
+
+    Each structure must be derived in one way, and use a weight at most once.
 
     Examples:
         All ways to choose one of two numbers three times:
@@ -60,8 +83,8 @@ class ProgramBuilder:
         >>> choice = p.cells(3)
         >>> p.sum(choice[1:], ones[0], count=2, each=weight[1:, 0], stage=0)
         >>> p.sum(total[1:], total[:-1], choice[1:], stage=[1, 2])
-        >>> p.build(total[2]).rows.shape
-        (5, 7)
+        >>> p.build(total[2])
+        Program(5 sums, 8 cells, 6 weights)
     """
 
     def __init__(self) -> None:
@@ -151,6 +174,7 @@ class ProgramBuilder:
         smaller ones are for kernels that take all items of a batch through one table.
         """
         ends = np.stack([column.ravel() for column in np.broadcast_arrays(left, right, count)], 1)
+        self._pair_with_ones(ends, 1, 2)
         stages = np.sort(np.concatenate([np.zeros(0, np.int64), *self._stages]))
         top, right, count = ends[-1].tolist()
         if count != 1 or right >= 0:
@@ -158,7 +182,8 @@ class ProgramBuilder:
             self.sum(top, *ends[-1, :2], count=count, stage=stages.max(initial=0) + 1)
         order = np.argsort(np.concatenate([np.zeros(0, np.int64), *self._stages]), kind="stable")
         rows = np.concatenate([np.zeros((0, 7), np.int32), *self._rows])[order]
-        self._pair_with_ones(rows)
+        alone = rows[:, EACH] < 0
+        rows[alone] = self._pair_with_ones(rows[alone], RIGHT, COUNT)
         maker = np.full(self._cells, -1, np.int32)
         maker[rows[:, OUT]] = maker[rows[:, MIRROR]] = np.arange(len(rows))
         leaves = np.concatenate(self._leaves).astype(np.int32)
@@ -166,10 +191,14 @@ class ProgramBuilder:
             rows, leaves, maker, self._groups, self._times, self._places, int(top), stages, ends.astype(np.int32)
         )
 
-    def _pair_with_ones(self, rows: Array) -> None:
-        """Give sums over one run alone a second one, of ones: kernels know products only."""
-        alone = (rows[:, COUNT] > 1) & (rows[:, RIGHT] < 0) & (rows[:, EACH] < 0)
+    def _pair_with_ones(self, sums: Array, right: int, count: int) -> Array:
+        """Give sums over one run alone a second one, of ones: kernels know products only.
+
+        ``right`` and ``count`` are columns of ``sums``, which are changed.
+        """
+        alone = (sums[:, count] > 1) & (sums[:, right] < 0)
         if alone.any():
-            ones = self.cells(rows[alone, COUNT].max())
+            ones = self.cells(int(sums[alone, count].max()))
             self.leaf(ones)
-            rows[alone, RIGHT] = ones[0]
+            sums[alone, right] = ones[0]
+        return sums

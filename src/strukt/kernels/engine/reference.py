@@ -137,8 +137,7 @@ def indices_of(program: Program, device: torch.device) -> Indices:
     none = np.full_like(left, -1)
     ends = np.stack([none, none, left, right, terms, none, none], 1)
     places = torch.from_numpy(program.places.reshape(len(program.places), -1)[:, 0].astype(np.int64))
-    _, needs = needs_of(program)
-    needs = torch.from_numpy(needs.astype(np.int64) + 1)
+    needs = torch.from_numpy(needs_of(program)[1].astype(np.int64) + 1)
     return Indices(places.to(device), needs.to(device), tuple(stages), _stage(ends, at, count, device))
 
 

@@ -45,7 +45,7 @@ class Found(NamedTuple):
     """Structures and weights ``(batch, k)``, of which the first ``sizes`` are valid.
 
     Attributes:
-        parts: ``(batch, k, p)``.
+        parts: ``(batch, k, p)``, -1 behind the last of a structure.
         counts: The number of their parts.
         origins: The call that found each, or -1 - j for structure j of the start.
         weights: Of the structures.
@@ -136,6 +136,8 @@ def close_item(state: ActiveSet, found: Found, b: int) -> None:
         row = state.parts[state.slots[j]]
         for i in range(state.counts[j]):
             found.parts[b, j, i] = row[i]
+        for i in range(state.counts[j], found.parts.shape[2]):
+            found.parts[b, j, i] = -1
         found.counts[b, j], found.weights[b, j] = state.counts[j], state.weights[j]
         found.origins[b, j] = state.origins[j]
     found.sizes[b], found.calls[b] = size, state.counters[CALLS]

@@ -10,6 +10,7 @@ from strukt.testing.brute_force.binary import binary
 from strukt.testing.brute_force.chains import chain
 from strukt.testing.brute_force.constituency import bit_span_tree, lexicalised_tree, span_tree
 from strukt.testing.brute_force.dependency import non_projective_tree, projective_tree, second_order_tree
+from strukt.testing.brute_force.foldings import folding
 from strukt.testing.brute_force.grammars import low_rank_pcfg, pcfg
 from strukt.testing.brute_force.matchings import matching
 from strukt.testing.brute_force.segmentation import semi_markov
@@ -23,6 +24,7 @@ __all__ = [
     "bit_span_tree",
     "chain",
     "ctc",
+    "folding",
     "k_dpp",
     "k_subset",
     "lexicalised_tree",

@@ -11,6 +11,7 @@ from strukt.testing.subjects import (
     segmentation,
     spanning,
     subsets,
+    tables,
 )
 
 STRUCTURES = (
@@ -24,4 +25,5 @@ STRUCTURES = (
     *segmentation.SUBJECTS,
     *spanning.SUBJECTS,
     *subsets.SUBJECTS,
+    *tables.SUBJECTS,
 )

@@ -1,0 +1,127 @@
+"""Whether a program says what its author meant, as far as a program tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from weakref import WeakSet
+
+import numpy as np
+
+from strukt.kernels.engine import soundness
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array, Program
+from strukt.kernels.interpreted import current
+
+ROUNDING = 1e-9
+"""By how much sums of lengths differ, relative to their size, that are equal."""
+
+_sound: WeakSet[Program] = WeakSet()
+"""Programs that were checked."""
+
+
+def require_sound(program: Program) -> None:
+    """Check a program, once.
+
+    Time and memory O(terms x weights / 64).
+
+    Raises:
+        ValueError: If a run leaves the chart or the weights, two sums make one cell, a sum uses a cell that is not
+            made before it, a structure can use a weight twice, or groups of weights are not used as often as they
+            were declared to be. It names the row of `Program.rows`.
+    """
+    if program in _sound:
+        return
+    _require_runs(program)
+    _require_one_maker(program)
+    _require_order(program)
+    _require_once(program)
+    _require_times(program)
+    _sound.add(program)
+
+
+def _require_runs(program: Program) -> None:
+    rows, cells, weights = program.rows, len(program.maker), len(program.places)
+    _refuse(rows[:, COUNT] < 1, lambda row: f"has {rows[row, COUNT]} terms; expected 1 or more")
+    one, terms = np.ones_like(rows[:, COUNT]), rows[:, COUNT]
+    for column, least, most, size, kind in (
+        (OUT, 0, cells, one, "cell"), (MIRROR, 0, cells, one, "cell"), (LEFT, 0, cells, terms, "cell"),
+        (RIGHT, -1, cells, terms, "cell"), (WEIGHT, -1, weights, one, "weight"),
+        (EACH, -1, weights, terms, "weight"),
+    ):  # fmt: skip
+        first = rows[:, column]
+        wrong = (first < least) | (first + size > most)
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise ValueError(
+                f"program: row {row} has {size[row]} {kind}s from {kind} {first[row]} on, and there are {most}"
+            )
+
+
+def _require_one_maker(program: Program) -> None:
+    made: dict[int, str] = {int(cell): "a leaf" for cell in program.leaves}
+    for row, (out, mirror) in enumerate(program.rows[:, [OUT, MIRROR]].tolist()):
+        for cell in {out, mirror}:
+            if cell in made:
+                raise ValueError(f"program: row {row} makes cell {cell}, which is {made[cell]} already")
+            made[cell] = f"made by row {row}"
+
+
+def _require_order(program: Program) -> None:
+    stages = np.append(program.stages, np.iinfo(np.int64).max)[: len(program.rows)]
+    for row, (left, right, count) in enumerate(program.rows[:, [LEFT, RIGHT, COUNT]].tolist()):
+        for first in (left, right):
+            maker = program.maker[first : first + count] if first >= 0 else program.maker[:0]
+            late = np.flatnonzero((maker >= 0) & (stages[maker] >= stages[row]))
+            if len(late):
+                cell, other = first + int(late[0]), int(maker[late[0]])
+                raise ValueError(
+                    f"program: row {row} of stage {stages[row]} uses cell {cell}, which row {other} makes in "
+                    f"stage {stages[other]}; sums may use cells of earlier stages"
+                )
+
+
+def _require_once(program: Program) -> None:
+    """Check that no structure uses a weight twice."""
+    for first in range(0, len(program.places), 64 * soundness.WORDS):
+        row, term, weight = current(soundness.first_twice)(
+            program.rows, program.leaves, len(program.maker), first
+        )
+        if row >= 0:
+            raise ValueError(
+                f"program: row {row} lets a structure use weight {weight} twice, in its term {term}; declare a "
+                "weight for each use"
+            )
+
+
+def _require_times(program: Program) -> None:
+    """Check how often groups of weights are used.
+
+    With a length for each group that no sum of others gives, all structures have the same sum of lengths if each
+    uses as many weights of each group, and no others are likely to.
+    """
+    times, counts = program.times, np.diff(program.groups)
+    lengths = np.where(times > 0, np.random.default_rng(0).uniform(1.0, 2.0, len(times)), 0.0)
+    expected = float((lengths * times).sum())
+    least, most = _extremes(program, np.repeat(lengths, counts))
+    if least > most or max(abs(least - expected), abs(most - expected)) <= ROUNDING * max(expected, 1.0):
+        return
+    for group in np.flatnonzero((times > 0) & (counts > 0)).tolist():
+        fewest, most = _extremes(program, np.repeat(np.arange(len(times)) == group, counts).astype(float))
+        if (fewest, most) != (times[group], times[group]):
+            used = f"{fewest:.0f}" if fewest == most else f"{fewest:.0f} to {most:.0f}"
+            first, end = program.groups[group : group + 2].tolist()
+            raise ValueError(
+                f"program: every structure is to use {times[group]} of the weights {first} to {end - 1}, and uses "
+                f"{used}; give the right number, or declare them with ProgramBuilder.scattered"
+            )
+
+
+def _extremes(program: Program, lengths: Array) -> tuple[float, float]:
+    ask = current(soundness.extremes)
+    return ask(program.rows, program.leaves, len(program.maker), program.top, lengths)  # type: ignore[no-any-return]
+
+
+def _refuse(wrong: Array, message: Callable[[int], str]) -> None:
+    """Raise for the first row of which something is wrong."""
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise ValueError(f"program: row {row} {message(row)}")

@@ -1,0 +1,92 @@
+"""Questions about all structures of a program at once, whatever the scores."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
+from strukt.kernels.jit import inner, kernel
+
+WORDS = 16
+"""Words of 64 weights that are looked at together."""
+
+
+@kernel
+def first_twice(rows: Array, leaves: Array, cells: int, first: int) -> tuple[int, int, int]:
+    """The row and the term by which a structure can use one weight twice, and that weight; -1 if none can.
+
+    Of the weights from ``first`` on, `WORDS` times 64.
+    """
+    below, possible = np.zeros((cells, WORDS), np.uint64), np.zeros(cells, np.bool_)
+    possible[leaves] = True
+    term, total = np.empty(WORDS, np.uint64), np.empty(WORDS, np.uint64)
+    for s in range(rows.shape[0]):
+        left, right, whole, each = rows[s, LEFT], rows[s, RIGHT], rows[s, WEIGHT], rows[s, EACH]
+        total[:] = 0
+        some = False
+        for k in range(rows[s, COUNT]):
+            if not possible[left + k] or (right >= 0 and not possible[right + k]):
+                continue
+            some = True
+            term[:] = below[left + k]
+            if right >= 0:
+                for word in range(WORDS):
+                    both = term[word] & below[right + k, word]
+                    if both != 0:
+                        return s, k, first + 64 * word + _lowest(both)
+                    term[word] |= below[right + k, word]
+            if whole >= 0 and not _add(term, whole - first):
+                return s, k, whole
+            if each >= 0 and not _add(term, each + k - first):
+                return s, k, each + k
+            for word in range(WORDS):
+                total[word] |= term[word]
+        below[rows[s, OUT]] = total
+        below[rows[s, MIRROR]] = total
+        possible[rows[s, OUT]] = possible[rows[s, MIRROR]] = some
+    return -1, -1, -1
+
+
+@inner
+def _add(term: Array, weight: int) -> bool:
+    """Note a weight, if it is one of those that are looked at; tell if it was not there."""
+    if weight < 0 or weight >= 64 * WORDS:
+        return True
+    bit = np.uint64(1) << np.uint64(weight % 64)
+    if term[weight // 64] & bit != 0:
+        return False
+    term[weight // 64] |= bit
+    return True
+
+
+@inner
+def _lowest(word: int) -> int:
+    """The place of the lowest bit."""
+    place = 0
+    while word & (np.uint64(1) << np.uint64(place)) == 0:
+        place += 1
+    return place
+
+
+@kernel
+def extremes(rows: Array, leaves: Array, cells: int, top: int, lengths: Array) -> tuple[float, float]:
+    """The smallest and the largest sum of ``lengths (weights,)`` of a structure's weights; inf, -inf of none."""
+    least, most = np.full(cells, np.inf), np.full(cells, -np.inf)
+    least[leaves] = 0.0
+    most[leaves] = 0.0
+    for s in range(rows.shape[0]):
+        left, right, whole, each = rows[s, LEFT], rows[s, RIGHT], rows[s, WEIGHT], rows[s, EACH]
+        low, high = np.inf, -np.inf
+        for k in range(rows[s, COUNT]):
+            a, b = least[left + k], most[left + k]
+            if right >= 0:
+                a += least[right + k]
+                b += most[right + k]
+            if each >= 0:
+                a += lengths[each + k]
+                b += lengths[each + k]
+            low, high = min(low, a), max(high, b)
+        own = lengths[whole] if whole >= 0 else 0.0
+        least[rows[s, OUT]] = least[rows[s, MIRROR]] = low + own
+        most[rows[s, OUT]] = most[rows[s, MIRROR]] = high + own
+    return least[top], most[top]

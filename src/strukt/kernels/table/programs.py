@@ -1,0 +1,69 @@
+"""Programs by number, as operators of PyTorch can name them, and what is left of them for smaller items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from weakref import WeakValueDictionary
+
+import numpy as np
+from torch import Tensor
+
+from strukt.errors import StruktError
+from strukt.kernels.engine.kept import Kept
+from strukt.kernels.engine.program import Array, Program
+from strukt.kernels.engine.sizes import needs_of
+
+_programs: WeakValueDictionary[int, Program] = WeakValueDictionary()
+_latest: Kept[tuple[Program, Array, Array, Array]] = Kept()
+"""Programs that nobody may hold any more, but a gradient may yet ask for."""
+
+
+def enter(program: Program) -> None:
+    """Let operators find a program by its number."""
+    _programs[program.number] = program
+    _latest.get(program.number, lambda: (program, program.rows, program.maker, program.places))
+
+
+def build(n: int, number: int, _scores: Sequence[int]) -> Program:
+    """The program of a number for items of size n, whose weights have their numbers as places.
+
+    Raises:
+        StruktError: If the program is gone.
+    """
+    program = _programs.get(number)
+    if program is None:
+        raise StruktError(
+            "the program of a TableStructure is gone before its gradient is taken, as many others were made since"
+            "; keep the program"
+        )
+    return _of_size(program, n)
+
+
+def _of_size(program: Program, n: int) -> Program:
+    """The part of a program that items of size n need."""
+    places = np.arange(len(program.places), dtype=np.int32)[:, None]
+    if n == len(program.ends):
+        return replace(program, places=places)
+    needed = needs_of(program)[0] < n
+    rows, stages = program.rows[: len(program.stages)][needed], program.stages[needed]
+    left, right, count = program.ends[n - 1].tolist()
+    top, maker = left, program.maker.copy()
+    if count > 1 or right >= 0:
+        top = len(maker)
+        rows = np.append(rows, np.array([[top, top, left, right, count, -1, -1]], np.int32), 0)
+        maker = np.append(maker, np.int32(0))
+    maker[:] = -1
+    maker[rows[:, 0]] = maker[rows[:, 1]] = np.arange(len(rows))
+    groups, times = np.array([0, len(places)], np.int32), np.zeros(1, np.int32)
+    return Program(rows, program.leaves, maker, groups, times, places, top, stages, program.ends[:n])
+
+
+def cells(number: int, scores: Sequence[int]) -> int:
+    """The number of cells of `build`, or one more."""
+    return len(_programs[number].maker) + 1
+
+
+def used(parts: Tensor, _program: int) -> Tensor:
+    """Events of parts: 1 for weights that are used, 0 for others."""
+    return (parts > 0).long()

@@ -1,0 +1,47 @@
+"""Recursions as SVG: a column of cells for each stage, lines from what a sum reads, weights beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from strukt.viz.recursion import Recursion
+from strukt.viz.svg_elements import opening, text
+
+_MARGIN, _TITLE, _COLUMN, _ROW, _RADIUS = 24.0, 30.0, 90.0, 48.0, 12.0
+
+
+def draw(recursion: Recursion) -> str:
+    """The picture for `strukt.viz.svg.draw`."""
+    return "\n".join(_elements(recursion))
+
+
+def _elements(recursion: Recursion) -> Iterator[str]:
+    rows = max(map(len, recursion.columns))
+    height = 2 * _MARGIN + _TITLE + _ROW * rows
+    width = 2 * _MARGIN + _COLUMN * len(recursion.columns)
+    yield opening("Recursion", recursion.description(), width, height)
+    places = {}
+    for column, cells in enumerate(recursion.columns):
+        x = _MARGIN + _COLUMN * (column + 0.5)
+        yield text(x, _MARGIN + 10, "probability", f"stage {column}" if column else "leaves")
+        for row, cell in enumerate(cells):
+            above = _ROW * (rows - len(cells)) / 2
+            places[cell] = x, _MARGIN + _TITLE + above + _ROW * (row + 0.5)
+    for use in recursion.uses:
+        yield from _line(places[use.source], places[use.target], use.weight)
+    for cell, (x, y) in places.items():
+        kind = "step" if cell == recursion.total else "arc"
+        yield f'<circle class="gap" cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS:.1f}"/>'
+        yield f'<circle class="{kind}" fill="none" cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS:.1f}"/>'
+        yield text(x, y + 4, "number", str(cell))
+        if cell in recursion.weights:
+            yield text(x, y - _RADIUS - 4, "label", f"weight {recursion.weights[cell]}")
+    yield "</svg>"
+
+
+def _line(start: tuple[float, float], end: tuple[float, float], weight: int) -> Iterator[str]:
+    place = f'x1="{start[0]:.1f}" y1="{start[1]:.1f}" x2="{end[0]:.1f}" y2="{end[1]:.1f}"'
+    yield f'<line class="arc" {place}/>'
+    if weight >= 0:  # nearer to the start, where fewer lines meet
+        x, y = (0.7 * one + 0.3 * other for one, other in zip(start, end, strict=True))
+        yield text(x, y - 3, "label", str(weight))
