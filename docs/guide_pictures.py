@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 import torch
 from gallery import ARCS, FOLLOWS, MEAL, TAG_SCORES, TAGS, WORDS
 
-from strukt import HMM, LinearChain, ProjectiveTree
+from strukt import HMM, LinearChain, ProgramBuilder, ProjectiveTree
 from strukt.viz import svg
 from strukt.viz.diagram import Diagram
 from strukt.viz.heat_map import HeatMap
@@ -28,6 +33,16 @@ def lattice() -> str:
     return svg.document(Lattice(WORDS, TAGS, chain.marginals.tolist(), chain.transition_marginals.tolist()))
 
 
+def recursion() -> str:
+    """The guide to structures of one's own: the recursion of three bases."""
+    page = Path(__file__).with_name("guides") / "your-own-structure.md"
+    code = re.findall(r"^def foldings.*?\n\n\n", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[0]
+    shown: dict[str, Any] = {"np": np, "ProgramBuilder": ProgramBuilder}
+    exec(code, shown)
+    drawn: str = shown["foldings"](3).svg()
+    return drawn
+
+
 def casino() -> str:
     """The guide to hidden Markov models: which die it was, given the rolls so far and given all."""
     die = torch.full((6,), 1 / 6, dtype=torch.float64)
@@ -43,4 +58,4 @@ def casino() -> str:
     )
 
 
-PICTURES = {"tree.svg": tree, "lattice.svg": lattice, "casino.svg": casino}
+PICTURES = {"tree.svg": tree, "lattice.svg": lattice, "casino.svg": casino, "recursion.svg": recursion}

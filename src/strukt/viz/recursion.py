@@ -65,13 +65,15 @@ class Recursion(Shown):
 def of_program(program: Program) -> Recursion:
     """The graph of a program.
 
-    A cell and its mirror are one. Cells that the total does not need are left out, as are leaves beside others.
+    A cell and its mirror are one. Cells that the total does not need are left out, leaves beside others, and
+    cells that are 0.
 
     Raises:
         ValueError: If it has too many cells to be drawn.
     """
     main = np.arange(len(program.maker))
     main[program.rows[:, MIRROR]] = program.rows[:, OUT]
+    leaves = set(main[program.leaves].tolist())
     needed, uses, weights = {int(main[program.top])}, [], {}
     stages: dict[int, list[int]] = {}
     stage_of = [*program.stages.tolist(), program.stages.max(initial=0) + 1]
@@ -86,8 +88,10 @@ def of_program(program: Program) -> Recursion:
         for k in range(row[COUNT]):
             weight = int(row[EACH]) + k if row[EACH] >= 0 else -1
             factors = [int(main[row[column] + k]) for column in (LEFT, RIGHT) if row[column] >= 0]
+            if any(program.maker[cell] < 0 and cell not in leaves for cell in factors):
+                continue  # a product with 0
             factors = [cell for cell in factors if program.maker[cell] >= 0] or factors[:1]  # 1 is no news
             needed.update(factors)
             uses += [Use(cell, out, -1 if place else weight) for place, cell in enumerate(factors)]
-    leaves = sorted(needed - {cell for column in stages.values() for cell in column})
-    return Recursion([leaves, *(stages[key] for key in sorted(stages))], weights, uses, int(main[program.top]))
+    columns = [sorted(needed & leaves), *(stages[key] for key in sorted(stages))]
+    return Recursion(columns, weights, uses, int(main[program.top]))

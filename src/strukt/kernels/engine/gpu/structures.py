@@ -12,6 +12,7 @@ from torch import Tensor
 from strukt.kernels.autograd import Scores
 from strukt.kernels.engine.gpu.backend import Gpu
 from strukt.kernels.engine.program import Program
+from strukt.kernels.engine.rows import joined, parted
 
 
 class Trees(Gpu):
@@ -205,4 +206,48 @@ class Pairs(Gpu):
         used = used[:, :, : math.prod(shape)].reshape(*used.shape[:2], *shape)
         if len(shape) > 1 + self._axes:
             used = used.amax(-2)  # of segments of all lengths
+        return torch.where(used.amax(-1) > 0, used.argmax(-1), -1)
+
+
+class Rows(Gpu):
+    """Several tensors of scores ``(batch, ...)``, one behind the other in the row of an item.
+
+    Args:
+        build: ``build(n, *options, *shapes)`` writes the program of the largest items, given the shapes of the
+            tensors without the batch.
+        cells: ``cells(*options, *shapes)`` gives room for its cells.
+        scores: The number of tensors, the main one first; an event has all axes of it but the last.
+        power: The number of terms grows by this power of the length.
+        more: How much longer than the items the first axis of the main scores is.
+    """
+
+    def __init__(
+        self, build: Callable[..., Program], cells: Callable[..., int], scores: int, power: int, more: int = 0
+    ) -> None:
+        super().__init__(build, lambda _, *sizes: cells(*sizes))
+        self.scores = scores
+        self._power, self._more = power, more
+
+    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Sequence[Any]:
+        return (scores[0].shape[1] - self._more, *options, *(tuple(score.shape[1:]) for score in scores))
+
+    def _terms(self, main: Tensor, options: Sequence[Any]) -> int:
+        return (main.shape[1] - self._more) ** self._power
+
+    def _index(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> Tensor:
+        return lengths - 1
+
+    def _places(self, scores: Sequence[Tensor]) -> Sequence[int]:
+        return (1,)
+
+    def _own(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+        return joined([score.flatten(1) for score in scores])
+
+    def _parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Scores:
+        parts = zip(parted(found, scores), scores, strict=True)
+        return tuple(torch.empty_like(score, dtype=found.dtype).copy_(part) for part, score in parts)
+
+    def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], draw: bool) -> Tensor:
+        shape = scores[0].shape[1:]
+        used = used[:, :, : math.prod(shape)].reshape(*used.shape[:2], *shape)
         return torch.where(used.amax(-1) > 0, used.argmax(-1), -1)
