@@ -81,14 +81,21 @@ def test_the_published_transformer_is_one_option():
     ("options", "message"),
     [
         ({"words": 9}, "--encoder.words is 9; --encoder.transformer.published true sets it to 8"),
-        ({"minimum_count": 3}, "--encoder.minimum_count is 3; .* sets it to 1"),
-        ({"kind": "pt", "minimum_count": 3, "pt": MeanFieldConfig(published=True)}, "is 3; .*pt.published true"),
         ({"kind": "bilstm"}, "--encoder.transformer.published is True, .* needs --encoder.kind transformer"),
     ],
 )
 def test_the_published_transformer_has_no_options_of_ours(options, message):
     with pytest.raises(SettingError, match=message):
         require_valid(TaskConfig(encoder=published(**options)))
+
+
+@pytest.mark.parametrize("kind", ["transformer", "pt"])
+def test_published_encoders_know_all_words_or_those_that_are_frequent(kind):
+    given = {"transformer": TransformerConfig(), "pt": MeanFieldConfig(published=True)} if kind == "pt" else {}
+    assert published(kind=kind, **given).minimum_count == 1
+    frequent = published(kind=kind, minimum_count=3, **given)
+    require_valid(TaskConfig(encoder=frequent))
+    assert frequent.minimum_count == 3
 
 
 def test_a_published_transformer_normalises_behind_and_nothing_else_can_be_chosen():

@@ -126,8 +126,6 @@ def require_valid(config: Any) -> None:
     """
     require_possible(config)
     options = flat(dataclasses.asdict(config))
-    if "encoder.kind" in options:
-        _require_published(config.encoder.published_options(), options)
     _require_fitting(options)
     require_read(config, options)
 
@@ -146,9 +144,7 @@ def require_possible(config: Any) -> None:
         if name in options and not accepts(options[name]):
             raise SettingError(f"--{name} is {options[name]}; expected {expected}")
     if "encoder.kind" in options:
-        published = config.encoder.published_options()
-        published.pop("minimum_count", None)  # saved models have counted, be it by another one
-        _require_published(published, options)
+        _require_published(config.encoder.published_options(), options)
         _require_fitting_encoder(options)
     if options.get("word_scores") == "direct":
         _require_vectors_that_score(options)
@@ -269,9 +265,9 @@ def _require_vectors_that_score(options: Mapping[str, Any]) -> None:
 
 
 def _require_published(published: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    """The options of a published model are its own."""
+    """The options of a published model are its own; which words of a corpus it knows may be said."""
     for name, value in published.items():
-        if options[f"encoder.{name}"] != value:
+        if name != "minimum_count" and options[f"encoder.{name}"] != value:
             raise SettingError(
                 f"--encoder.{name} is {options[f'encoder.{name}']}; "
                 f"--encoder.{options['encoder.kind']}.published true sets it to {value}"
