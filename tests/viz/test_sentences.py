@@ -99,5 +99,5 @@ def test_what_cannot_be_drawn_is_shown_as_text():
 
 
 def test_things_without_pictures_are_named():
-    with pytest.raises(TypeError, match="got a int, expected a picture, a sentence or a SparseMAP"):
+    with pytest.raises(TypeError, match="got a int, expected a picture, a sentence, a program or a SparseMAP"):
         notebook.pictures(3)
