@@ -26,6 +26,7 @@ class Mutation:
 
 CHAIN, PLANAR, FREE, SPANS = "LinearChain", "ProjectiveTree", "NonProjectiveTree", "SpanTree"
 CODES = "BitSpanTree"
+SIBLINGS, HEADS, TABLE = "SecondOrderTree", "LexicalisedTree", "TableStructure"
 SEGMENTS = "SemiMarkov"
 BINARY, MATCHING, SPANNING = "BinaryCRF", "Matching", "SpanningTree"
 GRID, FRAMES = "MonotoneAlignment", "CTC"

@@ -12,8 +12,8 @@ SEQUENCES = [
                     ("(step * c + of) * c + to", "(step * c + to) * c + of"),
                     ("np.minimum(t, steps) - 1", "0 * t"),
                 ],
-                "kernels/engine/flat": [
-                    ("each.sum(1)", "each.max(1)"),
+                "kernels/engine/rows": [
+                    (".sum(1)", ".amax(1)"),
                 ],
                 "kernels/chain/cpu_probability": [
                     ("TINY = 1e-100", "TINY = 0.0"),

@@ -2,11 +2,68 @@
 
 from __future__ import annotations
 
-from tests.mutations.mutation import CODES, FREE, GRAMMAR, LOW_RANK, PLANAR, SPANNING, SPANS, mutations
+from tests.mutations.mutation import (
+    CODES,
+    FREE,
+    GRAMMAR,
+    HEADS,
+    LOW_RANK,
+    PLANAR,
+    SIBLINGS,
+    SPANNING,
+    SPANS,
+    TABLE,
+    mutations,
+)
 
 TREES = [
     *mutations(
         {
+            SIBLINGS: {
+                "kernels/second_order/program": [
+                    ("each=pair[h, m - 1, s - 1]", "each=pair[h, m - 1, s]"),
+                    ("count=1 + far", "count=1"),
+                    ("(h >= int(single_root))", "(h >= 0)"),
+                    ("np.where(right, head + 1, head - 1)", "head + 1"),
+                ],
+                "kernels/engine/chosen": [
+                    ("extra += scores[place, 0, 0]", "extra += 0.0"),
+                ],
+                "kernels/engine/choices": [
+                    ("if position < events.shape[0]:", "if position < 2:"),
+                ],
+                "distributions/second_order": [
+                    ("torch.where(m > head, k, n + 1 - k)", "k"),
+                ],
+            },
+            HEADS: {
+                "kernels/lexicalised/program": [
+                    ("np.where(h == m, -1, first + h + 1)", "first + h + 1"),
+                    ("before[h, i, i + 1][right]", "before[h, i, i][right]"),
+                    ("count=(j - h - 1)[left]", "count=1"),
+                ],
+                "distributions/lexicalised": [
+                    ("> widest.unsqueeze(-2))", ">= widest.unsqueeze(-2))"),
+                    ("(below == headed)", "(below | ~headed)"),
+                ],
+            },
+            TABLE: {
+                "kernels/engine/rings": [
+                    ("if top == -np.inf and times[g] > 0:", "if top == -np.inf:"),
+                ],
+                "kernels/engine/bounds": [
+                    ("if times[g] == 0:", "if False:"),
+                ],
+                "kernels/table/programs": [
+                    ("needs_of(program)[0] < n", "needs_of(program)[0] < n - 1"),
+                ],
+                "kernels/engine/program": [
+                    ("sums[alone, right] = ones[0]", "pass"),
+                ],
+                "distributions/table": [
+                    ("(most == events.sum(-1))", "(most > NEG_INF)"),
+                ],
+            },
             PLANAR: {
                 "kernels/eisner/program": [
                     ("left[j, i + 1], count=width", "left[j, i], count=width"),
@@ -153,7 +210,7 @@ TREES = [
                     ("place += 1", "place += 0"),
                 ],
                 "kernels/engine/rings": [
-                    ("shift += times * top", "shift += top"),
+                    ("shift += times[g] * top", "shift += top"),
                     ("(numbers[i] > HIGH) |", "(numbers[i] > np.inf) |"),
                     ("(numbers[i] < LOW) &", "(numbers[i] < 0.0) &"),
                 ],
@@ -264,6 +321,16 @@ TREES = [
                 "kernels/inside/reference": [
                     ("total(semiring, semiring.sum(values, -1), ", "total(semiring, values[..., 0], "),
                     ("part : part + count] for", ": count] for"),
+                ],
+            },
+            SIBLINGS: {
+                "kernels/engine/reference": [
+                    (".masked_fill(beyond, 0.0)", ""),
+                    ("own = np.where(first >= 0, first + terms, len(at) - 1)", "own = first + terms"),
+                    ("tensor(np.where(whole >= 0, whole, weights))", "tensor(np.where(whole >= 0, 0, weights))"),
+                ],
+                "kernels/engine/sizes": [
+                    ("min(needs[row], needs[s])", "needs[row]", 2),
                 ],
             },
             GRAMMAR: {
