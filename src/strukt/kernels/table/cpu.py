@@ -18,16 +18,12 @@ class Uses(RowBackend):
 
     def kbest(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         events, scores = super().kbest(*arguments)
-        return _marked(events, scores), scores
+        return programs.only_where_possible((events >= 0).long(), scores), scores
 
     def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
         events, log_partition = super().sample(*arguments)
-        return _marked(events, log_partition.unsqueeze(-1)), log_partition
-
-
-def _marked(events: Tensor, scores: Tensor) -> Tensor:
-    """1 where a weight is named and 0 where none is, in structures that there are; -1 in others."""
-    return (events >= 0).long().masked_fill((scores == -float("inf")).unsqueeze(-1), -1)
+        marked = (events >= 0).long()
+        return programs.only_where_possible(marked, log_partition.unsqueeze(-1)), log_partition
 
 
 TABLE = Uses()

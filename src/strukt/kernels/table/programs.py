@@ -13,6 +13,7 @@ from strukt.errors import StruktError
 from strukt.kernels.engine.kept import Kept
 from strukt.kernels.engine.program import Array, Program
 from strukt.kernels.engine.sizes import needs_of
+from strukt.kernels.semiring import NEG_INF
 
 _programs: WeakValueDictionary[int, Program] = WeakValueDictionary()
 _latest: Kept[tuple[Program, Array, Array, Array]] = Kept()
@@ -25,11 +26,11 @@ def enter(program: Program) -> None:
     _latest.get(program.number, lambda: (program, program.rows, program.maker, program.places))
 
 
-def build(n: int, number: int, _scores: Sequence[int]) -> Program:
-    """The program of a number for items of size n, whose weights have their numbers as places.
+def get(number: int) -> Program:
+    """Find a program.
 
     Raises:
-        StruktError: If the program is gone.
+        StruktError: If it is gone.
     """
     program = _programs.get(number)
     if program is None:
@@ -37,7 +38,12 @@ def build(n: int, number: int, _scores: Sequence[int]) -> Program:
             "the program of a TableStructure is gone before its gradient is taken, as many others were made since"
             "; keep the program"
         )
-    return _of_size(program, n)
+    return program
+
+
+def build(n: int, number: int, _scores: Sequence[int]) -> Program:
+    """The program of a number for items of size n, whose weights have their numbers as places."""
+    return _of_size(get(number), n)
 
 
 def _of_size(program: Program, n: int) -> Program:
@@ -61,9 +67,14 @@ def _of_size(program: Program, n: int) -> Program:
 
 def cells(number: int, scores: Sequence[int]) -> int:
     """The number of cells of `build`, or one more."""
-    return len(_programs[number].maker) + 1
+    return len(get(number).maker) + 1
 
 
 def used(parts: Tensor, _program: int) -> Tensor:
     """Events of parts: 1 for weights that are used, 0 for others."""
     return (parts > 0).long()
+
+
+def only_where_possible(events: Tensor, scores: Tensor) -> Tensor:
+    """Events ``(..., weights)`` of structures of scores ``(...)``; -1 where there is none, of score -inf."""
+    return events.masked_fill((scores == NEG_INF).unsqueeze(-1), -1)

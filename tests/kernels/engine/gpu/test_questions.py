@@ -16,9 +16,12 @@ from tests.kernels.engine.gpu.device import (
     on_device,
 )
 
-from strukt.distributions import LinearChain, ProjectiveTree
+from strukt.distributions import LinearChain, ProjectiveTree, TableStructure
+from strukt.kernels import dispatch
+from strukt.kernels.eisner import program as eisner
 from strukt.testing.operators import OPERATORS, operators, question
 from strukt.testing.subjects import STRUCTURES
+from strukt.testing.subjects.tables import foldings
 
 pytestmark = needed
 
@@ -219,3 +222,29 @@ def test_compiled_functions_and_transforms_have_kernels_inside(backend):
     expected = total.detach(), grad, hessian
     for mine, right in zip(by_kernels(found), expected, strict=True):
         assert torch.allclose(mine.cpu(), right, 1e-10, 1e-10)
+
+
+@pytest.mark.parametrize("n", [pytest.param(4, marks=() if ON_GPU else SLOW), 2])
+def test_a_table_of_ones_own(n):
+    """Eisner's program with items of all sizes, one of them impossible."""
+    program = eisner.build(n, False)
+    scores = torch.randn(n + 2, len(program.places), generator=torch.Generator().manual_seed(0)).double()
+    scores[n + 1] = -torch.inf
+    lengths = torch.tensor([*range(n + 1), n])
+
+    def answers(scores, lengths):
+        scores = scores.detach().requires_grad_()
+        table = TableStructure(program, scores, lengths)
+        grads = [torch.autograd.grad(value.sum(), scores)[0] for value in (table.log_partition, table.entropy())]
+        events, best = table.oracles.best(*table._arguments())
+        return [table.log_partition.detach(), table.marginals.detach(), *grads, events, best]
+
+    found = by_kernels(answers, scores.to(DEVICE), lengths.to(DEVICE))
+    for mine, right in zip(found, answers(scores, lengths), strict=True):
+        assert torch.allclose(mine.cpu(), right, 1e-10, 1e-10)
+
+
+def test_a_weight_of_two_sums_goes_to_the_reference():
+    program = foldings(3)
+    table = TableStructure(program, torch.zeros(6, device=DEVICE))
+    assert by_kernels(lambda: dispatch.select("table", *table._arguments())) is None

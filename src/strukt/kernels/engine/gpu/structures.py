@@ -232,7 +232,7 @@ class Rows(Gpu):
         return (scores[0].shape[1] - self._more, *options, *(tuple(score.shape[1:]) for score in scores))
 
     def _terms(self, main: Tensor, options: Sequence[Any]) -> int:
-        return (main.shape[1] - self._more) ** self._power
+        return int((main.shape[1] - self._more) ** self._power)
 
     def _index(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> Tensor:
         return lengths - 1
