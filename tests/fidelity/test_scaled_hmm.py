@@ -123,6 +123,26 @@ def test_filtering_and_next_words_are_conditional_expectations():
         ahead = [dot(behind, [transition[y][z] for y in range(STATES)]) for z in range(STATES)]
 
 
+def linear(layer, x):
+    return [dot(row, x) + bias for row, bias in zip(layer.weight.tolist(), layer.bias.tolist(), strict=True)]
+
+
+def layer_norm(norm, x):
+    mean = sum(x) / len(x)
+    deviation = (sum((value - mean) ** 2 for value in x) / len(x) + norm.eps) ** 0.5
+    scaled = zip(norm.weight.tolist(), x, norm.bias.tolist(), strict=True)
+    return [weight * (value - mean) / deviation + bias for weight, value, bias in scaled]
+
+
+def residual(network, x):
+    """LayerNorm(x + ReLU(W_2 ReLU(W_1 x)))."""
+    one, _, two, _ = network.added
+    hidden = x
+    for layer in (one, two):
+        hidden = [max(value, 0.0) for value in linear(layer, hidden)]
+    return layer_norm(network.norm, [a + b for a, b in zip(x, hidden, strict=True)])
+
+
 def plain(**options):
     """The published model in double precision: vectors of states, and the start one of them."""
     torch.manual_seed(0)
@@ -140,7 +160,10 @@ def published_evidence(model, words, kept=range(STATES), temperature=1.0):
     rows = model.features.rows.tolist()
     (first,) = generalised_softmax(lambda x: exponential(rows, x), start, after)
     transition = generalised_softmax(lambda x: exponential(rows, x), before, after)
-    logits = (model.saying(model.emitting) @ model.word_vectors.mT + model.bias).tolist()
+    one, two = model.saying
+    said = [residual(two, residual(one, x)) for x in model.emitting.tolist()]
+    vectors, biases = model.word_vectors.tolist(), model.bias.tolist()
+    logits = [[dot(x, word) + bias for word, bias in zip(vectors, biases, strict=True)] for x in said]
     return evidence(first, transition, [softmax(logits[z]) for z in kept], words)
 
 
