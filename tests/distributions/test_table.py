@@ -167,6 +167,14 @@ def a_cell_made_twice():
     return p.build(first)
 
 
+def degrees_that_differ():
+    p = ProgramBuilder()
+    weight, (first, second), one = p.scattered(np.arange(3), degrees=[1, 2, 2]), p.cells(2), p.cells()
+    p.leaf(one)
+    p.sum([first, second], one, weight=weight[:2], stage=0)
+    return p.build(first, count=2)
+
+
 def a_sum_of_nothing():
     p, _, first, _, _, one = chain_of(3)
     p.sum(first, one, count=0, stage=0)
@@ -184,6 +192,7 @@ def a_sum_of_nothing():
         (a_weight_that_there_is_not, "row 0 has 1 weights from weight 3 on, and there are 3"),
         (a_cell_made_twice, "row 1 makes cell 0, which is made by row 0 already"),
         (a_sum_of_nothing, "row 0 has 0 terms"),
+        (degrees_that_differ, "degrees of weights sum to 1 in one structure and to 2 in another"),
     ],
 )
 def test_programs_that_are_wrong_are_refused(build, message):
@@ -201,7 +210,7 @@ def test_sums_over_one_run_are_paired_with_ones():
 
 
 def test_a_program_is_drawn_while_its_cells_can_be_told_apart():
-    assert foldings(2).svg().count("<circle") == 2 * 7
+    assert foldings(2).svg().count("<circle") == 2 * 6
     assert isinstance(foldings(2), Program)
     with pytest.raises(ValueError, match="build it for a smaller size"):
         eisner.build(20, True).svg()

@@ -15,6 +15,9 @@ SEQUENCES = [
                 "kernels/engine/rows": [
                     (".sum(1)", ".amax(1)"),
                 ],
+                "kernels/engine/rings": [
+                    ("rate * degrees[first + i]", "rate"),
+                ],
                 "kernels/chain/cpu_probability": [
                     ("TINY = 1e-100", "TINY = 0.0"),
                     ("z * matrix[i + 7, j]", "z * matrix[i + 6, j]"),

@@ -210,7 +210,7 @@ TREES = [
                     ("place += 1", "place += 0"),
                 ],
                 "kernels/engine/rings": [
-                    ("shift += times[g] * top", "shift += top"),
+                    ("shift += constant * progress", "shift += constant"),
                     ("(numbers[i] > HIGH) |", "(numbers[i] > np.inf) |"),
                     ("(numbers[i] < LOW) &", "(numbers[i] < 0.0) &"),
                 ],

@@ -35,6 +35,7 @@ def require_sound(program: Program) -> None:
     _require_order(program)
     _require_once(program)
     _require_times(program)
+    _require_degrees(program)
     _sound.add(program)
 
 
@@ -113,6 +114,16 @@ def _require_times(program: Program) -> None:
                 f"program: every structure is to use {times[group]} of the weights {first} to {end - 1}, and uses "
                 f"{used}; give the right number, or declare them with ProgramBuilder.scattered"
             )
+
+
+def _require_degrees(program: Program) -> None:
+    """Check that degrees bring all structures equally far."""
+    least, most = _extremes(program, program.degrees.astype(float))
+    if least < most:
+        raise ValueError(
+            f"program: the degrees of weights sum to {least:.0f} in one structure and to {most:.0f} in another; "
+            "give degrees of which all have the same sum, or none"
+        )
 
 
 def _extremes(program: Program, lengths: Array) -> tuple[float, float]:

@@ -93,7 +93,7 @@ class TableStructure(IndicatorStructure):
                 "the program"
             )
         if not torch.compiler.is_compiling():
-            programs.enter(program)
+            programs.keep(program)
             if validate_args or (validate_args is None and self._validate_args):
                 require_sound(program)
         self.program = program

@@ -24,7 +24,7 @@ def build(n: int, m: int, shape: Sequence[int], _pairs: Sequence[int]) -> Progra
     """
     p = ProgramBuilder()
     i, j, b = np.ogrid[:n, :m, :3]
-    move = p.scattered((i * shape[1] + j) * 3 + b)
+    move = p.scattered((i * shape[1] + j) * 3 + b, degrees=np.where(b == 0, 2, 1))
     after, before = np.ogrid[:3, :3]
     pair = p.scattered(int(np.prod(shape)) + before * 3 + after)
     path, ones, none = p.cells(n, m, 3), p.cells(3), p.cells(3)

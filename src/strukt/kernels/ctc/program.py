@@ -30,7 +30,7 @@ def build(n: int, m: int, states: int) -> Program:
     """
     p = ProgramBuilder()
     t, s = np.ogrid[:n, : 2 * m + 1]
-    emission = p.scattered(1 + states + t * states + s)
+    emission = p.scattered(1 + states + t * states + s, times=n)
     s, step = np.ogrid[: 2 * m + 1, :3]
     move = p.scattered(np.where(step == 0, 1 + s, 0))
     way, ones = p.cells(n + 1, 2 * m + 3), p.cells(2)

@@ -10,12 +10,13 @@ import torch
 from torch import Tensor
 
 from strukt.kernels.autograd import Scores
-from strukt.kernels.engine.groups import EXTENDED_RING, on_items
-from strukt.kernels.engine.items import EXTENDED
+from strukt.kernels.engine import items
+from strukt.kernels.engine.groups import by_ring, on_items
 from strukt.kernels.engine.program import Array, Program
 from strukt.kernels.engine.questions import Questions, numpy_of
 from strukt.kernels.engine.rows import joined, parted
 from strukt.kernels.engine.tables import Tables
+from strukt.kernels.memory import empty
 
 
 class Flat(Questions):
@@ -24,12 +25,10 @@ class Flat(Questions):
     Args:
         build: ``build(n, *sizes)`` writes the program of items of length n >= 1, from weights at places of a flat
             row (`ProgramBuilder.scattered`); the sizes are those of `_sizes`.
-        ring: The numbers that entropies try first: `PLAIN` where these hold most items.
     """
 
-    def __init__(self, build: Callable[..., Program], ring: float = EXTENDED) -> None:
+    def __init__(self, build: Callable[..., Program]) -> None:
         self.tables = Tables(build)
-        self.ring = ring
 
     def _places(self, main: Tensor) -> Sequence[int]:
         """Those of a flat row, of any size."""
@@ -39,9 +38,13 @@ class Flat(Questions):
         self, kernel: Callable[..., None], scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any],
         rows: Array, chart: Tensor, *arrays: Array,
     ) -> None:  # fmt: skip
-        """Call a kernel on all items in extended numbers; the chart is one of the structure's own kernels."""
-        groups, no_charts = self._groups(scores, lengths, options), np.empty((len(rows), 0))
-        on_items(kernel, groups, EXTENDED_RING, rows, no_charts, *arrays)
+        """Call a kernel on all possible items in their rings; the chart is one of the structure's own kernels."""
+        groups = self._groups(scores, lengths, options)
+        cells = max((len(table.maker) for table, _ in groups), default=0)
+        charts = empty((len(rows), items.HEAD + cells))
+        on_items(items.totals, groups, None, rows, charts, np.empty(len(rows)))
+        for each, ring in by_ring(groups, charts[:, 0]):
+            on_items(kernel, each, ring, rows, charts, *arrays)
 
 
 class FlatPairs(Flat):

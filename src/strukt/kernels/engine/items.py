@@ -39,7 +39,8 @@ def _fill(
 ) -> tuple[float, float, float]:  # fmt: skip
     """Fill weights and cells of an item; gives the log-partition, the ring it belongs to, and the constant."""
     rows, groups, times, top = table.rows, table.groups, table.times, table.top
-    shift, constant, lost = load(own, groups, times, np.nan, weight, power)
+    degrees, progress = table.degrees, table.progress
+    shift, constant, lost = load(own, groups, times, degrees, progress, np.nan, weight, power)
     if shift == -np.inf:
         value[top] = 0.0
         return shift, IMPOSSIBLE, constant
@@ -48,7 +49,7 @@ def _fill(
         lost += lost_in(value, 0.0, value)
         if lost > 0 and not np.isnan(constant):
             constant = sums.better_constant(rows, table.degree, value, constant)
-            shift, constant, lost = load(own, groups, times, constant, weight, power)
+            shift, constant, lost = load(own, groups, times, degrees, progress, constant, weight, power)
             sums.inside(rows, table.leaves, weight, power, value, exponent, room, powers)
             lost += lost_in(value, 0.0, value)
     return shift + sums.log_total(value, exponent, top), _ring_of(ring, table.probable, lost, value[top]), constant
@@ -101,7 +102,7 @@ def cells_again(
 ) -> Any:  # fmt: skip
     """The weights and cells of a possible item, from its chart where that has them."""
     if ring is None:
-        load(own, table.groups, table.times, row[1], weight, power)
+        load(own, table.groups, table.times, table.degrees, table.progress, row[1], weight, power)
         return row[HEAD : HEAD + table.maker.shape[0]]
     _fill(table, own, ring, weight, power, again, exponent, room, powers)
     return again[:]

@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,10 @@ Array = npt.NDArray[Any]
 
 OUT, MIRROR, LEFT, RIGHT, COUNT, WEIGHT, EACH = range(7)
 """Columns of `Program.rows`."""
+
+
+ALIVE: WeakValueDictionary[int, Program] = WeakValueDictionary()
+"""All programs by their numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +38,7 @@ class Program(Shown):
         maker: ``(cells,)``, the row that makes a cell; -1 for leaves.
         groups: ``(groups + 1,)``, where groups of weights begin.
         times: ``(groups,)``, how many weights of each group every structure uses; 0 if that differs.
+        degrees: ``(weights,)``, how far each weight brings a structure; all structures have the same sum of these.
         places: ``(weights, axes)``, the place of each weight's score in the main scores of an item.
         top: The cell of the total.
         stages: The stage of each row but the one that `ProgramBuilder.build` may add. Rows of one stage do not use
@@ -47,11 +53,15 @@ class Program(Shown):
     maker: Array
     groups: Array
     times: Array
+    degrees: Array
     places: Array
     top: int
     stages: Array
     ends: Array
     number: int = field(default_factory=itertools.count().__next__, init=False)
+
+    def __post_init__(self) -> None:
+        ALIVE[self.number] = self
 
     def __repr__(self) -> str:
         return f"Program({len(self.rows)} sums, {len(self.maker)} cells, {len(self.places)} weights)"
@@ -94,6 +104,7 @@ class ProgramBuilder:
         self._stages: list[Array] = []
         self._groups = np.zeros(1, np.int32)
         self._times = np.zeros(0, np.int32)
+        self._degrees = np.zeros(0, np.int32)
         self._places = np.zeros((0, 0), np.int32)
 
     def weights(self, allowed: Array, times: int | None = None) -> Array:
@@ -111,16 +122,19 @@ class ProgramBuilder:
         sizes = allowed.reshape(len(allowed), -1).sum(1) if times is None else [allowed.sum()]
         self._groups = np.cumsum([0, *sizes], dtype=np.int32)
         self._times = np.full(len(sizes), times or 1, np.int32)
+        self._degrees = np.full(np.count_nonzero(allowed), int((times or 1) > 1), np.int32)
         self._places = np.argwhere(allowed).astype(np.int32)
         return numbers
 
-    def scattered(self, places: Array, times: int = 0) -> Array:
+    def scattered(self, places: Array, times: int = 0, degrees: Any = 0) -> Array:
         """Declare a group of weights by where their scores stand; repeat for more groups.
 
         Args:
             places: Where their scores stand in the flat row of scores of an item, in any order and as often as
                 needed; -1 where there is no weight.
             times: How many of them every structure uses; 0 if that differs.
+            degrees: For each of them, if that differs, how far it brings a structure, as a segment does by its
+                length; all structures must have the same sum of degrees. 0 for weights that do not tell.
 
         Returns:
             Their numbers, consecutive along the array; -1 where there is none.
@@ -131,6 +145,8 @@ class ProgramBuilder:
         numbers[there] = np.arange(first, first + count)
         self._groups = np.append(self._groups, np.int32(first + count))
         self._times = np.append(self._times, np.int32(times))
+        own = np.broadcast_to(int(times > 1) if times else degrees, places.shape)[there]
+        self._degrees = np.append(self._degrees, own.astype(np.int32))
         self._places = np.concatenate([self._places.reshape(-1, 1), places[there][:, None].astype(np.int32)])
         return numbers
 
@@ -188,8 +204,9 @@ class ProgramBuilder:
         maker[rows[:, OUT]] = maker[rows[:, MIRROR]] = np.arange(len(rows))
         leaves = np.concatenate(self._leaves).astype(np.int32)
         return Program(
-            rows, leaves, maker, self._groups, self._times, self._places, int(top), stages, ends.astype(np.int32)
-        )
+            rows, leaves, maker, self._groups, self._times, self._degrees, self._places, int(top), stages,
+            ends.astype(np.int32),
+        )  # fmt: skip
 
     def _pair_with_ones(self, sums: Array, right: int, count: int) -> Array:
         """Give sums over one run alone a second one, of ones: kernels know products only.

@@ -27,9 +27,6 @@ class Questions(Asked, ABC):
     arguments. Items run in parallel.
     """
 
-    ring = PLAIN
-    """The numbers that are tried first; `EXTENDED` if these are the only ones."""
-
     tables: Tables
 
     any_scores = True
@@ -123,7 +120,7 @@ class Questions(Asked, ABC):
     ) -> tuple[Array, Array]:  # fmt: skip
         """Cross-entropies, entropies without others, and their gradients times factors, if there are any."""
         groups, rows = self._groups(scores, lengths, options), self._joined(scores, options)
-        found, kinds = np.zeros(len(lengths)), np.full(len(lengths), self.ring)
+        found, kinds = np.zeros(len(lengths)), np.full(len(lengths), PLAIN)
         grads = zeros(rows) if factors is not None else rows[:0]
         scale = factors_of(factors) if factors is not None else np.empty(0)
         others = self._joined(other, options) if other is not None else rows[:0]

@@ -35,16 +35,19 @@ LOG_TWO = 0.6931471805599453
 
 @kernel
 def load(
-    own: Array, groups: Array, times: Array, constant: float, weight: Array, power: Array | None
-) -> tuple[float, float, int]:
+    own: Array, groups: Array, times: Array, degrees: Array, progress: int, constant: float, weight: Array,
+    power: Array | None,
+) -> tuple[float, float, int]:  # fmt: skip
     """Weights from their logs, so that structures have scores near 0.
 
     Args:
         own: ``(weights,)``, the logs.
         groups: Where groups of weights begin.
-        times: How many weights of each group a structure uses. If one, they become probabilities; if more, a
-            constant is taken off the log of each; if 0, which says that the number differs, nothing.
-        constant: That constant; the mean of the logs of the first such group if NaN.
+        times: How many weights of each group a structure uses. If one, they become probabilities; else a constant
+            is taken off the log of each, times its degree.
+        degrees: ``(weights,)``.
+        progress: The sum of degrees of every structure.
+        constant: That constant; from the mean of the logs of the first group with degrees if NaN.
         weight: ``(weights,)``, gets the weights, or their mantissas.
         power: ``(weights,)``, gets the exponents; None in plain numbers.
 
@@ -62,37 +65,39 @@ def load(
             top = max(top, logs[i])
         if top == -np.inf and times[g] > 0:
             return top, 0.0, 0
-        if times[g] > 1:
-            constant = _mean_of_logs(logs) if np.isnan(constant) else constant
-            top = constant
-        elif times[g] == 0:
+        if times[g] != 1:
             top = 0.0
-        if power is None:
-            total = 0.0
-            for i in range(logs.shape[0]):
-                weights[i] = exp(logs[i] - top)
-                total += weights[i]
-            if times[g] != 1:
-                lost += lost_in(weights, -np.inf, logs)
-            else:
-                weights /= total
-                shift += np.log(total)
-        else:
+            if np.isnan(constant):
+                constant = _mean_of_logs(logs, degrees[first:last])
+        rate = 0.0 if times[g] == 1 or np.isnan(constant) else constant
+        if power is not None:
             for i in range(first, last):
-                weight[i], power[i] = _split(own[i] - top)
-        shift += times[g] * top
+                weight[i], power[i] = _split(own[i] - top - rate * degrees[i])
+            shift += top
+            continue
+        total = 0.0
+        for i in range(logs.shape[0]):
+            weights[i] = exp(logs[i] - top - rate * degrees[first + i])
+            total += weights[i]
+        if times[g] == 1:
+            weights /= total
+            shift += top + np.log(total)
+        else:
+            lost += lost_in(weights, -np.inf, logs)
+    if not np.isnan(constant):
+        shift += constant * progress
     return shift, constant, lost
 
 
 @inner
-def _mean_of_logs(logs: Array) -> float:
-    """The mean of the logs that are not -inf."""
+def _mean_of_logs(logs: Array, degrees: Array) -> float:
+    """The mean of the logs that are not -inf for each degree; NaN if none has any."""
     total, count = 0.0, 0
     for i in range(logs.shape[0]):
-        if logs[i] > -np.inf:
+        if logs[i] > -np.inf and degrees[i] > 0:
             total += logs[i]
-            count += 1
-    return total / count
+            count += degrees[i]
+    return total / count if count > 0 else np.nan
 
 
 @inner

@@ -22,9 +22,10 @@ class Table(NamedTuple):
         maker: As in `Program`.
         groups: As in `Program`.
         times: As in `Program`.
+        degrees: As in `Program`.
+        progress: The sum of the degrees of a structure.
         probable: Whether every structure uses one weight of each group, so that weights are probabilities.
-        degree: ``(cells,)``, how many weights of groups of which all use the same number, more than one, there are
-            below each cell.
+        degree: ``(cells,)``, the sum of degrees below each cell.
         places: ``(weights,)``, the place of each weight's score among all main scores of an item.
         top: As in `Program`.
         terms: How many terms all rows have together.
@@ -39,6 +40,8 @@ class Table(NamedTuple):
     maker: Array
     groups: Array
     times: Array
+    degrees: Array
+    progress: int
     probable: bool
     degree: Array
     places: Array
@@ -75,7 +78,7 @@ def _of_nothing(axes: int) -> Program:
     none = np.zeros(0, np.int32)
     return Program(
         none.reshape(0, 7), np.zeros(1, np.int32), np.full(1, -1, np.int32), np.zeros(1, np.int32), none,
-        none.reshape(0, axes), 0, none, np.array([[0, -1, 1]], np.int32),
+        none, none.reshape(0, axes), 0, none, np.array([[0, -1, 1]], np.int32),
     )  # fmt: skip
 
 
@@ -84,10 +87,10 @@ def _table(program: Program, shape: Sequence[int]) -> Table:
     flat = program.places.shape[1] == 1  # of a row, whatever the shape of the scores
     strides = np.ones(1, np.int64) if flat else np.cumprod([1, *reversed(shape[1:])])[::-1]
     places = (program.places @ strides).astype(np.int64)
-    shifted = np.repeat(program.times > 1, np.diff(program.groups)).astype(np.int64)
-    sizes, counts = current(extent)(rows, cells, shifted), rows[:, COUNT]
+    sizes, counts = current(extent)(rows, cells, program.degrees), rows[:, COUNT]
     return Table(
-        rows, program.leaves, program.maker, program.groups, program.times, bool((program.times == 1).all()),
+        rows, program.leaves, program.maker, program.groups, program.times, program.degrees,
+        int(sizes[program.top, 3]), bool((program.times == 1).all()),
         sizes[:, 3].astype(np.int32), places, program.top, int(counts.sum()), int(counts.max(initial=1)),
         *map(int, sizes[program.top, :3]),
     )  # fmt: skip

@@ -12,10 +12,10 @@ from strukt.kernels.jit import inner, kept_apart, kernel
 
 
 @kernel
-def extent(rows: Array, cells: int, shifted: Array) -> Array:
-    """For each cell the most choices, weights, cells that wait on a walk, and shifted weights: ``(cells, 4)``.
+def extent(rows: Array, cells: int, degrees: Array) -> Array:
+    """For each cell the most choices and weights below it, cells that wait on a walk, and the sum of degrees.
 
-    ``shifted (weights,)`` tells the weights that the last number counts.
+    Gives ``(cells, 4)``; ``degrees`` are those of the weights.
     """
     sizes = np.zeros((cells, 4), np.int64)
     sizes[:, 2] = 1
@@ -26,7 +26,7 @@ def extent(rows: Array, cells: int, shifted: Array) -> Array:
         most[:] = 0
         most[2] = 1
         for k in range(count):
-            a, own = sizes[left + k], shifted[each + k] if each >= 0 else 0
+            a, own = sizes[left + k], degrees[each + k] if each >= 0 else 0
             choices, used, waiting, degree = a[0], a[1], a[2], a[3] + own
             if right >= 0:
                 b = sizes[right + k]
@@ -38,7 +38,7 @@ def extent(rows: Array, cells: int, shifted: Array) -> Array:
             most[2], most[3] = max(most[2], waiting), max(most[3], degree)
         most[0] += int(count > 1)
         most[1] += int(whole >= 0) + int(each >= 0)
-        most[3] += shifted[whole] if whole >= 0 else 0
+        most[3] += degrees[whole] if whole >= 0 else 0
         sizes[rows[s, OUT]] = sizes[rows[s, MIRROR]] = most
     return sizes
 

@@ -25,7 +25,7 @@ def build(n: int, shape: Sequence[int], pairs: Sequence[int]) -> Program:
     (size, k, c), (*steps, rows, _) = shape, pairs
     p = ProgramBuilder()
     j, end, back = np.ogrid[:c, : n + 1, k:0:-1]
-    segment = p.scattered(np.where(back <= end, ((end - back) * k + back - 1) * c + j, -1))
+    segment = p.scattered(np.where(back <= end, ((end - back) * k + back - 1) * c + j, -1), degrees=back)
     t, to, of = np.ogrid[: n - 1 if steps else 1, :rows, :c]
     pair = p.scattered(size * k * c + (t * rows + np.minimum(of, rows - 1)) * rows + to)
     entered, ended, ones = p.cells(rows, n), p.cells(n + 1, c), p.cells(c)

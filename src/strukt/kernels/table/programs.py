@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from weakref import WeakValueDictionary
 
 import numpy as np
 from torch import Tensor
 
 from strukt.errors import StruktError
 from strukt.kernels.engine.kept import Kept
-from strukt.kernels.engine.program import Array, Program
+from strukt.kernels.engine.program import ALIVE, Array, Program
 from strukt.kernels.engine.sizes import needs_of
 from strukt.kernels.semiring import NEG_INF
 
-_programs: WeakValueDictionary[int, Program] = WeakValueDictionary()
 _latest: Kept[tuple[Program, Array, Array, Array]] = Kept()
 """Programs that nobody may hold any more, but a gradient may yet ask for."""
 
 
-def enter(program: Program) -> None:
-    """Let operators find a program by its number."""
-    _programs[program.number] = program
+def keep(program: Program) -> None:
+    """Keep a program among the latest ones."""
     _latest.get(program.number, lambda: (program, program.rows, program.maker, program.places))
 
 
@@ -32,7 +29,7 @@ def get(number: int) -> Program:
     Raises:
         StruktError: If it is gone.
     """
-    program = _programs.get(number)
+    program = ALIVE.get(number)
     if program is None:
         raise StruktError(
             "the program of a TableStructure is gone before its gradient is taken, as many others were made since"
@@ -62,7 +59,8 @@ def _of_size(program: Program, n: int) -> Program:
     maker[:] = -1
     maker[rows[:, 0]] = maker[rows[:, 1]] = np.arange(len(rows))
     groups, times = np.array([0, len(places)], np.int32), np.zeros(1, np.int32)
-    return Program(rows, program.leaves, maker, groups, times, places, top, stages, program.ends[:n])
+    degrees = np.zeros(len(places), np.int32)  # which structures of this size may not share
+    return Program(rows, program.leaves, maker, groups, times, degrees, places, top, stages, program.ends[:n])
 
 
 def cells(number: int, scores: Sequence[int]) -> int:
