@@ -85,6 +85,7 @@ def test_what_cannot_be_read_leaves_nothing_behind(folder, content, message, sou
         (["eng.train", "-o", "eng.train", "--force"], "eng.train is both input and output"),
         (["eng.train", "-o", "out.gz"], "out.gz: the output is not compressed"),
         (["eng.train", "-o", "no/out"], "no/out: cannot be written"),
+        (["eng.train", "-o", "-"], "-: the output is a file, not standard output"),
         (["eng.train", "-o", "out", "--from", "bio"], "eng.train:3: the sentence begins with I-ORG, which breaks"),
         (["eng.train", "-o", "out", "--to", "IOE"], "argument --to: scheme is 'IOE'; expected one of BIO, IOB1"),
     ],

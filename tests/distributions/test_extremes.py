@@ -54,6 +54,23 @@ def test_large_scores(subject, pattern, backend, monkeypatch):
         check(case.with_scores(large).map(lambda score, dtype=dtype: score.to(dtype)))
 
 
+@pytest.mark.parametrize("bonus", [1500.0, 2839.0, 2998.0, 6000.0])
+@pytest.mark.parametrize(
+    "subject",
+    [
+        pytest.param(subject, id=subject.name, marks=() if subject.name in LAST else pytest.mark.slow)
+        for subject in SUMMED
+        if "kernel" not in subject.arguments
+    ],
+)
+def test_one_score_far_above_all_others(subject, bonus):
+    """Where exponentials of double the exponent wrap around, such a weight came to be a number like others."""
+    case = subject.case((1,), lengths=[subject.size])
+    scores = [torch.zeros_like(score) for score in case.scores]
+    scores[0].flatten()[case.used()[0].flatten().nonzero()[-1]] = bonus
+    check(case.with_scores(scores))
+
+
 def check(case):
     distribution = case.distribution()
     log_partition, marginals = distribution.log_partition.double(), distribution.marginals.double()

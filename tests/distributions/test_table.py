@@ -1,6 +1,8 @@
 """Structures of one's own: the same answers as strukt's own kernels, and programs that are refused."""
 
+import copy
 import gc
+import pickle
 
 import numpy as np
 import pytest
@@ -181,6 +183,138 @@ def a_sum_of_nothing():
     return p.build(first)
 
 
+def one_of(k):
+    """One of k weights."""
+    p = ProgramBuilder()
+    weight, total, one = p.scattered(np.arange(k)), p.cells(), p.cells()
+    p.leaf(one)
+    cells = p.cells(k)
+    p.sum(cells, one, weight=weight, stage=0)
+    p.sum(total, cells[0], count=k, stage=1)
+    return p.build(total)
+
+
+def all_of(k):
+    """Four weights in one product of a sum, a weight, two cells and a weight of its term."""
+    p = ProgramBuilder()
+    weight, (a, b, total), one = p.scattered(np.arange(k)), p.cells(3), p.cells()
+    p.leaf(one)
+    p.sum([a, b], one, weight=weight[:2], stage=0)
+    p.sum(total, a, b, each=weight[2], weight=weight[3], stage=1)
+    return p.build(total)
+
+
+def test_programs_from_elsewhere_have_numbers_of_their_own():
+    program = one_of(3)
+    distribution = TableStructure(program, torch.zeros(3))
+    copied, loaded = copy.deepcopy(distribution), pickle.loads(pickle.dumps(distribution))
+    assert copied.program is program
+    assert loaded.program.number != program.number
+    assert loaded.options == (loaded.program.number,)
+    assert torch.allclose(loaded.log_partition, distribution.log_partition)
+    assert torch.allclose(torch.distributions.kl_divergence(distribution, copied), torch.zeros(()))
+
+
+@pytest.mark.parametrize("score", [-200.0, 170.0, -1e4])
+def test_products_of_four_weights_are_not_lost(score):
+    scores = torch.full((4,), score, dtype=torch.float64)
+    assert torch.allclose(TableStructure(all_of(4), scores).log_partition, 4 * scores[0], rtol=1e-12)
+
+
+def test_long_runs_without_weights_are_sound():
+    assert TableStructure(one_of(1), torch.zeros(1)).log_count == 0
+    p = ProgramBuilder()
+    weight, cells, total = p.scattered(np.arange(1)), p.cells(6), p.cells()
+    p.leaf(cells[:5])
+    p.sum(cells[5], cells[0], weight=weight[0], stage=0)
+    p.sum(total, cells[0], count=6, stage=1)
+    assert TableStructure(p.build(total), torch.zeros(1)).log_count.exp().round() == 6
+
+
+def test_the_reference_knows_what_is_impossible():
+    scores, others = torch.tensor([-torch.inf, 0.0, 0.0, 0.0]).double(), torch.zeros(4).double()
+    program = all_of(4)
+
+    def answers():
+        forbidden, free = TableStructure(program, scores), TableStructure(program, others)
+        return forbidden.marginals, free.cross_entropy(forbidden), free.marginals
+
+    fast = answers()
+    with dispatch.using("reference"):
+        slow = answers()
+    for one, other in zip(fast, slow, strict=True):
+        assert torch.equal(one, other)
+    assert not fast[0].any()
+
+
+def test_what_larger_items_use_has_no_gradient():
+    scores = torch.zeros(2, 10)
+    scores[1, 2:4] = torch.nan
+    scores.requires_grad_()
+    parts = TableStructure(foldings(4), scores, [4, 1]).mode_parts("straight-through")
+    assert parts[1].tolist() == [1.0] + [0.0] * 9
+    parts.sum().backward()
+    assert scores.grad[1].tolist() == [1.0] + [0.0] * 9
+
+
+def test_what_no_total_needs_is_never_read():
+    """Sums that nobody uses, and their weights, which may hold anything."""
+    p = ProgramBuilder()
+    weight, cells, total, one = p.scattered(np.arange(6)), p.cells(6), p.cells(), p.cells()
+    p.leaf(one)
+    p.sum(cells, one, weight=weight, stage=0)
+    p.sum(total, cells[0], count=2, stage=1)
+    p.sum(p.cells(), cells[3], count=3, stage=2)
+    scores = torch.tensor([0.0, 0.0, torch.nan, torch.inf, 1e30, torch.nan])
+    table = TableStructure(p.build(total), scores)
+    assert torch.allclose(table.log_partition, torch.tensor(2.0).log())
+    assert table.marginals.tolist() == [0.5, 0.5, 0, 0, 0, 0]
+    assert table.mode.sum() == 1
+
+
+def test_declarations_do_not_mix():
+    p = ProgramBuilder()
+    p.weights(np.ones((2, 2), bool))
+    with pytest.raises(ValueError, match="declare all by scattered"):
+        p.scattered(np.arange(2))
+    with pytest.raises(ValueError, match="declared already"):
+        p.weights(np.ones((2, 2), bool))
+
+
+def a_leaf_beside_the_chart():
+    p, weight, first, _, _, one = chain_of(3)
+    p.leaf(np.array(50))
+    p.sum(first, one, weight=weight[0], stage=0)
+    return p.build(first)
+
+
+def a_total_beside_the_chart():
+    p, weight, first, _, _, one = chain_of(3)
+    p.sum(first, one, weight=weight[0], stage=0)
+    return p.build([10**7, first])
+
+
+def a_total_of_nothing():
+    p, weight, first, _, _, one = chain_of(3)
+    p.sum(first, one, weight=weight[0], stage=0)
+    return p.build([first, first], count=[0, 1])
+
+
+def a_smaller_total_that_uses_a_weight_twice():
+    p, weight, first, second, _, one = chain_of(3)
+    p.sum(first, one, weight=weight[0], stage=0)
+    p.sum(second, one, weight=weight[1], stage=0)
+    return p.build([first, second], [first, -1])
+
+
+def a_group_without_weights():
+    p = ProgramBuilder()
+    weight, total, one = p.weights(np.array([[True, True, True], [False] * 3])), p.cells(), p.cells(3)
+    p.leaf(one)
+    p.sum(total, one[0], count=3, each=weight[0, 0], stage=0)
+    return p.build(total)
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
@@ -192,6 +326,11 @@ def a_sum_of_nothing():
         (a_weight_that_there_is_not, "row 0 has 1 weights from weight 3 on, and there are 3"),
         (a_cell_made_twice, "row 1 makes cell 0, which is made by row 0 already"),
         (a_sum_of_nothing, "row 0 has 0 terms"),
+        (a_leaf_beside_the_chart, "leaf 1 has 1 cells from cell 50 on, and there are 4"),
+        (a_total_beside_the_chart, r"total of size 1 \+ 0 has 1 cells from cell 10000000 on"),
+        (a_total_of_nothing, "the total of size 1 has 0 terms"),
+        (a_smaller_total_that_uses_a_weight_twice, "the total of size 1 lets a structure use weight 0 twice"),
+        (a_group_without_weights, "to use 1 of group 1, which has no weights, and uses 0"),
         (degrees_that_differ, "degrees of weights sum to 1 in one structure and to 2 in another"),
     ],
 )

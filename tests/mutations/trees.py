@@ -326,7 +326,7 @@ TREES = [
             SIBLINGS: {
                 "kernels/engine/reference": [
                     (".masked_fill(beyond, 0.0)", ""),
-                    ("own = np.where(first >= 0, first + terms, len(at) - 1)", "own = first + terms"),
+                    ("at[program.leaves], at[-1] = ONE, ONE", "at[program.leaves] = ONE"),
                     ("tensor(np.where(whole >= 0, whole, weights))", "tensor(np.where(whole >= 0, 0, weights))"),
                 ],
                 "kernels/engine/sizes": [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentTypeError
 
 from strukt.cli import console, corpora, outputs
+from strukt.cli.console import UsageError
 from strukt.cli.options import Parser
 from strukt.data import tag_columns
 from strukt.data.files import atomic_write
@@ -16,6 +17,8 @@ def run(arguments: list[str]) -> int:
     options = _parser().parse(arguments)
     corpora.require_files([options.file])
     outputs.require_uncompressed(options.output)
+    if options.output == "-":
+        raise UsageError("-: the output is a file, not standard output; give its name")
     outputs.require_free(options.output, [options.file], options.force)
     sentences, source, target = tag_columns.read(options.file), options.source, options.to
     if source is None:

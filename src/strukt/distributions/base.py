@@ -224,6 +224,11 @@ class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
     def _check_values(self) -> None:
         """Check what is given besides scores and lengths."""
 
+    def _main_within(self) -> Tensor:
+        """Which main scores lie within the lengths; broadcasts to them."""
+        lengths, shape = self.lengths.reshape(self._batch_size()), self.scores[0].shape
+        return self._to_batch(guards.within(lengths, shape[len(self.batch_shape) :], self.extents[0]))
+
     def _check_scores(self) -> None:
         """Check that scores within the lengths are numbers of a legal size, or -inf."""
         scores, (lengths, *_) = self._flat_scores()[: self.logs], self._integers()

@@ -41,20 +41,28 @@ def require_sound(program: Program) -> None:
 
 def _require_runs(program: Program) -> None:
     rows, cells, weights = program.rows, len(program.maker), len(program.places)
-    _refuse(rows[:, COUNT] < 1, lambda row: f"has {rows[row, COUNT]} terms; expected 1 or more")
     one, terms = np.ones_like(rows[:, COUNT]), rows[:, COUNT]
+    _refuse(terms < 1, lambda row: f"row {row} has {terms[row]} terms; expected 1 or more")
     for column, least, most, size, kind in (
         (OUT, 0, cells, one, "cell"), (MIRROR, 0, cells, one, "cell"), (LEFT, 0, cells, terms, "cell"),
         (RIGHT, -1, cells, terms, "cell"), (WEIGHT, -1, weights, one, "weight"),
         (EACH, -1, weights, terms, "weight"),
     ):  # fmt: skip
-        first = rows[:, column]
-        wrong = (first < least) | (first + size > most)
-        if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            raise ValueError(
-                f"program: row {row} has {size[row]} {kind}s from {kind} {first[row]} on, and there are {most}"
-            )
+        _require_run("row", rows[:, column], size, least, most, kind)
+    left, right, count = program.ends.T
+    _refuse(count < 1, lambda size: f"the total of size {size + 1} has {count[size]} terms; expected 1 or more")
+    _require_run("total of size 1 +", left, count, 0, cells, "cell")
+    _require_run("total of size 1 +", right, count, -1, cells, "cell")
+    _require_run("leaf", program.leaves, np.ones_like(program.leaves), 0, cells, "cell")
+
+
+def _require_run(place: str, first: Array, size: Array, least: int, most: int, kind: str) -> None:
+    """Check runs of so many cells or weights, of which there are ``most``; -1 may say that there is none."""
+    wrong = (first < least) | ((first >= 0) & (first + size > most))
+    _refuse(
+        wrong,
+        lambda row: f"{place} {row} has {size[row]} {kind}s from {kind} {first[row]} on, and there are {most}",
+    )
 
 
 def _require_one_maker(program: Program) -> None:
@@ -81,14 +89,18 @@ def _require_order(program: Program) -> None:
 
 
 def _require_once(program: Program) -> None:
-    """Check that no structure uses a weight twice."""
+    """Check that no structure uses a weight twice, be it of a smaller size."""
+    rows, cells, sizes = program.rows, len(program.maker), len(program.ends)
+    totals = np.full((sizes, rows.shape[1]), -1, np.int32)
+    totals[:, OUT] = totals[:, MIRROR] = cells + np.arange(sizes)
+    totals[:, [LEFT, RIGHT, COUNT]] = program.ends
+    every = np.concatenate([rows, totals])
     for first in range(0, len(program.places), 64 * soundness.WORDS):
-        row, term, weight = current(soundness.first_twice)(
-            program.rows, program.leaves, len(program.maker), first
-        )
+        row, term, weight = current(soundness.first_twice)(every, program.leaves, cells + sizes, first)
         if row >= 0:
+            place = f"row {row}" if row < len(rows) else f"the total of size {row - len(rows) + 1}"
             raise ValueError(
-                f"program: row {row} lets a structure use weight {weight} twice, in its term {term}; declare a "
+                f"program: {place} lets a structure use weight {weight} twice, in its term {term}; declare a "
                 "weight for each use"
             )
 
@@ -105,14 +117,15 @@ def _require_times(program: Program) -> None:
     least, most = _extremes(program, np.repeat(lengths, counts))
     if least > most or max(abs(least - expected), abs(most - expected)) <= ROUNDING * max(expected, 1.0):
         return
-    for group in np.flatnonzero((times > 0) & (counts > 0)).tolist():
+    for group in np.flatnonzero(times > 0).tolist():
         fewest, most = _extremes(program, np.repeat(np.arange(len(times)) == group, counts).astype(float))
         if (fewest, most) != (times[group], times[group]):
             used = f"{fewest:.0f}" if fewest == most else f"{fewest:.0f} to {most:.0f}"
             first, end = program.groups[group : group + 2].tolist()
+            named = f"the weights {first} to {end - 1}" if end > first else f"group {group}, which has no weights"
             raise ValueError(
-                f"program: every structure is to use {times[group]} of the weights {first} to {end - 1}, and uses "
-                f"{used}; give the right number, or declare them with ProgramBuilder.scattered"
+                f"program: every structure is to use {times[group]} of {named}, and uses {used}; give the right "
+                "number, or declare them with ProgramBuilder.scattered"
             )
 
 
@@ -132,7 +145,6 @@ def _extremes(program: Program, lengths: Array) -> tuple[float, float]:
 
 
 def _refuse(wrong: Array, message: Callable[[int], str]) -> None:
-    """Raise for the first row of which something is wrong."""
+    """Raise for the first of which something is wrong."""
     if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        raise ValueError(f"program: row {row} {message(row)}")
+        raise ValueError(f"program: {message(int(np.flatnonzero(wrong)[0]))}")

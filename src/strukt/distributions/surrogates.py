@@ -8,7 +8,6 @@ from torch import Tensor
 
 from strukt.inference import perturbation
 from strukt.inference.settings import require_one_of
-from strukt.kernels import guards
 from strukt.kernels.semiring import NEG_INF, forbidden_only
 
 if TYPE_CHECKING:
@@ -38,9 +37,7 @@ def mode_parts(distribution: StructuredDistribution, gradient: str, step: float)
         )
 
     if gradient == "straight-through":
-        flat = distribution._flatten()
-        inside = guards.within(flat.lengths, flat.scores[0].shape[1:], flat.extents[0])
-        allowed = distribution._to_batch(inside) & (main != NEG_INF)
+        allowed = distribution._main_within() & (main != NEG_INF)
         return perturbation.straight_through(best_parts(main.detach()), main.masked_fill(~allowed, 0.0))
     if gradient == "perceptron":
         return perturbation.implicit_mle(main, best_parts, step)

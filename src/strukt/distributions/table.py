@@ -39,7 +39,8 @@ class TableStructure(IndicatorStructure):
         scores: ``batch + (weights,)``, a score for each weight, in the order of their numbers.
         lengths: ``batch``, the size of each item among those that ``build`` was given totals for, 1 and so on, or
             0 for one structure that uses nothing; the largest one if None.
-        validate_args: Whether to check values as well as shapes, and, once, the program.
+        validate_args: Whether to check values as well as shapes, and, once and not under ``torch.compile``, the
+            program.
 
     Events are ``batch + (weights,)``: 1 for weights that are used, 0 for others. All operators take the time of
     the program, except that no weight can be required: `condition` only forbids, and there are no
@@ -99,6 +100,11 @@ class TableStructure(IndicatorStructure):
         self.program = program
         self.extents = ([weights - sizes],)
         super().__init__((scores,), lengths, (program.number,), validate_args)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Go on with the number that the program has here."""
+        programs.keep(state["program"])
+        self.__dict__.update(state, options=(state["program"].number,))
 
     @property
     def max_marginals(self) -> Tensor:
@@ -165,10 +171,10 @@ class TableStructure(IndicatorStructure):
         )
 
     def _candidates(self) -> Tensor:
-        count = round(math.exp(self._all_of_one().log_count.item()))
-        if count > MOST_CANDIDATES:
-            raise ValueError(f"{count} structures are too many to enumerate")
-        return self._all_of_one().topk(max(count, 1)).events
+        log_count = self._all_of_one().log_count.item()
+        if log_count > math.log(MOST_CANDIDATES):
+            raise ValueError(f"e^{log_count:.0f} structures are too many to enumerate")
+        return self._all_of_one().topk(max(round(math.exp(log_count)), 1)).events
 
     def _all_of_one(self) -> Self:
         """All structures of a largest item, with scores of 0."""
@@ -183,6 +189,9 @@ class TableStructure(IndicatorStructure):
         """Which weights items of their lengths may use: ``batch + (weights,)``."""
         needs = torch.from_numpy(needs_of(self.program)[1]).to(self.lengths.device)
         return needs < self.lengths.unsqueeze(-1)
+
+    def _main_within(self) -> Tensor:
+        return self._needed
 
     def _check_scores(self) -> None:
         read = self.scores[0].detach().masked_fill(~self._needed, 0.0).reshape(self._batch_size(), -1)

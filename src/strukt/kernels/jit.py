@@ -125,10 +125,12 @@ if UNAVAILABLE is None:
     def exp(x: float) -> float:
         """The exponential of a double, to 1 ulp, in a form that LLVM turns into vector instructions.
 
-        Cody-Waite reduction to abs(r) <= ln(2)/2 and the Taylor polynomial of degree 13; 0 for -inf.
+        Cody-Waite reduction to abs(r) <= ln(2)/2 and the Taylor polynomial of degree 13; 0 for -inf, and inf where
+        no double is large enough.
         """
-        k = np.floor(max(x, -1500.0) * 1.4426950408889634 + 0.5)
-        r = max(x, -1500.0) - k * 0.693147180369123816490
+        within = min(max(x, -1500.0), 1418.0)  # exponents beyond would wrap around to any number
+        k = np.floor(within * 1.4426950408889634 + 0.5)
+        r = within - k * 0.693147180369123816490
         r = r - k * 1.90821492927058770002e-10
         p = 1.6059043836821613e-10
         p = p * r + 2.08767569878681e-09

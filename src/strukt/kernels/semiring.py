@@ -202,7 +202,9 @@ class CrossEntropy(Semiring):
         log_p, log_q = log_softmax(p, dim), log_softmax(q, dim)
         possible = log_p > NEG_INF
         inner = torch.where(possible, crosses - log_q, torch.zeros_like(log_q))
-        return torch.stack([logsumexp(p, dim), logsumexp(q, dim), (log_p.exp() * inner).sum(dim)])
+        infinite = inner == -NEG_INF  # also where the probability is too small a number
+        expected = torch.where(infinite, inner, log_p.exp() * torch.where(infinite, 0.0, inner))
+        return torch.stack([logsumexp(p, dim), logsumexp(q, dim), expected.sum(dim)])
 
     def weigh(self, values: Tensor, scores: Tensor) -> Tensor:
         p, q, crosses = values.unbind(0)

@@ -43,7 +43,7 @@ class MeanFieldConfig:
     Args:
         published: Whether this is the model of Wu and Tu (2023): label_scores is table, dropout is updates, and of
             the encoder words is twice hidden, characters is none, affixes and word_dropout are 0, normalise is
-            false, and minimum_count is 1 if no other one is given.
+            false, and minimum_count is 1 if none but 2, the default, is given.
         label_scores: Whether those of a word are a projection of its vector, or one for each label, read from a
             table. A table takes no vectors of characters and affixes, and encoder.words is twice encoder.hidden.
         dropout: Where there is dropout: before the encoder and after it, too, or on heads and on scores of labels

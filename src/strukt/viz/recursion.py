@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Program
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array, Program
 from strukt.shown import Shown
 
 MOST = 150
@@ -28,6 +28,7 @@ class Recursion(Shown):
 
     Args:
         columns: Cells: the leaves, then those of each stage.
+        stages: The stages.
         weights: The weight of each sum that has one of its own, by its cell.
         uses: What sums read.
         total: The cell of the total.
@@ -37,6 +38,7 @@ class Recursion(Shown):
     """
 
     columns: list[list[int]]
+    stages: list[int]
     weights: dict[int, int]
     uses: list[Use]
     total: int
@@ -52,7 +54,7 @@ class Recursion(Shown):
         """The picture in a sentence.
 
         Examples:
-            >>> Recursion([[0], [1]], {1: 0}, [Use(0, 1, -1)], 1).description()
+            >>> Recursion([[0], [1]], [0], {1: 0}, [Use(0, 1, -1)], 1).description()
             'A recursion of 2 cells in 1 stage, from 1 leaf to cell 1.'
         """
         leaves, stages = len(self.columns[0]), len(self.columns) - 1
@@ -73,7 +75,7 @@ def of_program(program: Program) -> Recursion:
     """
     main = np.arange(len(program.maker))
     main[program.rows[:, MIRROR]] = program.rows[:, OUT]
-    leaves = set(main[program.leaves].tolist())
+    some = _not_zero(program)
     needed, uses, weights = {int(main[program.top])}, [], {}
     stages: dict[int, list[int]] = {}
     stage_of = [*program.stages.tolist(), program.stages.max(initial=0) + 1]
@@ -88,10 +90,21 @@ def of_program(program: Program) -> Recursion:
         for k in range(row[COUNT]):
             weight = int(row[EACH]) + k if row[EACH] >= 0 else -1
             factors = [int(main[row[column] + k]) for column in (LEFT, RIGHT) if row[column] >= 0]
-            if any(program.maker[cell] < 0 and cell not in leaves for cell in factors):
-                continue  # a product with 0
+            if not some[factors].all():
+                continue
             factors = [cell for cell in factors if program.maker[cell] >= 0] or factors[:1]  # 1 is no news
             needed.update(factors)
             uses += [Use(cell, out, -1 if place else weight) for place, cell in enumerate(factors)]
-    columns = [sorted(needed & leaves), *(stages[key] for key in sorted(stages))]
-    return Recursion(columns, weights, uses, int(main[program.top]))
+    leaves = sorted(needed & set(main[program.leaves].tolist()))
+    order = sorted(stages)
+    return Recursion([leaves, *(stages[key] for key in order)], order, weights, uses, int(main[program.top]))
+
+
+def _not_zero(program: Program) -> Array:
+    """Tell which cells are the total of something."""
+    found = np.zeros(len(program.maker), bool)
+    found[program.leaves] = True
+    for out, mirror, left, right, count, *_ in program.rows.tolist():
+        own = found[left : left + count]
+        found[[out, mirror]] = (own & found[right : right + count] if right >= 0 else own).any()
+    return found

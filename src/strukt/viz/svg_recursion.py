@@ -23,7 +23,8 @@ def _elements(recursion: Recursion) -> Iterator[str]:
     places = {}
     for column, cells in enumerate(recursion.columns):
         x = _MARGIN + _COLUMN * (column + 0.5)
-        yield text(x, _MARGIN + 10, "probability", f"stage {column}" if column else "leaves")
+        name = f"stage {recursion.stages[column - 1]}" if column else "leaves"
+        yield text(x, _MARGIN + 10, "probability", name)
         for row, cell in enumerate(cells):
             above = _ROW * (rows - len(cells)) / 2
             places[cell] = x, _MARGIN + _TITLE + above + _ROW * (row + 0.5)

@@ -16,7 +16,7 @@ from strukt.kernels.alignment import program as alignment
 from strukt.kernels.chain import program as chain
 from strukt.kernels.ctc import program as ctc
 from strukt.kernels.eisner import program as eisner
-from strukt.kernels.engine import chosen, items, kept
+from strukt.kernels.engine import chosen, items, kept, rings, rows
 from strukt.kernels.engine.backend import Backend
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, ProgramBuilder
 from strukt.kernels.engine.tables import Tables
@@ -379,3 +379,25 @@ def test_the_marginals_of_an_impossible_item_have_no_gradient(forbidden):
     )
     assert not grads.any()
     assert not factor_grads.any()
+
+
+def test_tables_in_tables_count():
+    row = np.zeros(100, np.int64)
+    assert kept.size((row, (row, (row, 3)), None)) == 2400
+
+
+@pytest.mark.parametrize("batch", [0, 2])
+def test_rows_of_no_places_have_parts(batch):
+    scores = [torch.zeros(batch, 0, 1), torch.zeros(min(batch, 1), 0, 0, 1)]
+    found = rows.parted(torch.zeros(batch, 0), scores)
+    assert [part.shape for part in found] == [each.shape for each in scores]
+
+
+def test_exponentials_of_any_size():
+    """Beyond the largest double they are infinite, and never another number."""
+    large = [1e6, 1e300, np.inf, -np.inf]
+    x = np.concatenate([np.linspace(-760, 800, 5000), np.linspace(800, 20_000, 5000), large])
+    found = np.array([rings.exp(each) for each in x])
+    with np.errstate(over="ignore", under="ignore"):
+        expected = np.exp(x)
+    assert np.allclose(found, expected, rtol=1e-14, atol=1e-307)

@@ -38,5 +38,5 @@ class Kept(Generic[Made]):
 
 
 def size(made: tuple[Any, ...]) -> int:
-    """The bytes of the arrays and tensors of a tuple."""
-    return sum(getattr(value, "nbytes", 0) for value in made)
+    """The bytes of the arrays and tensors of a tuple, and of tuples in it."""
+    return sum(size(value) if isinstance(value, tuple) else getattr(value, "nbytes", 0) for value in made)

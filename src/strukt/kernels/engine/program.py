@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from importlib import import_module
 from typing import Any
 from weakref import WeakValueDictionary
@@ -63,6 +63,16 @@ class Program(Shown):
     def __post_init__(self) -> None:
         ALIVE[self.number] = self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel without the number, which belongs to another program elsewhere."""
+        return Program, tuple(getattr(self, each.name) for each in fields(self) if each.init)
+
+    def __copy__(self) -> Program:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Program:
+        return self
+
     def __repr__(self) -> str:
         return f"Program({len(self.rows)} sums, {len(self.maker)} cells, {len(self.places)} weights)"
 
@@ -116,10 +126,15 @@ class ProgramBuilder:
 
         Returns:
             Their numbers, -1 where there is none.
+
+        Raises:
+            ValueError: If there are weights already.
         """
+        if len(self._times):
+            raise ValueError("weights are declared already; declare these by scattered, before or behind others")
         numbers = np.full(allowed.shape, -1)
         numbers[allowed] = np.arange(np.count_nonzero(allowed))
-        sizes = allowed.reshape(len(allowed), -1).sum(1) if times is None else [allowed.sum()]
+        sizes = [row.sum() for row in allowed] if times is None else [allowed.sum()]
         self._groups = np.cumsum([0, *sizes], dtype=np.int32)
         self._times = np.full(len(sizes), times or 1, np.int32)
         self._degrees = np.full(np.count_nonzero(allowed), int((times or 1) > 1), np.int32)
@@ -131,14 +146,20 @@ class ProgramBuilder:
 
         Args:
             places: Where their scores stand in the flat row of scores of an item, in any order and as often as
-                needed; -1 where there is no weight.
+                needed; -1 where there is no weight. `TableStructure` takes scores by the numbers of weights,
+                whatever the places.
             times: How many of them every structure uses; 0 if that differs.
             degrees: For each of them, if that differs, how far it brings a structure, as a segment does by its
                 length; all structures must have the same sum of degrees. 0 for weights that do not tell.
 
         Returns:
             Their numbers, consecutive along the array; -1 where there is none.
+
+        Raises:
+            ValueError: If weights were declared by `weights`.
         """
+        if self._places.shape[1] > 1:
+            raise ValueError("weights are declared already, by their axes; declare all by scattered")
         there = places >= 0
         first, count = int(self._groups[-1]), np.count_nonzero(there)
         numbers = np.full(places.shape, -1)
@@ -171,7 +192,7 @@ class ProgramBuilder:
             left: Where a run of cells begins, one for each term.
             right: Where a second run begins; none if -1.
             count: The number of terms.
-            weight: A weight of the whole sum; none if -1.
+            weight: A weight of the whole sum; none if -1, also where a declaration gave -1: leave out such sums.
             each: Where a run of weights begins; none if -1.
             mirror: Cells that get the total, too, so that later runs are consecutive.
             stage: When it is done: a sum may use the cells of smaller stages.
@@ -202,7 +223,7 @@ class ProgramBuilder:
         rows[alone] = self._pair_with_ones(rows[alone], RIGHT, COUNT)
         maker = np.full(self._cells, -1, np.int32)
         maker[rows[:, OUT]] = maker[rows[:, MIRROR]] = np.arange(len(rows))
-        leaves = np.concatenate(self._leaves).astype(np.int32)
+        leaves = np.concatenate([np.zeros(0, np.int32), *self._leaves]).astype(np.int32)
         return Program(
             rows, leaves, maker, self._groups, self._times, self._degrees, self._places, int(top), stages,
             ends.astype(np.int32),

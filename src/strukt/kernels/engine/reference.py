@@ -135,10 +135,10 @@ def indices_of(program: Program, device: torch.device) -> Indices:
     nothing = np.array([[len(at) - 1, -1, 1]])  # the one structure of no size
     left, right, terms = np.concatenate([nothing, program.ends]).T
     none = np.full_like(left, -1)
-    ends = np.stack([none, none, left, right, terms, none, none], 1)
+    ends = np.stack([none, none, left, right, terms, none, none], 1)  # sums, which know what is impossible
     places = torch.from_numpy(program.places.reshape(len(program.places), -1)[:, 0].astype(np.int64))
     needs = torch.from_numpy(needs_of(program)[1].astype(np.int64) + 1)
-    return Indices(places.to(device), needs.to(device), tuple(stages), _stage(ends, at, count, device))
+    return Indices(places.to(device), needs.to(device), tuple(stages), _stage(ends, at, count, device, least=2))
 
 
 def _by_stage(program: Program) -> list[Array]:
@@ -148,14 +148,16 @@ def _by_stage(program: Program) -> list[Array]:
     return np.split(rows, borders) if len(rows) else []
 
 
-def _stage(rows: Array, at: Array, weights: int, device: torch.device) -> Stage:
-    """Rows as indices, given where the value of each cell is (`ZERO` for none) and how many weights there are."""
-    terms = np.arange(rows[:, COUNT].max(initial=1))
+def _stage(rows: Array, at: Array, weights: int, device: torch.device, least: int = 1) -> Stage:
+    """Rows as indices, given where the value of each cell is (`ZERO` for none) and how many weights there are.
+
+    All have as many terms as the longest, and ``least``.
+    """
+    terms = np.arange(rows[:, COUNT].max(initial=least))
     there = terms < rows[:, COUNT, None]
 
     def cells(column: int) -> Array:
-        first = rows[:, column, None]
-        own = np.where(first >= 0, first + terms, len(at) - 1)
+        own = rows[:, column, None] + terms  # -1, of one term, stands for the last entry
         return np.where(there, at[np.where(there, own, 0)], ZERO)
 
     def tensor(index: Array) -> Tensor:

@@ -24,7 +24,7 @@ SMALLEST = 1e-200
 LEAST = 1e-300
 """Plain cells below this have no share in a total above `SMALLEST`."""
 
-LOW, HIGH = 1e-100, 1e100
+LOW, HIGH = 1e-75, 1e75
 """Where plain numbers must lie, unless they are probabilities."""
 
 NOTHING = -(1 << 61)
@@ -102,7 +102,7 @@ def _mean_of_logs(logs: Array, degrees: Array) -> float:
 
 @inner
 def lost_in(numbers: Array, zero: float, logs: Array) -> int:
-    """The number of those out of the range in which a product of three neither overflows nor underflows.
+    """The number of those out of the range in which a product of four neither overflows nor underflows.
 
     Those of which the log, or whatever else tells, is ``zero`` are 0 by right.
     """

@@ -22,7 +22,7 @@ def parted(rows: Tensor, scores: Sequence[Tensor]) -> list[Tensor]:
         count = math.prod(score.shape[1:])
         own = rows[:, first : first + count]
         if len(score) != len(rows):
-            own = own.reshape(len(score), -1, count).sum(1)
+            own = own.reshape(len(score), len(rows) // max(len(score), 1), count).sum(1)
         found.append(own.reshape(score.shape))
         first += count
     return found

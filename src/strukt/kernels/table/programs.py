@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from torch import Tensor
 
 from strukt.errors import StruktError
 from strukt.kernels.engine.kept import Kept
-from strukt.kernels.engine.program import ALIVE, Array, Program
+from strukt.kernels.engine.program import ALIVE, EACH, MIRROR, OUT, WEIGHT, Array, Program
 from strukt.kernels.engine.sizes import needs_of
 from strukt.kernels.semiring import NEG_INF
 
@@ -44,23 +43,33 @@ def build(n: int, number: int, _scores: Sequence[int]) -> Program:
 
 
 def _of_size(program: Program, n: int) -> Program:
-    """The part of a program that items of size n need."""
-    places = np.arange(len(program.places), dtype=np.int32)[:, None]
-    if n == len(program.ends):
-        return replace(program, places=places)
-    needed = needs_of(program)[0] < n
-    rows, stages = program.rows[: len(program.stages)][needed], program.stages[needed]
-    left, right, count = program.ends[n - 1].tolist()
-    top, maker = left, program.maker.copy()
+    """The part of a program that items of size n need, of which weights have their numbers before as places."""
+    needs, needed = needs_of(program)
+    rows, stages = program.rows[: len(needs)][needs < n], program.stages[needs < n]
+    top, right, count = program.ends[n - 1].tolist()
+    maker = np.full(len(program.maker) + 1, -1, np.int32)
     if count > 1 or right >= 0:
-        top = len(maker)
-        rows = np.append(rows, np.array([[top, top, left, right, count, -1, -1]], np.int32), 0)
-        maker = np.append(maker, np.int32(0))
-    maker[:] = -1
-    maker[rows[:, 0]] = maker[rows[:, 1]] = np.arange(len(rows))
-    groups, times = np.array([0, len(places)], np.int32), np.zeros(1, np.int32)
-    degrees = np.zeros(len(places), np.int32)  # which structures of this size may not share
-    return Program(rows, program.leaves, maker, groups, times, degrees, places, top, stages, program.ends[:n])
+        total = np.array([[len(maker) - 1, len(maker) - 1, top, right, count, -1, -1]], np.int32)
+        rows, top = np.append(rows, total, 0), len(maker) - 1
+    maker[rows[:, OUT]] = maker[rows[:, MIRROR]] = np.arange(len(rows))
+    used = needed < n
+    numbers = np.append(np.cumsum(used) - 1, -1).astype(np.int32)  # the last one is that of none
+    rows[:, [WEIGHT, EACH]] = numbers[rows[:, [WEIGHT, EACH]]]
+    places = np.flatnonzero(used).astype(np.int32)[:, None]
+    shared = _of_all(program, used) if n == len(program.ends) else _all_alike(len(places))
+    return Program(rows, program.leaves, maker, *shared, places, top, stages, program.ends[:n])
+
+
+def _of_all(program: Program, used: Array) -> tuple[Array, Array, Array]:
+    """Groups of weights, how many structures use of each, and degrees, of those weights that are used at all."""
+    group = np.repeat(np.arange(len(program.times)), np.diff(program.groups))
+    sizes = np.bincount(group[used], minlength=len(program.times))
+    return np.append(0, np.cumsum(sizes)).astype(np.int32), program.times, program.degrees[used]
+
+
+def _all_alike(weights: int) -> tuple[Array, Array, Array]:
+    """One group of weights, of which structures use any: those of a smaller size may share nothing else."""
+    return np.array([0, weights], np.int32), np.zeros(1, np.int32), np.zeros(weights, np.int32)
 
 
 def cells(number: int, scores: Sequence[int]) -> int:
