@@ -14,6 +14,7 @@ PROMISES = {
     "crf_tagger.py": "parity right on 100.0% of a sequence of 500 bits",
     "own_factor.py": "it moves with its own score by 0.25, with the price by -0.25",
     "own_structure.py": "a ring keeps every law",
+    "own_table.py": "pairs: [(0, 1), (4, 6), (3, 7)]",
     "tree_uncertainty.py": "given that the stars have the telescopes: [2, 0, 2, 5, 3]",
 }
 
@@ -39,10 +40,12 @@ def shown_and_code(guide: str, example: str) -> tuple[str, list[str], str]:
 
 
 def test_the_guide_shows_the_whole_example():
-    guide, shown, code = shown_and_code("your-own-structure.md", "own_structure.py")
+    guide, (table, *shown), code = shown_and_code("your-own-structure.md", "own_structure.py")
     assert "".join(shown).split() == code.split()
     assert all(block in code for block in shown)
     assert PROMISES["own_structure.py"] in guide
+    assert shown_and_code("your-own-structure.md", "own_table.py")[2] == table
+    assert PROMISES["own_table.py"] in guide
 
 
 def test_the_guide_shows_the_whole_factor():

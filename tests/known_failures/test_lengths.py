@@ -96,6 +96,8 @@ def test_padding_of_events_may_hold_anything(subject, filler):
     assert distribution.is_structure(padded).all()
     assert torch.equal(distribution.log_prob(padded), distribution.log_prob(asked.event))
     assert torch.equal(distribution.to_parts(padded), distribution.to_parts(asked.event))
+    if "partial_log_prob" in subject.lacks:
+        return
     found, expected = (distribution.partial_log_prob(event, asked.known) for event in (padded, asked.event))
     assert torch.equal(found, expected)
 

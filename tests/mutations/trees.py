@@ -55,7 +55,7 @@ TREES = [
                     ("if times[g] == 0:", "if False:"),
                 ],
                 "kernels/table/programs": [
-                    ("needs_of(program)[0] < n", "needs_of(program)[0] < n - 1"),
+                    ("used = needed < n", "used = needed < n - 1"),
                 ],
                 "kernels/engine/program": [
                     ("sums[alone, right] = ones[0]", "pass"),

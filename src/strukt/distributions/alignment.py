@@ -141,9 +141,7 @@ class MonotoneAlignment(StructuredDistribution):
     @property
     def transition_marginals(self) -> Tensor:
         """The expected number of times that each move follows each other: ``batch + (3, 3)``; differentiable."""
-        moves, _, *rest = self._arguments()
-        each = self.scores[1].expand(*self.batch_shape, 3, 3).reshape(self._batch_size(), 3, 3)
-        return self._to_batch(self.oracles.marginals(moves, each, *rest)[1])
+        return self._marginals_beside(3, 3)
 
     @property
     def max_marginals(self) -> Tensor:

@@ -72,12 +72,8 @@ class LinearChain(PositionalStructure):
     @property
     def transition_marginals(self) -> Tensor:
         """The probability of each pair of neighbouring tags: ``batch + (n - 1, c, c)``; differentiable."""
-        unary, transition = self.scores
-        n, c = unary.shape[-2:]
-        steps = transition.expand(*self.batch_shape, max(n - 1, 0), c, c)
-        unary, _, *rest = self._arguments()
-        flat = steps.reshape(self._batch_size(), *steps.shape[-3:])
-        return self._to_batch(self.oracles.marginals(unary, flat, *rest)[1])
+        n, c = self.scores[0].shape[-2:]
+        return self._marginals_beside(max(n - 1, 0), c, c)
 
     @property
     def max_marginals(self) -> Tensor:

@@ -63,6 +63,12 @@ class StructuredDistribution(ScoredStructures):
         """The probability of each part, in the shape of the main scores; differentiable."""
         return self._to_batch(self.oracles.marginals(*self._arguments())[0])
 
+    def _marginals_beside(self, *shape: int) -> Tensor:
+        """The expected use of the second scores by each item, ``batch + shape``, which items may share."""
+        main, _, *rest = self._arguments()
+        each = self.scores[1].expand(*self.batch_shape, *shape).reshape(self._batch_size(), *shape)
+        return self._to_batch(self.oracles.marginals(main, each, *rest)[1])
+
     def log_prob(self, value: Tensor) -> Tensor:
         """The log-probability of events: ``sample_shape + batch``; -inf if forbidden.
 

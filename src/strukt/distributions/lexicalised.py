@@ -78,10 +78,7 @@ class LexicalisedTree(SpanStructure):
     @property
     def arc_marginals(self) -> Tensor:
         """The probability of each arc: ``batch + (n, n + 1)``; differentiable."""
-        spans, _, *rest = self._arguments()
-        own = self.scores[1].shape[-2:]
-        each = self.scores[1].expand(*self.batch_shape, *own).reshape(self._batch_size(), *own)
-        return self._to_batch(self.oracles.marginals(spans, each, *rest)[1])
+        return self._marginals_beside(*self.scores[1].shape[-2:])
 
     @property
     def max_marginals(self) -> Tensor:

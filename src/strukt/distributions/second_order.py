@@ -71,10 +71,7 @@ class SecondOrderTree(PositionalStructure):
     @property
     def sibling_marginals(self) -> Tensor:
         """The probability of each pair of neighbours: ``batch + (n, n, n + 1)``; differentiable."""
-        arcs, _, *rest = self._arguments()
-        own = self.scores[1].shape[-3:]
-        each = self.scores[1].expand(*self.batch_shape, *own).reshape(self._batch_size(), *own)
-        return self._to_batch(self.oracles.marginals(arcs, each, *rest)[1])
+        return self._marginals_beside(*self.scores[1].shape[-3:])
 
     @property
     def max_marginals(self) -> Tensor:

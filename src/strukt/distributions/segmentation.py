@@ -91,10 +91,7 @@ class SemiMarkov(StructuredDistribution):
         With transitions for each position the probability of each pair there, ``batch + (n - 1, c, c)``.
         """
         c = self.scores[0].shape[-1]
-        segments, _, lengths = self._arguments()
-        shape = (*self.scores[1].shape[len(self.batch_shape) : -2], c, c)
-        transition = self.scores[1].expand(*self.batch_shape, *shape).reshape(self._batch_size(), *shape)
-        return self._to_batch(self.oracles.marginals(segments, transition, lengths)[1])
+        return self._marginals_beside(*self.scores[1].shape[len(self.batch_shape) : -2], c, c)
 
     def cross_entropy(self, other: Self) -> Tensor:
         if isinstance(other, SemiMarkov) and other._per_position != self._per_position:

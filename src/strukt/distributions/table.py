@@ -122,7 +122,10 @@ class TableStructure(IndicatorStructure):
         return marked.all(-1) & (most == events.sum(-1))
 
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
-        return sets.vector(event, len(event)) or "no structure of the program uses these weights and no others"
+        fault = sets.vector(event, len(event))
+        if fault or bool(self._are_structures(torch.tensor([event]), torch.tensor([length]))):
+            return fault
+        return "no structure of the program uses these weights and no others"
 
     @property
     def _within(self) -> Tensor:
@@ -194,5 +197,7 @@ class TableStructure(IndicatorStructure):
         return self._needed
 
     def _check_scores(self) -> None:
+        if torch.compiler.is_compiling():
+            return
         read = self.scores[0].detach().masked_fill(~self._needed, 0.0).reshape(self._batch_size(), -1)
         guards.require_scores(read, self._integers()[0], [UNBOUNDED], "scores")

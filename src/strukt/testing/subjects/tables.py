@@ -32,9 +32,8 @@ def foldings(n: int) -> Program:
     return p.build(fold[0, 1:])
 
 
-LARGEST = 5
-PROGRAMS = {n * (n + 1) // 2: foldings(n) for n in range(1, LARGEST + 1)}
-"""By the number of their weights; made here, as ``torch.compile`` does not trace how."""
+PROGRAMS = {10: foldings(4)}
+"""By the number of their weights; made with the scores, as ``torch.compile`` does not trace how."""
 
 
 def _make(scores: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None) -> TableStructure:
@@ -43,7 +42,10 @@ def _make(scores: Tensor, lengths: Tensor | None = None, validate_args: bool | N
 
 
 def _scores(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
-    return (normal(generator, *batch, size * (size + 1) // 2),)
+    weights = size * (size + 1) // 2
+    if weights not in PROGRAMS:
+        PROGRAMS[weights] = foldings(size)
+    return (normal(generator, *batch, weights),)
 
 
 SUBJECTS = (
