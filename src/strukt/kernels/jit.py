@@ -261,7 +261,7 @@ else:
 
     def binary_exponent(x: float) -> int:  # type: ignore[misc]
         """The e with 2**e <= x < 2**(e + 1)."""
-        return int(np.frexp(x)[1]) - 1
+        return max(int(np.frexp(x)[1]) - 1, -1023)  # below normal numbers as the compiled one
 
     def exp(x: float) -> float:  # type: ignore[misc]
         """The exponential."""

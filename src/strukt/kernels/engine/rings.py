@@ -124,8 +124,8 @@ def _split(score: float) -> tuple[float, int]:
 
 @inner
 def scale(exponent: int) -> float:
-    """Two to the power of an exponent up to 1023; 0 where that is no normal number."""
-    return power_of_two(max(exponent, -1023))
+    """Two to the power of an exponent; 0 where that is no normal number, and no more than 2^1023."""
+    return power_of_two(min(max(exponent, -1023), 1023))
 
 
 @inner
