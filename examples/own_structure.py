@@ -8,14 +8,14 @@ import itertools
 import torch
 from torch import Tensor
 
-from strukt.distributions.positional import PositionalStructure
 from strukt.kernels import arguments
 from strukt.kernels.dynamic_program import DynamicProgram
 from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF, Semiring
+from strukt.structures.positional import PositionalStructure
 from strukt.testing import Subject, Table, check_structure
-from strukt.testing.brute_force.table import choices
+from strukt.testing.brute_force import choices
 
 
 def recursion(semiring: Semiring, unary: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:

@@ -16,36 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from strukt import factor_graph
-    from strukt.distributions import (
-        CTC,
-        HMM,
-        KDPP,
-        PCFG,
-        Banded,
-        BinaryCRF,
-        BitSpanTree,
-        Blocked,
-        Categorical,
-        CheckpointedChain,
-        Dense,
-        Embedded,
-        KSubset,
-        LexicalisedTree,
-        LinearChain,
-        LowRank,
-        LowRankPCFG,
-        Matching,
-        MonotoneAlignment,
-        NonProjectiveTree,
-        ProjectiveTree,
-        SecondOrderTree,
-        SemiMarkov,
-        ShardedHMM,
-        SpanningTree,
-        SpanTree,
-        StructuredDistribution,
-        TableStructure,
-    )
+    from strukt.distributions import *
     from strukt.errors import DataError, InfeasibleError, MissingExtraError, StruktError
     from strukt.factor_graph import FactorGraph, factors
     from strukt.kernels.engine.program import Program, ProgramBuilder
@@ -64,35 +35,7 @@ if TYPE_CHECKING:
     from strukt.mappings import budget, entmax, entmax15, fusedmax, ksubset, normmax, oscarmax, sparsemax
     from strukt.train.bundle import load
 
-_HOMES = {
-    "Banded": "strukt.distributions",
-    "BinaryCRF": "strukt.distributions",
-    "BitSpanTree": "strukt.distributions",
-    "Blocked": "strukt.distributions",
-    "Categorical": "strukt.distributions",
-    "CheckpointedChain": "strukt.distributions",
-    "CTC": "strukt.distributions",
-    "Dense": "strukt.distributions",
-    "Embedded": "strukt.distributions",
-    "HMM": "strukt.distributions",
-    "KDPP": "strukt.distributions",
-    "KSubset": "strukt.distributions",
-    "LexicalisedTree": "strukt.distributions",
-    "LinearChain": "strukt.distributions",
-    "LowRank": "strukt.distributions",
-    "LowRankPCFG": "strukt.distributions",
-    "Matching": "strukt.distributions",
-    "MonotoneAlignment": "strukt.distributions",
-    "NonProjectiveTree": "strukt.distributions",
-    "PCFG": "strukt.distributions",
-    "ProjectiveTree": "strukt.distributions",
-    "SecondOrderTree": "strukt.distributions",
-    "SemiMarkov": "strukt.distributions",
-    "ShardedHMM": "strukt.distributions",
-    "SpanTree": "strukt.distributions",
-    "SpanningTree": "strukt.distributions",
-    "StructuredDistribution": "strukt.distributions",
-    "TableStructure": "strukt.distributions",
+_HOMES = {  # of what is no structure
     "DataError": "strukt.errors",
     "InfeasibleError": "strukt.errors",
     "MissingExtraError": "strukt.errors",
@@ -187,9 +130,9 @@ def __getattr__(name: str) -> Any:
         return _version("strukt")
     if name == "factor_graph":
         return importlib.import_module("strukt.factor_graph")
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'strukt' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(_HOMES.get(name, "strukt.distributions")), name)
 
 
 def __dir__() -> list[str]:

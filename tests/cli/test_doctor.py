@@ -29,18 +29,20 @@ def test_all_is_well(capsys):
     assert f"{KERNELS * fused} of {KERNELS * fused} kernels checked" in out
 
 
-def test_every_folder_of_kernels_is_checked(monkeypatch):
+def test_every_package_of_kernels_is_checked(monkeypatch):
     asked = set()
     select = dispatch.select
     monkeypatch.setattr(dispatch, "select", lambda name, *given: (asked.add(name), select(name, *given))[1])
     for structure in self_check.STRUCTURES:
         first = next(iter(self_check.oracles_of(structure)))
         self_check._computed(structure, "reference", first)
-    folders = {path.parent.name for path in Path(strukt.kernels.__path__[0]).glob("*/cpu.py")}
-    of_layers = {"near"}  # of networks, not of structures or mappings
-    of_marginals = {"rank_inside", "codes"}
-    of_events = {"places", "events"}
-    assert folders - of_layers - of_marginals - of_events <= asked
+    root = Path(strukt.__path__[0])
+    packages = {".".join(("strukt", *path.parent.relative_to(root).parts)) for path in root.rglob("cpu.py")}
+    of_layers = {"strukt.kernels.near"}  # of networks, not of structures or mappings
+    of_marginals = {"strukt.structures.low_rank_pcfg.rank_inside", "strukt.structures.bit_span_tree"}
+    of_events = {"strukt.kernels.places", "strukt.structures.events"}
+    assert len(packages) > 20
+    assert packages - of_layers - of_marginals - of_events <= asked
     assert "log_prob" in self_check.ORACLES
 
 
@@ -99,7 +101,7 @@ def computed_as(values):
     """A structure of which the log-partition depends on the backend."""
 
     def make(device):
-        value = values["reference" if dispatch.select("chain", torch.zeros(1)) is None else "cpu"]
+        value = values["reference" if dispatch.select("strukt.structures.linear_chain", torch.zeros(1)) is None else "cpu"]
         if isinstance(value, Exception):
             raise value
         return SimpleNamespace(log_partition=torch.tensor(value))

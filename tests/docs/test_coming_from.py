@@ -13,10 +13,10 @@ import pytest
 
 from strukt import HMM, FactorGraph, LinearChain, nn
 from strukt.distributions import StructuredDistribution
-from strukt.distributions.topk import TopK
 from strukt.factor_graph import factors
 from strukt.inference.lp_sparsemap import Solution
 from strukt.losses.vectors import Options
+from strukt.structures.topk import TopK
 
 PAGES = Path(__file__).parents[2] / "docs" / "coming-from"
 PEERS = json.loads((Path(__file__).parent / "exported_names.json").read_text())

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import strukt
 from strukt import distributions
 from strukt.cli import configuration, main
 from strukt.data import corpus
@@ -69,7 +70,7 @@ COMMANDS = [
 ]
 
 
-STRUCTURES = sorted(set(distributions.__all__) - {"StructuredDistribution"})
+STRUCTURES = sorted(set(vars(distributions)) & set(strukt.__all__) - {"StructuredDistribution"})
 
 
 @pytest.mark.parametrize("name", STRUCTURES)

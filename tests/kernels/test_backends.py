@@ -10,8 +10,8 @@ from torch.distributions import Distribution
 
 from strukt.distributions import BitSpanTree, LinearChain, NonProjectiveTree, ProjectiveTree, SpanTree
 from strukt.kernels import dispatch
-from strukt.kernels.eisner.cpu import TABLE
 from strukt.kernels.engine.items import EXTENDED, PLAIN
+from strukt.structures.projective_tree.cpu import TABLE
 
 pytestmark = pytest.mark.skipif(
     dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"

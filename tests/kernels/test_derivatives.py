@@ -11,10 +11,10 @@ from torch.distributions import Distribution
 
 from strukt.distributions import BitSpanTree, LinearChain, NonProjectiveTree, SpanTree
 from strukt.kernels import dispatch
-from strukt.kernels.chain import cpu as chain_cpu
 from strukt.kernels.engine.items import EXTENDED, PLAIN
-from strukt.kernels.inside.cpu import TABLE
-from strukt.kernels.matrix_tree import cpu as matrix_tree_cpu
+from strukt.structures.linear_chain import cpu as chain_cpu
+from strukt.structures.non_projective_tree import cpu as matrix_tree_cpu
+from strukt.structures.span_tree.cpu import TABLE
 
 pytestmark = pytest.mark.skipif(
     dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"

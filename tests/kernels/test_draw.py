@@ -9,8 +9,8 @@ from tests.kernels.test_backends import normal
 
 from strukt.distributions import PCFG, BitSpanTree, LinearChain, ProjectiveTree, SpanTree
 from strukt.kernels import cpu_draw, jit
-from strukt.kernels.chain import cpu
-from strukt.kernels.chain.cpu_probability import LOG_SPACE
+from strukt.structures.linear_chain import cpu
+from strukt.structures.linear_chain.cpu_probability import LOG_SPACE
 
 pytestmark = pytest.mark.skipif(
     jit.UNAVAILABLE is not None, reason=f"kernels do not compile: {jit.UNAVAILABLE}"

@@ -13,7 +13,7 @@ import torch
 from strukt import BitSpanTree, LinearChain, NonProjectiveTree, ProjectiveTree, SpanTree
 from strukt.kernels import dispatch, jit
 from strukt.kernels.interpreted import current, interpreting
-from strukt.kernels.matrix_tree import edmonds
+from strukt.structures.non_projective_tree import edmonds
 
 pytestmark = pytest.mark.skipif(
     dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"

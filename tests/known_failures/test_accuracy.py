@@ -4,8 +4,8 @@ import math
 
 import pytest
 import torch
-from tests.distributions.matrix_tree import log_partition_and_marginals
 from tests.known_failures.everything import LONG, LONG_NAMES, SUBJECTS, long_scores, members, normal
+from tests.structures.non_projective_tree.matrix_tree import log_partition_and_marginals
 from torch.autograd import grad
 
 from strukt.distributions import PCFG, LinearChain, NonProjectiveTree

@@ -21,7 +21,7 @@ OPTIMA = mutations(
             "kernels/sparsemap/completion": [
                 ("    _ask(state, ABOVE, max_calls)\n\n\n", "    state.counters[PHASE] = CONVERGED\n\n\n"),
             ],
-            "kernels/matching/cpu": [
+            "structures/matching/cpu": [
                 ("- prices.rows[owner]", ""),
             ],
         },

@@ -8,7 +8,7 @@ SEQUENCES = [
     *mutations(
         {
             CHAIN: {
-                "kernels/chain/program": [
+                "structures/linear_chain/program": [
                     ("(step * c + of) * c + to", "(step * c + to) * c + of"),
                     ("np.minimum(t, steps) - 1", "0 * t"),
                 ],
@@ -18,7 +18,7 @@ SEQUENCES = [
                 "kernels/engine/rings": [
                     ("rate * degrees[first + i]", "rate"),
                 ],
-                "kernels/chain/cpu_probability": [
+                "structures/linear_chain/cpu_probability": [
                     ("TINY = 1e-100", "TINY = 0.0"),
                     ("z * matrix[i + 7, j]", "z * matrix[i + 6, j]"),
                     ("        i += 8", "        i += 9"),
@@ -26,7 +26,7 @@ SEQUENCES = [
                     ("tops[group] = top if safe else np.nan", "tops[group] = top"),
                     ("        if transposed:\n", "        if not transposed:\n"),
                 ],
-                "kernels/chain/cpu_forward": [
+                "structures/linear_chain/cpu_forward": [
                     ("logs[q] += top if safe", "logs[q] += 0.0 if safe"),
                     ("logs[q] += np.log(factors[q])", "logs[q] = np.log(factors[q])"),
                     ("< 1.0 / TINY or t == lengths[q] - 1", "< 1.0 / TINY"),
@@ -35,7 +35,7 @@ SEQUENCES = [
                     ("log_partition[q] += top", "log_partition[q] -= top"),
                     ("if mass < TINY:", "if mass < 0.0:"),
                 ],
-                "kernels/chain/cpu_backward": [
+                "structures/linear_chain/cpu_backward": [
                     ("weight[j] * beta[j] * scale", "weight[j] * beta[j]"),
                     ("weight[j] * beta[q, j] * scale", "weight[j] * beta[q, j]"),
                     ("* scale if chart[b, t, j] > 0.0 else 0.0", "* scale"),
@@ -48,13 +48,13 @@ SEQUENCES = [
                     ("expected[0, group, i, j] * weight", "expected[0, group, i, j]"),
                     ("alpha = weights[b] * chart[b, t, i]", "alpha = chart[b, t, i]"),
                 ],
-                "kernels/chain/cpu_log": [
+                "structures/linear_chain/cpu_log": [
                     ("scores[j] -= top", "scores[j] += top"),
                     ("total += shift", "total = shift"),
                     ("range(lengths[b] - 2, -1, -1)", "range(lengths[b] - 2, 0, -1)"),
                     ("alpha = chart[b, t, i] - log_mass", "alpha = chart[b, t, i]"),
                 ],
-                "kernels/chain/cpu_best": [
+                "structures/linear_chain/cpu_best": [
                     ("entered[i] != top", "entered[i] == top"),
                     ("best[t, i] + transition[s, i, following]", "best[t, i] + transition[s, following, i]"),
                     ("ways[i] += transition[s, i, following]", "ways[i] += 0.0"),
@@ -77,7 +77,7 @@ SEQUENCES = [
                     ("low += half * int", "low += (half - 1) * int"),
                     ("int(sums[k] <= wanted)", "int(sums[k] < wanted)"),
                 ],
-                "kernels/chain/cpu_sample": [
+                "structures/linear_chain/cpu_sample": [
                     ("pairs[:, following]", "pairs[following]"),
                     ("table[i] *= alpha[i]", "table[i] *= 1.0"),
                     ("(alpha[i] if in_log_space else 0.0)", "0.0"),
@@ -90,10 +90,10 @@ SEQUENCES = [
                 "kernels/places/reference": [
                     ("numerator - torch.where(", "numerator + torch.where("),
                 ],
-                "kernels/events/reference": [
+                "structures/events/reference": [
                     ("device=lengths.device) < lengths", "device=lengths.device) <= lengths"),
                 ],
-                "kernels/events/cpu": [
+                "structures/events/cpu": [
                     ("places += array[..., 1:]", "places += array[..., :-1]"),
                     ("(array >= count)", "(array > count)"),
                 ],
@@ -102,23 +102,23 @@ SEQUENCES = [
                     ("out[b] += score", "out[b] -= score"),
                     ("-= weight[b]", "-= weight[0]"),
                 ],
-                "distributions/distribution": [
+                "structures/distribution": [
                     ("marginals * values", "values"),
                     ("main.masked_fill(forbidden, NEG_INF)", "main.masked_fill(forbidden, 0.0)"),
                     ("return TopK(ranked, ", "return TopK(ranked.exp(), "),
                 ],
-                "distributions/positional": [
+                "structures/positional": [
                     ("(~rows | (", "(rows | ("),
                     ("(known & self._positions)", "(self._positions)"),
                 ],
             },
             SEGMENTS: {
-                "kernels/semi_markov/program": [
+                "structures/semi_markov/program": [
                     ("(end - back) * k + back - 1", "(end - back) * k + back % k"),
                     ("np.minimum(of, rows - 1)", "np.minimum(of, 0)"),
                     ("pair[t - 1 if steps else 0, to, 0]", "pair[0 * t, to, 0]"),
                 ],
-                "kernels/semi_markov/cpu_probability": [
+                "structures/semi_markov/cpu_probability": [
                     ("mass < TINY", "mass < 0.0"),
                     ("int((values[j] < TINY) &", "int((values[j] < 0.0) &"),
                     (
@@ -131,7 +131,7 @@ SEQUENCES = [
                     ("range(max(length - k + 1, 0), n)", "range(length, n)"),
                     ("1.0 / _sum(ended[length])", "1.0"),
                 ],
-                "kernels/semi_markov/cpu_log": [
+                "structures/semi_markov/cpu_log": [
                     ("min(position, matrices.shape[0]) - 1", "0"),
                     ("ended[end, j] -= top", "ended[end, j] -= 0.0"),
                     ("onward[length, :] = -log_sum", "onward[length, :] = log_sum"),
@@ -140,7 +140,7 @@ SEQUENCES = [
                         "pairs[0, 0] += weight * exp(onward[i])",
                     ),
                 ],
-                "kernels/semi_markov/cpu_best": [
+                "structures/semi_markov/cpu_best": [
                     ("ended[end].max() + matrix[0, 0]", "ended[end].max()"),
                     (
                         "matrix[min(i, last), min(labels[end], last)]",
@@ -150,66 +150,66 @@ SEQUENCES = [
                     ("if 2 * end - 1 < place:", "if 2 * end < place:"),
                     ("labels[start] < 0", "False"),
                 ],
-                "kernels/semi_markov/cpu_sample": [
+                "structures/semi_markov/cpu_sample": [
                     ("entered[t, j] += scales[t]", "entered[t, j] += 0.0"),
                     ("onward, state = following[q]", "onward, state = c"),
                     ("min(table.shape[0], end)", "1"),
                 ],
-                "kernels/semi_markov/cpu": [
+                "structures/semi_markov/cpu": [
                     ("matrices *= np.exp(tops - whole)[:, None, None]", "pass"),
                 ],
-                "distributions/segmentation": [
+                "structures/semi_markov/distribution": [
                     ("(known & (event >= 0)).cumsum(-1)", "known.cumsum(-1)"),
                     ("before = last.cumsum(-1) - last", "before = last.cumsum(-1)"),
                 ],
-                "kernels/events/cpu_segments": [
+                "structures/events/cpu_segments": [
                     ("t - start >= longest", "t - start > longest"),
                     ("min(following - t, longest) - 1", "min(following - t, longest)"),
                     ("label * pairs + label_after", "label + label_after * pairs"),
                 ],
             },
             GRID: {
-                "kernels/alignment/program": [
+                "structures/monotone_alignment/program": [
                     ("before * 3 + after", "after * 3 + before"),
                     ("((1, 1), (0, 1), (1, 0))", "((1, 1), (1, 0), (0, 1))"),
                 ],
-                "kernels/alignment/cpu_forward": [
+                "structures/monotone_alignment/cpu_forward": [
                     ("max(first, down), min(end, d - right + 1)", "max(first, down), end"),
                     ("0.0 if n == m else -np.inf", "0.0"),
                     ("before - cut * (cut + 1) // 2", "before - cut * cut // 2"),
                     ("out[3:] = -np.inf", "out[3:] = 0.0"),
                 ],
-                "kernels/alignment/cpu_backward": [
+                "structures/monotone_alignment/cpu_backward": [
                     ("pairs[a, move] += weight * expected", "pairs[a, move] += expected"),
                     ("0.0 if d == n + m - 2 else -np.inf", "0.0"),
                     ("entered[move, j] * mantissa,", "entered[move, j],"),
                 ],
-                "kernels/alignment/cpu_best": [
+                "structures/monotone_alignment/cpu_best": [
                     ("i - int(move != INSERT)", "i - 1"),
                     ("values[a] + transition[a, move]", "values[a]"),
                     ("if i + j < place:", "if True:"),
                     ("make_candidates(k), n + m - 1", "make_candidates(k), n + m - 2"),
                     ("copy[i, j] = path[i, j]", "pass"),
                 ],
-                "kernels/alignment/cpu_sample": [
+                "structures/monotone_alignment/cpu_sample": [
                     ("numbers[:, :, onward]", "equal"),
                     ("table[a] = at_rank(table[a], ranks[a], top)", "pass"),
                 ],
-                "kernels/alignment/cpu": [
+                "structures/monotone_alignment/cpu": [
                     (".view(groups, batch // max(groups, 1), 3, 3)", ".view(-1, groups, 3, 3).mT"),
                 ],
-                "kernels/events/cpu_paths": [
+                "structures/events/cpu_paths": [
                     ("and steps == visited", ""),
                     ("moves[row, 0, 0] == MATCH and", ""),
                     ("3 * max(min(moves[row, i, j], 2), 0) + move", "3 * move + moves[row, i, j]"),
                 ],
-                "distributions/alignment": [
+                "structures/monotone_alignment/distribution": [
                     ("others | passing", "others"),
                     ("shifted(below_left, 1, -1)", "shifted(below_left, 0, -1)"),
                 ],
             },
             FRAMES: {
-                "kernels/ctc/program": [
+                "structures/ctc/program": [
                     ("np.where(step == 0, 1 + s, 0)", "np.where(step < 0, 1 + s, 0)"),
                     ('"amax")', '"sum")'),
                     ("torch.zeros(options[0].shape)", "torch.ones(options[0].shape)"),
@@ -222,7 +222,7 @@ SEQUENCES = [
                     ("return mantissa * factor, rank + change", "return mantissa, rank"),
                     ("rank if log > -np.inf else -np.inf", "rank"),
                 ],
-                "kernels/ctc/cpu": [
+                "structures/ctc/cpu": [
                     ("0.0 if differs else -np.inf", "0.0"),
                     ("label_rank[k - 1] + skips[k]", "label_rank[k - 1]"),
                     ("ahead[1, places - 1] = ahead[3, places - 1] = 0.0", "ahead[1, places - 1] = 0.0"),
@@ -230,17 +230,17 @@ SEQUENCES = [
                     ("out[states[0]] += weight *", "out[states[0]] +="),
                     ("shares[0].sum()", "shares[0, 0]"),
                 ],
-                "kernels/ctc/cpu_best": [
+                "structures/ctc/cpu_best": [
                     ("and states[s] != states[s - 2]", ""),
                     ("before[s - 2] + skips[s]", "-np.inf"),
                     ("for t in range(place):", "for t in range(len(values)):"),
                     ("paths[rank, place + 1] - way", "paths[parent, place] - way"),
                 ],
-                "kernels/ctc/cpu_sample": [
+                "structures/ctc/cpu_sample": [
                     ("(1, k - 1 if may_skip(states, s) else 0)", "(1, k - 1)"),
                     ("_weigh_ways(chart[b, t], states", "_weigh_ways(chart[b, t - 1], states"),
                 ],
-                "kernels/events/cpu_segments": [
+                "structures/events/cpu_segments": [
                     ("if label not in (blank, before):", "if label != blank:"),
                 ],
             },
@@ -259,7 +259,7 @@ SEQUENCES = [
                     ("entropies + _surprise(", "entropies - _surprise("),
                     ("crosses - log_q", "crosses + log_q"),
                 ],
-                "kernels/chain/reference": [
+                "structures/linear_chain/reference": [
                     ("(position >= lengths[:, None])", "(position > lengths[:, None])"),
                     ("following, alphas[-1])", "following, alphas[0])"),
                     ("min(t, transition.shape[-3]) - 1", "-1"),
@@ -268,19 +268,19 @@ SEQUENCES = [
                 ],
             },
             SEGMENTS: {
-                "kernels/semi_markov/reference": [
+                "structures/semi_markov/reference": [
                     ("min(k, end)", "min(k, end - 1) or 1"),
                     ("(lengths - 1).clamp(min=0)", "(lengths - 2).clamp(min=0)"),
                     ("torch.maximum(following, at_end", "torch.minimum(following, at_end"),
                 ],
             },
             GRID: {
-                "kernels/events/reference": [
+                "structures/events/reference": [
                     ("(visited & ~last)", "visited"),
                     ("inside & begun & complete", "inside & complete"),
                     ("visited & ~first, (3", "visited, (3"),
                 ],
-                "kernels/alignment/reference": [
+                "structures/monotone_alignment/reference": [
                     ("transition[..., MIRRORED, :][..., MIRRORED]", "transition"),
                     ("transition + torch.stack(onward, -1)", "torch.stack(onward, -1)"),
                     ("rows[:, :, None] | columns[:, None, :]", "rows[:, :, None]"),
@@ -288,7 +288,7 @@ SEQUENCES = [
                 ],
             },
             FRAMES: {
-                "kernels/ctc/reference": [
+                "structures/ctc/reference": [
                     ("& (place > 1)", "| (place > 1)"),
                     ("[2 * target_lengths, 2 * target_lengths + 1]", "[2 * target_lengths] * 2"),
                 ],

@@ -8,7 +8,7 @@ SETS = [
     *mutations(
         {
             SUBSETS: {
-                "kernels/subset/cpu_coins": [
+                "structures/k_subset/cpu_coins": [
                     (
                         "gain[i] - tilt\n        e = exp(-abs(z))\n        many",
                         "gain[i]\n        e = exp(-abs(z))\n        many",
@@ -17,25 +17,25 @@ SETS = [
                     ("tilt * (anchor(tilt, bounds) - heads)", "tilt * anchor(tilt, bounds)"),
                     ("taken * rows[source, c]", "taken * rows[source, c + 1]"),
                 ],
-                "kernels/subset/cpu": [
+                "structures/k_subset/cpu": [
                     ("taken * back[source, c + 2]", "taken * back[source, c + 1]"),
                     ("exp(tilt * (c - anchor(tilt, bounds)))", "1.0", 2),
                     ("size -= event[t - 1]", "size -= 1"),
                 ],
-                "kernels/subset/cpu_kbest": [
+                "structures/k_subset/cpu_kbest": [
                     ("rows[0, 1] = 0.0", "rows[0, 0] = 0.0"),
                     ("rows[t - 1, size] + scores", "rows[t - 1, size + 1] + scores"),
                     ("size -= event[t - 1]", "size -= 1"),
                     ("size = smallest +", "size ="),
                 ],
-                "kernels/events/cpu_sets": [
+                "structures/events/cpu_sets": [
                     ("size <= largest[row]", "size < largest[row]"),
                     ("present if taken", "absent if taken"),
                 ],
                 "inference/systematic": [
                     ("bounds[:, :-1]).detach()", "bounds[:, 1:]).detach()"),
                 ],
-                "distributions/subset": [
+                "structures/k_subset/distribution": [
                     ("box.subset(gains, low)", "box.subset(gains, high)"),
                 ],
             },
@@ -44,23 +44,23 @@ SETS = [
     *mutations(
         {
             BINARY: {
-                "kernels/binary/reference": [
+                "structures/binary_crf/reference": [
                     ("0.5 * (pairwise + pairwise.mT)", "0.5 * pairwise"),
                     ("linear - always.to(unary.dtype)", "linear"),
                     ("by_value[:, :, 1]", "by_value[:, :, 0]"),
                     ("[:, :half, half:] @ right.T", "[:, :half, half:] @ right.T * 0.5"),
                 ],
-                "distributions/indicator": [
+                "structures/indicator": [
                     ("forbidden=known & (event != 1)", "forbidden=event != 1"),
                 ],
             },
             MATCHING: {
-                "kernels/matching/reference": [
+                "structures/matching/reference": [
                     ("(m - lengths + 1)", "(m - lengths)"),
                     ("matched - (1 << row)", "matched"),
                     ("descending=True", "descending=False"),
                 ],
-                "kernels/matching/assignment": [
+                "structures/matching/assignment": [
                     ("(-(score + gain)", "(-gain"),
                     ("(*closed, columns[row]) if", "(columns[row],) if"),
                     ("range(len(columns), -1, -1)", "range(len(columns) + 1)"),
@@ -68,7 +68,7 @@ SETS = [
                     ("free[row])", "columns[row])"),
                     ("onward[:, through, None]", "through"),
                 ],
-                "distributions/matching": [
+                "structures/matching/distribution": [
                     ("& alone", ""),
                 ],
             },

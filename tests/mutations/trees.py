@@ -20,7 +20,7 @@ TREES = [
     *mutations(
         {
             SIBLINGS: {
-                "kernels/second_order/program": [
+                "structures/second_order_tree/program": [
                     ("each=pair[h, m - 1, s - 1]", "each=pair[h, m - 1, s]"),
                     ("count=1 + far", "count=1"),
                     ("(h >= int(single_root))", "(h >= 0)"),
@@ -32,17 +32,17 @@ TREES = [
                 "kernels/engine/choices": [
                     ("if position < events.shape[0]:", "if position < 2:"),
                 ],
-                "distributions/second_order": [
+                "structures/second_order_tree/distribution": [
                     ("torch.where(m > head, k, n + 1 - k)", "k"),
                 ],
             },
             HEADS: {
-                "kernels/lexicalised/program": [
+                "structures/lexicalised_tree/program": [
                     ("np.where(h == m, -1, first + h + 1)", "first + h + 1"),
                     ("before[h, i, i + 1][right]", "before[h, i, i][right]"),
                     ("count=(j - h - 1)[left]", "count=1"),
                 ],
-                "distributions/lexicalised": [
+                "structures/lexicalised_tree/distribution": [
                     ("> widest.unsqueeze(-2))", ">= widest.unsqueeze(-2))"),
                     ("(below == headed)", "(below | ~headed)"),
                 ],
@@ -54,18 +54,18 @@ TREES = [
                 "kernels/engine/bounds": [
                     ("if times[g] == 0:", "if False:"),
                 ],
-                "kernels/table/programs": [
+                "structures/table_structure/programs": [
                     ("used = needed < n", "used = needed < n - 1"),
                 ],
                 "kernels/engine/program": [
                     ("sums[alone, right] = ones[0]", "pass"),
                 ],
-                "distributions/table": [
+                "structures/table_structure/distribution": [
                     ("(most == events.sum(-1))", "(most > NEG_INF)"),
                 ],
             },
             PLANAR: {
-                "kernels/eisner/program": [
+                "structures/projective_tree/program": [
                     ("left[j, i + 1], count=width", "left[j, i], count=width"),
                     ("weight=arc[i, j + 1]", "weight=arc[j, i + 1]"),
                     ("rooted[0], right[word, 0], count=word + 1", "rooted[0], right[word, 0], count=1"),
@@ -123,12 +123,12 @@ TREES = [
                 "kernels/engine/oracles": [
                     ("theirs - mine for", "mine - theirs for"),
                 ],
-                "kernels/events/cpu_trees": [
+                "structures/events/cpu_trees": [
                     ("if low < start and start < high and high < end:", "if False:"),
                 ],
             },
             FREE: {
-                "kernels/matrix_tree/cpu": [
+                "structures/non_projective_tree/cpu": [
                     (
                         "for j in range(1, k + 1):\n            pivot",
                         "for j in range(1, k):\n            pivot",
@@ -138,31 +138,31 @@ TREES = [
                     ("weights[m, likeliest + 1], weights[m, 1]", "weights[m, 1], weights[m, likeliest + 1]"),
                     ("return shift + root_top", "return shift"),
                 ],
-                "kernels/matrix_tree/cpu_log": [
+                "structures/non_projective_tree/cpu_log": [
                     ("orders[m, h] = 1 if h == 0", "orders[m, h] = 0 if h == 0"),
                     ("path = into + weights[k, j]", "path = weights[k, j]"),
                     ("rest = 1.0 - through.sum()", "rest = 1.0"),
                 ],
-                "kernels/matrix_tree/cpu_sample": [
+                "structures/non_projective_tree/cpu_sample": [
                     ("out[h] = exp(scores[h] - top)", "out[h] = 1.0"),
                     ("in_tree[first + 1] = True", "in_tree[first] = True"),
                     ("weights[1, i, k + 1] + weights[1, k, j]", "weights[1, i, k + 1]"),
                     ("through[k] = k + _draw_log(_ways(weights, k, heads[k]), state)", "through[k] = k"),
                 ],
-                "kernels/matrix_tree/edmonds": [
+                "structures/non_projective_tree/edmonds": [
                     ("scores[h] = nodes.scores[node, h] - lost if", "scores[h] = nodes.scores[node, h] if"),
                     ("range(int(single_root), scores", "range(0, scores"),
                     ("if roots == 1 or not single_root", "if roots >= 1 or not single_root"),
                     ("range(count - 1, heads.shape[0], -1)", "range(heads.shape[0] + 1, count)"),
                 ],
-                "kernels/matrix_tree/arborescence": [
+                "structures/non_projective_tree/arborescence": [
                     ("allowed[new] = allowed[part]", "pass"),
                     ("allowed[part, word] = False", "pass"),
                     ("if h != head and not below[word, h]", "if h != head"),
                     ("if owner[entered] == node and entered != word", "if False"),
                     ("displaced[word] += ", "displaced[word] = "),
                 ],
-                "kernels/events/cpu_trees": [
+                "structures/events/cpu_trees": [
                     ("np.sum(above[:n] == 0) == 1", "True"),
                     ("seen[place] == word:", "seen[place] < 0:"),
                     ("if place < 0 or place > n:", "if place < 0:"),
@@ -190,7 +190,7 @@ TREES = [
                 ],
             },
             SPANS: {
-                "kernels/inside/program": [
+                "structures/span_tree/program": [
                     ("count=j - i - 1", "count=1"),
                     ("mirror=inside[j, i]", "mirror=inside[i, j]"),
                     ("times=2 * n - 1", "times=2 * n"),
@@ -221,7 +221,7 @@ TREES = [
                 "kernels/engine/chosen": [
                     ("place * scores.shape[2] + best", "place * scores.shape[2]"),
                 ],
-                "distributions/spans": [
+                "structures/spans": [
                     ("each % self._labels", "0 * each"),
                 ],
                 "kernels/cpu_draw": [
@@ -233,62 +233,62 @@ TREES = [
                 ],
             },
             GRAMMAR: {
-                "kernels/pcfg/cpu_kbest": [
+                "structures/pcfg/cpu_kbest": [
                     ("if choice != search.choices[rank, place]:", "if True:"),
                     ("score - top_below)", "score)"),
                     ("code // labels % labels", "code % labels"),
                 ],
-                "kernels/pcfg/cpu_best": [
+                "structures/pcfg/cpu_best": [
                     ("column[c] + below[c] > top:", "column[c] > top:"),
                     ("+ spans[b, i, i + width, label]", ""),
                     ("range(2, width - 1)", "range(2, width - 2)"),
                 ],
-                "kernels/pcfg/cpu_sample": [
+                "structures/pcfg/cpu_sample": [
                     ("total += shares[part] *", "total +="),
                     ("weights[k] *= below[k - start]", "pass"),
                     ("weights[left] = rules[left, right] *", "weights[left] ="),
                 ],
-                "kernels/pcfg/cpu_inside": [
+                "structures/pcfg/cpu_inside": [
                     ("rule_tops[g] + top + np.log(peak)", "rule_tops[g] + np.log(peak)"),
                     ("left += room.before[i,", "left += room.before[last,"),
                     ("chart[i, width, label] /= peak", "pass"),
                 ],
-                "kernels/pcfg/cpu": [
+                "structures/pcfg/cpu": [
                     ("found *= grammar.rules", "pass"),
                 ],
-                "distributions/context_free": [
+                "structures/context_free": [
                     ("& (self.lengths != 1)", ""),
                     ("top, -1), emitted", "top - 1, -1), emitted"),
                 ],
-                "distributions/grammar": [
+                "structures/pcfg/distribution": [
                     ("(parent * self._labels + left)", "(parent * self._labels + right)"),
                 ],
             },
             LOW_RANK: {
-                "kernels/low_rank_pcfg/cpu_splits": [
+                "structures/low_rank_pcfg/cpu_splits": [
                     ("total[q] += share * above[q] * below[q]", "total[q] += above[q] * below[q]"),
                     ("to_right[q] += weighted * above[q]", "to_right[q] += weighted * below[q]"),
                     ("tops[firsts[b] + i] + np.log(peak)", "tops[firsts[b] + i]"),
                 ],
-                "kernels/low_rank_pcfg/cpu_sample": [
+                "structures/low_rank_pcfg/cpu_sample": [
                     ("total += shares[part] *", "total +="),
                     ("i + part, width - part, ranks + rank,", "i + part, width - part, rank,"),
                 ],
-                "kernels/low_rank_pcfg/weights": [
+                "structures/low_rank_pcfg/weights": [
                     ("gradients.head.mul_(self.head)", "gradients.head"),
                     (
                         "add_outer(rows[first:last], others[first:last], matrix)",
                         "add_outer(rows, others, matrix)",
                     ),
                 ],
-                "kernels/low_rank_pcfg/passes": [
+                "structures/low_rank_pcfg/passes": [
                     ("into.head.add_(weights.root.unsqueeze(2) * whole.unsqueeze(1))", "pass"),
                     ("labels *= own\n", "pass\n"),
                     ("tops = tops + work.weights.rule_top", "tops = tops + 0 * work.weights.rule_top"),
                 ],
             },
             SPANNING: {
-                "kernels/spanning/cpu": [
+                "structures/spanning_tree/cpu": [
                     ("from_arcs(found, ", "from_arcs(2 * found, "),
                 ],
             },
@@ -297,28 +297,28 @@ TREES = [
     *mutations(
         {
             PLANAR: {
-                "kernels/events/reference": [
+                "structures/events/reference": [
                     ("trees & ~_crosses(heads, positions) if", "trees if"),
                 ],
-                "kernels/eisner/reference": [
+                "structures/projective_tree/reference": [
                     ("arcs.diagonal(-width, -2, -1)", "arcs.diagonal(width, -2, -1)"),
                     ("n - width, shift=1", "n - width, shift=0"),
                     ("[0] if single_root", "[last] if single_root"),
                 ],
             },
             FREE: {
-                "kernels/events/reference": [
+                "structures/events/reference": [
                     ("(roots == 1)", "(roots >= 1)"),
                     ("range(heads.shape[-1].bit_length())", "range(1)"),
                 ],
-                "kernels/matrix_tree/reference": [
+                "structures/non_projective_tree/reference": [
                     ("weights[:, :k, k + 1, None]", "weights[:, :k, k, None]"),
                     ("order == wanted", "order >= wanted"),
                     ("total - expected)", "total + expected)"),
                 ],
             },
             SPANS: {
-                "kernels/inside/reference": [
+                "structures/span_tree/reference": [
                     ("total(semiring, semiring.sum(values, -1), ", "total(semiring, values[..., 0], "),
                     ("part : part + count] for", ": count] for"),
                 ],
@@ -334,25 +334,25 @@ TREES = [
                 ],
             },
             GRAMMAR: {
-                "kernels/pcfg/reference": [
+                "structures/pcfg/reference": [
                     ("narrower[..., 1:, None, :]", "narrower[..., :count, None, :]"),
                 ],
             },
             SPANNING: {
-                "kernels/spanning/reference": [
+                "structures/spanning_tree/reference": [
                     ("(1 - required)", "(0 * required)"),
                     ("lengths - _count(required)", "lengths"),
                 ],
-                "kernels/spanning/arcs": [
+                "structures/spanning_tree/arcs": [
                     ("(upper + upper.mT)[:, 1:]", "upper.mT[:, 1:]"),
                 ],
-                "kernels/spanning/trees": [
+                "structures/spanning_tree/trees": [
                     ("fixed[rank, :place] = True", "pass"),
                     ("closed[rank] = closed[source]", "pass"),
                     ("if required[u, v] != required[x, y]:", "if False:"),
                     ("else displaced[u, old]", "else -1"),
                 ],
-                "kernels/events/reference": [
+                "structures/events/reference": [
                     ("marked & complete & _connects", "marked & _connects"),
                 ],
             },

@@ -233,7 +233,7 @@ def test_before_kernels_are_compiled_the_reference_answers(monkeypatch):
 
     def noted(batch):
         if threading.current_thread().name.startswith("strukt-serve"):
-            backends.append(dispatch.select("chain", torch.zeros(1)))
+            backends.append(dispatch.select("strukt.structures.linear_chain", torch.zeros(1)))
         else:
             may_go_on.wait(20)
         return answer(batch)
@@ -249,7 +249,7 @@ def test_before_kernels_are_compiled_the_reference_answers(monkeypatch):
         may_go_on.set()
         wait_until_ready(client)
         assert client.post("/predict", json={"texts": [TEXT]}).json() == first.json()
-    assert backends == [None, dispatch.select("chain", torch.zeros(1))]
+    assert backends == [None, dispatch.select("strukt.structures.linear_chain", torch.zeros(1))]
 
 
 def test_an_answer_that_takes_too_long_while_kernels_are_compiled_may_be_asked_for_again(monkeypatch):

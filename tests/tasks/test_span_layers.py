@@ -15,9 +15,9 @@ from strukt.data.binarisation import EMPTY
 from strukt.data.codes import CodeVocabulary
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import LinearChain, SpanTree
-from strukt.distributions.bits import to_bits
 from strukt.losses import contrastive_hashing
 from strukt.metrics.spans import spans as tagged_spans
+from strukt.structures.bit_span_tree.distribution import to_bits
 from strukt.tasks.code_counts import MOST_SHOWN
 from strukt.tasks.label_spans import CRITERIA, LabelSpans, agreeing
 from strukt.tasks.likelihood_codes import LikelihoodCodes, _distant_words, _sample

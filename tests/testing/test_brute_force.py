@@ -5,8 +5,9 @@ import math
 import pytest
 import torch
 
+from strukt.structures.pcfg import brute_force as grammars
+from strukt.structures.span_tree import brute_force as constituency
 from strukt.testing import brute_force
-from strukt.testing.brute_force import constituency, grammars
 
 
 def catalan_like(n: int) -> int:
@@ -198,7 +199,7 @@ def test_what_is_kept_may_be_asked_for_gradients_later():
         name: torch.randn(size, dtype=torch.float64, requires_grad=True) for name, size in sizes.items()
     }
     grammars._places.cache_clear()
-    constituency._labelled.cache_clear()
+    constituency.labelled_trees.cache_clear()
     for make in (
         lambda: brute_force.pcfg(3, *(scores[name] for name in ("spans", "root", "rules", "emission"))),
         lambda: brute_force.span_tree(3, scores["spans"], True),

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import strukt
-from strukt.distributions.distribution import StructuredDistribution
 from strukt.kernels import dispatch, jit
 from strukt.kernels.engine.gpu.backend import Gpu
 from strukt.kernels.engine.questions import Questions
+from strukt.structures.distribution import StructuredDistribution
 
 QUESTIONS = {
     "log_partition": "inside",

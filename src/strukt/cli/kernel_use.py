@@ -15,7 +15,7 @@ from strukt.data.brown import brown_clusters
 from strukt.factor_graph import factors
 from strukt.kernels import near
 from strukt.kernels.distance_buckets import Buckets
-from strukt.kernels.hmm import few_rows
+from strukt.structures.hmm import few_rows
 
 Question = Callable[[], object]
 

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.distributions.peer_names import FactorGraphPeerNames
 from strukt.factor_graph.belief_propagation import BeliefPropagation, belief_propagation
 from strukt.factor_graph.compile import Arrays, Problem, Scores, compile_graph, layout_of
 from strukt.factor_graph.enumeration import Enumeration, enumerate_assignments
@@ -19,6 +18,7 @@ from strukt.factor_graph.mean_field import Ordering, Setting, mean_field, settin
 from strukt.factor_graph.variables import Variables
 from strukt.inference.consensus import Layout
 from strukt.inference.mean_field import Course, MeanField
+from strukt.structures.peer_names import FactorGraphPeerNames
 
 F = TypeVar("F", bound=AnyFactor)
 

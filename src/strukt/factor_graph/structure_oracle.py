@@ -5,13 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.distributions.distribution import StructuredDistribution
-from strukt.distributions.sparse import ACTIVE_SET, find
 from strukt.factor_graph.oracles import TOLERANCE, Oracle
 from strukt.inference.consensus import Face
 from strukt.kernels.semiring import NEG_INF, forbidden_only
 from strukt.kernels.sparsemap.found import Settings
 from strukt.kernels.undifferentiated import plain
+from strukt.structures.distribution import StructuredDistribution
+from strukt.structures.sparse import ACTIVE_SET, find
 
 ALWAYS = 1e-12
 """A part is in all structures if fewer than this share of them lack it."""

@@ -28,11 +28,11 @@ NAMES = ("cpu", "gpu", "reference")
 _used: ContextVar[str | None] = ContextVar("strukt_backend", default=None)
 
 
-def select(recursion: str, scores: Tensor, *more: Any) -> Any:
-    """What has the fused kernels for a recursion on the device of ``scores``; None means the reference.
+def select(package: str, scores: Tensor, *more: Any) -> Any:
+    """What has a package's fused kernels for the device of ``scores``; None means the reference.
 
     Args:
-        recursion: A folder of ``strukt.kernels``.
+        package: The one with the kernels, as `kernels` takes it.
         scores: The main scores of an operator.
         more: Its other arguments, which tell whether kernels for GPUs have room for it.
 
@@ -45,21 +45,21 @@ def select(recursion: str, scores: Tensor, *more: Any) -> Any:
     if wanted == "reference":
         return None
     if (scores.is_cuda and wanted != "cpu") or (wanted == "gpu" and available.is_interpreted()):
-        return _on_gpu(recursion, scores, *more)
+        return _on_gpu(package, scores, *more)
     if not scores.is_cpu:
         return None
     if jit.UNAVAILABLE is not None:
         _warn_once()
         return None
-    return kernels(recursion, "cpu")
+    return kernels(package, "cpu")
 
 
-def _on_gpu(recursion: str, *arguments: Any) -> Any:
+def _on_gpu(package: str, *arguments: Any) -> Any:
     """The kernels for a GPU, where these have room for such scores."""
     if available.broken():
         available.warn_once()
         return None
-    backend = kernels(recursion, "gpu")
+    backend = kernels(package, "gpu")
     return backend if backend is not None and backend.fits(*arguments) else None
 
 
@@ -76,7 +76,7 @@ def using(backend: str) -> Iterator[None]:
     Examples:
         >>> import torch
         >>> with using("reference"):
-        ...     print(select("chain", torch.zeros(1)))
+        ...     print(select("strukt.kernels.simplex", torch.zeros(1)))
         None
     """
     if backend not in NAMES:
@@ -108,14 +108,16 @@ def backends() -> dict[str, str]:
 
 
 @functools.cache
-def kernels(recursion: str, backend: str) -> Any:
-    """The module of kernels, or the table in it; None for a recursion that has none, or is not one of strukt's."""
-    name = f"strukt.kernels.{recursion}.{backend}"
+def kernels(package: str, backend: str) -> Any:
+    """The module ``cpu`` or ``gpu`` of a package, or the table in it; None if it has none.
+
+    A name without a dot is no package, but one that somebody gave to a structure without kernels.
+    """
     try:
-        found = importlib.util.find_spec(name)
+        found = importlib.util.find_spec(f"{package}.{backend}") if "." in package else None
     except ModuleNotFoundError:
         found = None
-    module = importlib.import_module(name) if found else None
+    module = importlib.import_module(found.name) if found else None
     return getattr(module, "TABLE", module)
 
 

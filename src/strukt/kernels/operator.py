@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -16,17 +17,17 @@ _BODIES: dict[Any, Callable[..., Any]] = {}
 
 
 def operator(
-    recursion: str,
+    package: str,
     question: str,
     schema: str,
     reference: Callable[..., Any],
     fake: Callable[..., Any],
     declined: Callable[..., bool] | None = None,
 ) -> Any:
-    """The operator ``strukt::recursion_question``.
+    """The operator ``strukt::name_question``, with the name of a package in strukt, or its whole name elsewhere.
 
     Args:
-        recursion: A folder of ``strukt.kernels``.
+        package: The one with the kernels, as `strukt.kernels.dispatch.kernels` takes it.
         question: The function of a backend that answers.
         schema: Types of the arguments and the result.
         reference: Answers where the backend has no such function.
@@ -35,13 +36,14 @@ def operator(
     """
 
     def body(*arguments: Any) -> Any:
-        backend = dispatch.select(recursion, *arguments)
+        backend = dispatch.select(package, *arguments)
         compute = getattr(backend, question, None)
         if compute is None or (declined is not None and declined(backend, *arguments)):
             compute = reference
         return compute(*arguments)
 
-    return define(f"{recursion}_{question}", schema, body, fake)
+    name = re.sub(r"^strukt\.\w+\.", "", package).replace(".", "_")
+    return define(f"{name}_{question}", schema, body, fake)
 
 
 def body_of(operator: Any) -> Callable[..., Any]:

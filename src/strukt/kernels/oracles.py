@@ -66,7 +66,8 @@ class Oracles:
     """The operators of one structure.
 
     Args:
-        name: The recursion, a folder of ``strukt.kernels``.
+        name: The package with the structure's kernels, modules ``cpu`` and ``gpu``, mostly ``__package__``; or any
+            name without a dot that no other oracles have.
         scores: Names of the score tensors, the main one first.
         options: Names of the structure's Boolean options; behind a type and a space if they are of another one.
         reference: Its reference implementation.

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from strukt.distributions.bits import MOST_BITS, to_bits, to_codes
 from strukt.kernels import arguments
+from strukt.structures.bit_span_tree.distribution import MOST_BITS, to_bits, to_codes
 
 
 def contrastive_hashing(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.distributions.distribution import StructuredDistribution
 from strukt.kernels import arguments
+from strukt.structures.distribution import StructuredDistribution
 
 REGULARIZERS = ("entropy", "sparsemap", None)
 

@@ -19,10 +19,10 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
-from strukt.distributions.distribution import StructuredDistribution
-from strukt.distributions.surrogates import SURROGATES
 from strukt.inference.settings import require_one_of
 from strukt.kernels import guards
+from strukt.structures.distribution import StructuredDistribution
+from strukt.structures.surrogates import SURROGATES
 
 
 class Selection(NamedTuple):

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from strukt.distributions.distribution import StructuredDistribution
 from strukt.nn.estimators import ESTIMATORS, Estimator, Marginals
+from strukt.structures.distribution import StructuredDistribution
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from strukt.distributions import NonProjectiveTree
-from strukt.distributions.tree_budgets import BudgetedTrees, require_unlabelled, sparsemap_within_budget
 from strukt.factor_graph import FactorGraph, factors
 from strukt.factor_graph.linear_program import Relaxation
 from strukt.kernels.guards import within
@@ -20,6 +19,7 @@ from strukt.nn.biaffine import Biaffine
 from strukt.nn.encoders import mask_of
 from strukt.nn.inputs import precise
 from strukt.nn.tree_gcn import nodes_of
+from strukt.structures.tree_budgets import BudgetedTrees, require_unlabelled, sparsemap_within_budget
 
 
 class TreeScorer(nn.Module):

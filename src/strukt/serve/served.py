@@ -11,13 +11,13 @@ from torch import Tensor
 from typing_extensions import override
 
 from strukt.data.sentence import Sentence
-from strukt.distributions.distribution import StructuredDistribution
 from strukt.errors import InfeasibleError, StruktError
 from strukt.serve.messages import Answer, FoundPart, ModelCard, Question, Structure, View
 from strukt.serve.sentences import sentence_of
 from strukt.serve.structures import Arcs, Codes, Spans, Structures, Tags
 from strukt.serve.views import VIEWS, reshaped
 from strukt.serve.workers import Deadline
+from strukt.structures.distribution import StructuredDistribution
 from strukt.tasks.code_spans import CodeSpans
 from strukt.tasks.encoded_model import EncodedModel
 from strukt.tasks.label_spans import LabelSpans

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from strukt.distributions.distribution import StructuredDistribution
 from strukt.errors import InfeasibleError
 from strukt.kernels.semiring import NEG_INF
 from strukt.serve.messages import Question, View
 from strukt.serve.workers import Deadline
+from strukt.structures.distribution import StructuredDistribution
 from strukt.viz.structures import LEAST
 
 SEARCHES = 200

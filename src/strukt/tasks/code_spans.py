@@ -13,7 +13,7 @@ from strukt.data.binarisation import EMPTY
 from strukt.data.codes import CodeVocabulary
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import BitSpanTree, SpanTree
-from strukt.distributions.bits import to_codes
+from strukt.structures.bit_span_tree.distribution import to_codes
 from strukt.tasks import code_counts
 from strukt.tasks.config import SpanTaskConfig
 from strukt.tasks.scores import not_nan

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import SpanTree
-from strukt.distributions.binary_tree import crossed
 from strukt.losses import fenchel_young_loss
 from strukt.nn.spans import SpanScorer, fenceposts
+from strukt.structures.binary_tree import crossed
 from strukt.tasks.config import SpanTaskConfig
 from strukt.tasks.scores import not_nan
 from strukt.tasks.span_layer import Found, GoldSpans, SpanLayer, spans_of

@@ -9,11 +9,11 @@ from torch import Tensor
 
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import BitSpanTree, SpanTree
-from strukt.distributions.bits import to_bits, to_codes
 from strukt.losses import contrastive_hashing
 from strukt.nn import AttentionHash
 from strukt.nn.perceptron import perceptron
 from strukt.nn.spans import fenceposts
+from strukt.structures.bit_span_tree.distribution import to_bits, to_codes
 from strukt.tasks.code_spans import CodeSpans, with_any_codes
 from strukt.tasks.config import SpanTaskConfig
 from strukt.tasks.span_layer import GoldSpans

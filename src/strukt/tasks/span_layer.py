@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from strukt.data.binarisation import EMPTY
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import SpanTree
-from strukt.distributions.binary_tree import crossed
-from strukt.distributions.distribution import StructuredDistribution
+from strukt.structures.binary_tree import crossed
+from strukt.structures.distribution import StructuredDistribution
 from strukt.viz.heat_map import HeatMap
 
 

@@ -14,8 +14,8 @@ from typing_extensions import Self, override
 from strukt.data.batching import batches
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
-from strukt.distributions.distribution import StructuredDistribution
 from strukt.nn import SharedDropout
+from strukt.structures.distribution import StructuredDistribution
 from strukt.tasks.batch import Batch
 from strukt.tasks.config import SpanTaskConfig
 from strukt.tasks.label_spans import LabelSpans

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from strukt.data.batching import batches
 from strukt.data.sentence import Sentence
-from strukt.distributions.distribution import StructuredDistribution
 from strukt.errors import SettingError
 from strukt.nn import Mixture
 from strukt.nn.estimators import Argmax, Estimator, Marginals, SparseMAP, SparseMarginals, TopK
+from strukt.structures.distribution import StructuredDistribution
 from strukt.tasks.batch import Batch
 from strukt.tasks.sentence_model import SentenceModel, windows
 from strukt.viz.diagram import Diagram

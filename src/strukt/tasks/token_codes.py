@@ -10,9 +10,9 @@ from torch.nn import functional
 
 from strukt.data.codes import CodeVocabulary
 from strukt.data.vocabulary import Vocabulary
-from strukt.distributions.bits import to_codes
 from strukt.losses import contrastive_hashing
 from strukt.nn.hash_layer import HashLayer
+from strukt.structures.bit_span_tree.distribution import to_codes
 from strukt.tasks import code_counts
 from strukt.tasks.tag import Config
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from strukt.testing.brute_force import Table
 
 if TYPE_CHECKING:
-    from strukt.distributions.distribution import StructuredDistribution
+    from strukt.structures.distribution import StructuredDistribution
 
 INFEASIBLE_ITEMS = "infeasible items"
 ALWAYS_FEASIBLE = frozenset({INFEASIBLE_ITEMS})

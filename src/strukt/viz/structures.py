@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from strukt.distributions.binary_tree import BinaryTree
-from strukt.distributions.dependency import NonProjectiveTree, ProjectiveTree
-from strukt.distributions.segmentation import SemiMarkov
 from strukt.inference.sparsemap import SparseMAP
+from strukt.structures.binary_tree import BinaryTree
+from strukt.structures.non_projective_tree.distribution import NonProjectiveTree
+from strukt.structures.projective_tree.distribution import ProjectiveTree
+from strukt.structures.semi_markov.distribution import SemiMarkov
 from strukt.viz.brackets import Bracket, BracketDiagram
 from strukt.viz.diagram import Diagram
 from strukt.viz.heat_map import HeatMap

@@ -12,18 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strukt.kernels import dispatch
-from strukt.kernels.alignment import program as alignment
-from strukt.kernels.chain import program as chain
-from strukt.kernels.ctc import program as ctc
-from strukt.kernels.eisner import program as eisner
 from strukt.kernels.engine import chosen, items, kept, rings, rows
 from strukt.kernels.engine.backend import Backend
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, ProgramBuilder
 from strukt.kernels.engine.tables import Tables
-from strukt.kernels.inside import program as spans
-from strukt.kernels.lexicalised import program as lexicalised
-from strukt.kernels.second_order import program as second_order
-from strukt.kernels.semi_markov import program as semi_markov
+from strukt.structures.ctc import program as ctc
+from strukt.structures.lexicalised_tree import program as lexicalised
+from strukt.structures.linear_chain import program as chain
+from strukt.structures.monotone_alignment import program as alignment
+from strukt.structures.projective_tree import program as eisner
+from strukt.structures.second_order_tree import program as second_order
+from strukt.structures.semi_markov import program as semi_markov
+from strukt.structures.span_tree import program as spans
 
 pytestmark = pytest.mark.skipif(
     dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"

@@ -24,7 +24,7 @@ def _sensitivity(taken: Tensor, size: Tensor) -> Tensor:
 
 _SUBSET = map_function(
     operator(
-        "box",
+        __package__,
         "subset",
         "(Tensor scores, Tensor size) -> Tensor",
         reference.subset,

@@ -17,12 +17,12 @@ def _fake(scores: Tensor, weight: Tensor) -> Tensor:
 
 
 _VARIATION = map_function(
-    operator("fused", "variation", _SCHEMA, prox.variation, _fake),
+    operator(__package__, "variation", _SCHEMA, prox.variation, _fake),
     derivatives.variation_pull,
     derivatives.variation_sensitivity,
 )
 _OSCAR = map_function(
-    operator("fused", "oscar", _SCHEMA, prox.oscar, _fake),
+    operator(__package__, "oscar", _SCHEMA, prox.oscar, _fake),
     derivatives.oscar_pull,
     derivatives.oscar_sensitivity,
 )

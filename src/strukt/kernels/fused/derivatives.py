@@ -39,7 +39,7 @@ def _run_means(direction: Tensor, fused: Tensor) -> Tensor:
 
 
 _RUN_MEANS = operator(
-    "fused",
+    __package__,
     "variation_pull",
     "(Tensor direction, Tensor fused) -> Tensor",
     _run_means,

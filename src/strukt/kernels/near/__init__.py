@@ -62,7 +62,7 @@ def banded(pairs: Tensor, buckets: Buckets) -> Tensor:
 
 
 def _backend(rows: Tensor) -> Any:
-    return dispatch.select("near", rows) or reference
+    return dispatch.select(__package__, rows) or reference
 
 
 def _scores(left: Tensor, right: Tensor, weights: Tensor, shapes: _Shapes) -> Tensor:

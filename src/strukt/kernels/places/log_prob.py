@@ -58,7 +58,7 @@ class LogProb(torch.autograd.Function):
 
 def _kernels(tensor: Tensor) -> Any:
     """The module that adds scores up on the device of a tensor."""
-    return dispatch.select("places", tensor) or reference
+    return dispatch.select(__package__, tensor) or reference
 
 
 def _differentiable(ctx: Any, arguments: tuple[Any, ...], grad: Tensor) -> tuple[Tensor | None, ...]:

@@ -60,7 +60,7 @@ def _pull(direction: Tensor, probabilities: Tensor, alpha: Tensor) -> Tensor:
 
 
 _OPERATOR = operator(
-    "simplex",
+    __package__,
     "pull",
     "(Tensor direction, Tensor probabilities, Tensor alpha) -> Tensor",
     _pull,

@@ -47,7 +47,7 @@ def _rows(scores: Tensor, *_: Tensor) -> Tensor:
 
 _GAIN = constant_function(
     operator(
-        "simplex",
+        __package__,
         "gain",
         "(Tensor scores, Tensor points, Tensor centres, Tensor alpha) -> Tensor",
         _gain,
@@ -55,10 +55,10 @@ _GAIN = constant_function(
     )
 )
 _SLOPE = formula_function(
-    operator("simplex", "slope", "(Tensor points, Tensor alpha) -> Tensor", _slope, _rows), _slope
+    operator(__package__, "slope", "(Tensor points, Tensor alpha) -> Tensor", _slope, _rows), _slope
 )
 _RESIDUAL = operator(
-    "simplex",
+    __package__,
     "residual",
     "(Tensor scale, Tensor points, Tensor target) -> Tensor",
     _residual,

@@ -9,8 +9,8 @@ from torch import Tensor
 from typing_extensions import override
 
 from strukt.distributions import HMM
-from strukt.kernels.hmm.steps import steps
 from strukt.nn.encoders import mask_of
+from strukt.structures.hmm.steps import steps
 from strukt.tasks.texts.text import State, Text
 from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap

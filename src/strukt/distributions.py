@@ -1,0 +1,30 @@
+"""The public structures as ``torch.distributions``: a folder of `strukt.structures` for each, and a line here."""
+
+from strukt.structures.binary_crf.distribution import BinaryCRF as BinaryCRF
+from strukt.structures.bit_span_tree.distribution import BitSpanTree as BitSpanTree
+from strukt.structures.checkpointed_chain.distribution import CheckpointedChain as CheckpointedChain
+from strukt.structures.ctc.distribution import CTC as CTC
+from strukt.structures.distribution import StructuredDistribution as StructuredDistribution
+from strukt.structures.hmm.distribution import HMM as HMM
+from strukt.structures.hmm.emissions import Blocked as Blocked
+from strukt.structures.hmm.emissions import Categorical as Categorical
+from strukt.structures.hmm.emissions import Embedded as Embedded
+from strukt.structures.hmm.sharded import ShardedHMM as ShardedHMM
+from strukt.structures.hmm.transitions import Banded as Banded
+from strukt.structures.hmm.transitions import Dense as Dense
+from strukt.structures.hmm.transitions import LowRank as LowRank
+from strukt.structures.k_dpp.distribution import KDPP as KDPP
+from strukt.structures.k_subset.distribution import KSubset as KSubset
+from strukt.structures.lexicalised_tree.distribution import LexicalisedTree as LexicalisedTree
+from strukt.structures.linear_chain.distribution import LinearChain as LinearChain
+from strukt.structures.low_rank_pcfg.distribution import LowRankPCFG as LowRankPCFG
+from strukt.structures.matching.distribution import Matching as Matching
+from strukt.structures.monotone_alignment.distribution import MonotoneAlignment as MonotoneAlignment
+from strukt.structures.non_projective_tree.distribution import NonProjectiveTree as NonProjectiveTree
+from strukt.structures.pcfg.distribution import PCFG as PCFG
+from strukt.structures.projective_tree.distribution import ProjectiveTree as ProjectiveTree
+from strukt.structures.second_order_tree.distribution import SecondOrderTree as SecondOrderTree
+from strukt.structures.semi_markov.distribution import SemiMarkov as SemiMarkov
+from strukt.structures.span_tree.distribution import SpanTree as SpanTree
+from strukt.structures.spanning_tree.distribution import SpanningTree as SpanningTree
+from strukt.structures.table_structure.distribution import TableStructure as TableStructure

@@ -1,6 +1,0 @@
-"""Binary trees whose spans carry codes on the CPU: the inside recursion as a table."""
-
-from strukt.kernels.engine.backend import CodeBackend
-from strukt.kernels.inside import program
-
-TABLE = CodeBackend(program.build, program.cells, event_dim=2)

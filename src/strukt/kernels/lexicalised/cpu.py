@@ -1,6 +1,0 @@
-"""Binary trees whose spans have heads on the CPU: a table."""
-
-from strukt.kernels.engine.backend import RowBackend
-from strukt.kernels.lexicalised import program
-
-TABLE = RowBackend(program.build, program.cells, scores=2, event_dim=2)

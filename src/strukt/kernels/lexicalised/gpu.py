@@ -1,6 +1,0 @@
-"""Binary trees whose spans have heads on a GPU: a table."""
-
-from strukt.kernels.engine.gpu.structures import Rows
-from strukt.kernels.lexicalised import program
-
-TABLE = Rows(program.build, program.cells, scores=2, power=4, more=1)

@@ -1,6 +1,0 @@
-"""Projective trees with siblings on a GPU: a table."""
-
-from strukt.kernels.engine.gpu.structures import Rows
-from strukt.kernels.second_order import program
-
-TABLE = Rows(program.build, program.cells, scores=2, power=3)

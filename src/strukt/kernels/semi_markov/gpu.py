@@ -1,6 +1,0 @@
-"""Segmentations on a GPU, as a table."""
-
-from strukt.kernels.engine.gpu.structures import Pairs
-from strukt.kernels.semi_markov import program
-
-TABLE = Pairs(program.build, program.cells)

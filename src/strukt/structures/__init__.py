@@ -1,0 +1,1 @@
+"""Structures as ``torch.distributions``: a folder for each, and beside them what several share."""

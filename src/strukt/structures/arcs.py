@@ -1,0 +1,134 @@
+"""Structures whose event names a head for each word, and with labels the label of its arc."""
+
+from __future__ import annotations
+
+import abc
+import warnings
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures.labelled_arcs import tree_arcs
+from strukt.structures.positional import PositionalStructure
+
+
+class ArcStructure(PositionalStructure, abc.ABC):
+    """A structure with main scores ``batch + (n, n + 1)``, or with labels ``batch + (n, n + 1, c)``.
+
+    ``[m, h]`` is the arc from head h to word m + 1. Events are heads ``batch + (n,)``, or heads and labels
+    ``batch + (n, 2)``; -1 is padding. With labels an alternative of a word is a pair of a head and a label.
+    """
+
+    labelled: bool
+
+    def __init__(
+        self,
+        arcs: Tensor,
+        lengths: Tensor | None,
+        options: tuple[bool, ...],
+        labelled: bool,
+        validate_args: bool | None,
+    ) -> None:
+        self.labelled = labelled
+        self.extents = ([0, 1, UNBOUNDED] if labelled else [0, 1],)
+        super().__init__((arcs,), lengths, options, validate_args)
+        if labelled:
+            self._event_shape = torch.Size((arcs.shape[-3], 2))
+
+    @abc.abstractmethod
+    def _without_labels(self, arcs: Tensor) -> Self:
+        """The same structures over arcs ``batch + (n, n + 1)``."""
+
+    @property
+    def max_marginals(self) -> Tensor:
+        if not self.labelled:
+            return super().max_marginals
+        each = tree_arcs(self.scores[0], self.lengths)
+        best = each.max(-1, keepdim=True).values
+        through = self._without_labels(best.squeeze(-1)).max_marginals.unsqueeze(-1)
+        change = torch.where(best == NEG_INF, NEG_INF, each - torch.where(best == NEG_INF, 0.0, best))
+        return torch.where(through == NEG_INF, NEG_INF, through + change).to(self.scores[0].dtype)
+
+    def _heads(self, event: Tensor) -> Tensor:
+        """``(..., n)``."""
+        return event[..., 0] if self.labelled else event
+
+    def _alternatives(self, event: Tensor) -> Tensor:
+        if not self.labelled:
+            return event
+        heads, c = self.scores[0].shape[-2:]
+        head, label = event.unbind(-1)
+        named = torch.where(label < c, head * c + label, heads * c)
+        return torch.where((head < 0) | (label < 0), -1, named)
+
+    def _event(self, alternatives: Tensor) -> Tensor:
+        if not self.labelled:
+            return alternatives
+        c = self.scores[0].shape[-1]
+        pairs = torch.stack([alternatives // c, alternatives % c], -1)
+        return pairs.masked_fill((alternatives < 0).unsqueeze(-1), -1)
+
+    def _rows(self, parts: Tensor) -> Tensor:
+        return parts.flatten(-2) if self.labelled else parts
+
+    def _shaped(self, rows: Tensor) -> Tensor:
+        return rows.reshape(*rows.shape[:-1], *self.scores[0].shape[-2:]) if self.labelled else rows
+
+    @property
+    def _made_of(self) -> str:
+        if not self.labelled:
+            return super()._made_of
+        heads, c = self.scores[0].shape[-2:]
+        return f"made of heads 0 to {heads - 1} and labels 0 to {c - 1}"
+
+    def _is_named(self, event: Tensor) -> Tensor:
+        if not self.labelled:
+            return super()._is_named(event)
+        sizes = torch.tensor(self.scores[0].shape[-2:], device=event.device)
+        return ((event >= 0) & (event < sizes)) | ~self._positions.unsqueeze(-1)
+
+    def _agreeing(self, event: Tensor, known: Tensor) -> Self:
+        if not self.labelled:
+            return super()._agreeing(event, known)
+        known = known & self._positions.unsqueeze(-1)
+        wrong_head, wrong_label = (
+            known[..., place, None] & (event[..., place, None] != torch.arange(size, device=event.device))
+            for place, size in enumerate(self.scores[0].shape[-2:])
+        )
+        return self.condition(forbidden=wrong_head.unsqueeze(-1) | wrong_label.unsqueeze(-2))
+
+    @property
+    def _most_parts(self) -> int:
+        return self.event_shape[0]
+
+
+def has_labels(arcs: Tensor, lengths: Tensor | None) -> bool:
+    """Read from the shapes whether the last axis of ``arcs`` holds labels.
+
+    Warns:
+        UserWarning: If both readings are possible, and the answer is False. If square matrices, with a row for the
+            root as other libraries have it, look like one sentence with labels, and the answer is True.
+    """
+    *batch, words, heads, c = (0, 0, *arcs.shape)
+    if len(batch) < 2 or heads != words + 1:
+        return False
+    if c == heads and len(batch) == 2 and lengths is None:
+        warnings.warn(
+            f"arcs of shape {tuple(arcs.shape)} are read as one sentence of {words} words with {c} labels; if "
+            "that is so, say labelled=True. If the first axis is a batch, leave out the row of the root: "
+            "arcs[:, 1:]",
+            stacklevel=3,
+        )
+    if c != heads + 1:
+        return True
+    if isinstance(lengths, Tensor):
+        return lengths.dim() == arcs.dim() - 3
+    warnings.warn(
+        f"arcs of shape {tuple(arcs.shape)} are read as a batch without labels; say labelled=True if the last "
+        "axis holds labels, labelled=False if it does not",
+        stacklevel=3,
+    )
+    return False

@@ -1,0 +1,323 @@
+"""What a structure is given: score tensors, lengths, constants and options, their shapes and their batch axes."""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from torch.distributions import constraints
+from typing_extensions import Self
+
+from strukt.kernels import arguments, guards
+from strukt.kernels.lengths import Lengths
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import Places, sum_of_totals
+from strukt.structures.explanations import items
+from strukt.structures.nominal import NominalEvents
+from strukt.structures.peer_names import StructurePeerNames
+
+
+class ScoredStructures(StructurePeerNames, NominalEvents, abc.ABC):
+    """Structures of one kind with the scores of their parts, in batches.
+
+    Args:
+        scores: The score tensors, the main one first: batch axes, then part axes.
+        lengths: ``batch``, or None if every item is as long as the scores.
+        options: The structure's Boolean options, in the order of its constructor.
+        validate_args: Whether to check values as well as shapes; on by default, as in PyTorch.
+        constants: Tensors of integers that say which structures there are besides the lengths: batch axes,
+            then others.
+
+    A subclass's constructor takes ``(*scores, lengths, *constants, *options, validate_args)`` in this order, or
+    the subclass overrides `_rebuilt`.
+    """
+
+    has_enumerate_support = True
+    arg_constraints: ClassVar[dict[str, Any]] = {}
+
+    oracles: ClassVar[Oracles]
+    score_names: ClassVar[tuple[str, ...]]
+    constant_names: ClassVar[tuple[str, ...]] = ()
+    logs: ClassVar[int | None] = None
+    """How many of the score tensors, from the first on, are logarithms of weights; None for all."""
+    extents: tuple[list[int], ...]
+    """For each score tensor, how far each of its part axes reaches beyond the length (`guards.within`)."""
+
+    def __init__(
+        self,
+        scores: tuple[Tensor, ...],
+        lengths: Lengths | None,
+        options: tuple[int, ...],
+        validate_args: bool | None,
+        constants: tuple[Tensor, ...] = (),
+    ) -> None:
+        main = scores[0]
+        dim = len(self.extents[0])
+        batch_shape, n = main.shape[:-dim], main.shape[-dim] - self.extents[0][0]
+        self.scores = arguments.common_dtype(scores, self.score_names)
+        ordinary = arguments.are_ordinary(self.scores[: self.logs])
+        if not ordinary:
+            logs = map(arguments.without_extremes, self.scores[: self.logs])
+            self.scores = (*logs, *(() if self.logs is None else self.scores[self.logs :]))
+        self.options = options
+        self.constants = constants
+        self.lengths = arguments.lengths(lengths, batch_shape, n, main.device)
+        event_shape = main.shape[main.dim() - dim :][: self.oracles.event_dim]
+        super().__init__(batch_shape, event_shape, validate_args=validate_args)
+        if self._validate_args:
+            if not ordinary:
+                self._check_scores()
+            self._check_values()
+
+    # What a structure says of itself.
+
+    def _places(self, event: Tensor) -> Places | None:  # noqa: ARG002
+        """The places of the scores whose sum is the score of an event; None where it is no such sum."""
+        return None
+
+    def _score(self, event: Tensor) -> Tensor:
+        """The sum of the scores of an event's parts: ``sample_shape + batch``, differentiable.
+
+        A structure supplies this or `_places`.
+        """
+        places = self._places(event)
+        if places is None:
+            raise NotImplementedError(f"{type(self).__name__} defines neither _places nor _score")
+        return sum_of_totals(self.scores, self._part_axes, places)
+
+    @property
+    def _part_axes(self) -> tuple[int, ...]:
+        """For each score tensor the number of its part axes."""
+        return tuple(map(len, self.extents))
+
+    @abc.abstractmethod
+    def to_parts(self, event: Tensor) -> Tensor:
+        """Events as 0/1 vectors of parts, in the shape of the main scores and of their type."""
+
+    @abc.abstractmethod
+    def from_parts(self, parts: Tensor) -> Tensor:
+        """The inverse of `to_parts`."""
+
+    @abc.abstractmethod
+    def is_structure(self, event: Tensor) -> Tensor:
+        """Which events are structures of this kind, forbidden or not: ``sample_shape + batch``, Boolean."""
+
+    @abc.abstractmethod
+    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
+        """The scores with all structures forbidden that lack a required part."""
+
+    @abc.abstractmethod
+    def _is_named(self, event: Tensor) -> Tensor:
+        """Which entries of an event say something of a structure, or lie beyond the lengths."""
+
+    @abc.abstractmethod
+    def _agreeing(self, event: Tensor, known: Tensor) -> Self:
+        """The same distribution with all structures forbidden that disagree with an event where it is known."""
+
+    @abc.abstractmethod
+    def _candidates(self) -> Tensor:
+        """A superset of all events of one full-length item, ``(candidates, *event_shape)``."""
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
+        """The same distributions with more batch axes in front, or axes of size 1 enlarged; nothing is copied."""
+        batch_shape = torch.Size(batch_shape)
+        scores = []
+        for index, (score, extents) in enumerate(zip(self.scores, self.extents, strict=True)):
+            batched, parts = _split_shape(score, len(extents))
+            shared = index and batched.numel() == 1
+            scores.append(
+                score.expand((torch.Size([1] * len(batch_shape)) if shared else batch_shape) + parts)
+            )
+        constants = tuple(
+            constant.expand(batch_shape + constant.shape[len(self.batch_shape) :])
+            for constant in self.constants
+        )
+        return self._rebuilt(tuple(scores), self.lengths.expand(batch_shape), constants)
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(
+            f"{name}: {tuple(score.shape)}" for name, score in zip(self.score_names, self.scores, strict=True)
+        )
+        return f"{type(self).__name__}({shapes})"
+
+    def _with_scores(self, *scores: Tensor) -> Self:
+        return self._rebuilt(scores, self.lengths, self.constants)
+
+    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
+        """A structure of the same kind and options from what is already checked."""
+        kind: Any = type(self)
+        return kind(*scores, lengths, *constants, *self.options, validate_args=False)  # type: ignore[no-any-return]
+
+    def _flatten(self) -> Self:
+        """The same items along one batch axis."""
+        flat = self._arguments()
+        first, last = len(self.scores), len(self.scores) + 1 + len(self.constants)
+        return self._rebuilt(flat[:first], flat[first], flat[first + 1 : last])
+
+    def _ask(self, question: Callable[..., Any], events: Tensor, *options: Any, axes: int) -> Any:
+        """Answer a question of `strukt.structures.events` about events with any axes in front.
+
+        Args:
+            question: ``question(events, lengths, *options)``, with one axis in front of each tensor.
+            events: ``sample_shape + batch``, then ``axes`` axes.
+            options: Tensors ``batch``, with any axes behind, then whatever else the question takes.
+            axes: Of one event.
+        """
+        leading = events.shape[: events.dim() - axes]
+        if len(leading) == 1 and leading == self.batch_shape:
+            return question(events, self.lengths, *options)
+        leading = arguments.broadcast_shapes(leading, self.batch_shape)
+        rows, shape = math.prod(leading), events.shape[events.dim() - axes :]
+
+        def flat(value: Any) -> Any:
+            if not isinstance(value, Tensor):
+                return value
+            own = value.shape[len(self.batch_shape) :]
+            return value.expand(leading + own).reshape(rows, *own)
+
+        flat_events = events.expand(leading + shape).reshape(rows, *shape)
+        found = question(flat_events, *map(flat, (self.lengths, *options)))
+        if isinstance(found, tuple):
+            return tuple(each.reshape(leading + each.shape[1:]) for each in found)
+        return found.reshape(leading + found.shape[1:])
+
+    def _batch_size(self) -> int:
+        return math.prod(self.batch_shape)
+
+    def _arguments(self) -> tuple[Any, ...]:
+        """Scores, lengths, constants and options with one batch axis, of size 1 where all items share."""
+        return (*self._flat_scores(), *self._integers(), *self.options)
+
+    def _flat_scores(self) -> list[Tensor]:
+        """The scores with one batch axis, of size 1 where all items share them."""
+        one_axis, batch = len(self.batch_shape) == 1, self._batch_size()
+        flat = []
+        for index, (score, dim) in enumerate(zip(self.scores, self._part_axes, strict=True)):
+            if one_axis and score.dim() == dim + 1 and score.shape[0] in (1, batch):
+                flat.append(score)  # the usual case costs nothing
+                continue
+            batched, parts = _split_shape(score, dim)
+            if index and batched.numel() == 1:
+                flat.append(score.reshape(1, *parts))
+            else:
+                flat.append(score.expand(self.batch_shape + parts).reshape(batch, *parts))
+        return flat
+
+    def _integers(self) -> list[Tensor]:
+        """Lengths and constants with one batch axis."""
+        dim = len(self.batch_shape)
+        if dim == 1:
+            return [self.lengths, *self.constants]
+        return [
+            value.reshape(self._batch_size(), *value.shape[dim:]) for value in (self.lengths, *self.constants)
+        ]
+
+    def _to_batch(self, flat: Tensor) -> Tensor:
+        if len(self.batch_shape) == 1:
+            return flat
+        return flat.reshape(self.batch_shape + flat.shape[1:])
+
+    def _check_values(self) -> None:
+        """Check what is given besides scores and lengths."""
+
+    def _main_within(self) -> Tensor:
+        """Which main scores lie within the lengths; broadcasts to them."""
+        lengths, shape = self.lengths.reshape(self._batch_size()), self.scores[0].shape
+        return self._to_batch(guards.within(lengths, shape[len(self.batch_shape) :], self.extents[0]))
+
+    def _check_scores(self) -> None:
+        """Check that scores within the lengths are numbers of a legal size, or -inf."""
+        scores, (lengths, *_) = self._flat_scores()[: self.logs], self._integers()
+        if not lengths.shape[0]:
+            return
+        for name, score, extents in zip(self.score_names, scores, self.extents, strict=False):
+            shared = score.shape[0] != lengths.shape[0]
+            reach = lengths.amax(0, keepdim=True) if shared else lengths
+            guards.require_scores(score.detach(), reach, extents, name)
+
+    def _require_same_kind(self, other: Any) -> None:
+        if type(other) is not type(self) or other.options != self.options:
+            raise NotImplementedError(f"{self} and {other} are distributions over different structures")
+        if other.scores[0].shape != self.scores[0].shape:
+            raise ValueError(
+                f"other has {self.score_names[0]} of shape {tuple(other.scores[0].shape)}; expected that of this "
+                f"distribution, {tuple(self.scores[0].shape)}"
+            )
+        if self._validate_args:
+            names = ("lengths", *self.constant_names)
+            for name, mine, theirs in zip(names, self._integers(), other._integers(), strict=True):
+                if mine.shape != theirs.shape:
+                    raise ValueError(
+                        f"other has {name} of shape {tuple(theirs.shape)}; expected that of this distribution, "
+                        f"{tuple(mine.shape)}"
+                    )
+                guards.require_equal(mine, theirs, name)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All events, forbidden ones included: ``(count,) + batch + event_shape``; small sizes only.
+
+        Raises:
+            NotImplementedError: If lengths or constants differ, because then so do the supports.
+            ValueError: If there are too many.
+        """
+        longest = self.event_shape[0] - self.extents[0][0]
+        if self.lengths.numel() and bool((self.lengths != longest).any()):
+            raise NotImplementedError(
+                "items of different lengths have different supports; enumerate each item on its own"
+            )
+        for name, constant in zip(self.constant_names, self._integers()[1:], strict=True):
+            if bool((constant != constant[:1]).any()):
+                raise NotImplementedError(
+                    f"items of different {name} have different supports; enumerate each item on its own"
+                )
+        candidates = self._candidates()
+        one = candidates.reshape(len(candidates), *(1,) * len(self.batch_shape), *self.event_shape)
+        everywhere = one.expand(len(candidates), *self.batch_shape, *self.event_shape)
+        valid = self.is_structure(everywhere).reshape(len(candidates), -1)[:, :1].squeeze(1)
+        return everywhere[valid] if expand else one[valid]
+
+    @constraints.dependent_property(is_discrete=True, event_dim=1)
+    def support(self) -> constraints.Constraint:
+        """The structures of this kind, as a constraint whose ``check`` is `is_structure`."""
+        return _Structures(self)
+
+    # Explanations, which are asked for only where something is wrong.
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
+        """Say why one event is no structure, in a clause; None if it is one, or if nobody has written this.
+
+        Args:
+            event: Of one item, a list, nested if an event has several axes.
+            length: Of the item.
+            constants: Of the item, numbers or lists.
+        """
+        return None
+
+    def _forbidden(self, event: Tensor) -> str | None:
+        """Name the part of score -inf that an event uses, in a clause; of one item, with one batch axis."""
+        return items.forbidden_part(self, event)
+
+    def _part_name(self, name: str, index: tuple[int, ...]) -> str:
+        """Name a score as the caller knows it."""
+        return f"{name}[{', '.join(map(str, index))}]"
+
+
+class _Structures(constraints.Constraint):
+    is_discrete = True
+
+    def __init__(self, distribution: ScoredStructures) -> None:
+        self._distribution = distribution
+        self.event_dim = len(distribution.event_shape)
+        super().__init__()
+
+    def check(self, value: Tensor) -> Tensor:
+        return self._distribution.is_structure(value)
+
+
+def _split_shape(score: Tensor, dim: int) -> tuple[torch.Size, torch.Size]:
+    """Batch and part axes of a score tensor with ``dim`` part axes."""
+    return score.shape[: score.dim() - dim], score.shape[score.dim() - dim :]

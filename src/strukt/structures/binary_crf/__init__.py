@@ -1,0 +1,1 @@
+"""Fully connected binary variables: enumeration of all states."""

@@ -1,0 +1,239 @@
+"""Binary variables that all depend on each other in pairs: the fully connected binary CRF."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from strukt.inference.belief_propagation import BeliefPropagation, belief_propagation
+from strukt.inference.mean_field import Blocks, Course, MeanField, mean_field
+from strukt.kernels import arguments
+from strukt.kernels.lengths import Lengths
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import sum_of_totals
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures import events
+from strukt.structures.binary_crf.oracles import ORACLES
+from strukt.structures.binary_crf.reference import max_marginals
+from strukt.structures.indicator import AbsenceStructure
+
+
+class BinaryCRF(AbsenceStructure):
+    """Binary vectors s with the score sum_i unary_i s_i + 1/2 sum_ij pairwise_ij s_i s_j: a Boltzmann machine.
+
+    Args:
+        unary: ``batch + (n,)``, the score of a 1 at each position.
+        pairwise: ``batch + (n, n)``, or ``(n, n)`` for all items: the score of two ones. Symmetric; of other
+            matrices only the mean of ``[i, j]`` and ``[j, i]`` counts. The diagonal is ignored.
+        lengths: ``batch``; all n if None.
+        validate_args: Whether to check values as well as shapes.
+
+    Events are 0/1 vectors ``batch + (n,)``. Exact operators enumerate: O(2^n) time and memory an item, for n up
+    to 20. Beyond that they raise NotImplementedError, because the log-partition is #P-hard; `mean_field` and
+    `belief_propagation` approximate it for any n.
+
+    `mbr` counts shared ones, so that it is a largest set of ones that may stand together.
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Examples:
+        >>> pairwise = torch.tensor([[0.0, 2.0, 0.0], [2.0, 0.0, -1.0], [0.0, -1.0, 0.0]])
+        >>> crf = BinaryCRF(torch.tensor([-1.0, -0.5, 0.2]), pairwise)
+        >>> crf.mode, crf.max_score
+        (tensor([1, 1, 0]), tensor(0.5000))
+        >>> crf.marginals
+        tensor([0.5084, 0.5182, 0.4256])
+        >>> crf.condition(required=torch.tensor([True, False, False])).marginals
+        tensor([1.0000, 0.7452, 0.3711])
+        >>> crf.mean_field().lower_bound < crf.log_partition
+        tensor(True)
+    """
+
+    oracles: ClassVar[Oracles] = ORACLES
+    score_names: ClassVar[tuple[str, ...]] = ("unary", "pairwise", "absent")
+    extents = ([0], [0, 0], [0])
+
+    def __init__(
+        self,
+        unary: Tensor,
+        pairwise: Tensor,
+        lengths: Lengths | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        arguments.scores("unary", unary, "batch + (n,)", 1)
+        arguments.not_lengths("pairwise", pairwise, "unary", "BinaryCRF", "(n, n)")
+        arguments.scores("pairwise", pairwise, "batch + (n, n)", 2)
+        super().__init__((unary, _fitting(unary, pairwise)), lengths, validate_args)
+
+    @property
+    def pairwise_marginals(self) -> Tensor:
+        """The probability that both are 1, and on the diagonal that one is: ``batch + (n, n)``; differentiable."""
+        unary, pairwise, *rest = self._arguments()
+        each = pairwise.expand(len(unary), *pairwise.shape[1:])
+        marginals, halves, _ = self.oracles.marginals(unary, each, *rest)
+        return self._to_batch(2 * halves + torch.diag_embed(marginals))
+
+    @property
+    def max_marginals(self) -> Tensor:
+        return self._to_batch(max_marginals(*self._arguments()))
+
+    def mean_field(
+        self,
+        iterations: int = 50,
+        *,
+        tol: float | None = None,
+        schedule: Literal["sequential", "parallel"] = "sequential",
+        step_size: float | Tensor = 1.0,
+        damping: float | Tensor = 0.0,
+        weight: float | Tensor = 1.0,
+        regularizer: Literal["entropy", "sparsemax"] = "entropy",
+        gradients: Literal["unrolled", "implicit"] = "unrolled",
+    ) -> MeanField[Tensor]:
+        """Marginals of the best product of independent variables that is found, for any n; differentiable.
+
+        Sequential sweeps never raise the free energy. Parallel ones are a single product of matrices each, but
+        may swing to and fro without damping or a small step. Time O(n^2) a sweep.
+
+        Args:
+            iterations: Sweeps over all variables, at most.
+            tol: On the change of the probabilities in a sweep, at which an item stops; None to make all sweeps.
+            schedule: Whether to set one variable after the other, or all at once.
+            step_size: Share of its new value that a probability takes, above 0 and up to 1; or ``(n,)``.
+            damping: Share of its old value that a message to a variable keeps, from 0 to below 1; or ``(n,)``.
+            weight: Of the regulariser, by which messages are divided; or ``(n,)``, of each variable.
+            regularizer: ``entropy``, or ``sparsemax`` for probabilities of which many are 0 or 1.
+            gradients: ``unrolled`` through all sweeps, or ``implicit``, of the point of rest alone.
+
+        Raises:
+            ValueError: If an option is out of range.
+        """
+        course = Course(iterations, tol, step_size, damping, weight, regularizer, gradients)
+        unary, pairwise, given = self._unconditioned()
+        batch, n = self.batch_shape, unary.shape[-1]
+        pairs = _Pairs(unary.reshape(batch.numel(), n), pairwise.reshape(batch.numel(), n, n))
+        found = mean_field(pairs, _steps(n, schedule, unary.device), course)
+        marginals = self._filled(found.point.reshape(*batch, n))
+        energy, free = (
+            trace.reshape(*batch, trace.shape[-1]) - given.unsqueeze(-1)
+            for trace in (found.energy, found.free_energy)
+        )
+        ends = (part.reshape(batch) for part in (found.status, found.residual, found.iterations))
+        return MeanField(marginals, energy, free, *ends)
+
+    def belief_propagation(self, iterations: int = 100, damping: float = 0.5) -> BeliefPropagation:
+        """Marginals and the Bethe estimate of the log-partition, for any n; differentiable.
+
+        Exact where the pairs of nonzero score form no cycle. Time O(n^2) an iteration; see
+        `strukt.inference.belief_propagation`.
+
+        Args:
+            iterations: Rounds of messages; ``change`` in the result tells whether they sufficed.
+            damping: The share of its old value that a message keeps, from 0 to below 1.
+        """
+        unary, pairwise, given = self._unconditioned()
+        found = belief_propagation(unary, pairwise, iterations, damping)
+        marginals = self._filled(found.marginals)
+        required = self._required
+        pairs = torch.where(required.unsqueeze(-1), marginals.unsqueeze(-2), found.pairwise_marginals)
+        pairs = torch.where(required.unsqueeze(-2), marginals.unsqueeze(-1), pairs)
+        return BeliefPropagation(marginals, pairs, found.log_partition + given, found.change)
+
+    def is_structure(self, event: Tensor) -> Tensor:
+        return self._is_indicator(event)
+
+    @property
+    def _within(self) -> Tensor:
+        return events.within(self.lengths, self.event_shape[0])
+
+    def _score(self, event: Tensor) -> Tensor:
+        used = self._used(event)
+        unary, _, absent = self.scores
+        own = sum_of_totals((unary, absent), (1, 1), self._ask(events.item_places, event, axes=1))
+        pairs = used.unsqueeze(-1) & used.unsqueeze(-2) & ~_diagonal(self.scores[1])
+        pairwise = torch.where(pairs, self.scores[1], torch.zeros_like(self.scores[1]))
+        return own + 0.5 * pairwise.flatten(-2).sum(-1)
+
+    def _unconditioned(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The same model over the variables that are not required, and the score of those that are.
+
+        Required variables, and those beyond the length, are 0 in it and have no pairs; what a required one
+        adds to a pair is added to the other variable.
+        """
+        unary, pairwise, _ = self.scores
+        within, required = self._within, self._required
+        free = within & ~required
+        pairwise = (0.5 * (pairwise + pairwise.mT)).masked_fill(_diagonal(pairwise), 0.0)
+        beside = torch.where(
+            free.unsqueeze(-1) & required.unsqueeze(-2), pairwise, torch.zeros_like(pairwise)
+        )
+        unary = torch.where(free, unary + beside.sum(-1), NEG_INF)
+        pairwise = torch.where(free.unsqueeze(-1) & free.unsqueeze(-2), pairwise, torch.zeros_like(pairwise))
+        return unary, pairwise, self._score(required.long())
+
+    def _filled(self, marginals: Tensor) -> Tensor:
+        return torch.where(self._required, torch.ones_like(marginals), marginals)
+
+
+class _Pairs:
+    """Scores ``(batch, n)``, and symmetric ones of pairs ``(batch, n, n)``: -inf if two exclude each other."""
+
+    def __init__(self, unary: Tensor, pairwise: Tensor) -> None:
+        self.scores = unary
+        self._excluded = pairwise == NEG_INF
+        self._excludes = bool(self._excluded.any())
+        self._pairwise = torch.where(self._excluded, torch.zeros_like(pairwise), pairwise)
+
+    def expected(self, point: Tensor) -> Tensor:
+        found = 0.5 * (point * (self._pairwise @ point.unsqueeze(-1)).squeeze(-1)).sum(-1)
+        if self._excludes:
+            some = point > 0
+            both = self._excluded & some.unsqueeze(-1) & some.unsqueeze(-2)
+            found = found.masked_fill(both.flatten(1).any(1), NEG_INF)
+        return found
+
+    def fields(self, point: Tensor, variables: Sequence[Tensor]) -> list[Tensor]:
+        return [self._fields(point, some[:, 0]) for some in variables]
+
+    def _fields(self, point: Tensor, places: Tensor) -> Tensor:
+        field = self._pairwise[:, places] @ point.unsqueeze(-1)
+        if self._excludes:
+            blocked = (self._excluded[:, places] & (point > 0).unsqueeze(1)).any(-1, keepdim=True)
+            field = field.masked_fill(blocked, NEG_INF)
+        return field
+
+
+def _steps(n: int, schedule: str, device: torch.device) -> list[list[Blocks]]:
+    """Each variable by itself, or all of them at once."""
+    every = torch.arange(n, device=device).unsqueeze(1)
+    if schedule == "parallel":
+        return [[Blocks(every, False)]]
+    if schedule == "sequential":
+        return [[Blocks(variable.unsqueeze(0), False)] for variable in every]
+    raise ValueError(f"schedule is {schedule!r}; expected sequential or parallel")
+
+
+def _diagonal(pairwise: Tensor) -> Tensor:
+    return torch.eye(pairwise.shape[-1], dtype=torch.bool, device=pairwise.device)
+
+
+def _fitting(unary: Tensor, pairwise: Tensor) -> Tensor:
+    """Pairwise scores with all batch axes, of size 1 if they are shared.
+
+    Raises:
+        ValueError: If they do not fit the unary scores.
+    """
+    *batch, n = unary.shape
+    given = pairwise.shape
+    if pairwise.dim() == 2:
+        pairwise = pairwise.view(*(1,) * len(batch), *given)
+    fits = pairwise.dim() == len(batch) + 2 and pairwise.shape[-2:] == (n, n)
+    if fits and all(have in (1, want) for have, want in zip(pairwise.shape, batch, strict=False)):
+        return pairwise
+    raise ValueError(
+        f"pairwise has shape {tuple(given)}, which does not fit unary of shape {tuple(unary.shape)}; expected "
+        f"{(*batch, n, n)}, or {(n, n)} for all items"
+    )

@@ -1,0 +1,130 @@
+"""Structures whose event is a binary tree over the spans of a sentence: a number for each of its spans."""
+
+from __future__ import annotations
+
+import abc
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels import arguments, guards
+from strukt.structures import events
+from strukt.structures.distribution import StructuredDistribution
+from strukt.structures.explanations import spans as explanations
+
+MOST_CANDIDATES = 1 << 20
+
+
+class BinaryTree(StructuredDistribution, abc.ABC):
+    """A structure with events ``batch + (n + 1, n + 1)``: the label of each span of a tree, -1 elsewhere.
+
+    ``[i, j]`` is the span from fencepost i to j > i.
+    """
+
+    @property
+    @abc.abstractmethod
+    def _labels(self) -> int:
+        """The number of all labels."""
+
+    @property
+    def _label_ranges(self) -> tuple[range, range]:
+        """The labels that a word may have, and those of wider spans."""
+        return range(self._labels), range(self._labels)
+
+    def is_structure(self, event: Tensor) -> Tensor:
+        return self._read(event)[2]
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
+        return explanations.tree(event, length, *self._label_ranges)
+
+    @property
+    def _widths(self) -> Tensor:
+        """The number of words from one fencepost to another: ``(n + 1, n + 1)``."""
+        ends = torch.arange(self.event_shape[0], device=self.lengths.device)
+        return ends - ends[:, None]
+
+    @property
+    def _within(self) -> Tensor:
+        """Which pairs of fenceposts are spans within the lengths: ``batch + (n + 1, n + 1)``."""
+        ends = torch.arange(self.event_shape[0], device=self.lengths.device)
+        return (ends[:, None] < ends) & (ends <= self.lengths[..., None, None])
+
+    def _labelled_event(self, event: Tensor) -> Tensor:
+        """Events as integers of the right shape.
+
+        Raises:
+            ValueError: If they have another shape, or a label that there is not.
+        """
+        event = arguments.event(event, self.batch_shape, self.event_shape)
+        if self._validate_args:
+            named = ((event < self._labels) | ~self._within).flatten(-2).all(-1)
+            guards.require_structures(event, named, f"made of labels 0 to {self._labels - 1}")
+        return event
+
+    def _is_named(self, event: Tensor) -> Tensor:
+        return ((event >= -1) & (event < self._labels)) | ~self._within
+
+    def _read(self, event: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The places of the spans of trees ``(..., 2 n)``, their labels, and which items are trees.
+
+        -1 and 0 stand behind the last span.
+        """
+        return self._ask(events.read_spans, event, *self._label_ranges, axes=2)  # type: ignore[no-any-return]
+
+    def _candidates(self) -> Tensor:
+        size = self.event_shape[0]
+        words, inner = size - 1, max(size - 2, 0)
+        word, wider = self._label_ranges
+        shapes = math.comb(2 * inner, inner) // (inner + 1)
+        count = shapes * len(word) ** words * len(wider) ** inner
+        if count > MOST_CANDIDATES:
+            raise ValueError(f"{count} trees are too many to enumerate")
+        rows = []
+        for tree in binary_trees(0, words):
+            for labels in itertools.product(*(word if end == start + 1 else wider for start, end in tree)):
+                row = torch.full((size, size), -1, dtype=torch.int64)
+                for (start, end), label in zip(tree, labels, strict=True):
+                    row[start, end] = label
+                rows.append(row)
+        return torch.stack(rows).to(self.scores[0].device)
+
+
+def crossed(used: Tensor) -> Tensor:
+    """Which spans cross some used span: ``(..., n + 1, n + 1)``; time O(n^2).
+
+    Span (i, j) is crossed from the right if some used (k, l) has i < k < j < l.
+    """
+    return _crossed_from_the_right(used) | _crossed_from_the_right(_mirrored(used)).flip(-1, -2).mT
+
+
+def _mirrored(used: Tensor) -> Tensor:
+    """The same spans, counted from the end of the sentence."""
+    return used.flip(-1, -2).mT
+
+
+def _crossed_from_the_right(used: Tensor) -> Tensor:
+    ending_after = used.flip(-1).cumsum(-1).flip(-1)  # [k, j]: number of (k, l) with l >= j
+    ending_after = torch.nn.functional.pad(ending_after[..., 1:], (0, 1))  # with l > j
+    starting_before = ending_after.cumsum(-2)  # [k, j]: number of (m, l) with m <= k, l > j
+    size = used.shape[-1]
+    inner = torch.nn.functional.pad(starting_before.diagonal(1, -2, -1), (1, 0))  # [j]: m <= j - 1
+    ends = torch.arange(size, device=used.device)
+    return (inner.unsqueeze(-2) - starting_before > 0) & (ends[:, None] < ends)
+
+
+def binary_trees(start: int, end: int) -> list[list[tuple[int, int]]]:
+    """The spans of every binary tree from one fencepost to another."""
+    if start == end:
+        return [[]]
+    if end == start + 1:
+        return [[(start, end)]]
+    return [
+        [(start, end), *left, *right]
+        for split in range(start + 1, end)
+        for left in binary_trees(start, split)
+        for right in binary_trees(split, end)
+    ]

@@ -1,0 +1,172 @@
+"""Constituency trees whose spans carry binary codes in place of labels."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.kernels import arguments
+from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.lengths import Lengths
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import Places
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures import bounds, events
+from strukt.structures.binary_tree import BinaryTree, crossed
+from strukt.structures.bit_span_tree.oracles import ORACLES
+from strukt.structures.bit_span_tree.reference import max_marginals
+
+MOST_BITS = 62
+"""A code must fit into an integer of 64 bits."""
+
+
+class BitSpanTree(BinaryTree):
+    """Binary trees of which each span carries a code of k bits (Wang et al. 2024, section 3).
+
+    Args:
+        bits: ``batch + (n + 1, n + 1, k)``; ``[i, j]`` scores the value +1 of each bit of the span from fencepost
+            i to j > i; the value -1 scores 0. Other entries are ignored.
+        lengths: ``batch``, in words; all n if None.
+        validate_args: Whether to check values as well as shapes.
+        negative: Scores of the value -1, the shape of ``bits``; zeros if None.
+
+    Events are ``batch + (n + 1, n + 1)``: the code of each span of the tree, in which bit b of value +1 counts
+    2^b, and -1 elsewhere. Parts are the bits of value +1: `marginals`, and the masks of `condition`, have the
+    shape of ``bits``. All operators take O(n^3 + n^2 k) time an item, because the sum over all codes of a span is
+    a product over its bits: as a logarithm, ``softplus(bits).sum(-1)``.
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Examples:
+        >>> trees = BitSpanTree(torch.zeros(3, 3, 4))
+        >>> trees.log_count.exp().round()  # one tree of 3 spans, 2^4 codes each
+        tensor(4096.)
+        >>> bits = torch.full((3, 3, 2), -1.0)
+        >>> bits[0, 2] = torch.tensor([3.0, -3.0])
+        >>> BitSpanTree(bits).mode[0, 2], BitSpanTree(bits).bit_marginals[0, 2]
+        (tensor(1), tensor([[0.0474, 0.9526],
+                [0.9526, 0.0474]]))
+    """
+
+    oracles: ClassVar[Oracles] = ORACLES
+    score_names: ClassVar[tuple[str, ...]] = ("bits", "negative")
+
+    def __init__(
+        self,
+        bits: Tensor,
+        lengths: Lengths | None = None,
+        validate_args: bool | None = None,
+        *,
+        negative: Tensor | None = None,
+    ) -> None:
+        arguments.scores("bits", bits, "batch + (n + 1, n + 1, k)", 3)
+        if bits.shape[-3] != bits.shape[-2] or not bits.shape[-2] or not 0 < bits.shape[-1] <= MOST_BITS:
+            raise ValueError(
+                f"bits has shape {tuple(bits.shape)}; expected batch + (n + 1, n + 1, k), a row and a column for "
+                f"each place between words and at both ends, and 1 to {MOST_BITS} bits"
+            )
+        if negative is None:
+            negative = torch.zeros_like(bits, requires_grad=False)
+        arguments.scores("negative", negative, "that of bits", 3)
+        if negative.shape != bits.shape:
+            raise ValueError(
+                f"negative has shape {tuple(negative.shape)}; expected that of bits, {tuple(bits.shape)}"
+            )
+        self.extents = ([1, 1, UNBOUNDED], [1, 1, UNBOUNDED])
+        super().__init__((bits, negative), lengths, (), validate_args)
+
+    @property
+    def bit_marginals(self) -> Tensor:
+        """The probabilities of -1 and +1 of each bit: ``batch + (n + 1, n + 1, k, 2)``; differentiable."""
+        positive, negative = self.oracles.marginals(*self._arguments())
+        return self._to_batch(torch.stack([negative, positive], -1))
+
+    @property
+    def max_marginals(self) -> Tensor:
+        found = bounds.max_marginals(self)
+        if found is not None:
+            return found
+        found = self._to_batch(max_marginals(*self._arguments()))
+        return torch.where(self._within.unsqueeze(-1), found, NEG_INF)
+
+    def to_parts(self, event: Tensor) -> Tensor:
+        event = self._labelled_event(event)
+        used = self._within & (event >= 0)
+        return (used.unsqueeze(-1) & self._positive(event)).to(self.scores[0].dtype)
+
+    def from_parts(self, parts: Tensor) -> Tensor:
+        raise NotImplementedError(
+            "a span of which all bits are -1 has no part, so that parts do not tell the tree; keep the events"
+        )
+
+    @property
+    def _most_parts(self) -> int:
+        return math.prod(self.scores[0].shape[-3:])
+
+    def sample_without_replacement(self, k: int) -> Tensor:
+        raise NotImplementedError(
+            "a tree with codes may have all positive bits of another one and more, so that parts do not separate "
+            "them; draw with `sample` and keep the distinct ones, or take the best ones from `topk`"
+        )
+
+    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
+        positive, negative = scores
+        return type(self)(positive, lengths, validate_args=False, negative=negative.expand(positive.shape))
+
+    @property
+    def _labels(self) -> int:
+        return 1 << self.scores[0].shape[-1]
+
+    def _positive(self, event: Tensor) -> Tensor:
+        """Which bits of codes are +1."""
+        return to_bits(event, self.scores[0].shape[-1])
+
+    def _places(self, event: Tensor) -> Places:
+        bits = self.scores[0].shape[-1]
+        spans, labels, _ = self._read(event)
+        *leading, count = spans.shape
+        rows = math.prod(leading)
+        found = events.bit_places(spans.reshape(rows, count), labels.reshape(rows, count), bits)
+        return tuple(places.reshape(*leading, count * bits) for places in found)
+
+    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
+        """The value -1 of a required bit, and all spans that cross one with a required bit, are forbidden."""
+        positive, negative = self.scores
+        crossing = crossed(required.any(-1)).unsqueeze(-1)
+        return positive.masked_fill(crossing, NEG_INF), negative.masked_fill(crossing | required, NEG_INF)
+
+    def _agreeing(self, event: Tensor, known: Tensor) -> Self:
+        known = known & self._within
+        impossible = (crossed(known & (event >= 0)) | (known & (event < 0))).unsqueeze(-1)
+        code, known = self._positive(event), known.unsqueeze(-1)
+        positive, negative = self.scores
+        return self._with_scores(
+            positive.masked_fill(impossible | (known & ~code), NEG_INF),
+            negative.masked_fill(impossible | (known & code), NEG_INF),
+        )
+
+
+def to_codes(bits: Tensor) -> Tensor:
+    """The codes ``batch`` of bits ``batch + (k,)``, which are +1 where they are not 0: bit b counts 2^b.
+
+    Examples:
+        >>> to_codes(torch.tensor([[True, False, True], [False, True, False]]))
+        tensor([5, 2])
+    """
+    return (bits.long() << torch.arange(bits.shape[-1], device=bits.device)).sum(-1)
+
+
+def to_bits(codes: Tensor, count: int) -> Tensor:
+    """Which of the bits of codes ``batch`` are +1: ``batch + (count,)``, the inverse of `to_codes`.
+
+    Examples:
+        >>> to_bits(torch.tensor([5, 2]), 3).long()
+        tensor([[1, 0, 1],
+                [0, 1, 0]])
+    """
+    return codes.unsqueeze(-1) >> torch.arange(count, device=codes.device) & 1 == 1

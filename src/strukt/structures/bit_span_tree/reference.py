@@ -1,0 +1,108 @@
+"""Binary trees whose spans carry codes of independent bits, in PyTorch.
+
+A code is a choice of one of two values for each bit, so that the sum over all codes of a span is a product over
+its bits, and the cubic part never sees a code (Wang et al. 2024, section 3). Time O(n^3 + n^2 k) for k bits.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.dynamic_program import DynamicProgram
+from strukt.kernels.semiring import NEG_INF, Semiring, log_softmax, logsumexp
+from strukt.structures.span_tree import reference as span_tree
+from strukt.structures.span_tree.reference import clean, total
+
+
+def recursion(semiring: Semiring, positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
+    """The semiring's total over all trees and their codes.
+
+    Args:
+        semiring: What to compute.
+        positive: ``(..., batch, n + 1, n + 1, k)``, the scores of the value 1 of each bit.
+        negative: Those of the value 0.
+        lengths: ``(batch,)``.
+    """
+    each = [clean(scores, lengths, 1) for scores in (positive, negative)]
+    ones = semiring.one(each[0])
+    bits = semiring.sum(semiring.stack([semiring.weigh(ones, scores) for scores in each]), -1)
+    values, *others = bits.unbind(-1)
+    for other in others:
+        values = semiring.times(values, other)
+    return total(semiring, values, ones[..., 0], lengths)
+
+
+def max_marginals(positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
+    """For each bit the best score of a tree in which it is positive: the shape of ``positive``."""
+    bits = _bits(positive, negative, lengths)
+    best = bits.amax(-1)
+    spans = span_tree.max_marginals(best.sum(-1), lengths, False).unsqueeze(-1)
+    change = torch.where(best == NEG_INF, 0.0, bits[..., 0] - best)
+    return torch.where(spans == NEG_INF, NEG_INF, spans + change)
+
+
+class CodeReference(DynamicProgram):
+    """A dynamic program whose events are not its parts: a span of which all bits are 0 has none."""
+
+    def __init__(self) -> None:
+        super().__init__(recursion, count=2)
+
+    def best(self, *arguments: Tensor) -> tuple[Tensor, Tensor]:
+        """A best event ``(batch, n + 1, n + 1)`` and its score; of equal values of a bit it has the 0."""
+        positive, negative, lengths = arguments
+        bits = _bits(positive, negative, lengths)
+        trees, scores = span_tree.REFERENCE.best(bits.amax(-1).sum(-1), lengths, False)
+        return _named(trees, _code(bits[..., 0] > bits[..., 1])), scores
+
+    def kbest(self, positive: Tensor, negative: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        """The k best events and their scores: they use no more than the k best codes of each span."""
+        scores, codes = _best_codes(_bits(positive, negative, lengths), k)
+        ranks, totals = span_tree.REFERENCE.kbest(scores, lengths, True, k)
+        chosen = codes.unsqueeze(1).expand(-1, k, -1, -1, -1).gather(-1, ranks.clamp(min=0).unsqueeze(-1))
+        return _named(ranks, chosen.squeeze(-1)), totals
+
+    def sample(
+        self, positive: Tensor, negative: Tensor, lengths: Tensor, count: int
+    ) -> tuple[Tensor, Tensor]:
+        """Exact samples ``(batch, count, n + 1, n + 1)``, and the log-partition: trees first, then their bits."""
+        bits = _bits(positive, negative, lengths)
+        spans = logsumexp(bits, -1).sum(-1)
+        trees, log_partition = span_tree.REFERENCE.sample(spans, lengths, False, count)
+        probability = log_softmax(bits, -1)[..., 0].exp().unsqueeze(1)
+        codes = torch.zeros_like(trees)
+        for bit in range(positive.shape[-1]):
+            drawn = torch.rand(trees.shape, dtype=probability.dtype, device=trees.device)
+            codes = codes | (drawn < probability[..., bit]).long() << bit
+        return _named(trees, codes), log_partition
+
+
+def _bits(positive: Tensor, negative: Tensor, lengths: Tensor) -> Tensor:
+    """The scores of both values of each bit, positive first, on a last axis; 0 for all but spans."""
+    return torch.stack([clean(scores, lengths, 1) for scores in (positive, negative)], -1)
+
+
+def _best_codes(bits: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The k best codes of each span, or all if there are fewer: scores and codes ``(..., k)``."""
+    scores = bits.new_zeros(*bits.shape[:-2], 1)
+    codes = torch.zeros_like(scores, dtype=torch.int64)
+    for bit in range(bits.shape[-2]):
+        longer = torch.cat([scores + bits[..., bit, 1, None], scores + bits[..., bit, 0, None]], -1)
+        both = torch.cat([codes, codes | 1 << bit], -1)
+        scores, order = longer.topk(min(k, longer.shape[-1]), -1)
+        codes = both.gather(-1, order)
+    return scores, codes
+
+
+def _code(positive: Tensor) -> Tensor:
+    """Codes from their bits on the last axis, the first bit the lowest."""
+    weights = 2 ** torch.arange(positive.shape[-1], device=positive.device)
+    return (positive.long() * weights).sum(-1)
+
+
+def _named(trees: Tensor, codes: Tensor) -> Tensor:
+    """The codes of the spans of a tree, -1 elsewhere."""
+    return torch.where(trees >= 0, codes, -1)
+
+
+REFERENCE = CodeReference()

@@ -1,0 +1,64 @@
+"""What grammars have in common: trees whose labels come in two kinds, and scores of root, rules and words."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.places import Places
+from strukt.structures.spans import SpanStructure
+
+
+class ContextFreeGrammar(SpanStructure, abc.ABC):
+    """Trees of a sentence whose wider spans bear a nonterminal, 0 to s - 1, and whose words a preterminal.
+
+    The first score tensors are ``spans`` and ``root``, the last one is ``emission``; rules are between them.
+    """
+
+    @property
+    def root_marginals(self) -> Tensor:
+        """The probability of each label of the whole sentence, ``batch + (s,)``; differentiable."""
+        whole = self.marginals[..., 0, :, : self._nonterminals]
+        index = self.lengths[..., None, None].expand(*self.batch_shape, 1, self._nonterminals)
+        return whole.gather(-2, index).squeeze(-2)
+
+    def is_structure(self, event: Tensor) -> Tensor:
+        return super().is_structure(event) & (self.lengths != 1)
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
+        if length == 1:
+            return "a sentence of one word has no tree, because no nonterminal can head it"
+        return super()._fault(event, length, constants)
+
+    @property
+    def _nonterminals(self) -> int:
+        return self.scores[1].shape[-1]
+
+    @property
+    def _label_ranges(self) -> tuple[range, range]:
+        return range(self._nonterminals, self._labels), range(self._nonterminals)
+
+    def _places_but_rules(self, event: Tensor) -> Places:
+        """The places of the spans, of the root and of the emissions that a tree uses."""
+        labels = event.clamp(0, self._labels - 1)
+        nonterminals, preterminals = self._nonterminals, self.scores[-1].shape[-1]
+        ends = self.lengths.expand(event.shape[:-2]).unsqueeze(-1)
+        top = labels[..., 0, :].gather(-1, ends).clamp(max=nonterminals - 1)
+        words = (labels.diagonal(1, -2, -1) - nonterminals).clamp(0, preterminals - 1)
+        positions = torch.arange(words.shape[-1], device=event.device)
+        emitted = torch.where(positions < self.lengths.unsqueeze(-1), positions * preterminals + words, -1)
+        spans = self._places_of_spans(event)
+        return spans, torch.where((self.lengths > 1).unsqueeze(-1), top, -1), emitted
+
+    def _rules(self, event: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Of each span of two and more words whether it is used, its label, and those of its two children."""
+        labels, used = event.clamp(0, self._labels - 1), self._within & (event >= 0)
+        # The left child of a span is the widest of the narrower spans that begin with it.
+        ends = torch.where(used, torch.arange(self.event_shape[0], device=event.device), 0).cummax(-1).values
+        split = torch.nn.functional.pad(ends[..., :-1], (1, 0))
+        left, right = labels.gather(-1, split), labels.gather(-2, split)
+        return used & (self._widths > 1), labels.clamp(max=self._nonterminals - 1), left, right

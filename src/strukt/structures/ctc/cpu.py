@@ -1,0 +1,259 @@
+"""Fused Numba kernels of CTC: forward, backward, best labelling, samples.
+
+A place k of 0 to m is what a labelling has reached after k labels of the target: it is in the blank after them
+(``blank[k]``), or still in the k-th (``label[k]``). If the weight of the blank at the next frame is ``weight[0]``
+and that of the k-th label ``weight[k]``,
+
+    blank'[k] = weight[0] (blank[k] + label[k])
+    label'[k] = weight[k] (label[k] + blank[k - 1] + label[k - 1]),
+
+the last term only if the labels k and k - 1 differ. All are `strukt.kernels.extended` numbers: confident networks
+give frames weights of e^-30 and less, of which probabilities of far-off places soon underflow.
+
+The chart has a row before the first frame and one after each, ``(n + 1, 4, m + 1)``: mantissas and ranks of
+``blank``, then of ``label``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from strukt.kernels.extended import at_rank, from_log, settled, share, to_log
+from strukt.kernels.jit import inner, kernel, over_batch, scratch, thread_count
+from strukt.kernels.memory import empty, filled, no_events, zeros
+from strukt.structures.ctc import cpu_best, cpu_sample
+from strukt.structures.ctc.program import States
+
+Array = npt.NDArray[Any]
+
+
+_TABLE = States()
+derivative = _TABLE.derivative
+entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
+surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
+max_marginals = _TABLE.max_marginals
+
+
+def chart_shape(
+    logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor
+) -> tuple[int, int, int, int]:
+    """``(batch, n + 1, 4, m + 1)``; charts are of float64."""
+    return len(logits), logits.shape[1] + 1, 4, states.shape[1] // 2 + 1
+
+
+def inside(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Log-partition ``(batch,)`` and chart; time O(n m) an item, items in parallel."""
+    arguments = (logits, lengths, states, target_lengths)
+    chart = torch.from_numpy(empty(chart_shape(*arguments)))
+    log_partition = zeros(lengths, torch.float64)
+    _run(_forward, arguments, chart.numpy(), log_partition.numpy())
+    return log_partition.to(logits.dtype), chart
+
+
+def outside(
+    logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor
+) -> Tensor:
+    """The probability of each label at each frame times the weight of its item; time O(n (m + c))."""
+    marginals = zeros(logits)
+    arguments = (logits, lengths, states, target_lengths)
+    _run(_backward, arguments, weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
+    return marginals
+
+
+def best(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """The best labels ``(batch, n)`` and their score; time O(n m)."""
+    labels = no_events(*logits.shape[:2])
+    score = zeros(lengths, torch.float64)
+    _run(cpu_best.best, (logits, lengths, states, target_lengths), labels.numpy(), score.numpy())
+    return labels, score.to(logits.dtype)
+
+
+def kbest(
+    logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, k: int
+) -> tuple[Tensor, Tensor]:
+    """The k best labels ``(batch, k, n)`` and their scores; time O(n m + k n)."""
+    batch, n, _ = logits.shape
+    labels = no_events(batch, k, n)
+    scores = filled((batch, k), -torch.inf, torch.float64)
+    _run(cpu_best.kbest, (logits, lengths, states, target_lengths), labels.numpy(), scores.numpy())
+    return labels, scores.to(logits.dtype)
+
+
+def sample(
+    logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, count: int
+) -> tuple[Tensor, Tensor]:
+    """Labels ``(batch, count, n)`` drawn from the last frame to the first, O(n) each; the log-partition."""
+    arguments = (logits, lengths, states, target_lengths)
+    log_partition, chart = inside(*arguments)
+    batch, n, _ = logits.shape
+    uniform = torch.rand(batch, n, count, dtype=torch.float64)
+    labels = no_events(batch, count, n)
+    _run(cpu_sample.sample, arguments, chart.numpy(), uniform.numpy(), labels.numpy())
+    return labels, log_partition
+
+
+def _run(function: Callable[..., None], arguments: tuple[Tensor, ...], *arrays: Array) -> None:
+    """Call ``function(logits, lengths, states, target_lengths, *arrays, start, step)`` on all threads."""
+    logits, _, states, _ = arguments
+    batch, n, _ = logits.shape
+    if batch:
+        threads = thread_count(batch, 4 * batch * n * states.shape[1])
+        over_batch(function, threads, *(value.detach().contiguous().numpy() for value in arguments), *arrays)
+
+
+@kernel
+def _weigh(scores: Array, states: Array, weight: Array) -> None:
+    """The weights of a frame: of the blank at 0, of the k-th label at k."""
+    for k in range(weight.shape[1]):
+        weight[0, k] = scores[states[max(2 * k - 1, 0)]]
+    for k in range(weight.shape[1]):
+        weight[0, k], weight[1, k] = from_log(weight[0, k])
+
+
+@inner
+def _load_skips(states: Array, skips: Array) -> None:
+    """A rank to add: 0 where the k-th label may follow the one before without a blank, else -inf."""
+    for k in range(skips.shape[0]):
+        differs = k >= 2 and states[2 * k - 1] != states[2 * k - 3]
+        skips[k] = 0.0 if differs else -np.inf
+
+
+@kernel
+def _start(row: Array) -> None:
+    """Before the first frame: as after a blank."""
+    row[0], row[2] = 0.0, 0.0
+    row[1], row[3] = -np.inf, -np.inf
+    row[0, 0], row[1, 0] = 1.0, 0.0
+
+
+@kernel
+def _advance(
+    blank: Array,
+    blank_rank: Array,
+    label: Array,
+    label_rank: Array,
+    weight: Array,
+    skips: Array,
+    following: Array,
+) -> None:
+    """One row of the chart from the row before."""
+    places = skips.shape[0]
+    mantissa, rank = weight[0, 0], weight[1, 0]
+    for k in range(places):
+        top = max(blank_rank[k], label_rank[k])
+        total = at_rank(blank[k], blank_rank[k], top) + at_rank(label[k], label_rank[k], top)
+        following[0, k], following[1, k] = settled(total * mantissa, top + rank)
+    following[2, 0], following[3, 0] = 0.0, -np.inf
+    for k in range(1, places):
+        skipped = label_rank[k - 1] + skips[k]
+        top = max(max(label_rank[k], blank_rank[k - 1]), skipped)
+        total = (
+            at_rank(label[k], label_rank[k], top)
+            + at_rank(blank[k - 1], blank_rank[k - 1], top)
+            + at_rank(label[k - 1], skipped, top)
+        )
+        following[2, k], following[3, k] = settled(total * weight[0, k], top + weight[1, k])
+
+
+@kernel
+def _total(row: Array, place: int) -> tuple[float, float]:
+    """The total over both ways to end."""
+    top = max(row[1, place], row[3, place])
+    return at_rank(row[0, place], row[1, place], top) + at_rank(row[2, place], row[3, place], top), top
+
+
+@kernel
+def _forward(
+    logits: Array, lengths: Array, states: Array, target_lengths: Array, chart: Array, log_partition: Array,
+    start: int, step: int,
+) -> None:  # fmt: skip
+    for b in range(start, logits.shape[0], step):
+        places = target_lengths[b] + 1
+        weight, skips = scratch(2, places), scratch(1, places)[0]
+        _load_skips(states[b], skips)
+        rows = chart[b, :, :, :places]
+        _start(rows[0])
+        for t in range(lengths[b]):
+            _weigh(logits[b, t], states[b], weight)
+            row = rows[t]
+            _advance(row[0], row[1], row[2], row[3], weight, skips, rows[t + 1])
+        log_partition[b] = to_log(*_total(rows[lengths[b]], places - 1))
+
+
+@inner
+def _enter(ahead: Array, weight: Array, entered: Array) -> None:
+    """The weight of all that can follow each place, when the next frame enters it."""
+    for k in range(weight.shape[1]):
+        entered[0, k], entered[1, k] = settled(ahead[0, k] * weight[0, 0], ahead[1, k] + weight[1, 0])
+        entered[2, k], entered[3, k] = settled(ahead[2, k] * weight[0, k], ahead[3, k] + weight[1, k])
+
+
+@kernel
+def _retreat(entered: Array, skips: Array, ahead: Array) -> None:
+    """The weight of all that can follow each place, from that of the next frame; ``skips`` are those of k + 1."""
+    for k in range(skips.shape[0]):
+        skipped = entered[3, k + 1] + skips[k]
+        top = max(entered[1, k], entered[3, k + 1])
+        ahead[0, k] = at_rank(entered[0, k], entered[1, k], top) + at_rank(
+            entered[2, k + 1], entered[3, k + 1], top
+        )
+        ahead[1, k] = top
+        top = max(max(entered[3, k], entered[1, k]), skipped)
+        ahead[2, k] = (
+            at_rank(entered[2, k], entered[3, k], top)
+            + at_rank(entered[0, k], entered[1, k], top)
+            + at_rank(entered[2, k + 1], skipped, top)
+        )
+        ahead[3, k] = top
+
+
+@inner
+def _add_shares(
+    row: Array,
+    ahead: Array,
+    total: float,
+    rank: float,
+    weight: float,
+    shares: Array,
+    states: Array,
+    out: Array,
+) -> None:
+    """Add the probability of each place, times a weight, to that of its label."""
+    places = shares.shape[1]
+    for k in range(places):
+        shares[0, k] = share(row[0, k] * ahead[0, k], row[1, k] + ahead[1, k], total, rank)
+        shares[1, k] = share(row[2, k] * ahead[2, k], row[3, k] + ahead[3, k], total, rank)
+    out[states[0]] += weight * shares[0].sum()
+    for k in range(1, places):
+        out[states[2 * k - 1]] += weight * shares[1, k]
+
+
+@kernel
+def _backward(
+    logits: Array, lengths: Array, states: Array, target_lengths: Array, weights: Array, chart: Array,
+    marginals: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    for b in range(start, logits.shape[0], step):
+        places = target_lengths[b] + 1
+        rows = chart[b, :, :, :places]
+        total, rank = _total(rows[lengths[b]], places - 1)
+        if rank == -np.inf:
+            continue
+        weight, shares, skips = scratch(2, places), scratch(2, places), scratch(1, places + 1)[0]
+        ahead, entered = scratch(4, places), scratch(4, places + 1)
+        _load_skips(states[b], skips[:places])
+        skips[places] = -np.inf
+        ahead[0], ahead[1], ahead[2], ahead[3] = 1.0, -np.inf, 1.0, -np.inf
+        ahead[1, places - 1] = ahead[3, places - 1] = 0.0
+        entered[2, places], entered[3, places] = 0.0, -np.inf
+        for t in range(lengths[b] - 1, -1, -1):
+            _add_shares(rows[t + 1], ahead, total, rank, weights[b], shares, states[b], marginals[b, t])
+            _weigh(logits[b, t], states[b], weight)
+            _enter(ahead, weight, entered)
+            _retreat(entered, skips[1:], ahead)

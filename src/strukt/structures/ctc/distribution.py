@@ -1,0 +1,142 @@
+"""Connectionist temporal classification: labellings of frames that collapse to a given target."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.kernels import arguments, guards
+from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.lengths import Lengths
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures import bounds, events
+from strukt.structures.ctc.oracles import ORACLES
+from strukt.structures.ctc.reference import max_marginals
+from strukt.structures.explanations import sequences
+from strukt.structures.positional import PositionalStructure
+
+
+class CTC(PositionalStructure):
+    """Labels of frames that become the target when repeats are merged, then blanks dropped (Graves et al. 2006).
+
+    Args:
+        logits: ``batch + (n, c)``, the score of each label at each frame, normalised or not.
+        targets: ``batch + (m,)``, integers from 0 to c - 1 other than the blank.
+        lengths: ``batch``, in frames; all n if None.
+        target_lengths: ``batch``, in labels; all m if None. What stands beyond is ignored.
+        blank: The label that stands for none.
+        validate_args: Whether to check values as well as shapes.
+
+    Events are labels of frames ``batch + (n,)``, blanks included: the mode is the forced alignment. A target that
+    does not fit into the frames has no labelling. With logits from ``log_softmax`` the log-partition is the
+    log-probability of the target, the negated ``torch.nn.functional.ctc_loss``. All operators take O(n (m + c))
+    time an item; `topk` looks at O(k n) candidates more (the reference takes k^2 times that), `sample` takes O(n)
+    more a sample.
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Examples:
+        >>> ctc = CTC(torch.zeros(3, 4), torch.tensor([1, 2]))
+        >>> ctc.log_count.exp().round()
+        tensor(5.)
+        >>> ctc.enumerate_support().tolist()
+        [[0, 1, 2], [1, 0, 2], [1, 1, 2], [1, 2, 0], [1, 2, 2]]
+        >>> ctc.marginals[1]
+        tensor([0.2000, 0.4000, 0.4000, 0.0000])
+    """
+
+    oracles: ClassVar[Oracles] = ORACLES
+    score_names: ClassVar[tuple[str, ...]] = ("logits",)
+    constant_names: ClassVar[tuple[str, ...]] = ("targets", "target_lengths")
+
+    def __init__(
+        self,
+        logits: Tensor,
+        targets: Tensor,
+        lengths: Lengths | None = None,
+        target_lengths: Lengths | None = None,
+        blank: int = 0,
+        validate_args: bool | None = None,
+    ) -> None:
+        arguments.scores("logits", logits, "batch + (n, c)", 2)
+        batch_shape, labels = logits.shape[:-2], logits.shape[-1]
+        if isinstance(blank, bool) or not isinstance(blank, int) or not 0 <= blank < labels:
+            raise ValueError(
+                f"blank is {blank!r}; expected one of the labels, an integer from 0 to {labels - 1}"
+            )
+        arguments.integers("targets", targets, "batch + (m,)", logits.device)
+        if targets.shape[:-1] != batch_shape or not targets.dim():
+            raise ValueError(
+                f"targets has shape {tuple(targets.shape)}; expected {(*batch_shape, 'm')}, labels for each item"
+            )
+        target_lengths = arguments.lengths(
+            target_lengths, batch_shape, targets.shape[-1], logits.device, "target_lengths"
+        )
+        self.blank = blank
+        self.extents = ([0, UNBOUNDED],)
+        # On the CPU always: compiled kernels take the labels for places in memory.
+        check = validate_args is not False or logits.is_cpu
+        states = _states(targets.long(), target_lengths, blank, labels, check)
+        super().__init__((logits,), lengths, (), validate_args, (states, target_lengths))
+
+    @property
+    def targets(self) -> Tensor:
+        """The target of each item, ``batch + (m,)``; blanks beyond its length."""
+        return self.constants[0][..., 1::2]
+
+    @property
+    def target_lengths(self) -> Tensor:
+        """``batch``, in labels."""
+        return self.constants[1]
+
+    @property
+    def max_marginals(self) -> Tensor:
+        found = bounds.max_marginals(self)
+        if found is not None:
+            return found
+        found = self._to_batch(max_marginals(*self._arguments()))
+        return torch.where(self._parts_within, found, NEG_INF)
+
+    def is_structure(self, event: Tensor) -> Tensor:
+        options = (*self.constants, self.blank, self.scores[0].shape[-1])
+        return self._ask(events.are_frames, event, *options, axes=1)  # type: ignore[no-any-return]
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
+        states, target_length = constants
+        target = states[1::2][:target_length]
+        return sequences.frames(event, length, self.scores[0].shape[-1], self.blank, target)
+
+    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
+        (logits,), (states, target_lengths) = scores, constants
+        return type(self)(logits, states[..., 1::2], lengths, target_lengths, self.blank, validate_args=False)
+
+
+def _states(targets: Tensor, target_lengths: Tensor, blank: int, labels: int, check: bool) -> Tensor:
+    """The label of each state, blanks between the labels of the target: ``batch + (2 m + 1,)``.
+
+    To check targets is to wait for a GPU that has them.
+
+    Raises:
+        ValueError: If a target holds a blank or no label.
+    """
+    *batch, m = targets.shape
+    used = events.within(target_lengths, m)
+    shown = torch.where(used, targets, blank)
+    if check:
+        fit = (shown >= 0) & (shown < labels) & ((shown == blank) != used)
+        guards.require_values(
+            targets.reshape(math.prod(batch), m),
+            fit.reshape(math.prod(batch), m),
+            "targets",
+            f"labels from 0 to {labels - 1} other than the blank, which is {blank}",
+        )
+    states = shown.new_full((*batch, 2 * m + 1), blank)
+    states[..., 1::2] = shown
+    return states

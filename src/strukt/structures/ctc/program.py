@@ -1,0 +1,107 @@
+"""Labellings of frames that collapse to a target as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.kernels.engine.flat import Flat
+from strukt.kernels.engine.program import Array, Program, ProgramBuilder
+from strukt.kernels.engine.questions import numpy_of, result
+from strukt.structures.ctc.reference import may_be_skipped_to
+
+
+def build(n: int, m: int, states: int) -> Program:
+    """Labellings of n frames, from ``emission[t, s]`` of the states of a target of m labels.
+
+    ``way[t, s]`` is all ways to be in state s - 2 after t frames; a blank comes before the first. Time O(n m).
+
+    Args:
+        n: The number of frames.
+        m: The number of labels of the target.
+        states: The states of the longest target. A row of scores has 0, for a step to the same or the next state,
+            then the score of skipping to each state, then the emissions ``(frames, states)``.
+
+    Source: Graves et al. 2006.
+    """
+    p = ProgramBuilder()
+    t, s = np.ogrid[:n, : 2 * m + 1]
+    emission = p.scattered(1 + states + t * states + s, times=n)
+    s, step = np.ogrid[: 2 * m + 1, :3]
+    move = p.scattered(np.where(step == 0, 1 + s, 0))
+    way, ones = p.cells(n + 1, 2 * m + 3), p.cells(2)
+    p.leaf(way[0, 2], ones)
+    t, blank = np.ogrid[:n, : 2 * m + 1 : 2]
+    p.sum(way[t + 1, blank + 2], way[t, blank + 1], ones[0], count=2, weight=emission[t, blank], stage=t)
+    t, label = np.ogrid[:n, 1 : 2 * m + 1 : 2]
+    p.sum(way[t + 1, label + 2], way[t, label], count=3, weight=emission[t, label], each=move[label, 0], stage=t)
+    return p.build(way[:, 1::2], ones[0], count=2)
+
+
+def cells(n: int, m: int, _states: int) -> int:
+    """The number of cells of `build`."""
+    return (n + 1) * (2 * m + 3) + 3
+
+
+class States(Flat):
+    """The scores of the states of each target in place of those of labels."""
+
+    def __init__(self) -> None:
+        super().__init__(build)
+
+    def _sizes(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> list[tuple[Any, ...]]:
+        states, target_lengths = options
+        return [(n, m, states.shape[1]) for n, m in zip(lengths.tolist(), target_lengths.tolist(), strict=True)]
+
+    def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
+        return _rows(scores, options[0], skips_to(options[0]))
+
+    def _directions(self, directions: Sequence[Tensor], options: Sequence[Any]) -> Array:
+        return _rows(directions, options[0], torch.zeros(options[0].shape))
+
+    def _parted(self, found: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+        by_label = sum_of_labels(torch.from_numpy(found).flatten(1), scores[0], options[0])
+        return result(by_label.numpy(), scores[0])
+
+    def _best_parted(self, found: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+        by_label = best_of_labels(torch.from_numpy(found).flatten(1), scores[0], options[0])
+        return result(by_label.numpy(), scores[0])
+
+
+def by_state(logits: Tensor, states: Tensor) -> Tensor:
+    """The label of each state, at each frame."""
+    return states.unsqueeze(1).expand(*logits.shape[:2], states.shape[1])
+
+
+def sum_of_labels(found: Tensor, logits: Tensor, states: Tensor) -> Tensor:
+    """The sum, for each label, of numbers at its states; they stand as in a row of scores."""
+    index = by_state(logits, states)
+    each = found[:, 1 + states.shape[1] :].reshape(index.shape)
+    return each.new_zeros(logits.shape).scatter_add_(-1, index, each)
+
+
+def best_of_labels(found: Tensor, logits: Tensor, states: Tensor) -> Tensor:
+    """The same for best scores."""
+    index = by_state(logits, states)
+    each = found[:, 1 + states.shape[1] :].reshape(index.shape)
+    return each.new_full(logits.shape, -torch.inf).scatter_reduce_(-1, index, each, "amax")
+
+
+def row_of_states(logits: Tensor, states: Tensor, skips: Tensor) -> Tensor:
+    """The row of scores of each item, from those of labels and of skipping to each state."""
+    emissions = logits.gather(-1, by_state(logits, states)).flatten(1)
+    return torch.cat([logits.new_zeros(len(logits), 1), skips.to(logits.dtype), emissions], 1)
+
+
+def skips_to(states: Tensor) -> Tensor:
+    """The score of skipping to each state."""
+    return torch.where(may_be_skipped_to(states), 0.0, -torch.inf)
+
+
+def _rows(scores: Sequence[Tensor], states: Tensor, skips: Tensor) -> Array:
+    rows = row_of_states(torch.from_numpy(numpy_of(scores[0])), states, skips).numpy()
+    return rows.reshape(*rows.shape, 1, 1)

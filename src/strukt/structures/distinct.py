@@ -1,0 +1,44 @@
+"""Samples of a distribution that all differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from strukt.inference.without_replacement import sample_without_replacement
+from strukt.kernels import arguments, guards
+from strukt.kernels.semiring import NEG_INF
+
+if TYPE_CHECKING:
+    from strukt.structures.distribution import StructuredDistribution
+
+
+def sample(distribution: StructuredDistribution, k: int) -> Tensor:
+    """Draws k different structures of each item; see `StructuredDistribution.sample_without_replacement`."""
+    flat = distribution._flatten()
+
+    def draw(required: Tensor, forbidden: Tensor) -> Tensor:
+        """Samples; of an item with nothing left, of all its structures."""
+        some = flat.condition(required, forbidden)
+        lost = some.log_partition == NEG_INF
+        scores = (
+            torch.where(lost.reshape(-1, *(1,) * (score.dim() - 1)), whole, score)
+            if len(score) == len(lost)
+            else score
+            for whole, score in zip(flat.scores, some.scores, strict=True)
+        )
+        return flat._with_scores(*scores).sample()
+
+    guards.require_feasible(*distribution._best())
+    found = sample_without_replacement(
+        k,
+        flat.scores[0].shape,
+        lambda required, forbidden: flat.condition(required, forbidden).log_partition,
+        draw,
+        flat.to_parts,
+        flat._telling,
+        flat.scores[0].device,
+    )
+    return arguments.several(distribution._to_batch(found), len(distribution.batch_shape))

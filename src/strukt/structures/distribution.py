@@ -1,0 +1,425 @@
+"""StructuredDistribution: everything a structure can do, said once.
+
+A structure supplies its oracles (`strukt.kernels.oracles`) and what an event means in parts; all operators
+follow from these.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.distributions.kl import register_kl
+from typing_extensions import Self
+
+from strukt.inference import perturbation
+from strukt.inference.sparsemap import TOL, SparseMAP
+from strukt.kernels import arguments, guards
+from strukt.kernels.autograd import asks_for_gradient, is_plain
+from strukt.kernels.places import LogProb, log_ratio
+from strukt.kernels.semiring import NEG_INF, forbidden_only
+from strukt.structures import distinct, impossible, sparse, surrogates
+from strukt.structures.base import ScoredStructures
+from strukt.structures.explanations import items
+from strukt.structures.kept import kept
+from strukt.structures.topk import TopK
+
+
+class StructuredDistribution(ScoredStructures):
+    """A distribution over structures whose score is the sum of the scores of their parts.
+
+    A structure supplies the abstract methods and its oracles; see `ScoredStructures` for its constructor.
+    """
+
+    def score(self, event: Tensor) -> Tensor:
+        """The sum of the scores of an event's parts.
+
+        Args:
+            event: ``sample_shape + batch + event_shape``.
+
+        Returns:
+            ``sample_shape + batch``; -inf for events with a forbidden part. Differentiable.
+
+        Raises:
+            ValueError: If an event is not a structure (checked with ``validate_args``); it says which and why.
+        """
+        return self._score(self._checked(event))
+
+    # Sums over all structures.
+
+    @property
+    @kept
+    def log_partition(self) -> Tensor:
+        """Log of the summed exponentiated scores of all structures, ``batch``; twice differentiable."""
+        return self._to_batch(self.oracles.log_partition(*self._arguments()))
+
+    @property
+    @kept
+    def marginals(self) -> Tensor:
+        """The probability of each part, in the shape of the main scores; differentiable."""
+        return self._to_batch(self.oracles.marginals(*self._arguments())[0])
+
+    def _marginals_beside(self, *shape: int) -> Tensor:
+        """The expected use of the second scores by each item, ``batch + shape``, which items may share."""
+        main, _, *rest = self._arguments()
+        each = self.scores[1].expand(*self.batch_shape, *shape).reshape(self._batch_size(), *shape)
+        return self._to_batch(self.oracles.marginals(main, each, *rest)[1])
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The log-probability of events: ``sample_shape + batch``; -inf if forbidden.
+
+        The first event of probability 0 whose gradient is to be taken gives a warning: no loss of it is finite.
+
+        Raises:
+            ValueError: If an event is not a structure (checked with ``validate_args``); it says which and why.
+                A structure with a forbidden part is one: `explain` names the part.
+        """
+        event = self._checked(value)
+        log_prob = self._log_prob(event)
+        if self._validate_args:
+            impossible.warn_once(log_prob, lambda: self.explain(event) or "an event has probability 0")
+        return log_prob
+
+    def _log_prob(self, event: Tensor) -> Tensor:
+        places = self._places(event)
+        one_each = event.dim() <= len(self.batch_shape) + len(self.event_shape)
+        if places is None or not one_each or not is_plain() or not asks_for_gradient(self.scores):
+            return log_ratio(self._score(event), self.log_partition)
+        flat = places
+        if len(self.batch_shape) != 1:
+            flat = tuple(place.reshape(self._batch_size(), place.shape[-1]) for place in places)
+        return self._to_batch(LogProb.apply(self.oracles, self._part_axes, flat, *self._arguments()))  # type: ignore[no-untyped-call]
+
+    def explain(self, event: Tensor) -> str | None:
+        """Say why an event has probability 0: it is no structure, or it uses a forbidden part.
+
+        Args:
+            event: ``sample_shape + batch + event_shape``.
+
+        Returns:
+            A sentence on the first such event, with its item and the score that is -inf; None if there is none.
+
+        Raises:
+            ValueError: If the event is of another shape or type.
+
+        Examples:
+            >>> from strukt import LinearChain
+            >>> chain = LinearChain(torch.zeros(2, 3, 2), torch.tensor([[0.0, -torch.inf], [0.0, 0.0]]))
+            >>> print(chain.explain(torch.tensor([[0, 0, 0], [1, 0, 1]])))  # doctest: +NORMALIZE_WHITESPACE
+            the event of batch item 1 has probability 0: transition[0, 1] is -inf for tag 1 at position 2
+            after tag 0
+        """
+        return items.explain(self, arguments.event(event, self.batch_shape, self.event_shape))
+
+    def entropy(self) -> Tensor:
+        """``batch``, in nats."""
+        return self._to_batch(self.oracles.entropy(*self._arguments()))
+
+    def cross_entropy(self, other: Self) -> Tensor:
+        """-E[log other] under this distribution: ``batch``, in nats; +inf where it allows what other forbids."""
+        self._require_same_kind(other)
+        mine, theirs = self._arguments(), other._arguments()
+        count = len(self.scores)
+        scores, others = [], []
+        for score, other_score in zip(mine[:count], theirs[:count], strict=True):
+            shape = arguments.broadcast_shapes(score.shape, other_score.shape)
+            scores.append(score.expand(shape))
+            others.append(other_score.expand(shape))
+        return self._to_batch(
+            self.oracles.cross_entropy(tuple(scores), tuple(others), *mine[count:])
+        )
+
+    def expectation(self, values: Tensor) -> Tensor:
+        """The expected sum of ``values``, one for each main part, over the parts used: ``batch``.
+
+        Raises:
+            ValueError: If the values do not broadcast to the main scores.
+        """
+        marginals = self.marginals
+        arguments.fitting("values", values, marginals.shape)
+        used = torch.where(marginals == 0, torch.zeros_like(marginals), marginals * values)
+        return used.flatten(len(self.batch_shape)).sum(-1)
+
+    @property
+    @kept
+    def log_count(self) -> Tensor:
+        """Log of the number of structures that are not forbidden: ``batch``."""
+        return self._with_scores(*(forbidden_only(score) for score in self.scores)).log_partition
+
+    # Best structures.
+
+    @property
+    def mode(self) -> Tensor:
+        """A structure of the highest score: ``batch + event_shape``.
+
+        Raises:
+            InfeasibleError: If every structure of some item is forbidden.
+        """
+        events, scores = self._best()
+        guards.require_feasible(events, scores)
+        return self._to_batch(events)
+
+    @kept
+    def _best(self) -> tuple[Tensor, Tensor]:
+        """A best event of each item along one batch axis, and its score."""
+        return self.oracles.best(*self._arguments())
+
+    @property
+    def max_score(self) -> Tensor:
+        """The highest score, ``batch``; its gradient is the parts of the mode."""
+        events, scores = self._best()
+        return self._exact_scores(self._to_batch(events), self._to_batch(scores))
+
+    def topk(self, k: int) -> TopK:
+        """The k best structures.
+
+        Returns:
+            A pair with names: ``scores`` ``batch + (k,)``, descending, and ``events``
+            ``batch + (k,) + event_shape``. Where there are fewer than k structures: -inf and -1. Its members
+            ``log_probs`` and ``probs``, ``batch + (k,)``, are computed when they are asked for.
+
+        Raises:
+            ValueError: If k is not an integer from 1 on.
+        """
+        if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+            raise ValueError(f"k is {k!r}; expected an integer from 1 on")
+        events, scores = self.oracles.kbest(*self._arguments(), k)
+        events, scores = self._to_batch(events), self._to_batch(scores)
+        axis = len(self.batch_shape)
+        exact = self._exact_scores(events.movedim(axis, 0), scores.movedim(axis, 0)).movedim(0, axis)
+        # The oracle summed in another order, and rounding may have changed the ranks of near ties.
+        ranked, order = exact.sort(dim=-1, descending=True, stable=True)
+        places = order.reshape(*order.shape, *(1,) * len(self.event_shape)).expand_as(events)
+        return TopK(ranked, arguments.several(events.gather(axis, places), axis), self)
+
+    @property
+    @abc.abstractmethod
+    def max_marginals(self) -> Tensor:
+        """For each part the best score among the structures that use it, in the shape of the main scores."""
+
+    @property
+    @kept
+    def mbr(self) -> Tensor:
+        """The structure of the highest expected number of parts in common: ``batch + event_shape``."""
+        main, *others = self.scores
+        wanted = torch.where(main == NEG_INF, main, self.marginals)
+        return self._with_scores(wanted, *(forbidden_only(score) for score in others)).mode
+
+    # Samples.
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Independent exact samples: ``sample_shape + batch + event_shape``.
+
+        Raises:
+            InfeasibleError: If every structure of some item is forbidden.
+        """
+        shape = arguments.sample_shape(sample_shape, "sample")
+        events, log_partition = self.oracles.sample(*self._arguments(), shape.numel())
+        guards.require_feasible(events, log_partition)
+        axis = len(self.batch_shape)
+        return self._to_batch(events).movedim(axis, 0).reshape(shape + self.batch_shape + self.event_shape)
+
+    @torch.no_grad()
+    def sample_without_replacement(self, k: int) -> Tensor:
+        """K distinct structures, each drawn from what is left after those before it.
+
+        Returns:
+            ``batch + (k,) + event_shape``, in the order in which they were drawn; -1 where there are fewer than k.
+
+        Raises:
+            InfeasibleError: If every structure of some item is forbidden.
+        """
+        if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+            raise ValueError(f"k is {k!r}; expected an integer from 1 on")
+        return distinct.sample(self, k)
+
+    def _telling(self, used: Tensor) -> Tensor:
+        """Of a structure the parts by which all others differ from it: all that it uses, unless one uses more."""
+        return used
+
+    # Random scores.
+
+    def perturb_and_map(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Modes under Gumbel noise on the main scores: cheap samples from near the distribution.
+
+        Returns:
+            ``sample_shape + batch + event_shape``. Exact samples only where a structure is a single part
+            (Papandreou and Yuille 2011); `sample` gives exact ones.
+        """
+        return self._perturbed(sample_shape).mode
+
+    def rsample_relaxed(
+        self, temperature: float, sample_shape: Sequence[int] = (), straight_through: bool = False
+    ) -> Tensor:
+        """Relaxed samples, differentiable in the scores: marginals at a temperature under Gumbel noise.
+
+        Args:
+            temperature: Towards 0 they become the parts of `perturb_and_map`.
+            sample_shape: Leading axes.
+            straight_through: Whether the value is that of the structures themselves, in place of their relaxation,
+                and only the gradient is relaxed.
+
+        Returns:
+            ``sample_shape +`` the shape of the main scores (stochastic softmax tricks, Paulus et al. 2020).
+        """
+        if not temperature > 0:
+            raise ValueError(f"temperature is {temperature!r}; expected a number above 0")
+        perturbed = self._perturbed(sample_shape)
+        relaxed = perturbed._with_scores(*(score / temperature for score in perturbed.scores)).marginals
+        if not straight_through:
+            return relaxed
+        return perturbation.straight_through(perturbed.to_parts(perturbed.mode), relaxed)
+
+    def rsample_implicit(self, step: float = 1.0, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Parts of `perturb_and_map` with the gradient of implicit maximum likelihood (Niepert et al. 2021).
+
+        Needs only the mode, so that it works where there is no log-partition.
+
+        Args:
+            step: How far the scores are moved against an incoming gradient to find the structure it asks for.
+            sample_shape: Leading axes.
+
+        Returns:
+            ``sample_shape +`` the shape of the main scores, 0 and 1.
+        """
+        return self._perturbed(sample_shape).mode_parts("perceptron", step)
+
+    def mode_parts(self, gradient: str = "straight-through", step: float = 1.0) -> Tensor:
+        """The parts of the mode, with a surrogate in place of their gradient in the main scores, which is 0.
+
+        | gradient | of the scores, where the parts have the gradient g |
+        |---|---|
+        | ``"straight-through"`` | g |
+        | ``"spigot"`` | (parts - the marginals nearest to parts - step g) / step (Peng et al. 2018, equation 4) |
+        | ``"perceptron"`` | (parts - those of the mode for scores - step g) / step |
+
+        Args:
+            gradient: The surrogate.
+            step: How far the structure is moved against g, except for ``"straight-through"``.
+
+        Returns:
+            The shape of the main scores, 0 and 1.
+
+        Raises:
+            InfeasibleError: If every structure of some item is forbidden.
+            ValueError: If there is no such surrogate, or the step is not above 0.
+        """
+        return surrogates.mode_parts(self, gradient, step)
+
+    def _perturbed(self, sample_shape: Sequence[int]) -> Self:
+        copies = self.expand(arguments.sample_shape(sample_shape) + self.batch_shape)
+        main, *others = copies.scores
+        return copies._with_scores(main + perturbation.gumbel_noise(main), *others)
+
+    # Other distributions made from this one.
+
+    def condition(self, required: Tensor | None = None, forbidden: Tensor | None = None) -> Self:
+        """The distribution given that all required parts are used and no forbidden part is.
+
+        Args:
+            required: Boolean, the shape of the main scores.
+            forbidden: Boolean, the shape of the main scores.
+        """
+        main, *others = self.scores
+        if required is not None:
+            arguments.mask("required", required, main.shape)
+            main, *others = self._requiring(required)
+        if forbidden is not None:
+            arguments.mask("forbidden", forbidden, main.shape)
+            main = main.masked_fill(forbidden, NEG_INF)
+        return self._with_scores(main, *others)
+
+    def partial_log_prob(self, event: Tensor, known: Tensor) -> Tensor:
+        """The log-probability of agreeing with ``event`` wherever ``known`` holds (``batch + event_shape``).
+
+        Raises:
+            ValueError: If an entry that is known is none that a structure can have, as the -100 of unknown tags.
+
+        Warns:
+            UserWarning: If no structure agrees with what is known of an item, where a gradient is to be taken.
+        """
+        event = arguments.event(event, self.batch_shape, self.event_shape)
+        arguments.mask("known", known, self.batch_shape + self.event_shape)
+        if self._validate_args:
+            named = ~known | self._is_named(event)
+            expected = "what a structure can have there, or known to be False there"
+            batch_axes = named.dim() - len(self.event_shape)
+            guards.require_values(event.expand(named.shape), named, "event", expected, batch_axes)
+        log_prob = log_ratio(self._agreeing(event, known).log_partition, self.log_partition)
+        if self._validate_args:
+            impossible.warn_once(log_prob, lambda: impossible.disagreement(log_prob))
+        return log_prob
+
+    def sparsemap(
+        self,
+        max_iterations: int | None = None,
+        tol: float = TOL,
+        method: str = "active_set",
+        start: SparseMAP | None = None,
+    ) -> SparseMAP:
+        """The sparse marginals: the point of the marginal polytope nearest to the main scores.
+
+        Scores other than the main ones enter linearly, as in SparseMAP (Niculae et al. 2018, equation 5). A
+        call of the mode oracle adds O(k^2 + k p) for k structures of p parts; a derivative takes O(k^3).
+
+        Args:
+            max_iterations: Bound on the calls of the mode oracle for one item; the result is the best among the
+                structures found by then, as is enough for training. None for 1,000, which few items need.
+            tol: The error in the marginals at which to stop. All is computed in double precision.
+            method: ``"active_set"``, or a formula where there is one; to compare, ``"conditional_gradient"``,
+                ``"away_step"`` or ``"pairwise"``.
+            start: An earlier result to begin with, for scores that have changed little; a formula needs none.
+
+        Raises:
+            ValueError: If an argument is out of range, or the earlier result is of another batch.
+            InfeasibleError: If every structure of some item is forbidden.
+
+        Warns:
+            UserWarning: If no bound was given, and some item did not converge; with its duality gap.
+        """
+        return sparse.sparsemap(self, max_iterations, tol, method, start)
+
+    def _sparsemap_in_closed_form(self) -> SparseMAP | None:
+        """The result of `sparsemap` along one batch axis, if a formula gives it."""
+        return None
+
+    def _in_double_precision(self) -> Self:
+        """The same with the scores as `sparsemap` computes with them.
+
+        Raises:
+            InfeasibleError: If some item has no structure in the type that was given, but seems to have one here.
+        """
+        return self._with_scores(*(arguments.precise(score) for score in self.scores))
+
+    @property
+    def _most_parts(self) -> int:
+        """The largest number of parts in a structure."""
+        return math.prod(self.event_shape)
+
+    def _events_of_parts(self, parts: Any, sizes: Any) -> Tensor:
+        """Events ``(batch, k, *event)`` of structures given as lists of their parts, if a kernel finds these."""
+        raise NotImplementedError(f"{self} has no kernel that finds parts")
+
+    # Shapes, checks, helpers.
+
+    def _checked(self, event: Tensor) -> Tensor:
+        """Events as a LongTensor of the right shape; with ``validate_args`` all of them are structures."""
+        event = arguments.event(event, self.batch_shape, self.event_shape)
+        if event.dim() < len(self.batch_shape) + len(self.event_shape):
+            event = event.expand(self.batch_shape + self.event_shape)
+        if self._validate_args:
+            items.require_structures(self, event, self.is_structure(event))
+        return event
+
+    def _exact_scores(self, events: Tensor, found: Tensor) -> Tensor:
+        """The scores of events, differentiable; -inf where none was found."""
+        return torch.where(found == NEG_INF, NEG_INF, self._score(events))
+
+
+@register_kl(StructuredDistribution, StructuredDistribution)  # type: ignore[no-untyped-call, untyped-decorator]
+def _kl(p: StructuredDistribution, q: StructuredDistribution) -> Tensor:
+    return p.cross_entropy(q) - p.entropy()

@@ -1,0 +1,201 @@
+"""Events: which are structures, and the places of the scores that they use (`strukt.kernels.places`).
+
+All tensors here have exactly one axis in front, the events; the lengths are ``(rows,)``. Events are LongTensors,
+and what stands beyond the lengths is ignored.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from strukt.kernels import dispatch
+from strukt.kernels.autograd import is_plain
+from strukt.structures.events import reference
+from strukt.structures.events.reference import cells_within, durations, shifted, within
+
+__all__ = [
+    "alternative_places",
+    "are_dependency_trees",
+    "are_frames",
+    "are_paths",
+    "are_segmentations",
+    "are_spanning_trees",
+    "are_subsets",
+    "bit_places",
+    "cells_within",
+    "durations",
+    "edge_places",
+    "in_range",
+    "item_places",
+    "pair_places",
+    "path_places",
+    "read_spans",
+    "segment_places",
+    "shifted",
+    "within",
+]
+
+
+def in_range(named: Tensor, lengths: Tensor, count: int) -> Tensor:
+    """Tell which rows ``(rows, n)`` name an alternative from 0 to ``count - 1`` at each position: ``(rows,)``.
+
+    Examples:
+        >>> import torch
+        >>> in_range(torch.tensor([[0, 2, -1], [0, 3, 1]]), torch.tensor([2, 3]), 3)
+        tensor([ True, False])
+    """
+    return _kernels(named).in_range(named, lengths, count)  # type: ignore[no-any-return]
+
+
+def alternative_places(named: Tensor, lengths: Tensor, count: int) -> Tensor:
+    """Return the places of the alternatives that rows ``(rows, n)`` name in scores ``(n, count)``; -1 for none."""
+    return _kernels(named).alternative_places(named, lengths, count)  # type: ignore[no-any-return]
+
+
+def pair_places(tags: Tensor, lengths: Tensor, count: int, per_step: bool) -> Tensor:
+    """Return the places of the pairs of neighbours in scores ``(1 or n - 1, count, count)``: ``(rows, n - 1)``."""
+    return _kernels(tags).pair_places(tags, lengths, count, per_step)  # type: ignore[no-any-return]
+
+
+def are_frames(
+    labels: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, blank: int, count: int
+) -> Tensor:
+    """Tell which rows ``(rows, n)`` spell their target once repetitions and blanks are taken out: ``(rows,)``.
+
+    Args:
+        labels: The label of each frame, from 0 to ``count - 1``.
+        lengths: In frames.
+        states: The target of each row, with blanks around each label: ``(rows, 2 m + 1)``.
+        target_lengths: ``(rows,)``, in labels.
+        blank: The blank.
+        count: The number of labels.
+    """
+    kernels = _kernels(labels)
+    return kernels.are_frames(labels, lengths, states, target_lengths, blank, count)  # type: ignore[no-any-return]
+
+
+def are_segmentations(labels: Tensor, lengths: Tensor, longest: int, count: int) -> Tensor:
+    """Tell which rows ``(rows, n)`` are labels of segments, -1 behind their first positions: ``(rows,)``.
+
+    Args:
+        labels: From 0 to ``count - 1`` where a segment begins.
+        lengths: In positions.
+        longest: The most positions of a segment.
+        count: The number of labels.
+    """
+    return _kernels(labels).are_segmentations(labels, lengths, longest, count)  # type: ignore[no-any-return]
+
+
+def segment_places(
+    labels: Tensor, lengths: Tensor, longest: int, count: int, pairs: int, per_position: bool
+) -> tuple[Tensor, Tensor]:
+    """Return the places of segments in scores ``(n, longest, count)`` and of the transitions between them.
+
+    Args:
+        labels: Segmentations ``(rows, n)``.
+        lengths: In positions.
+        longest: The most positions of a segment.
+        count: The number of labels.
+        pairs: Rows and columns of the transitions: ``count``, or 1 for one number.
+        per_position: Whether the transitions are ``(n - 1, pairs, pairs)``.
+
+    Returns:
+        Twice ``(rows, n)``, at the first position of each segment; -1 elsewhere.
+    """
+    kernels = _kernels(labels)
+    return kernels.segment_places(labels, lengths, longest, count, pairs, per_position)  # type: ignore[no-any-return]
+
+
+def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, projective: bool) -> Tensor:
+    """Tell which heads ``(rows, n)``, 0 for the root, are trees: ``(rows,)``; time O(n), or O(n^2) if projective.
+
+    Examples:
+        >>> import torch
+        >>> are_dependency_trees(torch.tensor([[2, 0, 2], [2, 1, 0]]), torch.tensor([3, 3]), True, False)
+        tensor([ True, False])
+    """
+    return _kernels(heads).are_dependency_trees(heads, lengths, single_root, projective)  # type: ignore[no-any-return]
+
+
+def are_spanning_trees(edges: Tensor, lengths: Tensor) -> Tensor:
+    """Tell which squares ``(rows, n, n)``, 1 or 0 above the diagonal, are spanning trees: ``(rows,)``; O(n^2)."""
+    return _kernels(edges).are_spanning_trees(edges, lengths)  # type: ignore[no-any-return]
+
+
+def edge_places(edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the places ``(rows, n n)`` of the edges that are used, and of those that are absent; -1 for none."""
+    return _kernels(edges).edge_places(edges, lengths)  # type: ignore[no-any-return]
+
+
+def are_subsets(taken: Tensor, lengths: Tensor, smallest: Tensor, largest: Tensor) -> Tensor:
+    """Tell which rows ``(rows, n)`` of 1 and 0 take as many items as they may: ``(rows,)``.
+
+    Examples:
+        >>> import torch
+        >>> sizes = torch.tensor([1, 1])
+        >>> are_subsets(torch.tensor([[0, 1, -1], [1, 1, 0]]), torch.tensor([2, 3]), sizes, sizes)
+        tensor([ True, False])
+    """
+    return _kernels(taken).are_subsets(taken, lengths, smallest, largest)  # type: ignore[no-any-return]
+
+
+def item_places(taken: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the places ``(rows, n)`` of the items that are taken, and of those left out; -1 for none."""
+    return _kernels(taken).item_places(taken, lengths)  # type: ignore[no-any-return]
+
+
+def are_paths(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
+    """Tell which moves into cells ``(rows, n, m)``, negative elsewhere, are paths from corner to corner."""
+    return _kernels(moves).are_paths(moves, lengths, target_lengths)  # type: ignore[no-any-return]
+
+
+def path_places(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the places of the moves of paths in scores ``(n, m, 3)`` and of pairs of moves in ``(3, 3)``.
+
+    Both are ``(rows, count)``, -1 for none.
+    """
+    return _kernels(moves).path_places(moves, lengths, target_lengths)  # type: ignore[no-any-return]
+
+
+def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the spans of trees in the order of their starts, then ends; time O(n^2) an item.
+
+    Args:
+        labels: ``(rows, n + 1, n + 1)``: the label of each span, -1 elsewhere.
+        lengths: In words.
+        words: The labels that spans of one word may have.
+        wider: Those of wider ones.
+
+    Returns:
+        The places of the spans in the flattened square ``(rows, 2 n)``, -1 behind the last one; their labels, 0
+        behind the last one; and which rows are binary trees with right labels, ``(rows,)``.
+
+    Examples:
+        >>> import torch
+        >>> labels = torch.full((1, 3, 3), -1)
+        >>> labels[0, 0, 1], labels[0, 0, 2], labels[0, 1, 2] = 5, 6, 7
+        >>> read_spans(labels, torch.tensor([2]), range(8), range(8))
+        (tensor([[ 1,  2,  5, -1]]), tensor([[5, 6, 7, 0]]), tensor([True]))
+    """
+    return _kernels(labels).read_spans(labels, lengths, words, wider)  # type: ignore[no-any-return]
+
+
+def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]:
+    """Return the places of the positive bits of codes, and of the negative ones, in scores ``(..., bits)``.
+
+    Args:
+        spans: Places of spans ``(rows, count)``, negative for none.
+        codes: ``(rows, count)``; bit b counts 2^b.
+        bits: Their number.
+
+    Returns:
+        Twice ``(rows, count bits)``; -1 for none.
+    """
+    return _kernels(codes).bit_places(spans, codes, bits)  # type: ignore[no-any-return]
+
+
+def _kernels(events: Tensor) -> Any:
+    """The module of fused kernels where it can be used, else the reference."""
+    return (dispatch.select(__package__, events) if is_plain() else None) or reference

@@ -1,0 +1,73 @@
+"""Numba kernels that check paths through grids, and find their scores: see `strukt.structures.events`."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.kernels.jit import kernel
+from strukt.structures.events.arrays import Array, array
+from strukt.structures.monotone_alignment.reference import DELETE, INSERT, MATCH
+
+
+def are_paths(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
+    right = np.zeros(len(moves), np.bool_)
+    _are_paths(array(moves), array(lengths), array(target_lengths), right)
+    return torch.from_numpy(right)
+
+
+@kernel
+def _are_paths(moves: Array, lengths: Array, target_lengths: Array, right: Array) -> None:
+    """Go back from the last cell to the first; no other cell may be visited."""
+    for row in range(len(moves)):
+        n, m, visited, valid = lengths[row], target_lengths[row], 0, True
+        for i in range(n):
+            for j in range(m):
+                valid &= -1 <= moves[row, i, j] < 3
+                visited += moves[row, i, j] >= 0
+        if n == 0 or m == 0:
+            right[row] = n == m
+            continue
+        i, j, steps = n - 1, m - 1, 1
+        while valid and (i > 0 or j > 0):
+            i, j = _before(moves[row, i, j], i, j)
+            valid = i >= 0 and j >= 0
+            steps += 1
+        right[row] = valid and moves[row, 0, 0] == MATCH and steps == visited
+
+
+@kernel
+def _before(move: int, i: int, j: int) -> tuple[int, int]:
+    """Return the cell from which a move leads into a cell; outside the grid if there is no move."""
+    if move == MATCH:
+        return i - 1, j - 1
+    if move == INSERT:
+        return i, j - 1
+    return (i - 1, j) if move == DELETE else (-1, -1)
+
+
+def path_places(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
+    rows, n, m = moves.shape
+    entering, following = (np.full((rows, max(n + m - 1, 0)), -1) for _ in range(2))
+    _path_places(array(moves), array(lengths), array(target_lengths), entering, following)
+    return torch.from_numpy(entering), torch.from_numpy(following)
+
+
+@kernel
+def _path_places(
+    moves: Array, lengths: Array, target_lengths: Array, entering: Array, following: Array
+) -> None:
+    """Go back from the last cell, whose move and those before it are listed."""
+    columns = moves.shape[2]
+    for row in range(len(moves)):
+        i, j, count = lengths[row] - 1, target_lengths[row] - 1, 0
+        while i >= 0 and j >= 0 and moves[row, i, j] >= 0:
+            move = min(moves[row, i, j], 2)
+            entering[row, count] = (i * columns + j) * 3 + move
+            if i == 0 and j == 0:
+                break
+            i, j = _before(move, i, j)
+            if i >= 0 and j >= 0:
+                following[row, count] = 3 * max(min(moves[row, i, j], 2), 0) + move
+            count += 1

@@ -1,0 +1,82 @@
+"""Numba kernels for frames and segments, and for the places of their scores: see `strukt.structures.events`."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.kernels.jit import kernel
+from strukt.structures.events.arrays import Array, array
+
+
+def are_frames(
+    labels: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor, blank: int, count: int
+) -> Tensor:
+    right = np.zeros(len(labels), np.bool_)
+    targets = (array(states), array(target_lengths))
+    _are_frames(array(labels), array(lengths), *targets, blank, count, right)
+    return torch.from_numpy(right)
+
+
+@kernel
+def _are_frames(
+    labels: Array, lengths: Array, states: Array, target_lengths: Array, blank: int, count: int, right: Array
+) -> None:
+    for row in range(len(labels)):
+        before, spelt, valid = blank, 0, True
+        for t in range(lengths[row]):
+            label = labels[row, t]
+            valid &= 0 <= label < count
+            if label not in (blank, before):
+                valid &= spelt < target_lengths[row] and states[row, 2 * spelt + 1] == label
+                spelt += 1
+            before = label
+        right[row] = valid and spelt == target_lengths[row]
+
+
+def are_segmentations(labels: Tensor, lengths: Tensor, longest: int, count: int) -> Tensor:
+    right = np.ones(len(labels), np.bool_)
+    _are_segmentations(array(labels), array(lengths), longest, count, right)
+    return torch.from_numpy(right)
+
+
+@kernel
+def _are_segmentations(labels: Array, lengths: Array, longest: int, count: int, right: Array) -> None:
+    for row in range(len(labels)):
+        start = 0
+        for t in range(lengths[row]):
+            label = labels[row, t]
+            if label < -1 or label >= count or (label < 0 and (t == 0 or t - start >= longest)):
+                right[row] = False
+                break
+            if label >= 0:
+                start = t
+
+
+def segment_places(
+    labels: Tensor, lengths: Tensor, longest: int, count: int, pairs: int, per_position: bool
+) -> tuple[Tensor, Tensor]:
+    own, onward = np.full(labels.shape, -1), np.full(labels.shape, -1)
+    _segment_places(array(labels), array(lengths), longest, count, pairs, per_position, own, onward)
+    return torch.from_numpy(own), torch.from_numpy(onward)
+
+
+@kernel
+def _segment_places(
+    labels: Array, lengths: Array, longest: int, count: int, pairs: int, per_position: bool,
+    own: Array, onward: Array,
+) -> None:  # fmt: skip
+    """Go backwards, so that the next start is known."""
+    for row in range(len(labels)):
+        following, label_after = lengths[row], -1
+        for t in range(lengths[row] - 1, -1, -1):
+            if labels[row, t] < 0:
+                continue
+            label = min(labels[row, t], count - 1)
+            own[row, t] = (t * longest + min(following - t, longest) - 1) * count + label
+            if label_after >= 0:
+                onward[row, t] = label * pairs + label_after if pairs > 1 else 0
+                if per_position:
+                    onward[row, t] += (following - 1) * pairs * pairs
+            following, label_after = t, label

@@ -1,0 +1,40 @@
+"""Numba kernels that check and place subsets: see `strukt.structures.events`."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.kernels.jit import kernel
+from strukt.structures.events.arrays import Array, array
+
+
+def are_subsets(taken: Tensor, lengths: Tensor, smallest: Tensor, largest: Tensor) -> Tensor:
+    right = np.zeros(len(taken), np.bool_)
+    _are_subsets(array(taken), array(lengths), array(smallest), array(largest), right)
+    return torch.from_numpy(right)
+
+
+@kernel
+def _are_subsets(taken: Array, lengths: Array, smallest: Array, largest: Array, right: Array) -> None:
+    for row in range(len(taken)):
+        size, marked = 0, True
+        for item in range(lengths[row]):
+            size += taken[row, item]
+            marked &= taken[row, item] == 0 or taken[row, item] == 1
+        right[row] = marked and smallest[row] <= size <= largest[row]
+
+
+def item_places(taken: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    present, absent = np.full(taken.shape, -1), np.full(taken.shape, -1)
+    _item_places(array(taken), array(lengths), present, absent)
+    return torch.from_numpy(present), torch.from_numpy(absent)
+
+
+@kernel
+def _item_places(taken: Array, lengths: Array, present: Array, absent: Array) -> None:
+    for row in range(len(taken)):
+        for item in range(lengths[row]):
+            chosen = present if taken[row, item] == 1 else absent
+            chosen[row, item] = item

@@ -1,0 +1,70 @@
+"""Numba kernels that read binary trees over spans, and the bits of their codes: see `strukt.structures.events`."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.kernels.jit import kernel
+from strukt.structures.events.arrays import Array, array
+
+
+def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> tuple[Tensor, Tensor, Tensor]:
+    rows, size = labels.shape[:2]
+    places, found = np.full((rows, 2 * size - 2), -1), np.zeros((rows, 2 * size - 2), np.int64)
+    are_trees = np.zeros(rows, np.bool_)
+    ranges = (words.start, words.stop, wider.start, wider.stop)
+    _read_spans(array(labels), array(lengths), ranges, places, found, are_trees)
+    return torch.from_numpy(places), torch.from_numpy(found), torch.from_numpy(are_trees)
+
+
+@kernel
+def _read_spans(
+    labels: Array, lengths: Array, ranges: tuple[int, int, int, int],
+    places: Array, found: Array, are_trees: Array,
+) -> None:  # fmt: skip
+    """Fill ``places`` and ``found`` row by row; a wider span must have both its children.
+
+    Its left child is the widest of the narrower spans that begin with it, the one before it in its row.
+    """
+    first_word, last_word, first_wider, last_wider = ranges
+    rows, size, _ = labels.shape
+    for b in range(rows):
+        n, count = lengths[b], 0
+        right = n == 0 or labels[b, 0, n] >= 0
+        for start in range(n):
+            before = start
+            for end in range(start + 1, n + 1):
+                label = labels[b, start, end]
+                if label < 0:
+                    right &= label == -1
+                    continue
+                if end == start + 1:
+                    right &= first_word <= label < last_word
+                else:
+                    right &= first_wider <= label < last_wider
+                    right &= before > start and labels[b, before, end] >= 0
+                before = end
+                if count < places.shape[1]:
+                    places[b, count] = start * size + end
+                    found[b, count] = label
+                count += 1
+        are_trees[b] = right and count == max(2 * n - 1, 0)
+
+
+def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]:
+    rows, count = spans.shape
+    positive, negative = np.full((rows, count * bits), -1), np.full((rows, count * bits), -1)
+    _bit_places(array(spans), array(codes), bits, positive, negative)
+    return torch.from_numpy(positive), torch.from_numpy(negative)
+
+
+@kernel
+def _bit_places(spans: Array, codes: Array, bits: int, positive: Array, negative: Array) -> None:
+    for row in range(len(spans)):
+        for k in range(spans.shape[1]):
+            if spans[row, k] >= 0:
+                for bit in range(bits):
+                    chosen = positive if codes[row, k] >> bit & 1 else negative
+                    chosen[row, k * bits + bit] = spans[row, k] * bits + bit

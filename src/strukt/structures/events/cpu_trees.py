@@ -1,0 +1,108 @@
+"""Numba kernels that check trees over words and over vertices: see `strukt.structures.events`."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.kernels.jit import kernel
+from strukt.structures.events.arrays import Array, array
+
+
+def are_dependency_trees(heads: Tensor, lengths: Tensor, single_root: bool, projective: bool) -> Tensor:
+    right = np.zeros(len(heads), np.bool_)
+    _are_dependency_trees(array(heads), array(lengths), single_root, projective, right)
+    return torch.from_numpy(right)
+
+
+@kernel
+def _are_dependency_trees(
+    heads: Array, lengths: Array, single_root: bool, projective: bool, right: Array
+) -> None:
+    seen = np.empty(heads.shape[1] + 1, np.int64)
+    for row in range(len(heads)):
+        n, above = lengths[row], heads[row]
+        right[row] = _reach_root(above, n, seen)
+        if right[row] and single_root and n > 0:
+            right[row] = np.sum(above[:n] == 0) == 1
+        if right[row] and projective:
+            right[row] = not _cross(above, n)
+
+
+@kernel
+def _reach_root(heads: Array, n: int, seen: Array) -> bool:
+    """Follow the heads of each word until the root or a word seen before, from which they have been followed."""
+    seen[:] = 0
+    for word in range(1, n + 1):
+        place = word
+        while place > 0 and seen[place] == 0:
+            seen[place] = word
+            place = heads[place - 1]
+            if place < 0 or place > n:
+                return False
+        if place > 0 and seen[place] == word:
+            return False
+    return True
+
+
+@kernel
+def _cross(heads: Array, n: int) -> bool:
+    for word in range(1, n + 1):
+        low, high = min(word, heads[word - 1]), max(word, heads[word - 1])
+        for other in range(1, n + 1):
+            start, end = min(other, heads[other - 1]), max(other, heads[other - 1])
+            if low < start and start < high and high < end:
+                return True
+    return False
+
+
+def are_spanning_trees(edges: Tensor, lengths: Tensor) -> Tensor:
+    right = np.zeros(len(edges), np.bool_)
+    _are_spanning_trees(array(edges), array(lengths), right)
+    return torch.from_numpy(right)
+
+
+@kernel
+def _are_spanning_trees(edges: Array, lengths: Array, right: Array) -> None:
+    """Join the parts of the graph edge by edge: of as many edges as a tree has, none may be within a part."""
+    parts = np.empty(edges.shape[1], np.int64)
+    for row in range(len(edges)):
+        n, count, valid = lengths[row], 0, True
+        for vertex in range(n):
+            parts[vertex] = vertex
+        for i in range(n):
+            for j in range(i + 1, n):
+                if edges[row, i, j] == 1:
+                    first, second = _part_of(parts, i), _part_of(parts, j)
+                    valid &= first != second
+                    parts[first] = second
+                    count += 1
+                else:
+                    valid &= edges[row, i, j] == 0
+        right[row] = valid and count == max(n - 1, 0)
+
+
+@kernel
+def _part_of(parts: Array, vertex: int) -> int:
+    while parts[vertex] != vertex:
+        parts[vertex] = parts[parts[vertex]]
+        vertex = parts[vertex]
+    return vertex
+
+
+def edge_places(edges: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    rows, n, _ = edges.shape
+    present, absent = np.full((rows, n * n), -1), np.full((rows, n * n), -1)
+    _edge_places(array(edges), array(lengths), present, absent)
+    return torch.from_numpy(present), torch.from_numpy(absent)
+
+
+@kernel
+def _edge_places(edges: Array, lengths: Array, present: Array, absent: Array) -> None:
+    size = edges.shape[1]
+    for row in range(len(edges)):
+        for i in range(lengths[row]):
+            for j in range(i + 1, lengths[row]):
+                chosen = present if edges[row, i, j] > 0 else absent
+                chosen[row, i * size + j] = i * size + j

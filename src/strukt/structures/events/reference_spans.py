@@ -1,0 +1,55 @@
+"""Binary trees over spans, read in PyTorch."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def read_spans(labels: Tensor, lengths: Tensor, words: range, wider: range) -> tuple[Tensor, Tensor, Tensor]:
+    """Return places, labels and which rows are trees: see `strukt.structures.events.read_spans`."""
+    size = labels.shape[-1]
+    room, flat = 2 * size - 2, labels.flatten(1)
+    ends = torch.arange(size, device=labels.device)
+    spans = ((ends[:, None] < ends) & (ends <= lengths[:, None, None])).flatten(1)
+    used = spans & (flat >= 0)
+    rank = torch.where(used, used.cumsum(-1) - 1, room).clamp(max=room)
+    every = torch.arange(size * size, device=labels.device).expand(used.shape)
+    places = torch.full((len(labels), room + 1), -1, device=labels.device).scatter(-1, rank, every)
+    places = places[:, :room]
+    found = torch.where(places >= 0, flat.gather(-1, places.clamp(min=0)), 0)
+    marked = ((flat >= -1) | ~spans).all(-1)
+    named = _are_named(places, found, size, words, wider)
+    return places, found, _are_trees(places, flat, lengths, size) & marked & named
+
+
+def bit_places(spans: Tensor, codes: Tensor, bits: int) -> tuple[Tensor, Tensor]:
+    """Return the places of positive and of negative bits: see `strukt.structures.events.bit_places`."""
+    axis = torch.arange(bits, device=codes.device)
+    used, positive = (spans >= 0).unsqueeze(-1), (codes.unsqueeze(-1) >> axis & 1) > 0
+    place = spans.unsqueeze(-1) * bits + axis
+    chosen = (torch.where(used & each, place, -1).flatten(-2) for each in (positive, ~positive))
+    return next(chosen), next(chosen)
+
+
+def _are_named(places: Tensor, labels: Tensor, size: int, words: range, wider: range) -> Tensor:
+    """Tell whose labels are in their ranges."""
+    is_word = places % size - places // size == 1
+    first = torch.where(is_word, words.start, wider.start)
+    last = torch.where(is_word, words.stop, wider.stop)
+    return ((places < 0) | ((labels >= first) & (labels < last))).all(-1)
+
+
+def _are_trees(places: Tensor, flat: Tensor, lengths: Tensor, size: int) -> Tensor:
+    """Tell which sets of spans are binary trees: each wider span has both its children, and there are no others.
+
+    The left child of a span is the widest of the narrower ones that begin with it: the one before it in the list.
+    """
+    used = places >= 0
+    starts, ends = places.clamp(min=0) // size, places.clamp(min=0) % size
+    before = torch.nn.functional.pad(places[:, :-1], (1, 0), value=-1).clamp(min=0)
+    right_child = flat.gather(-1, before % size * size + ends) >= 0
+    has_children = (before // size == starts) & (before % size > starts) & right_child
+    complete = (~used | (ends - starts == 1) | has_children).all(-1)
+    top = flat.gather(-1, lengths.unsqueeze(-1)).squeeze(-1) >= 0
+    return complete & (used.sum(-1) == (2 * lengths - 1).clamp(min=0)) & (top | (lengths == 0))

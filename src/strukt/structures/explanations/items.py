@@ -1,0 +1,110 @@
+"""Which item of a batch has an event of probability 0, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels import guards
+from strukt.kernels.semiring import NEG_INF
+
+if TYPE_CHECKING:
+    from strukt.structures.base import ScoredStructures
+
+MOST_SHOWN = 12
+"""Events of more numbers are not shown beside what is wrong with them."""
+
+
+def require_structures(distribution: ScoredStructures, events: Tensor, valid: Tensor) -> None:
+    """Check that all events are structures: ``valid`` is ``sample_shape + batch``.
+
+    Raises:
+        ValueError: If one is none; it names the item and says why.
+    """
+    if torch.compiler.is_compiling():
+        return
+    try:
+        right = bool(valid.all())
+    except RuntimeError:  # tensors of torch.func.vmap, which hide their data
+        every = events.expand(valid.shape + distribution.event_shape)
+        guards.require_structures(every, valid, f"a structure of {distribution}")
+        return
+    if not right:
+        raise ValueError(_no_structure(distribution, events, valid))
+
+
+def explain(distribution: ScoredStructures, events: Tensor) -> str | None:
+    """Why the first event of probability 0 has it; None if there is none."""
+    valid = distribution.is_structure(events)
+    if not bool(valid.all()):
+        return _no_structure(distribution, events, valid)
+    possible = distribution._score(events).detach() > NEG_INF
+    if bool(possible.all()):
+        return None
+    place, item, event = _first(distribution, events, possible)
+    reason = _forbidden(distribution, item, event) or "its score is -inf"
+    return f"the event{place} has probability 0: {reason}"
+
+
+def _no_structure(distribution: ScoredStructures, events: Tensor, valid: Tensor) -> str:
+    place, item, event = _first(distribution, events, valid)
+    constants = [constant[item].tolist() for constant in distribution.constants]
+    reason = distribution._fault(event.tolist(), int(distribution.lengths[item]), constants)
+    numbers = event.flatten().tolist()
+    shown = f" {numbers}" if len(numbers) <= MOST_SHOWN or reason is None else ""
+    return f"the event{shown}{place} is not a structure of {distribution}" + (f": {reason}" if reason else "")
+
+
+def _first(
+    distribution: ScoredStructures, events: Tensor, right: Tensor
+) -> tuple[str, tuple[int, ...], Tensor]:
+    """The first event that is not right: where it stands in words, its item, and the event itself."""
+    index = tuple((~right).nonzero()[0].tolist())
+    axis = len(index) - len(distribution.batch_shape)
+    sample, item = index[:axis], index[axis:]
+    places = [f"{name} {_number(at)}" for name, at in (("sample", sample), ("batch item", item)) if at]
+    event = events.expand(right.shape + distribution.event_shape)[index]
+    return (f" of {', '.join(places)}" if places else ""), item, event
+
+
+def _number(index: tuple[int, ...]) -> str:
+    return str(index[0]) if len(index) == 1 else str(index)
+
+
+def _forbidden(distribution: ScoredStructures, item: tuple[int, ...], event: Tensor) -> str | None:
+    """The part of score -inf that one event uses."""
+    place = 0
+    for number, size in zip(item, distribution.batch_shape, strict=True):
+        place = place * size + number
+    with torch.inference_mode(False):  # there no score could have a gradient
+        flat = distribution._flatten()
+        chosen: list[Any] = [
+            value[place if len(value) > 1 else 0].detach().clone().unsqueeze(0)
+            for value in (*flat.scores, flat.lengths, *flat.constants)
+        ]
+        count = len(flat.scores)
+        one = distribution._rebuilt(tuple(chosen[:count]), chosen[count], tuple(chosen[count + 1 :]))
+        return one._forbidden(event.clone().unsqueeze(0))
+
+
+def forbidden_part(distribution: ScoredStructures, event: Tensor) -> str | None:
+    """The first part of score -inf of an event: the score is linear, its gradient says which parts are used.
+
+    Args:
+        distribution: Of one item.
+        event: With one batch axis.
+    """
+    with torch.enable_grad():
+        free = tuple(torch.zeros_like(score).requires_grad_() for score in distribution.scores)
+        score = distribution._with_scores(*free)._score(event).sum()
+        used = torch.autograd.grad(score, free, allow_unused=True, materialize_grads=True)
+    for name, values, uses, extents in zip(
+        distribution.score_names, distribution.scores, used, distribution.extents, strict=True
+    ):
+        hits = ((uses != 0) & (values == NEG_INF)).nonzero()
+        if len(hits):
+            part = tuple(hits[0, values.dim() - len(extents) :].tolist())
+            return f"{distribution._part_name(name, part)} is -inf"
+    return None

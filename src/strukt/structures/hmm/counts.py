@@ -1,0 +1,77 @@
+"""Expected counts of what a hidden Markov model uses, for expectation maximisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.gradients import differentiated
+from strukt.structures.hmm.evidence import log_evidence
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Expected counts given sentences; ``+`` adds those of others, so that a corpus need not be in memory.
+
+    Attributes:
+        initial: ``(z,)``, of the first state.
+        matrices: In the shapes of the factors of the transition: of pairs of states ``(z, z)``, or of a state
+            with a feature, and of a feature with the next state.
+        band: ``(z, 2 w + 1)``, of transitions in the band, or None.
+        emission: ``(z, v)``, of words in states.
+        log_prob: The summed log-probability of the sentences that are possible; the others count nowhere.
+        impossible: How many are not.
+    """
+
+    initial: Tensor
+    matrices: tuple[Tensor, ...]
+    band: Tensor | None
+    emission: Tensor
+    log_prob: Tensor
+    impossible: int
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.initial + other.initial,
+            tuple(mine + theirs for mine, theirs in zip(self.matrices, other.matrices, strict=True)),
+            None if self.band is None or other.band is None else self.band + other.band,
+            self.emission + other.emission,
+            self.log_prob + other.log_prob,
+            self.impossible + other.impossible,
+        )
+
+
+def expected_counts(
+    words: Tensor,
+    lengths: Tensor,
+    initial: Tensor,
+    emission: Tensor,
+    matrices: tuple[Tensor, ...],
+    band: Tensor | None,
+) -> Counts:
+    """Counts from probabilities, and emissions ``(v, z)`` in logs: each is the derivative in a log-probability."""
+    band_too = () if band is None else (band,)
+
+    def derivatives(words: Tensor, lengths: Tensor, *leaves: Tensor) -> tuple[Tensor, ...]:
+        table, first, *rest = leaves = tuple(leaf.detach().requires_grad_() for leaf in leaves)
+        own_band = rest.pop() if band_too else None
+        given = first.expand(len(words), -1)
+        evidence, _ = log_evidence(words, lengths, given, table, tuple(rest), own_band)
+        found = torch.autograd.grad(evidence.sum(), leaves, materialize_grads=True)
+        return evidence.detach(), *found
+
+    factors = (initial, *matrices, *band_too)
+    evidence, in_table, *found = differentiated(derivatives, (words, lengths, emission, *factors))
+    in_first, *in_rest = (value.detach() * grad for value, grad in zip(factors, found, strict=True))
+    in_band = in_rest.pop() if band_too else None
+    possible = evidence > -torch.inf
+    return Counts(
+        in_first,
+        tuple(in_rest),
+        in_band,
+        in_table.mT.contiguous(),
+        evidence[possible].sum(),
+        int((~possible).sum()),
+    )

@@ -1,0 +1,122 @@
+"""The normalisers of words given states, without more tables of all states and words than there must be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.memory import room_for
+from strukt.kernels.semiring import NEG_INF, logsumexp
+from strukt.structures.hmm.pieces import pieces, rows_at_once
+
+CHUNK = 1 << 22
+"""Numbers in the part of the table that there is at once."""
+
+
+def log_totals(states: Tensor, words: Tensor, bias: Tensor) -> Tensor:
+    """For each state the log of the sum over words of exp(state word + bias), ``(z,)``; differentiable.
+
+    Args:
+        states: ``(z, d)``.
+        words: ``(v, d)``.
+        bias: ``(v,)``; -inf for words that no state has.
+
+    Time O(z v d), and memory O(z + v) beside the inputs, also for the gradient, which computes the scores again
+    (Wijmans et al. 2025, "Cut your losses in large-vocabulary language models"). Second derivatives do make it.
+    """
+    found: Tensor = _LogTotals.apply(states, words, bias)  # type: ignore[no-untyped-call]
+    return found
+
+
+class _LogTotals(torch.autograd.Function):
+    @staticmethod
+    def forward(states: Tensor, words: Tensor, bias: Tensor) -> Tensor:
+        total = states.new_full((len(states),), -torch.inf)
+        for part in _parts(states, words):
+            scores = torch.addmm(bias[part], states, words[part].mT)
+            total = torch.logaddexp(total, scores.logsumexp(1))
+        return total
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs, output)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, ...]:
+        states, words, bias, total = ctx.saved_tensors
+        if torch.is_grad_enabled():  # somebody differentiates the gradient
+            weights = torch.softmax(torch.addmm(bias, states, words.mT), 1) * grad.unsqueeze(1)
+            return weights @ words, weights.mT @ states, weights.sum(0)
+        in_states, in_words, in_bias = map(torch.zeros_like, (states, words, bias))
+        for part in _parts(states, words):
+            scores = torch.addmm(bias[part], states, words[part].mT)
+            weights = scores.sub_(total.unsqueeze(1)).exp_().mul_(grad.unsqueeze(1))
+            in_states.addmm_(weights, words[part])
+            torch.mm(weights.mT, states, out=in_words[part])
+            in_bias[part] = weights.sum(0)
+        return in_states, in_words, in_bias
+
+
+def log_softmax_columns(logits: Tensor, words: Tensor) -> Tensor:
+    """The log-probabilities ``(u, z)`` of some words in all states; differentiable.
+
+    Args:
+        logits: ``(z, v)``; a softmax over each row gives the probabilities. A row that is all -inf stays -inf.
+        words: ``(u,)``, columns.
+
+    Time O(z v); the only table beside the logits is that of their gradient.
+    """
+    found: Tensor = _Columns.apply(logits, words)[0]  # type: ignore[no-untyped-call]
+    return found
+
+
+class _Columns(torch.autograd.Function):
+    """The log-probabilities, and the log-normalisers ``(z, 1)``, which the backward pass needs."""
+
+    @staticmethod
+    def forward(logits: Tensor, words: Tensor) -> tuple[Tensor, Tensor]:
+        total = _totals(logits)
+        return _columns(logits, words, total), total
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: tuple[Tensor, Tensor]) -> None:
+        ctx.mark_non_differentiable(output[1])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*inputs, output[1])
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor | None, _: None) -> tuple[Tensor | None, None]:
+        logits, words, total = ctx.saved_tensors
+        if grad is None:
+            return None, None
+        if torch.is_grad_enabled():  # somebody differentiates the gradient
+            value = _columns(logits, words, logsumexp(logits, 1).unsqueeze(1))
+            return torch.autograd.grad(value, logits, grad, create_graph=True)[0], None
+        found, sums = room_for(tuple(logits.shape), logits), -grad.sum(0).unsqueeze(1)
+        for out, part, top, weight in pieces(found, logits, total, sums):
+            torch.sub(part, top, out=out).exp_().mul_(weight)
+        return found.index_add_(1, words, grad.mT), None
+
+
+def _totals(logits: Tensor) -> Tensor:
+    """The log of the summed exponentials of each row, ``(z, 1)``; 0 for a row that is all -inf.
+
+    All parts use one room: memory that is new is slow to touch.
+    """
+    tops = logits.amax(1, keepdim=True)
+    empty = tops == NEG_INF
+    sums, room = torch.empty_like(tops), torch.empty_like(logits[: rows_at_once(logits)])
+    for part, top, total in pieces(logits, tops, sums):
+        torch.sum(torch.sub(part, top, out=room[: len(part)]).exp_(), 1, keepdim=True, out=total)
+    return torch.where(empty, 0.0, sums.log() + tops)
+
+
+def _columns(logits: Tensor, words: Tensor, total: Tensor) -> Tensor:
+    return (logits.index_select(1, words) - torch.where(total == NEG_INF, 0.0, total)).mT.contiguous()
+
+
+def _parts(states: Tensor, words: Tensor) -> list[slice]:
+    size = max(CHUNK // max(len(states), 1), 1)
+    return [slice(start, start + size) for start in range(0, len(words), size)]

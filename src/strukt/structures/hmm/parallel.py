@@ -1,0 +1,199 @@
+"""Long texts under transitions of small rank: in the space of features all chunks of time at once.
+
+Of transitions first (z, r) and last (r, z), a word x with weights o_x = p(x | z) is a matrix M_x of size (r, r),
+
+    M_x = last diag(o_x) first,   m_x = last o_x,
+    c_t = gamma_t-1 m_x,   gamma_t = gamma_t-1 M_x / c_t,   eta_t-1 = M_x' eta_t / c_t,
+
+with the messages gamma and eta of `strukt.structures.hmm.backward`, so that the z states are needed once for each
+word of the vocabulary, not for each word of the text. Time is cut into about sqrt(n) chunks: the products of the
+matrices of each chunk, then what enters each chunk, then the messages inside them, take 3 sqrt(n) steps in all.
+Rows of the products are scaled one by one, so that none underflows beside another.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from strukt.structures.hmm.backward import ratios
+from strukt.structures.hmm.lanes import Lanes
+from strukt.structures.hmm.scaled import Emissions, Run, floor, smallest
+from strukt.structures.hmm.steps import Steps
+
+STEP = 3e6
+"""What a step of Python costs, in products of two numbers."""
+
+SKINNY = 4.0
+"""How much slower a product of few rows with a large matrix is."""
+
+
+ROOM = 1 << 28
+"""Numbers in matrices and messages, at most."""
+
+
+class Matrices(NamedTuple):
+    """The words of a text in the space of features.
+
+    Attributes:
+        words: ``(n, b)``, which matrix each word has, sentences by falling length; u beyond their ends.
+        steps: ``(u + 1, r, r)``, M_x; the last is the identity.
+        totals: ``(u + 1, r)``, m_x; the last are ones.
+    """
+
+    words: Tensor
+    steps: Tensor
+    totals: Tensor
+
+
+def pays(lanes: Lanes, words: int, steps: Steps) -> bool:
+    """Whether the recursion over chunks takes less time, by the arithmetic and the steps of either one.
+
+    It needs a plain product of two matrices, rows of the first that add up to 1, and room for the matrices of
+    words and for all messages.
+    """
+    if not steps.compact or steps.group is not None or steps.first is None or lanes.duration < 3:
+        return False
+    if steps.first.dtype not in (torch.float32, torch.float64):
+        return False
+    n, tokens, (states, rank) = lanes.duration, lanes.offsets[-1], steps.first.shape
+    if words * rank**2 + n * lanes.sizes[0] * rank > ROOM:
+        return False
+    one_by_one = n * STEP + 2.0 * SKINNY * tokens * states * rank
+    at_once = 3 * math.isqrt(n) * STEP + words * states * rank**2 + n * lanes.sizes[0] * rank**3
+    return at_once < one_by_one and bool((steps.first.sum(1) > 0.5).all())
+
+
+def matrices(lanes: Lanes, emission: Emissions, steps: Steps) -> Matrices:
+    """The matrices of the words of a table: O(u z r^2)."""
+    first, last = _factors(steps)
+    u, rank = len(emission.table), first.shape[1]
+    words = torch.full((lanes.duration, lanes.sizes[0]), u, device=first.device)
+    words[lanes.within] = lanes.words
+    found = torch.eye(rank, dtype=first.dtype, device=first.device).repeat(u + 1, 1, 1)
+    totals = torch.ones_like(found[:, 0])
+    for word in range(u):
+        reached = last * emission.weights(words.new_tensor([word]))
+        totals[word] = reached.sum(1)
+        torch.mm(reached, first, out=found[word])
+    return Matrices(words, found, totals)
+
+
+def run(lanes: Lanes, begin: Run, emission: Emissions, steps: Steps) -> Run:
+    """The recursion after the first word, which `strukt.structures.hmm.scaled.run` has done."""
+    words = matrices(lanes, emission, steps)
+    messages = _forward(words, begin.message)
+    incoming, rows = messages[:-1][lanes.within[1:]], lanes.words[lanes.offsets[1] :]
+    scales = (incoming * words.totals[rows]).sum(1)
+    lost = scales < smallest(scales.dtype)
+    logs = torch.where(lost, -torch.inf, scales.double().log() + emission.tops[rows])
+    scales = torch.where(lost, 1.0, scales)
+    ends = lanes.ends - lanes.offsets[1]
+    ratio = emission.weights(rows[ends]).div_(scales[ends].unsqueeze(1))
+    return Run(scales, logs, incoming, messages[-1], steps.advance(incoming[ends]).mul_(ratio))
+
+
+def messages_back(
+    lanes: Lanes, final: Tensor, incoming: Tensor, scales: Tensor, emission: Emissions, steps: Steps
+) -> Tensor:
+    """The message eta that comes back to each word from the next one, ``(tokens, r)``; 0 for last words.
+
+    Args:
+        lanes: The words.
+        final: ``(b, z)``, beta at the last words, of the sentences of two words and more.
+        incoming: ``(tokens, r)``, the messages gamma that came in, of all words but the first ones.
+        scales: ``(tokens,)``, of these words.
+        emission: Of the words.
+        steps: The transition matrix.
+    """
+    words = matrices(lanes, emission, steps)
+    within, ends = lanes.within, lanes.ends - lanes.offsets[1]
+    rows = lanes.words[lanes.offsets[1] :][ends]
+    ratio = ratios(emission, rows, scales[ends], steps.advance(incoming[ends]))
+    eta = steps.transposed().message(ratio.mul_(final))
+    going_on = torch.cat([within[1:], torch.zeros_like(within[:1])])
+    divisors = torch.ones_like(words.words, dtype=scales.dtype)
+    divisors[1:][within[1:]] = scales
+    divisors = torch.where(going_on, divisors, 1.0)
+    places = torch.where(going_on, words.words, len(words.steps) - 1)
+    start = eta.new_zeros(within.shape[1], eta.shape[1])
+    start[: len(eta)] = eta
+    etas = _backward(Matrices(places[1:], words.steps, words.totals), divisors[1:], start)
+    following = torch.where(going_on[:-1].unsqueeze(2), etas, 0.0)
+    return torch.cat([following, torch.zeros_like(start).unsqueeze(0)])[within]
+
+
+def _forward(words: Matrices, start: Tensor) -> Tensor:
+    """The messages that come in at the words but the first, and the last one: ``(n, b, r)``."""
+    chunks = _chunked(words.words[1:], len(words.steps) - 1)
+    products, logs = _products(words.steps, chunks)
+    message, entering = start, []
+    for product, log in zip(products, logs, strict=True):
+        entering.append(message)
+        weights = message.double().log() + log
+        top = weights.amax(1, keepdim=True)
+        weights = (weights - torch.where(top == -torch.inf, 0.0, top)).exp().to(message.dtype)
+        message = _normalised((weights.unsqueeze(1) @ product).squeeze(1))[0]
+    message, found = torch.stack(entering), []
+    for word in chunks.unbind(1):
+        found.append(message)
+        scale = (message * words.totals[word]).sum(-1, keepdim=True)
+        moved = (message.unsqueeze(-2) @ words.steps[word]).squeeze(-2)
+        message = moved / torch.where(scale > 0, scale, 1.0)
+    inside = torch.stack(found, 1).flatten(0, 1)[: len(words.words) - 1]
+    return torch.cat([inside, message[-1:]])
+
+
+def _backward(words: Matrices, divisors: Tensor, end: Tensor) -> Tensor:
+    """The messages that come back to the words before these, ``(n, b, r)``."""
+    chunks = _chunked(words.words, len(words.steps) - 1)
+    scales = pad(divisors, (0, 0, 0, chunks.shape[0] * chunks.shape[1] - len(divisors)), value=1.0)
+    scales = scales.view(chunks.shape)
+    products, logs = _products(words.steps, chunks)
+    largest = 0.01 / floor(end.dtype)  # beyond it stand features that are next to impossible
+    logs = (logs - scales.double().log().sum(1).unsqueeze(-1)).clamp(max=math.log(largest))
+    message, entering = end, []
+    for product, log in zip(products.flip(0), logs.flip(0), strict=True):
+        entering.append(message)
+        ahead = (product @ message.unsqueeze(-1)).squeeze(-1)
+        message = (ahead * log.exp().to(ahead.dtype)).clamp(-largest, largest)
+    message, found = torch.stack(entering[::-1]), []
+    for word, scale in zip(chunks.flip(1).unbind(1), scales.flip(1).unbind(1), strict=True):
+        message = (words.steps[word] @ message.unsqueeze(-1)).squeeze(-1) / scale.unsqueeze(-1)
+        message = message.clamp(-largest, largest)
+        found.append(message)
+    return torch.stack(found[::-1], 1).flatten(0, 1)[: len(words.words)]
+
+
+def _products(steps: Tensor, chunks: Tensor) -> tuple[Tensor, Tensor]:
+    """The product of each chunk ``(k, b, r, r)``, its rows divided by their sums, and the logs of these."""
+    product, sums = _normalised(steps[chunks[:, 0]])
+    logs = sums.double().log()
+    for word in chunks.unbind(1)[1:]:
+        product, sums = _normalised(product @ steps[word])
+        logs += sums.double().log()
+    return product, logs
+
+
+def _normalised(rows: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows divided by their sums, and these; rows of zeros stay."""
+    sums = rows.sum(-1)
+    return rows / torch.where(sums > 0, sums, 1.0).unsqueeze(-1), sums
+
+
+def _chunked(words: Tensor, nothing: int) -> Tensor:
+    """Words ``(n, b)`` in chunks of about sqrt(n) times ``(k, l, b)``, filled up."""
+    n, b = words.shape
+    size = max(math.isqrt(n), 1)
+    count = -(-n // size)
+    return pad(words, (0, 0, 0, count * size - n), value=nothing).view(count, size, b)
+
+
+def _factors(steps: Steps) -> tuple[Tensor, Tensor]:
+    assert steps.first is not None
+    assert steps.last is not None
+    return steps.first, steps.last

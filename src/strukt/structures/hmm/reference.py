@@ -1,0 +1,110 @@
+"""Hidden Markov models in plain log space: slow, differentiable any number of times, and safe at -inf."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+from torch.utils.checkpoint import checkpoint
+
+from strukt.kernels.semiring import NEG_INF, logsumexp
+
+Tensors = tuple[Tensor, ...]
+
+
+def log_evidence(
+    words: Tensor,
+    lengths: Tensor,
+    initial: Tensor,
+    emission: Tensor,
+    matrices: Tensors,
+    band: Tensor | None,
+    frugal: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """The log-probability of each sentence ``(batch,)`` and its last state ``(batch, z)``, in double precision.
+
+    Takes the arguments of `strukt.structures.hmm.evidence.log_evidence`. A derivative keeps all terms of all sums,
+    O(n z r) numbers for each sentence, or with ``frugal`` those of one step at a time.
+    """
+    logs = forward(words, lengths, initial, emission, matrices, band, frugal)
+    if not logs:
+        return lengths.new_zeros(len(lengths), dtype=torch.float64), torch.zeros_like(initial).double()
+    total = logsumexp(logs[-1], 1)
+    evidence = torch.where(lengths > 0, total, torch.zeros_like(total))
+    last = torch.where((lengths > 0).unsqueeze(1), relative(logs[-1]).exp(), 0.0)
+    return evidence, last
+
+
+def forward(
+    words: Tensor,
+    lengths: Tensor,
+    initial: Tensor,
+    emission: Tensor,
+    matrices: Tensors,
+    band: Tensor | None,
+    frugal: bool = False,
+) -> list[Tensor]:
+    """For each time the log-probabilities ``(batch, z)`` of the words so far, with the state behind the last."""
+    emission, factors = emission.double(), log_factors(matrices, band)
+    found: list[Tensor] = []
+    for time in range(int(lengths.max()) if len(lengths) else 0):
+        within = (time < lengths).unsqueeze(1)
+        word = torch.where(within.squeeze(1), words[:, time], 0)
+        state = advance(found[-1], factors, band is not None, frugal) if time else safe_log(initial.double())
+        state = state + emission[word]
+        found.append(torch.where(within, state, found[-1]) if time else state)
+    return found
+
+
+def advance(state: Tensor, factors: Tensors, banded: bool, frugal: bool = False) -> Tensor:
+    """A step of log-weights of states: ``(b, z)``."""
+    if frugal and torch.is_grad_enabled():
+        return checkpoint(_advance, state, factors, banded, use_reentrant=False)  # type: ignore[no-any-return]
+    return _advance(state, factors, banded)
+
+
+def retreat(following: Tensor, factors: Tensors, banded: bool) -> Tensor:
+    """A step against time: for each state the log of the summed weights ``(b, z)`` of what may follow it."""
+    matrices = factors[:-1] if banded else factors
+    ahead = following
+    for matrix in reversed(matrices):
+        ahead = logsumexp(ahead.unsqueeze(1) + matrix, -1)
+    if not banded:
+        return ahead
+    w = factors[-1].shape[1] // 2
+    nearby = logsumexp(pad(following, (w, w), value=NEG_INF).unfold(1, 2 * w + 1, 1) + factors[-1], -1)
+    return nearby if not matrices else logsumexp(torch.stack([ahead, nearby]), 0)
+
+
+def relative(logs: Tensor) -> Tensor:
+    """Log-weights ``(b, z)`` less the log of their sum; -inf where they all are."""
+    total = logsumexp(logs, 1).unsqueeze(1)
+    return logs - torch.where(total == NEG_INF, torch.zeros_like(total), total)
+
+
+def log_factors(matrices: Tensors, band: Tensor | None) -> Tensors:
+    """The logs of the matrices, and of the band."""
+    return tuple(safe_log(factor.double()) for factor in (*matrices, *(() if band is None else (band,))))
+
+
+def safe_log(probabilities: Tensor) -> Tensor:
+    """Logs, of which those of 0 have gradient 0."""
+    some = probabilities > 0
+    return torch.where(some, torch.where(some, probabilities, 1.0).log(), NEG_INF)
+
+
+def _advance(state: Tensor, factors: Tensors, banded: bool) -> Tensor:
+    matrices = factors[:-1] if banded else factors
+    ahead = state
+    for matrix in matrices:
+        ahead = logsumexp(ahead.unsqueeze(2) + matrix, 1)
+    if not banded:
+        return ahead
+    # Column j of what reaches a state is from the one w - j before it, by entry 2 w - j of its row of the band.
+    band, w = factors[-1], factors[-1].shape[1] // 2
+    sources = pad(state, (w, w), value=NEG_INF).unfold(1, 2 * w + 1, 1)
+    reached = torch.arange(len(band), device=band.device).unsqueeze(1)
+    offset = torch.arange(2 * w + 1, device=band.device)
+    entries = pad(band, (0, 0, w, w), value=NEG_INF)[reached + offset, 2 * w - offset]
+    nearby = logsumexp(sources + entries, -1)
+    return nearby if not matrices else logsumexp(torch.stack([ahead, nearby]), 0)

@@ -1,0 +1,133 @@
+"""Hidden Markov models whose states are spread over processes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch import distributed as dist
+
+from strukt.kernels.lengths import Lengths
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures.hmm.emissions import Emission
+from strukt.structures.hmm.evidence import log_evidence
+from strukt.structures.hmm.parameters import HMMParameters
+from strukt.structures.hmm.transitions import LowRank, softmax
+
+if TYPE_CHECKING:
+    from torch.distributed import ProcessGroup
+
+
+class ShardedHMM(HMMParameters):
+    """A hidden Markov model of low rank with more states than one process can hold: each has a slice of them.
+
+    All processes of the group make it at the same time, of slices of any sizes, and ask for the probability of the
+    same sentences. A step adds up r + 1 numbers for each sentence over the processes, in either direction.
+
+    Args:
+        initial: ``(z_p,)``, logits of the first state, for the z_p states of this process.
+        transition: Log-features ``(z_p, r)`` of these states before and after a transition, without a band.
+        emission: Logits ``(z_p, v)`` of the words in these states, or an `Emission`.
+        group: The processes; all if None.
+        checkpoint: As for `strukt.HMM`.
+        storage: As for `strukt.HMM`.
+        validate_args: Whether to check values as well as shapes.
+
+    Gradients are those of what this process gave. Of parameters that processes have in common, such as the vectors
+    of words in `Embedded`, each has a part of the gradient: the sum over processes is all of it.
+
+    Raises:
+        ValueError: If shapes, types or values do not fit, or there is no group.
+
+    Examples:
+        >>> store = torch.distributed.HashStore()
+        >>> torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+        >>> transition = LowRank(torch.zeros(4, 2), torch.zeros(4, 2))
+        >>> ShardedHMM(torch.zeros(4), transition, torch.zeros(4, 10)).log_prob(torch.tensor([1, 2])).exp()
+        tensor(0.0100)
+        >>> torch.distributed.destroy_process_group()
+    """
+
+    transition: LowRank
+
+    def __init__(
+        self,
+        initial: Tensor,
+        transition: LowRank,
+        emission: Tensor | Emission,
+        group: ProcessGroup | None = None,
+        checkpoint: bool = False,
+        storage: torch.dtype | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if not isinstance(transition, LowRank):
+            raise ValueError(
+                f"transition is a {type(transition).__name__}; expected LowRank(source, target), the log-features "
+                "of the states of this process"
+            )
+        if transition.band is not None:
+            raise ValueError(
+                "transition has a band, which would cross processes; expected LowRank without one"
+            )
+        if not dist.is_initialized():
+            raise ValueError(
+                "there is no group of processes; call torch.distributed.init_process_group first"
+            )
+        super().__init__(initial, transition, emission, checkpoint, storage, validate_args)
+        self.group = dist.group.WORLD if group is None else group
+
+    def log_prob(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
+        """The log-probability of sentences given their lengths, ``(*)``, the same in all processes.
+
+        Differentiable once. -inf if impossible, or where some scale underflows in the type of the parameters.
+        """
+        words, flat, shape = self._sentences(x, lengths)
+        used, rows = self._used(words, flat)
+        beginning = self._normalised(self.initial.unsqueeze(1)).squeeze(1).expand(len(words), -1)
+        model = (beginning, self.emission.of_words(used), self._factors())
+        evidence, _ = log_evidence(
+            rows, flat, *model, checkpoint=self.checkpoint, storage=self.storage, group=self.group
+        )
+        return evidence.to(self.initial.dtype).reshape(shape)
+
+    def _factors(self) -> tuple[Tensor, Tensor]:
+        """Those of `LowRank`, ``(z_p, r + 1)`` and ``(r + 1, z_p)``; the feature more counts what passes."""
+        source, target = self.transition.source, self.transition.target
+        leaving = softmax(source + self._log_total(target), 1)
+        landing = self._normalised(target)
+        first = torch.cat([leaving, torch.ones_like(leaving[:, :1])], 1)
+        last = torch.cat([landing, torch.zeros_like(landing[:, :1])], 1)
+        return first, last.mT
+
+    def _normalised(self, logits: Tensor) -> Tensor:
+        """Probabilities over the states of all processes: ``(z_p, k)`` of logits ``(z_p, k)``."""
+        total = self._log_total(logits)
+        return (logits - torch.where(total == NEG_INF, 0.0, total)).exp()
+
+    def _log_total(self, logits: Tensor) -> Tensor:
+        """Log of the summed exponentials over the states of all processes: ``(k,)``."""
+        top = logits.detach().amax(0)
+        dist.all_reduce(top, dist.ReduceOp.MAX, self.group)
+        possible = top > NEG_INF
+        weights = (logits - torch.where(possible, top, 0.0)).exp()
+        total = _Sum.apply(weights.sum(0), self.group)  # type: ignore[no-untyped-call]
+        return torch.where(possible, torch.where(possible, total, 1.0).log() + top, NEG_INF)
+
+
+class _Sum(torch.autograd.Function):
+    """The sum over processes, all of which go on from it, so that its gradient is a sum over them, too."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, group: ProcessGroup) -> Tensor:
+        ctx.group = group
+        total = x.clone()
+        dist.all_reduce(total, group=group)
+        return total
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        total = grad.contiguous().clone()
+        dist.all_reduce(total, group=ctx.group)
+        return total, None

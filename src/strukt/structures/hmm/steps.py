@@ -1,0 +1,111 @@
+"""One step of a Markov chain whose transition matrix is a product of matrices, plus a band."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor
+
+from strukt.structures.hmm import band as bands
+from strukt.structures.hmm import few_rows
+
+if TYPE_CHECKING:
+    from torch.distributed import ProcessGroup
+
+
+class Steps(NamedTuple):
+    """The transition matrix ``first @ last + band`` in the form that products are fastest with.
+
+    Attributes:
+        first: ``(z, r)``, or None if the matrix has no factors.
+        last: ``(r, z)``, or ``(z, z)`` if it has no factors, or None if there is only a band.
+        blocks: The band in blocks, or None.
+        group: Processes of which each holds some of the states, or None: messages are added up over them.
+    """
+
+    first: Tensor | None
+    last: Tensor | None
+    blocks: Tensor | None
+    group: ProcessGroup | None = None
+
+    @property
+    def compact(self) -> bool:
+        """Whether the r numbers of a message say all that a step needs to know of a state."""
+        return self.first is not None and self.blocks is None
+
+    @property
+    def rank_size(self) -> int:
+        """The r of ``first``; 0 if there is none."""
+        return 0 if self.first is None else self.first.shape[1]
+
+    def width(self, states: int) -> int:
+        """The size of a message."""
+        return self.rank_size if self.compact else states
+
+    def message(self, state: Tensor) -> Tensor:
+        """What a step needs to know of distributions of states ``(b, z)``: themselves, or ``(b, r)``."""
+        if self.first is None or self.blocks is not None:
+            return state
+        message = product(state, self.first)
+        if self.group is not None:
+            torch.distributed.all_reduce(message, group=self.group)
+        return message
+
+    def total(self, state: Tensor, message: Tensor) -> Tensor:
+        """The sum of distributions of states, ``(b,)``; with a group it comes with the message, as feature r."""
+        return state.sum(1) if self.group is None else message[:, -1]
+
+    def rank(self, message: Tensor) -> Tensor:
+        """A message between the factors: ``(b, r)``."""
+        return message if self.first is None or self.compact else product(message, self.first)
+
+    def advance(self, message: Tensor) -> Tensor:
+        """The distributions of the next states, ``(b, z)``."""
+        nearby = None if self.blocks is None else bands.times(message, self.blocks)
+        if self.last is None:
+            assert nearby is not None
+            return nearby
+        ahead = product(self.rank(message), self.last)
+        return ahead if nearby is None else ahead + nearby
+
+    def transposed(self) -> Steps:
+        """The steps of the transposed product of matrices, without the band."""
+        if self.last is None or self.first is None:
+            return Steps(None, None if self.last is None else self.last.mT, None)
+        return Steps(self.last.mT, self.first.mT, None, self.group)
+
+    def laid_out(self, rows: int) -> Steps:
+        """The same with its matrices in memory as many products with so many rows are fastest."""
+        first, last = (
+            None if factor is None else few_rows.laid_out(factor, rows) for factor in (self.first, self.last)
+        )
+        return Steps(first, last, self.blocks, self.group)
+
+
+def steps(
+    matrices: tuple[Tensor, ...],
+    band: Tensor | None,
+    storage: torch.dtype | None = None,
+    group: ProcessGroup | None = None,
+) -> Steps:
+    """The steps of one or two matrices, or none, and perhaps a band.
+
+    Args:
+        matrices: Their product is the transition matrix: ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or nothing.
+        band: ``(z, 2 w + 1)``, added to it; see `strukt.structures.hmm.band`.
+        storage: The type to keep them in; products are added up, and returned, in that of what they multiply.
+        group: Processes of which each holds some of the states.
+    """
+    kept = [matrix if storage is None else matrix.to(storage) for matrix in matrices]
+    blocks = None if band is None else bands.to_blocks(band if storage is None else band.to(storage))
+    return Steps(kept[0] if len(kept) == 2 else None, kept[-1] if kept else None, blocks, group)
+
+
+def product(rows: Tensor, matrix: Tensor) -> Tensor:
+    """``rows @ matrix`` in the type of the rows."""
+    if matrix.dtype == rows.dtype:
+        return few_rows.product(rows, matrix)
+    if rows.device.type == "cuda":
+        return torch.mm(rows.to(matrix.dtype), matrix, out_dtype=rows.dtype)
+    return (rows.to(matrix.dtype) @ matrix).to(rows.dtype)

@@ -1,0 +1,260 @@
+"""Transition operators of hidden Markov models: which matrix, and the factors that steps go through."""
+
+from __future__ import annotations
+
+import abc
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.kernels import arguments
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures.hmm import band as bands
+from strukt.structures.hmm import low_rank
+
+
+class Transition(abc.ABC):
+    """Probabilities of the next state for each state, as a product of matrices, plus a band.
+
+    A new operator says what its matrices and its band are, from any parameters that it likes. All of them must be
+    nonnegative, and their matrix a stochastic one, of which rows may be 0 for states that nothing follows.
+    """
+
+    @property
+    @abc.abstractmethod
+    def parameters(self) -> tuple[Tensor, ...]:
+        """What the operator is made of."""
+
+    @abc.abstractmethod
+    def factors(self) -> tuple[tuple[Tensor, ...], Tensor | None]:
+        """Matrices ``(z, z)``, or ``(z, r)`` and ``(r, z)``, or none, and a band ``(z, 2 w + 1)`` or None."""
+
+    @abc.abstractmethod
+    def select(self, states: Tensor) -> Self:
+        """The operator on some of the states alone, normalised again: their numbers ``(k,)``, rising."""
+
+    @abc.abstractmethod
+    def maximised(self, matrices: tuple[Tensor, ...], band: Tensor | None) -> Self:
+        """The operator of the highest likelihood for expected counts in the shapes of `factors`.
+
+        Rows without counts stay as they are.
+        """
+
+    @property
+    def states(self) -> int:
+        """Z."""
+        return self.parameters[0].shape[0]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the probabilities."""
+        return self.parameters[0].dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return self.parameters[0].device
+
+    def dense(self) -> Tensor:
+        """The matrix of probabilities, ``(z, z)``: O(z^2 r)."""
+        matrices, band = self.factors()
+        found = torch.linalg.multi_dot(matrices) if len(matrices) > 1 else matrices[0] if matrices else None
+        if band is None:
+            assert found is not None
+            return found
+        return bands.dense(band) if found is None else found + bands.dense(band)
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(str(tuple(parameter.shape)) for parameter in self.parameters)
+        return f"{type(self).__name__}({shapes})"
+
+
+class Dense(Transition):
+    """Any transition matrix: O(z^2) a step.
+
+    Args:
+        logits: ``(z, z)``; a softmax over each row gives the probabilities of the next state.
+
+    Examples:
+        >>> Dense(torch.tensor([[0.0, 0.0], [0.0, -torch.inf]])).dense()
+        tensor([[0.5000, 0.5000],
+                [1.0000, 0.0000]])
+    """
+
+    def __init__(self, logits: Tensor) -> None:
+        arguments.scores("transition", logits, "(z, z)", 2)
+        if logits.dim() != 2 or logits.shape[0] != logits.shape[1]:
+            raise ValueError(
+                f"transition has shape {tuple(logits.shape)}; expected (z, z), a row and a column per state"
+            )
+        (self.logits,) = arguments.common_dtype((logits,), ("transition",))
+
+    @property
+    def parameters(self) -> tuple[Tensor, ...]:
+        return (self.logits,)
+
+    def factors(self) -> tuple[tuple[Tensor, ...], Tensor | None]:
+        return (softmax(self.logits, 1),), None
+
+    def select(self, states: Tensor) -> Self:
+        return type(self)(self.logits[states][:, states])
+
+    def maximised(self, matrices: tuple[Tensor, ...], band: Tensor | None) -> Self:
+        (counts,) = matrices
+        return type(self)(updated(self.logits, counts, 1))
+
+
+class LowRank(Transition):
+    """A transition matrix of rank r from log-features of states: O(z r) a step (Chiu, Deng and Rush 2021).
+
+    The probability of state j after state i is in proportion to the sum over features of
+    exp(source[i, r] + target[j, r]). It is computed as a product of two stochastic matrices, with feature r as a
+    latent variable between the states,
+
+        p(j | i) = sum_r W[i, r] P[j, r],   W = softmax_r(source + logsumexp_z target),   P = softmax_z(target),
+
+    whose entries lie between 0 and 1 whatever the size of the features is.
+
+    Args:
+        source: ``(z, r)``, log-features of each state as the one before; `strukt.nn.feature_maps` gives such.
+        target: ``(z, r)``, log-features of each state as the one after.
+        band: ``(z, 2 w + 1)``, logits of transitions to states near by, ``[i, d]`` to state i + d - w, whose
+            exponentials are added to the products of features before they are normalised together; see `Banded`.
+
+    Examples:
+        >>> source, target = torch.tensor([[0.0, -200.0], [300.0, 0.0]]), torch.tensor([[0.0, 9.0], [0.0, 9.0]])
+        >>> LowRank(source, target).dense()
+        tensor([[0.5000, 0.5000],
+                [0.5000, 0.5000]])
+    """
+
+    def __init__(self, source: Tensor, target: Tensor, band: Tensor | None = None) -> None:
+        arguments.scores("source", source, "(z, r)", 2)
+        arguments.scores("target", target, "(z, r)", 2)
+        if source.dim() != 2 or source.shape != target.shape or not source.shape[1]:
+            raise ValueError(
+                f"source has shape {tuple(source.shape)} and target {tuple(target.shape)}; expected (z, r) each"
+            )
+        self.source, self.target = arguments.common_dtype((source, target), ("source", "target"))
+        self.band = None if band is None else _fitting(band, len(source)).to(self.source)
+
+    @property
+    def parameters(self) -> tuple[Tensor, ...]:
+        return (self.source, self.target, *(() if self.band is None else (self.band,)))
+
+    def factors(self) -> tuple[tuple[Tensor, ...], Tensor | None]:
+        if self.band is None and _reaches(self.source, 1) and _reaches(self.target, 0):
+            leaving, landing = low_rank.factors(self.source, self.target)
+            return (leaving, landing.mT), None
+        weights, landing = self.source + log_total(self.target, 0), softmax(self.target, 0).mT
+        if self.band is None:
+            return (softmax(weights, 1), landing), None
+        both = softmax(torch.cat([weights, _inside(self.band)], 1), 1)
+        return (both[:, : weights.shape[1]], landing), both[:, weights.shape[1] :]
+
+    def select(self, states: Tensor) -> Self:
+        band = None if self.band is None else _selected(self.band, states)
+        return type(self)(self.source[states], self.target[states], band)
+
+    def select_features(self, features: Tensor) -> Self:
+        """The operator with some of the features ``(k,)`` alone, normalised again."""
+        return type(self)(self.source[:, features], self.target[:, features], self.band)
+
+    def maximised(self, matrices: tuple[Tensor, ...], band: Tensor | None) -> Self:
+        leaving, landing = matrices
+        (weights, kept), old_band = self.factors()
+        target = updated(kept.log(), landing, 1).mT
+        if self.band is None or band is None or old_band is None:
+            return type(self)(updated(weights.log(), leaving, 1), target)
+        old = torch.cat([weights, old_band], 1).log()
+        both = updated(old, torch.cat([leaving, band], 1), 1)
+        return type(self)(both[:, : weights.shape[1]], target, both[:, weights.shape[1] :])
+
+
+class Banded(Transition):
+    """Transitions to states near by only: O(z w) a step.
+
+    Args:
+        logits: ``(z, 2 w + 1)``, ``[i, d]`` for state i followed by state i + d - w; those to states that do not
+            exist are ignored. A softmax over each row gives the probabilities. `LowRank` takes such a band, too.
+
+    Examples:
+        >>> Banded(torch.zeros(3, 3)).dense()
+        tensor([[0.5000, 0.5000, 0.0000],
+                [0.3333, 0.3333, 0.3333],
+                [0.0000, 0.5000, 0.5000]])
+    """
+
+    def __init__(self, logits: Tensor) -> None:
+        arguments.scores("band", logits, "(z, 2 w + 1)", 2)
+        (self.logits,) = arguments.common_dtype((_fitting(logits, len(logits)),), ("band",))
+
+    @property
+    def parameters(self) -> tuple[Tensor, ...]:
+        return (self.logits,)
+
+    def factors(self) -> tuple[tuple[Tensor, ...], Tensor | None]:
+        return (), softmax(_inside(self.logits), 1)
+
+    def select(self, states: Tensor) -> Self:
+        return type(self)(_selected(self.logits, states))
+
+    def maximised(self, matrices: tuple[Tensor, ...], band: Tensor | None) -> Self:
+        assert band is not None
+        return type(self)(updated(_inside(self.logits), band, 1))
+
+
+def softmax(logits: Tensor, dim: int) -> Tensor:
+    """Probabilities over ``dim``; 0 where every logit is -inf."""
+    if _reaches(logits, dim):  # no copies of what may be a large matrix
+        return torch.softmax(logits, dim)
+    some = logits.detach().amax(dim, keepdim=True) > NEG_INF
+    return torch.where(some, torch.softmax(torch.where(some, logits, 0.0), dim), 0.0)
+
+
+def _reaches(logits: Tensor, dim: int) -> bool:
+    """Whether nowhere all logits over ``dim`` are -inf."""
+    return bool((logits.detach().amax(dim) > NEG_INF).all())
+
+
+def log_total(logits: Tensor, dim: int) -> Tensor:
+    """Log of the summed exponentials over ``dim``, in one pass where the gradient at -inf allows it."""
+    some = logits.detach().amax(dim, keepdim=True) > NEG_INF
+    total = torch.logsumexp(torch.where(some, logits, 0.0), dim, keepdim=True)
+    return torch.where(some, total, NEG_INF).squeeze(dim)
+
+
+def updated(logits: Tensor, counts: Tensor, dim: int) -> Tensor:
+    """Log-probabilities in proportion to counts over ``dim``; the old logits where there are none."""
+    total = counts.sum(dim, keepdim=True)
+    return torch.where(total > 0, (counts / torch.where(total > 0, total, 1.0)).log(), logits)
+
+
+def _inside(band: Tensor) -> Tensor:
+    """A band with -inf for transitions to states that do not exist."""
+    z, w = len(band), band.shape[1] // 2
+    target = torch.arange(z, device=band.device).unsqueeze(1)
+    target = target + torch.arange(2 * w + 1, device=band.device) - w
+    return band.masked_fill((target < 0) | (target >= z), NEG_INF)
+
+
+def _selected(band: Tensor, states: Tensor) -> Tensor:
+    """The band of some states, whose distances can only have fallen: -inf where they were beyond it."""
+    w = band.shape[1] // 2
+    place = torch.arange(len(states), device=band.device).unsqueeze(1)
+    place = place + torch.arange(2 * w + 1, device=band.device) - w
+    inside = (place >= 0) & (place < len(states))
+    offset = states[torch.where(inside, place, 0)] - states.unsqueeze(1) + w
+    inside = inside & (offset >= 0) & (offset <= 2 * w)
+    return torch.where(inside, band[states.unsqueeze(1), torch.where(inside, offset, 0)], NEG_INF)
+
+
+def _fitting(band: Tensor, states: int) -> Tensor:
+    arguments.scores("band", band, "(z, 2 w + 1)", 2)
+    if band.dim() != 2 or len(band) != states or band.shape[1] % 2 == 0:
+        raise ValueError(
+            f"band has shape {tuple(band.shape)}; expected ({states}, 2 w + 1), an odd number of columns for the "
+            "states from w before to w after each"
+        )
+    return band

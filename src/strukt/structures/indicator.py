@@ -1,0 +1,105 @@
+"""Structures whose event says of each part whether it is used: sets of variables, sets of edges."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.kernels import arguments, guards
+from strukt.kernels.lengths import Lengths
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures.distribution import StructuredDistribution
+from strukt.structures.explanations import sets
+
+MOST_PARTS = 20
+
+
+class IndicatorStructure(StructuredDistribution, abc.ABC):
+    """A structure whose events have the shape of the main scores: 1 for a part that is used, 0 for one that is
+    not, -1 where there is no part.
+    """
+
+    @property
+    @abc.abstractmethod
+    def _within(self) -> Tensor:
+        """Which entries of the main scores are parts: ``batch + parts``."""
+
+    def to_parts(self, event: Tensor) -> Tensor:
+        event = arguments.event(event, self.batch_shape, self.event_shape)
+        if self._validate_args:
+            guards.require_structures(event, self._is_indicator(event), "made of 0 and 1")
+        return self._used(event).to(self.scores[0].dtype)
+
+    def from_parts(self, parts: Tensor) -> Tensor:
+        return torch.where(self._within, (parts > 0).long(), -1)
+
+    def _used(self, event: Tensor) -> Tensor:
+        return (event > 0) & self._within
+
+    def _is_indicator(self, event: Tensor) -> Tensor:
+        """Which events are 0 or 1 at each part."""
+        return self._is_named(event).flatten(-len(self.event_shape)).all(-1)
+
+    def _is_named(self, event: Tensor) -> Tensor:
+        return (event == 0) | (event == 1) | ~self._within
+
+    def _telling(self, used: Tensor) -> Tensor:
+        return self._within.expand_as(used)
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:  # noqa: ARG002
+        return sets.vector(event, length)
+
+    def _agreeing(self, event: Tensor, known: Tensor) -> Self:
+        known = known & self._within
+        return self.condition(required=known & (event != 0), forbidden=known & (event != 1))
+
+    def _candidates(self) -> Tensor:
+        places = self._within.reshape(-1, *self.event_shape)[0]
+        count = int(places.sum())
+        if count > MOST_PARTS:
+            raise ValueError(f"2 to the power of {count} events are too many to enumerate")
+        values = torch.arange(1 << count, device=places.device)
+        bits = (values.unsqueeze(-1) >> torch.arange(count, device=places.device).flip(0)) & 1
+        events = torch.full((len(values), *self.event_shape), -1, device=places.device)
+        events[:, places] = bits
+        return events
+
+
+class AbsenceStructure(IndicatorStructure, abc.ABC):
+    """An indicator structure that carries a tensor to require parts with.
+
+    That a part is required cannot be said by forbidding others. Behind the score tensors of the constructor
+    stands therefore one more, ``absent``, in the shape of the main scores: -inf where the absence of the part
+    is forbidden, 0 elsewhere.
+    """
+
+    def __init__(
+        self, scores: tuple[Tensor, ...], lengths: Lengths | None, validate_args: bool | None
+    ) -> None:
+        super().__init__((*scores, torch.zeros_like(scores[0])), lengths, (), validate_args)
+
+    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
+        kind: Any = type(self)
+        made = kind(*scores[:-1], lengths, *constants, validate_args=False)
+        made.scores = scores
+        return made  # type: ignore[no-any-return]
+
+    @property
+    def _required(self) -> Tensor:
+        """Which parts are required: ``batch + parts``."""
+        return (self.scores[-1] == NEG_INF) & self._within
+
+    def _forbidden(self, event: Tensor) -> str | None:
+        lacking = (self._required & ~self._used(event))[0].nonzero()
+        if len(lacking):
+            return f"it lacks the part {lacking[0].tolist()}, which is required"
+        return super()._forbidden(event)
+
+    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
+        *others, absent = self.scores
+        return *others, absent.masked_fill(required & self._within, NEG_INF)

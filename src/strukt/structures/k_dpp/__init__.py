@@ -1,0 +1,1 @@
+"""Subsets of k items weighed by determinants: k-DPPs."""

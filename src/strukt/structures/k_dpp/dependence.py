@@ -1,0 +1,98 @@
+"""Which items depend linearly on which others: a Cholesky decomposition, heavy items first, that ends at the rank.
+
+A dependent item, whose row of the kernel is a sum of x_ic times the rows of independent items c, adds nothing to a
+determinant but the weight of leaving it out. Beside entries of order 1 this weight is lost once it is below 1e-16.
+Subtracting the sum from its row and column changes no determinant and makes the item's part of the kernel exactly
+0, so that the weight stands alone.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import call, constant_function
+from strukt.kernels.operator import define
+from strukt.kernels.semiring import NEG_INF
+
+
+def combinations(level: Tensor, kernel: Tensor, k: Tensor, tolerance: float) -> Tensor:
+    """The numbers x above ``(batch, n, n)``: a row per item, of zeros for independent items; without derivatives.
+
+    Args:
+        level: The log-odds of taking each item ``(batch, n)``: -inf if forbidden, inf if required.
+        kernel: ``(batch, n, n)``, symmetric and positive semidefinite.
+        k: How many independent items there are at least ``(batch,)``.
+        tolerance: Variances that are no larger, relative to the diagonal, count as 0.
+
+    Items combine heavier ones: ``|x_ic| exp((level_i - level_c) / 2)`` is of order 1 for a unit diagonal.
+    Time O(n^3), and that of eigenvalues alone where all items are independent.
+    """
+    inputs = [value.detach() for value in (level, kernel, k)]
+    if torch.compiler.is_compiling():  # which cannot trace an autograd function inside of torch.func.vjp
+        return torch.ops.strukt.k_dpp_combinations(*inputs, tolerance)  # type: ignore[no-any-return]
+    return call(_operator, *inputs, tolerance)  # type: ignore[no-any-return]
+
+
+def _combinations(level: Tensor, kernel: Tensor, k: Tensor, tolerance: float) -> Tensor:
+    n = level.shape[-1]
+    diagonal = kernel.diagonal(dim1=-2, dim2=-1)
+    possible = (level > NEG_INF) & (diagonal > 0)
+    deviation = torch.where(possible, diagonal, 1.0).sqrt()
+    similarity = torch.where(possible.unsqueeze(-1) & possible.unsqueeze(-2), kernel, 0.0)
+    similarity = similarity / deviation.unsqueeze(-1) / deviation.unsqueeze(-2)
+    similarity.diagonal(dim1=-2, dim2=-1).fill_(1.0)
+    eigenvalues = torch.linalg.eigvalsh(similarity).flip(-1)
+    if bool((eigenvalues > tolerance).all()):
+        return torch.zeros_like(kernel)
+    kth = eigenvalues.gather(-1, (k.unsqueeze(-1) - 1).clamp(min=0))
+    bound = (kth / (2 * n)).clamp(max=tolerance)  # k variances are above it: those left add up to kth or more
+    weight = torch.where(possible, level + 2 * deviation.log(), NEG_INF)
+    order, factor = _decompose(weight, similarity, bound)
+    return _solve(order, factor) * possible.unsqueeze(-1) * deviation.unsqueeze(-1) / deviation.unsqueeze(-2)
+
+
+def _decompose(weight: Tensor, similarity: Tensor, bound: Tensor) -> tuple[Tensor, Tensor]:
+    """Items in the order in which they were taken ``(batch, n)``, and upper triangular rows ``(batch, n, n)``.
+
+    Item i is the sum over steps of ``factor[step, i]`` times a unit vector; the rows of dependent items are 0.
+    """
+    batch, n = weight.shape
+    order, factor = weight.new_zeros((batch, n), dtype=torch.long), torch.zeros_like(similarity)
+    variance, waiting = torch.ones_like(weight), torch.ones_like(weight, dtype=torch.bool)
+    for step in range(n):
+        left = variance > bound
+        gain = torch.where(waiting & left, weight + variance.log(), NEG_INF)
+        gain = gain.clamp(min=torch.finfo(weight.dtype).min).masked_fill(~waiting, NEG_INF)
+        item = gain.argmax(-1, keepdim=True)
+        done = factor[:, :step]
+        own = done.gather(-1, item.unsqueeze(-2).expand(-1, step, -1))
+        column = similarity.gather(-2, item.unsqueeze(-1).expand(-1, -1, n)).squeeze(-2)
+        scale = variance.gather(-1, item).sqrt()
+        unexplained = (column - (own * done).sum(-2)) / scale
+        row = torch.where(waiting & left & left.gather(-1, item), unexplained, 0.0)
+        factor[:, step], order[:, step] = row, item.squeeze(-1)
+        waiting = waiting.scatter(-1, item, False)
+        variance = torch.where(left, variance - row.square(), 0.0)
+    return order, factor
+
+
+def _solve(order: Tensor, factor: Tensor) -> Tensor:
+    """The rows of dependent items in terms of independent ones, from the rows of both in unit vectors."""
+    n = order.shape[-1]
+    square = factor.gather(-1, order.unsqueeze(-2).expand_as(factor))
+    independent = square.diagonal(dim1=-2, dim2=-1) > 0
+    identity = torch.eye(n, dtype=factor.dtype, device=factor.device)
+    square = torch.where(independent.unsqueeze(-1), square, identity)
+    weights = torch.linalg.solve_triangular(square, factor, upper=True) * independent.unsqueeze(-1)
+    spread = torch.zeros_like(weights).scatter(-2, order.unsqueeze(-1).expand_as(weights), weights)
+    dependent = torch.ones_like(independent).scatter(-1, order, ~independent)
+    return spread.mT * dependent.unsqueeze(-1)
+
+
+def _fake(level: Tensor, kernel: Tensor, k: Tensor, tolerance: float) -> Tensor:
+    return torch.empty_like(kernel)
+
+
+_SCHEMA = "(Tensor level, Tensor kernel, Tensor k, float tolerance) -> Tensor"
+_operator = constant_function(define("k_dpp_combinations", _SCHEMA, _combinations, _fake))

@@ -1,0 +1,147 @@
+"""The process of which a k-DPP is the part of size k, with its weights tilted so that size k is typical.
+
+With weights w of taking and o of leaving out an item, and E = exp(o / 2), D = exp((w + tilt) / 2),
+
+    det(E^2 + D L D) = sum over S of  det(L_S) exp(w(S) + o(not S) + tilt |S|)
+
+is the sum over subsets of all sizes (Kulesza and Taskar 2012, theorem 2.1, for o = 0). The size of such a subset
+is a sum of independent Bernoulli variables, whose most frequent value differs from its mean by less than 1
+(Darroch 1964). If the tilt makes k the mean, k is thus the most frequent size, with a probability of at least
+1 / (n + 1), and is told from other sizes without a loss of digits, however far apart the weights are. A mean a
+little below k does as well.
+
+Where items are dependent, E^2 would be lost beside D L D, which is singular. `dependence` gives a matrix X of
+determinant 1 that takes the dependent rows off, so that X L X^T is 0 there. With T = D X D^-1,
+
+    T (E^2 + D L D) T^T = (T E) (T E)^T + D (X L X^T) D
+
+has the same determinant, and no sum of terms that cancel.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import call, constant_function
+from strukt.kernels.operator import define
+from strukt.structures.k_dpp.items import Items
+
+SHORT = 0.25
+"""How far the mean size shall lie below k, so that k items of rank k need no weights beyond all bounds."""
+
+CLOSE = 0.1
+"""How far it may lie from there."""
+
+FINE = 0.05
+"""Tilts that differ by less make hardly a difference."""
+
+HUGE = 340.0
+"""The log of the largest number whose square is finite in float64."""
+
+
+class Ensemble(NamedTuple):
+    """T (E^2 + D L D) T^T divided on both sides by a diagonal matrix, so that all entries are at most of order 1.
+
+    Attributes:
+        root: T E after the division ``(batch, n, n)``.
+        interaction: D (X L X^T) D after the division ``(batch, n, n)``.
+        log_scale: The log of the determinant of what was divided by ``(batch,)``; without derivatives.
+    """
+
+    root: Tensor
+    interaction: Tensor
+    log_scale: Tensor
+
+    @classmethod
+    def tilted(cls, items: Items, tilt: Tensor) -> Ensemble:
+        """The process in which ``exp(tilt)`` ``(batch,)`` multiplies the weight of each item taken."""
+        weight, omitted, dependent = items.scores + tilt.unsqueeze(-1), items.omitted, items.dependent
+        diagonal = items.kernel.diagonal(dim1=-2, dim2=-1).clamp(min=torch.finfo(weight.dtype).tiny)
+        heavier = torch.maximum(weight + diagonal.log(), omitted)
+        scale = torch.where(dependent, omitted, heavier).detach()
+        taken = ((weight - scale) / 2).clamp(max=HUGE).exp()
+        root = torch.diag_embed(((omitted - scale) / 2).exp()) - _shares(items, scale)
+        interaction = taken.unsqueeze(-1) * _reduced(items) * taken.unsqueeze(-2)
+        return cls(root, interaction, scale.sum(-1))
+
+    def omission(self) -> Tensor:
+        """T E^2 T^T ``(batch, n, n)``."""
+        return self.root @ self.root.mT
+
+    def inclusion_kernel(self) -> Tensor:
+        """The kernel of the marginals, K = I - E (E^2 + D L D)^-1 E, ``(batch, n, n)``; NaN without an inverse."""
+        inverse, failed = torch.linalg.inv_ex(self.omission() + self.interaction)
+        identity = torch.eye(inverse.shape[-1], dtype=inverse.dtype, device=inverse.device)
+        kernel = identity - self.root.mT @ inverse @ self.root
+        return torch.where((failed > 0)[:, None, None], torch.nan, (kernel + kernel.mT) / 2)
+
+
+def _shares(items: Items, scale: Tensor) -> Tensor:
+    """E - T E after the division: what is taken off dependent items; no tilt changes it."""
+    odds = (items.scores - scale).unsqueeze(-1) - (items.scores - items.omitted).unsqueeze(-2)
+    used = items.combined != 0
+    return torch.where(used, (torch.where(used, odds, 0.0) / 2).exp() * items.combined, 0.0)
+
+
+def _reduced(items: Items) -> Tensor:
+    """X L X^T, exactly 0 in rows and columns of dependent items, but with derivatives in L there too."""
+    removal = torch.eye(items.combined.shape[-1]).to(items.combined) - items.combined
+    reduced = removal @ items.kernel @ removal.mT
+    zero = items.dependent.unsqueeze(-1) | items.dependent.unsqueeze(-2)
+    return reduced - torch.where(zero, reduced, 0.0).detach()
+
+
+def find_tilt(items: Items) -> Tensor:
+    """The tilt ``(batch,)`` at which the mean size is close to the one wanted; without derivatives."""
+    inputs = [
+        value.detach() for value in (items.scores, items.omitted, items.kernel, items.size, items.combined)
+    ]
+    if torch.compiler.is_compiling():  # which cannot trace an autograd function inside of torch.func.vjp
+        return torch.ops.strukt.k_dpp_tilt(*inputs)  # type: ignore[no-any-return]
+    return call(_operator, *inputs)  # type: ignore[no-any-return]
+
+
+def _find_tilt(scores: Tensor, omitted: Tensor, kernel: Tensor, size: Tensor, combined: Tensor) -> Tensor:
+    """Bisection: the mean size grows with the tilt."""
+    items = Items(scores, omitted, kernel, size, torch.ones_like(size, dtype=torch.bool), combined)
+    target = (size - SHORT).clamp(min=SHORT)
+    low, high = _bracket(items)
+    while True:
+        tilt = (low + high) / 2
+        mean = Ensemble.tilted(items, tilt).inclusion_kernel().diagonal(dim1=-2, dim2=-1).sum(-1)
+        # Near 1e15, numbers are further apart than FINE: stop where none is left between low and high.
+        narrow = (high - low <= FINE) | (tilt <= low) | (tilt >= high)
+        if bool((((mean - target).abs() <= CLOSE) | narrow).all()):
+            return tilt
+        short = mean < target  # not where the tilt is so large that the inverse does not exist
+        low, high = torch.where(short, tilt, low), torch.where(short, high, tilt)
+
+
+def _bracket(items: Items) -> tuple[Tensor, Tensor]:
+    """Tilts at which nearly none and nearly all of the items that are neither forbidden nor required are taken.
+
+    The eigenvalues of a kernel scaled to unit diagonal are at most n, and count as 0 below exp(-36).
+    """
+    diagonal = items.kernel.diagonal(dim1=-2, dim2=-1)
+    level = items.scores + diagonal.log() - items.omitted
+    free = level.isfinite()
+    count = level.new_tensor(float(level.shape[-1])).log1p()
+    top, bottom = _extremes(torch.where(free, level, 0.0))
+    return -top - count - 5.0, 80.0 + count - bottom
+
+
+def _extremes(level: Tensor) -> tuple[Tensor, Tensor]:
+    """The largest and the smallest of no number is 0."""
+    padded = torch.nn.functional.pad(level, (0, 1))
+    return padded.amax(-1), padded.amin(-1)
+
+
+def _fake(scores: Tensor, omitted: Tensor, kernel: Tensor, size: Tensor, combined: Tensor) -> Tensor:
+    return scores.new_empty(len(scores))
+
+
+_SCHEMA = "(Tensor scores, Tensor omitted, Tensor kernel, Tensor size, Tensor combined) -> Tensor"
+_operator = constant_function(define("k_dpp_tilt", _SCHEMA, _find_tilt, _fake))

@@ -1,0 +1,82 @@
+"""What the algorithms of determinantal subsets are given: weights and kernels in float64, safe to compute with."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures.k_dpp.dependence import combinations
+from strukt.structures.k_subset.sorting import clean
+
+
+class Items(NamedTuple):
+    """The items of a batch. Where no subset has a weight above 0, harmless numbers stand in for all of them.
+
+    Attributes:
+        scores: Log-weights of taking each item ``(batch, n)``; -inf beyond the length.
+        omitted: Log-weights of leaving it out ``(batch, n)``; 0 beyond the length.
+        kernel: Symmetric ``(batch, n, n)``; 0 beyond the length.
+        size: The size of the subsets ``(batch,)``.
+        feasible: Whether some subset of this size has a weight above 0 ``(batch,)``.
+        combined: How dependent items combine independent ones ``(batch, n, n)``; see `dependence.combinations`.
+    """
+
+    scores: Tensor
+    omitted: Tensor
+    kernel: Tensor
+    size: Tensor
+    feasible: Tensor
+    combined: Tensor
+
+    @classmethod
+    def load(cls, scores: Tensor, omitted: Tensor, kernel: Tensor, lengths: Tensor, k: Tensor) -> Items:
+        """Items from the arguments of the oracles; differentiable."""
+        tolerance = rank_tolerance(kernel)
+        scores, omitted = clean(scores.double(), omitted.double(), lengths)
+        kernel = clean_kernel(kernel.double(), lengths)
+        feasible = _feasible(scores.detach(), omitted.detach(), kernel.detach(), k, tolerance)
+        some = feasible.unsqueeze(-1)
+        scores, omitted = torch.where(some, scores, 0.0), torch.where(some, omitted, 0.0)
+        identity = torch.eye(kernel.shape[-1], dtype=kernel.dtype, device=k.device)
+        kernel, k = torch.where(some.unsqueeze(-1), kernel, identity), torch.where(feasible, k, 0)
+        combined = combinations(scores - omitted, kernel, k, tolerance)
+        return cls(scores, omitted, kernel, k, feasible, combined)
+
+    @property
+    def dependent(self) -> Tensor:
+        """Which items count as sums of others, or as 0, ``(batch, n)``."""
+        return (self.combined != 0).any(-1) | (self.kernel.diagonal(dim1=-2, dim2=-1) <= 0)
+
+
+def rank_tolerance(kernel: Tensor) -> float:
+    """Eigenvalues of a kernel scaled to unit diagonal that are no larger count as 0."""
+    return 4 * max(kernel.shape[-1], 1) * torch.finfo(kernel.dtype).eps
+
+
+def clean_kernel(kernel: Tensor, lengths: Tensor) -> Tensor:
+    """Symmetric kernels with 0 beyond the lengths, one for each item: ``(..., batch, n, n)``."""
+    kernel = kernel.repeat_interleave(len(lengths) // max(kernel.shape[-3], 1), -3)
+    inside = torch.arange(kernel.shape[-1], device=kernel.device) < lengths.unsqueeze(-1)
+    kernel = torch.where(inside.unsqueeze(-1) & inside.unsqueeze(-2), kernel, 0.0)
+    return (kernel + kernel.mT) / 2
+
+
+def rank(kernel: Tensor, among: Tensor, tolerance: float) -> Tensor:
+    """The number of linearly independent items among some of them, ``(...)``; without derivatives."""
+    kernel = kernel.detach()
+    scale = kernel.diagonal(dim1=-2, dim2=-1)
+    scale = torch.where(among & (scale > 0), scale.clamp(min=torch.finfo(scale.dtype).tiny).rsqrt(), 0.0)
+    eigenvalues: Tensor = torch.linalg.eigvalsh(scale.unsqueeze(-1) * kernel * scale.unsqueeze(-2))
+    return (eigenvalues > tolerance).sum(-1)
+
+
+def _feasible(scores: Tensor, omitted: Tensor, kernel: Tensor, k: Tensor, tolerance: float) -> Tensor:
+    """Whether independent items of number k are possible, the required ones among them."""
+    possible, required = scores > NEG_INF, omitted == NEG_INF
+    count = required.sum(-1)
+    independent = rank(kernel, required, tolerance) == count
+    enough = rank(kernel, possible, tolerance) >= k
+    return (possible | ~required).all(-1) & independent & enough & (count <= k)

@@ -1,0 +1,8 @@
+"""Subsets of k items weighed by determinants: k-DPPs."""
+
+from strukt.kernels.oracles import Oracles
+from strukt.structures.k_dpp.reference import REFERENCE
+
+ORACLES = Oracles(
+    __package__, scores=("scores", "omitted", "kernel"), options=(), reference=REFERENCE, constants=("k",)
+)

@@ -1,0 +1,79 @@
+"""Sums of k-DPPs by determinants at points of a circle, in PyTorch.
+
+The weight of all subsets of k items is the coefficient of z^k in the polynomial det(E^2 + z D L D), which its
+values at roots of unity give (a discrete Fourier transform). In the eigenvalues of L this coefficient is an
+elementary symmetric polynomial (Kulesza and Taskar 2012, proposition 5.1), but eigenvectors have no derivatives
+where eigenvalues repeat, while determinants are smooth everywhere, and their derivatives of any order are those of
+PyTorch. `ensemble` chooses the radius of the circle such that the sum loses no digits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures.k_dpp import enumeration, selection
+from strukt.structures.k_dpp.ensemble import Ensemble, find_tilt
+from strukt.structures.k_dpp.items import Items
+from strukt.structures.k_subset.reference import SubsetEvents, largest, padded
+
+NEGLIGIBLE = -40.0
+"""The log of the probability below which sizes may fall together with k."""
+
+
+class Determinantal(SubsetEvents):
+    """The reference oracles of k-DPPs; arguments are ``scores, omitted, kernel, lengths, k``.
+
+    The sum and samples take polynomial time, all else looks at every subset.
+    """
+
+    def log_partition(self, *arguments: Any) -> Tensor:
+        """``(batch,)``, in float64; time O(m n^3) for m points, at most n + 1 and about k + 8 sqrt(k) + 20."""
+        items = Items.load(*arguments)
+        tilt = find_tilt(items)
+        ensemble = Ensemble.tilted(items, tilt)
+        count = _count_points(largest(items.size, arguments[0].shape[-1]), arguments[0].shape[-1])
+        angle = math.pi / count * torch.arange(1, count, 2, dtype=tilt.dtype, device=tilt.device)
+        point = torch.polar(torch.ones_like(angle), angle)[:, None, None]
+        omission, interaction = ensemble.omission()[:, None], ensemble.interaction[:, None]
+        sign, log_size = torch.linalg.slogdet(omission + point * interaction)
+        top = log_size.detach().amax(-1, keepdim=True)
+        turned = sign * torch.polar(torch.ones_like(log_size), -angle * items.size.unsqueeze(-1))
+        total = (turned.real * (log_size - top).exp()).mean(-1)
+        some = items.feasible & (total > 0)
+        log_total = torch.where(some, total, 1.0).log() + top.squeeze(-1) + ensemble.log_scale
+        found = torch.where(some, log_total - items.size * tilt, NEG_INF)
+        return found.to(arguments[0].dtype)
+
+    def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        """Exact samples ``(batch, count, n)`` and the log-partition; the last argument is their number."""
+        *given, count = arguments
+        with torch.no_grad():
+            items = Items.load(*given)
+            taken = selection.sample(items, count)
+            events = padded(taken.long(), given[3].unsqueeze(-1))
+            return torch.where(items.feasible[:, None, None], events, -1), self.log_partition(*given)
+
+    def _precise(self, score: Tensor) -> Tensor:
+        """As it is: the type of a kernel says how exact its rank is, and determinants are in float64 anyway."""
+        return score
+
+
+def _count_points(size: int, n: int) -> int:
+    """An even number of points such that other sizes fall together with ``size`` with a negligible probability.
+
+    Sizes that differ by a multiple of the number cannot be told apart. By Chernoff's bound, a size of mean mu,
+    here below k + 1, is m or larger with probability at most exp(m - mu) (mu / m)^m.
+    """
+    mean = size + 1
+    most = size + 2
+    while most <= n and most - mean + most * math.log(mean / most) > NEGLIGIBLE:
+        most += 1
+    return 2 * math.ceil(min(max(most - size, size + 1), n + 1) / 2)
+
+
+REFERENCE = Determinantal(enumeration.recursion, count=3)

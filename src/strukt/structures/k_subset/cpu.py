@@ -1,0 +1,200 @@
+"""Fused Numba kernels of subsets of bounded size: inside, outside, samples. The best subset is found by sorting.
+
+`cpu_coins` says how the sums are taken. The chart holds for each item of the batch the tilt and the log-partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.kernels.jit import exp, inner, kernel, over_batch, thread_count
+from strukt.kernels.memory import empty, no_events, zeros
+from strukt.structures.k_subset import cpu_kbest
+from strukt.structures.k_subset.cpu_coins import (
+    Array,
+    advance,
+    anchor,
+    fill_rows,
+    find_tilt,
+    first_count,
+    gains,
+    last_count,
+    toss,
+    total_weight,
+)
+from strukt.structures.k_subset.reference import largest
+
+
+def chart_shape(scores: Tensor, *others: Tensor) -> tuple[int, int]:
+    """``(batch, 2)``; charts are of float64."""
+    return len(scores), 2
+
+
+def inside(
+    scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Log-partition ``(batch,)`` and chart; time O(n k), or O(n (n - k)) if that is less, items in parallel."""
+    chart = torch.from_numpy(empty((len(scores), 2)))
+    _run(_inside, scores, omitted, lengths, low, high, chart.numpy())
+    return chart[:, 1].to(scores.dtype, copy=True), chart
+
+
+def outside(
+    scores: Tensor,
+    omitted: Tensor,
+    lengths: Tensor,
+    low: Tensor,
+    high: Tensor,
+    weights: Tensor,
+    chart: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """The probability of taking and of leaving out each item, times the weight of its batch item."""
+    taken, left = zeros(scores), zeros(scores)
+    arrays = (weights.contiguous().numpy(), chart.numpy(), taken.numpy(), left.numpy())
+    _run(_outside, scores, omitted, lengths, low, high, *arrays)
+    shared = left.reshape(len(omitted), len(scores) // max(len(omitted), 1), scores.shape[1])
+    return taken, left if len(omitted) == len(scores) else shared.sum(1)
+
+
+def kbest(
+    scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, k: int
+) -> tuple[Tensor, Tensor]:
+    """The k best events ``(batch, k, n)`` and their scores ``(batch, k)``; time O(n m + k n) for sizes up to m."""
+    batch, n = scores.shape
+    events = no_events(batch, k, n)
+    found = torch.from_numpy(empty((batch, k)))
+    _run(cpu_kbest.kbest, scores, omitted, lengths, low, high, events.numpy(), found.numpy())
+    return events, found.to(scores.dtype)
+
+
+def sample(
+    scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, count: int
+) -> tuple[Tensor, Tensor]:
+    """Events ``(batch, count, n)``, drawn from the last item to the first, O(n) each; and the log-partition."""
+    log_partition, chart = inside(scores, omitted, lengths, low, high)
+    batch, n = scores.shape
+    uniform = torch.rand(batch, count, n + 1, dtype=torch.float64)
+    events = no_events(batch, count, n)
+    _run(_sample, scores, omitted, lengths, low, high, chart.numpy(), uniform.numpy(), events.numpy())
+    return events, log_partition
+
+
+def _run(
+    function: Callable[..., None],
+    scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, *arrays: Array,
+) -> None:  # fmt: skip
+    """Call ``function(scores, omitted, lengths, low, high, most, *arrays, start, step)`` on all threads."""
+    given = [value.detach().contiguous().numpy() for value in (scores, omitted, lengths, low, high)]
+    batch, n = scores.shape
+    most = largest(high, n)
+    over_batch(function, thread_count(batch, batch * n * (most + 10)), *given, most, *arrays)
+
+
+@kernel
+def _inside(
+    scores: Array, omitted: Array, lengths: Array, low: Array, high: Array, most: int, chart: Array,
+    start: int, step: int,
+) -> None:  # fmt: skip
+    gain, coins = np.empty(scores.shape[1]), np.empty((2, scores.shape[1]))
+    rows, bounds = np.empty((2, most + 3)), np.empty(2, np.int64)
+    for b in range(start, scores.shape[0], step):
+        n = lengths[b]
+        bounds[0], bounds[1] = low[b], high[b]
+        chart[b, 0], chart[b, 1] = 0.0, -np.inf
+        if not gains(scores, omitted, b, n, bounds, gain):
+            continue
+        tilt = find_tilt(gain, n, bounds)
+        scale = toss(scores, omitted, b, n, bounds, tilt, gain, coins)
+        rows[0, :3] = 0.0
+        rows[0, 1] = 1.0
+        for t in range(1, n + 1):
+            advance(coins, t, n, bounds, rows, (t - 1) % 2, t % 2)
+        chart[b, 0] = tilt
+        chart[b, 1] = scale + np.log(total_weight(rows, n % 2, tilt, bounds))
+
+
+@kernel
+def _outside(
+    scores: Array, omitted: Array, lengths: Array, low: Array, high: Array, most: int, weights: Array,
+    chart: Array, taken: Array, left: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    size = scores.shape[1]
+    gain, coins = np.empty(size), np.empty((2, size))
+    rows, back, bounds = np.empty((size + 1, most + 3)), np.empty((2, most + 3)), np.empty(2, np.int64)
+    for b in range(start, scores.shape[0], step):
+        if chart[b, 1] == -np.inf:
+            continue
+        n, tilt = lengths[b], chart[b, 0]
+        bounds[0], bounds[1] = low[b], high[b]
+        gains(scores, omitted, b, n, bounds, gain)
+        toss(scores, omitted, b, n, bounds, tilt, gain, coins)
+        fill_rows(coins, n, bounds, rows)
+        rate = weights[b] / total_weight(rows, n, tilt, bounds)
+        back[n % 2, :] = 0.0
+        for c in range(bounds[0], bounds[1] + 1):
+            back[n % 2, c + 1] = exp(tilt * (c - anchor(tilt, bounds)))
+        for t in range(n, 0, -1):
+            with_it, without = _retreat(coins, t, n, bounds, rows, back)
+            taken[b, t - 1], left[b, t - 1] = rate * with_it, rate * without
+
+
+@kernel
+def _retreat(coins: Array, t: int, n: int, bounds: Array, rows: Array, back: Array) -> tuple[float, float]:
+    """The weights of taking and of leaving out item t; fills the row of what the items from t on can add."""
+    source, target = t % 2, (t - 1) % 2
+    left, taken = coins[0, t - 1], coins[1, t - 1]
+    first, last = first_count(t - 1, n, bounds), last_count(t - 1, bounds)
+    with_it, without = 0.0, 0.0
+    for c in range(first, last + 1):
+        one, none = taken * back[source, c + 2], left * back[source, c + 1]
+        with_it += rows[t - 1, c + 1] * one
+        without += rows[t - 1, c + 1] * none
+        back[target, c + 1] = one + none
+    back[target, first] = 0.0
+    back[target, last + 2] = 0.0
+    return with_it, without
+
+
+@kernel
+def _sample(
+    scores: Array, omitted: Array, lengths: Array, low: Array, high: Array, most: int, chart: Array,
+    uniform: Array, events: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    size = scores.shape[1]
+    gain, coins = np.empty(size), np.empty((2, size))
+    rows, bounds = np.empty((size + 1, most + 3)), np.empty(2, np.int64)
+    for b in range(start, scores.shape[0], step):
+        if chart[b, 1] == -np.inf:
+            continue
+        n, tilt = lengths[b], chart[b, 0]
+        bounds[0], bounds[1] = low[b], high[b]
+        gains(scores, omitted, b, n, bounds, gain)
+        toss(scores, omitted, b, n, bounds, tilt, gain, coins)
+        fill_rows(coins, n, bounds, rows)
+        for k in range(uniform.shape[1]):
+            _trace(coins, n, tilt, bounds, rows, uniform[b, k], events[b, k])
+
+
+@inner
+def _trace(
+    coins: Array, n: int, tilt: float, bounds: Array, rows: Array, uniform: Array, event: Array
+) -> None:
+    """One subset: first its size, then whether each item is in it, from the last one to the first."""
+    remaining = uniform[n] * total_weight(rows, n, tilt, bounds)
+    size = bounds[0]
+    for c in range(bounds[0], bounds[1] + 1):
+        weight = rows[n, c + 1] * exp(tilt * (c - anchor(tilt, bounds)))
+        if weight > 0.0:
+            size = c
+            if remaining < weight:
+                break
+            remaining -= weight
+    for t in range(n, 0, -1):
+        with_it = coins[1, t - 1] * rows[t - 1, size]
+        without = coins[0, t - 1] * rows[t - 1, size + 1]
+        event[t - 1] = int(uniform[t - 1] * (with_it + without) < with_it)
+        size -= event[t - 1]

@@ -1,0 +1,198 @@
+"""Subsets of items: 0/1 events, and the distribution over subsets of a given size or range of sizes."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.inference.sparsemap import SparseMAP
+from strukt.inference.systematic import systematic_mixture
+from strukt.kernels import arguments, box, guards
+from strukt.kernels.arguments import precise
+from strukt.kernels.lengths import Lengths
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import Places
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures import events
+from strukt.structures.explanations import sets
+from strukt.structures.indicator import IndicatorStructure
+from strukt.structures.k_subset.oracles import ORACLES
+from strukt.structures.k_subset.sorting import max_marginals
+
+Size = int | Tensor
+"""The size of a subset: one for all items of a batch, or a LongTensor of the batch shape."""
+
+
+class SubsetStructure(IndicatorStructure, abc.ABC):
+    """Subsets as events ``batch + (n,)``: 1 for items taken, 0 for items left out, -1 for padding.
+
+    The first two score tensors are those of taking each item and of leaving it out, ``batch + (n,)``; the first
+    constant is the smallest size ``batch``, the last one the largest.
+    """
+
+    def is_structure(self, event: Tensor) -> Tensor:
+        sizes = (self.constants[0], self.constants[-1])
+        return self._ask(events.are_subsets, event, *sizes, axes=1)  # type: ignore[no-any-return]
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
+        return sets.subset(event, length, constants[0], constants[-1])
+
+    @property
+    def _within(self) -> Tensor:
+        return events.within(self.lengths, self.event_shape[0])
+
+    def _places_of_items(self, event: Tensor) -> Places:
+        """The items taken, and those left out."""
+        return self._ask(events.item_places, event, axes=1)  # type: ignore[no-any-return]
+
+    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
+        """To leave out a required item is forbidden."""
+        taken, omitted, *others = self.scores
+        return taken, omitted.expand_as(taken).masked_fill(required, NEG_INF), *others
+
+
+class KSubset(SubsetStructure):
+    """Subsets of k items, or of a range of sizes, scored by each item taken (Chen, Dempster and Liu 1994).
+
+    Args:
+        scores: ``batch + (n,)``, the score of taking each item.
+        k: The size of the subsets, or the pair of the smallest and the largest one. Each is an integer from 0 on,
+            or a LongTensor ``batch``. A size above the length can be reached by no subset.
+        lengths: ``batch``; all n if None.
+        omitted: ``batch + (n,)`` or ``(n,)``, the score of leaving each item out; 0 if None. Where it is -inf, the
+            item must be taken.
+        validate_args: Whether to check values as well as shapes.
+
+    Events are ``batch + (n,)``: 1 for items taken, 0 for others, -1 beyond the length. `log_partition`,
+    `marginals`, `entropy` and `sample` take O(n k) time an item (`topk(m)` O(n m) more on CPUs, m^2
+    times that in the reference); `mode` and `max_marginals` sort, in O(n log n).
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Examples:
+        >>> scores = torch.tensor([2.0, 0.0, 1.0, -1.0])
+        >>> pairs = KSubset(scores, 2)
+        >>> pairs.mode
+        tensor([1, 0, 1, 0])
+        >>> pairs.marginals
+        tensor([0.8808, 0.3056, 0.6944, 0.1192])
+        >>> KSubset(scores, (1, 3)).log_count.exp().round()
+        tensor(14.)
+    """
+
+    oracles: ClassVar[Oracles] = ORACLES
+    score_names: ClassVar[tuple[str, ...]] = ("scores", "omitted")
+    constant_names: ClassVar[tuple[str, ...]] = ("the smallest size", "the largest size")
+    extents = ([0], [0])
+
+    def __init__(
+        self,
+        scores: Tensor,
+        k: Size | tuple[Size, Size],
+        lengths: Lengths | None = None,
+        omitted: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        arguments.scores("scores", scores, "batch + (n,)", 1)
+        if lengths is not None:  # before what may follow from them
+            lengths = arguments.lengths(lengths, scores.shape[:-1], scores.shape[-1], scores.device)
+        low, high = k if isinstance(k, tuple) else (k, k)
+        sizes = (sizes_of(low, scores), sizes_of(high, scores))
+        super().__init__((scores, omissions(omitted, scores)), lengths, (), validate_args, sizes)
+
+    @property
+    def low(self) -> Tensor:
+        """The smallest size, ``batch``."""
+        return self.constants[0]
+
+    @property
+    def high(self) -> Tensor:
+        """The largest size, ``batch``."""
+        return self.constants[1]
+
+    @property
+    def max_marginals(self) -> Tensor:
+        return self._to_batch(max_marginals(*self._arguments()))
+
+    def _places(self, event: Tensor) -> Places:
+        return self._places_of_items(event)
+
+    def _sparsemap_in_closed_form(self) -> SparseMAP:
+        """The projection onto the cube cut at the sizes, as a mixture of few subsets."""
+        taken, omitted, lengths, low, high = (precise(value) for value in self._arguments())
+        within = torch.arange(taken.shape[-1], device=taken.device) < lengths.unsqueeze(-1)
+        possible = within & (taken > NEG_INF)
+        required = possible & (omitted == NEG_INF)
+        stuck = within & ~possible & (omitted == NEG_INF)
+        low, high = low - required.sum(-1), high - required.sum(-1)
+        infeasible = stuck.any(-1) | (high < 0) | (low > (possible & ~required).sum(-1))
+        guards.require_feasible(taken, torch.where(infeasible, NEG_INF, 0.0))
+        gains = torch.where(possible & ~required, taken - torch.where(required, 0.0, omitted), NEG_INF)
+        chosen = torch.where(required, 1.0, _cut_cube(gains, low.clamp(min=0.0), high))
+        weights, subsets = systematic_mixture(chosen)
+        events = torch.where(within.unsqueeze(1), subsets.long(), -1)
+        dtype, done = self.scores[0].dtype, torch.ones_like(infeasible)
+        none = torch.zeros_like(lengths)
+        return SparseMAP(chosen.to(dtype), weights.to(dtype), events, done, none.to(dtype), none.long())
+
+    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
+        taken, omitted = scores
+        return type(self)(taken, (constants[0], constants[1]), lengths, omitted, validate_args=False)
+
+    def _check_values(self) -> None:
+        low, high = (constant.reshape(-1) for constant in self.constants)
+        guards.require_sizes(low, high)
+
+
+def _cut_cube(gains: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """The nearest point ``(batch, n)`` of the unit cube whose sum lies between two sizes."""
+    free = gains.clamp(0.0, 1.0)
+    total = free.detach().sum(-1, keepdim=True)
+    raised = torch.where(total < low.unsqueeze(-1), box.subset(gains, low), free)
+    return torch.where(total > high.unsqueeze(-1), box.subset(gains, high), raised)
+
+
+def sizes_of(k: Size, scores: Tensor) -> Tensor:
+    """The size of the subsets of each item, as a LongTensor of the batch shape of ``scores``.
+
+    Raises:
+        ValueError: If it is neither an integer from 0 on nor a LongTensor of this shape on this device.
+    """
+    batch_shape = scores.shape[:-1]
+    if isinstance(k, Tensor):
+        if (k.dtype, k.shape, k.device) == (torch.int64, batch_shape, scores.device):
+            return k
+        given = f"of dtype {k.dtype} and shape {tuple(k.shape)} on {k.device}"
+    elif isinstance(k, int) and not isinstance(k, bool) and k >= 0:
+        return torch.full(batch_shape, k, dtype=torch.int64, device=scores.device)
+    else:
+        given = repr(k)
+    raise ValueError(
+        f"k is {given}; expected an integer from 0 on, or a LongTensor of shape {tuple(batch_shape)} on "
+        f"{scores.device}, or a pair of these"
+    )
+
+
+def omissions(omitted: Tensor | None, scores: Tensor) -> Tensor:
+    """The scores of leaving each item out, with the batch axes of ``scores``, of size 1 if all items share them.
+
+    Raises:
+        ValueError: If their type or shape does not fit.
+    """
+    own = (*(1,) * (scores.dim() - 1), scores.shape[-1])
+    if omitted is None:
+        return scores.new_zeros(own)
+    arguments.scores("omitted", omitted, "batch + (n,) or (n,)", 1)
+    shared = omitted.reshape(*own[:-1], -1) if omitted.dim() == 1 else omitted
+    if shared.shape not in (scores.shape, own):
+        raise ValueError(
+            f"omitted has shape {tuple(omitted.shape)}, which does not fit the scores of shape "
+            f"{tuple(scores.shape)}; expected the same, or ({scores.shape[-1]},)"
+        )
+    return shared

@@ -1,0 +1,8 @@
+"""Subsets of some items, of a given number or range: sums over a tree of blocks, best ones by sorting."""
+
+from strukt.kernels.oracles import Oracles
+from strukt.structures.k_subset.reference import REFERENCE
+
+ORACLES = Oracles(
+    __package__, scores=("scores", "omitted"), options=(), reference=REFERENCE, constants=("low", "high")
+)

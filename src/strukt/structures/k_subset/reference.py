@@ -1,0 +1,113 @@
+"""Sums over subsets of bounded size, over any semiring, in PyTorch: a balanced tree of blocks of items.
+
+A block knows the total of its subsets of each size. Two blocks make one of twice the size: the subsets of size c
+of both together are those of size a of the left one with those of size c - a of the right one, a product of
+polynomials. Log n such steps reach all items (Biscarri et al. 2018, for sums of independent Bernoulli variables).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.dynamic_program import DynamicProgram, Recursion
+from strukt.kernels.semiring import NEG_INF, Semiring
+from strukt.structures.k_subset import sorting
+
+
+def recursion(
+    semiring: Semiring, scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor
+) -> Tensor:
+    """The semiring's total over all subsets of low to high items.
+
+    Args:
+        semiring: What to compute.
+        scores: ``(..., batch, n)``, the score of taking each item.
+        omitted: ``(..., g, n)``, the score of leaving it out; g divides the batch, and consecutive items share.
+        lengths: ``(batch,)``.
+        low: ``(batch,)``, the smallest size.
+        high: ``(batch,)``, the largest.
+
+    Time and memory O(n k) for sizes up to k, log n steps one after another.
+    """
+    most = largest(high, scores.shape[-1])
+    blocks = _leaves(semiring, *sorting.clean(scores, omitted, lengths))
+    while blocks.shape[-2] > 1:
+        blocks = _merge(semiring, blocks, most, scores)
+    sizes = torch.arange(blocks.shape[-1], device=scores.device)
+    allowed = (sizes >= low.unsqueeze(-1)) & (sizes <= high.unsqueeze(-1))
+    return semiring.sum(semiring.weigh(blocks.squeeze(-2), _only(allowed, scores)), -1)
+
+
+def largest(high: Tensor, n: int) -> int:
+    """The largest size that can occur, or n where the data are hidden, as inside ``torch.func.vmap``."""
+    if torch.compiler.is_compiling():
+        return n
+    try:
+        return max(0, min(int(high.max()), n)) if high.numel() else 0
+    except RuntimeError:
+        return n
+
+
+def _leaves(semiring: Semiring, scores: Tensor, omitted: Tensor) -> Tensor:
+    """Blocks of one item ``(..., batch, m, 2)``, m a power of two: the total of no item, and of the item."""
+    missing = (1 << max(scores.shape[-1] - 1, 0).bit_length()) - scores.shape[-1]
+    scores = torch.nn.functional.pad(scores, (0, missing), value=NEG_INF)
+    omitted = torch.nn.functional.pad(omitted, (0, missing))
+    choices = torch.stack([omitted, scores], -1)
+    return semiring.weigh(semiring.one(choices), choices)
+
+
+def _merge(semiring: Semiring, blocks: Tensor, most: int, scores: Tensor) -> Tensor:
+    """Each two neighbouring blocks as one, for sizes up to ``most``."""
+    left, right = blocks[..., 0::2, :], blocks[..., 1::2, :]
+    part = torch.arange(blocks.shape[-1], device=blocks.device)
+    whole = torch.arange(min(2 * blocks.shape[-1] - 1, most + 1), device=blocks.device)
+    rest = whole.unsqueeze(-1) - part
+    fits = (rest >= 0) & (rest < len(part))
+    pairs = semiring.times(left.unsqueeze(-2), right[..., rest.clamp(0, len(part) - 1)])
+    return semiring.sum(semiring.weigh(pairs, _only(fits, scores)), -1)
+
+
+def _only(allowed: Tensor, scores: Tensor) -> Tensor:
+    """Scores of 0 where something is allowed and -inf elsewhere, with the semiring's own axes in front."""
+    barred = torch.zeros(allowed.shape, dtype=scores.dtype, device=scores.device).masked_fill(
+        ~allowed, NEG_INF
+    )
+    return barred.expand(*scores.shape[:-2], *barred.shape)
+
+
+class SubsetEvents(DynamicProgram):
+    """A dynamic program whose events are 1 for items taken, 0 for others, and -1 beyond the length."""
+
+    def __init__(self, recursion: Recursion, count: int) -> None:
+        super().__init__(recursion, count, _taken)
+
+    def _events(self, ring: Semiring, arguments: tuple[Any, ...], weights: list[Tensor]) -> list[Tensor]:
+        return [padded(event, arguments[self.count]) for event in super()._events(ring, arguments, weights)]
+
+
+class SubsetProgram(SubsetEvents):
+    """The oracles of subsets; the best one is found by sorting."""
+
+    def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        """A best event ``(batch, n)`` and its score ``(batch,)``; time O(n log n)."""
+        with torch.no_grad():
+            found = sorting.best(*arguments)
+        feasible = (found.score > NEG_INF).unsqueeze(-1)
+        return padded(torch.where(feasible, found.taken.long(), -1), arguments[self.count]), found.score
+
+
+def padded(events: Tensor, lengths: Tensor) -> Tensor:
+    """Events ``(batch, n)`` with -1 beyond the lengths."""
+    beyond = torch.arange(events.shape[-1], device=events.device) >= lengths.unsqueeze(-1)
+    return events.masked_fill(beyond, -1)
+
+
+def _taken(parts: Tensor, *constants: Tensor) -> Tensor:
+    return (parts > 0).long()
+
+
+REFERENCE = SubsetProgram(recursion, count=2)

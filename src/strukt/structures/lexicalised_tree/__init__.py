@@ -1,0 +1,1 @@
+"""Binary trees whose spans have heads."""

@@ -1,0 +1,176 @@
+"""Binary trees whose spans have heads: constituents and dependencies in one structure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from strukt.kernels import arguments
+from strukt.kernels.lengths import Lengths
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import Places
+from strukt.structures import bounds, events
+from strukt.structures.binary_tree import binary_trees
+from strukt.structures.explanations import lexicalised as explanations
+from strukt.structures.lexicalised_tree.oracles import ORACLES
+from strukt.structures.spans import SpanStructure
+
+
+class LexicalisedTree(SpanStructure):
+    """Binary trees over spans, each with a head word, scored by spans and arcs (Eisner and Satta 1999).
+
+    The head of a span is that of one of its two parts; the head of the other part then depends on it. So a tree is
+    a bracketing and a projective dependency tree that fits it.
+
+    Args:
+        spans: ``batch + (n + 1, n + 1)``, the score of the span from fencepost i to j, whatever its head; or
+            ``batch + (n + 1, n + 1, n)``, for each head, word h at ``[i, j, h]``, counted from 0.
+        arcs: ``batch + (n, n + 1)``, ``[m, h]`` scores head h for word m + 1, and h = 0 is the root, as for
+            `ProjectiveTree`.
+        lengths: ``batch``; all n if None.
+        validate_args: Whether to check values as well as shapes.
+
+    Events are ``batch + (n + 1, n + 1)``: the head of each span of the tree, a word counted from 0, and -1
+    elsewhere; `heads` gives its arcs. All operators take O(n^4) time and O(n^3) memory an item. The parts of a
+    tree are its spans with their heads: `marginals` are theirs, and `arc_marginals` those of arcs.
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Examples:
+        >>> arcs = torch.zeros(3, 4)
+        >>> arcs[0, 2] = arcs[2, 2] = 2.0  # words 1 and 3 below word 2
+        >>> trees = LexicalisedTree(torch.zeros(4, 4), arcs)
+        >>> trees.log_count.exp().round()
+        tensor(8.)
+        >>> trees.heads(trees.mode)
+        tensor([2, 0, 2])
+        >>> trees.arc_marginals[2, 2].round(decimals=4)
+        tensor(0.9110)
+    """
+
+    oracles: ClassVar[Oracles] = ORACLES
+    score_names: ClassVar[tuple[str, ...]] = ("spans", "arcs")
+    extents = ([1, 1, 0], [0, 1])
+
+    def __init__(
+        self,
+        spans: Tensor,
+        arcs: Tensor,
+        lengths: Lengths | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        arguments.scores("arcs", arcs, "batch + (n, n + 1)", 2)
+        arguments.scores("spans", spans, "batch + (n + 1, n + 1) or batch + (n + 1, n + 1, n)", 2)
+        n = arcs.shape[-2]
+        if spans.shape[-1] == n + 1 and arcs.dim() in (2, spans.dim()):
+            spans = spans.unsqueeze(-1).expand(*spans.shape, n)
+        if spans.shape[-3:] != (n + 1, n + 1, n):
+            raise ValueError(
+                f"spans has shape {tuple(spans.shape)}, and arcs {tuple(arcs.shape)}; expected of {n} words spans "
+                f"batch + {(n + 1, n + 1)}, or with a score for each head batch + {(n + 1, n + 1, n)}"
+            )
+        arcs = arguments.batched("arcs", arcs, spans.shape[:-3], (n, n + 1))
+        super().__init__((spans, arcs), lengths, (), validate_args)
+
+    @property
+    def arc_marginals(self) -> Tensor:
+        """The probability of each arc: ``batch + (n, n + 1)``; differentiable."""
+        return self._marginals_beside(*self.scores[1].shape[-2:])
+
+    @property
+    def max_marginals(self) -> Tensor:
+        found = bounds.max_marginals(self)
+        return bounds.by_requiring(self) if found is None else found
+
+    def heads(self, event: Tensor) -> Tensor:
+        """The head of each word of a tree, 0 for the root: ``sample_shape + batch + (n,)``; -1 in the padding.
+
+        Time and memory O(n^2) a tree.
+        """
+        return self._ask(_heads, arguments.event(event, self.batch_shape, self.event_shape), axes=2)  # type: ignore[no-any-return]
+
+    def is_structure(self, event: Tensor) -> Tensor:
+        fits: Tensor = self._ask(_pass_heads_on, event, axes=2)
+        return super().is_structure(event) & fits
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
+        return super()._fault(event, length, constants) or explanations.headless(event, length)
+
+    def _places(self, event: Tensor) -> Places:
+        heads = self._ask(_heads, event, axes=2)
+        n = self.event_shape[0] - 1
+        first = torch.arange(n, device=heads.device) * (n + 1)
+        return self._places_of_spans(event), torch.where(heads >= 0, first + heads, -1)
+
+    def _candidates(self) -> Tensor:
+        size = self.event_shape[0]
+        rows = []
+        for tree in binary_trees(0, size - 1):
+            for heads in _ways_to_head(tree):
+                row = torch.full((size, size), -1, dtype=torch.int64)
+                for (start, end), head in heads.items():
+                    row[start, end] = head
+                rows.append(row)
+        return torch.stack(rows).to(self.scores[0].device)
+
+
+def _ways_to_head(tree: Sequence[tuple[int, int]]) -> list[dict[tuple[int, int], int]]:
+    """All ways to give each span of a tree, wider ones first, the head of one of its parts."""
+    (start, end), *rest = tree
+    if end == start + 1:
+        return [{(start, end): start}]
+    size = next(place for place, (first, last) in enumerate(rest) if last == end and first > start)
+    found = []
+    for left in _ways_to_head(rest[:size]):
+        for right in _ways_to_head(rest[size:]):
+            below = left | right
+            found += [{(start, end): below[part]} | below for part in (rest[0], rest[size])]
+    return found
+
+
+def _spans_of_words(event: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The spans of trees ``(rows, 2 n)`` and the words in them.
+
+    Returns:
+        Their heads and their widths, ``(rows, 2 n)``; which words each contains, ``(rows, 2 n, n)``; and the width
+        of the widest span that each word heads, ``(rows, n)``.
+    """
+    n = event.shape[-1] - 1
+    places, heads, _ = events.read_spans(event, lengths, range(n), range(n))
+    start, end = places // (n + 1), places % (n + 1)
+    word = torch.arange(n, device=event.device)
+    used = places >= 0
+    contains = used.unsqueeze(-1) & (start.unsqueeze(-1) <= word) & (word < end.unsqueeze(-1))
+    width = torch.where(used, end - start, 0)
+    headed = used.unsqueeze(-1) & (heads.unsqueeze(-1) == word)
+    widest = torch.where(headed, width.unsqueeze(-1), 0).amax(-2) if n else width[:, :0]
+    return torch.where(used, heads, -1), width, contains, widest
+
+
+def _heads(event: Tensor, lengths: Tensor) -> Tensor:
+    """The head of each word, ``(rows, n)``: that of the narrowest span around all spans that the word heads."""
+    heads, width, contains, widest = _spans_of_words(event, lengths)
+    n = widest.shape[-1]
+    if not n:
+        return widest
+    around = contains & (width.unsqueeze(-1) > widest.unsqueeze(-2))
+    narrowest = torch.where(around, width.unsqueeze(-1), n + 1).min(-2)
+    above = heads.gather(-1, narrowest.indices) + 1
+    found = torch.where(narrowest.values <= n, above, 0)
+    return torch.where(events.within(lengths, n), found, -1)
+
+
+def _pass_heads_on(event: Tensor, lengths: Tensor) -> Tensor:
+    """Tell in which trees ``(rows,)`` the head of each span is that of one of its parts.
+
+    Then a word heads all spans that contain it, from itself up to the widest that it heads.
+    """
+    heads, width, contains, widest = _spans_of_words(event, lengths)
+    word = torch.arange(widest.shape[-1], device=event.device)
+    below = contains & (width.unsqueeze(-1) <= widest.unsqueeze(-2))
+    headed = heads.unsqueeze(-1) == word
+    return (below == headed).flatten(1).all(-1)

@@ -1,0 +1,1 @@
+"""Linear chains: the forward recursion over tags."""

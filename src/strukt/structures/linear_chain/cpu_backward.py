@@ -1,0 +1,158 @@
+"""The backward pass of the linear chain in scaled probability space."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.jit import exp, inner, kernel, scratch
+from strukt.structures.linear_chain.cpu_log import Array
+from strukt.structures.linear_chain.cpu_probability import block_width, multiply, weigh, weigh_position
+
+WINDOW = 16
+"""Positions whose expected transitions are added up together."""
+
+
+@inner
+def _flow(unary: Array, b: int, t: int, beta: Array, chart: Array, weight: Array, out: Array) -> None:
+    """Weight times beta of position t, over its normaliser: what flows back to the position before.
+
+    Nothing flows through a tag that no sequence reaches: its beta has no bound.
+    """
+    weigh_position(unary, b, t, weight)
+    c = weight.shape[0]
+    scale = 1.0 / chart[b, t, c]
+    for j in range(c):
+        out[j] = weight[j] * beta[j] * scale if chart[b, t, j] > 0.0 else 0.0
+
+
+@inner
+def add_products(left: Array, right: Array, weight: float, out: Array) -> None:
+    """Out += weight * left.T @ right, in blocks that stay in the first-level cache."""
+    n, c = right.shape
+    for block in range(0, c, 8):
+        for t in range(0, n - 3, 4):
+            for i in range(block, min(block + 8, c)):
+                w, x = weight * left[t, i], weight * left[t + 1, i]
+                y, z = weight * left[t + 2, i], weight * left[t + 3, i]
+                for j in range(c):
+                    out[i, j] += (
+                        w * right[t, j] + x * right[t + 1, j] + y * right[t + 2, j] + z * right[t + 3, j]
+                    )
+        for t in range(n - n % 4, n):
+            for i in range(block, min(block + 8, c)):
+                w = weight * left[t, i]
+                for j in range(c):
+                    out[i, j] += w * right[t, j]
+
+
+@inner
+def _backward_block(
+    unary: Array, transposed: Array, lengths: Array, weights: Array, chart: Array, right: Array, tags: Array,
+    expected: Array,
+) -> None:  # fmt: skip
+    """Tag marginals of items that share a matrix, and their expected transitions over its weights.
+
+    ``right[q, t % WINDOW]`` keeps what flows back from t + 1 to t until a window is full.
+    """
+    items, _, c = unary.shape
+    weight = scratch(1, c)[0]
+    beta, flow = scratch(items, c), scratch(items, c)
+    flow[:, :] = 0.0
+    for t in range(lengths.max() - 1, -1, -1):
+        for q in range(items):
+            if t < lengths[q] - 1:
+                weigh_position(unary, q, t + 1, weight)
+                scale = 1.0 / chart[q, t + 1, c]
+                for j in range(c):
+                    flow[q, j] = weight[j] * beta[q, j] * scale if chart[q, t + 1, j] > 0.0 else 0.0
+                    right[q, t % WINDOW, j] = flow[q, j]
+        multiply(flow, transposed, beta)
+        for q in range(items):
+            if t == lengths[q] - 1:
+                for j in range(c):
+                    beta[q, j] = 1.0
+            if t < lengths[q]:
+                for j in range(c):
+                    tags[q, t, j] = weights[q] * chart[q, t, j] * beta[q, j]
+            end = min(t + WINDOW, lengths[q] - 1)
+            if t % WINDOW == 0 and t < end:
+                add_products(chart[q, t:end], right[q, : end - t], weights[q], expected)
+
+
+@kernel
+def backward_shared(
+    unary: Array, transition: Array, lengths: Array, matrices: Array, weights: Array, chart: Array, tags: Array,
+    expected: Array, blocks: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    """Tag marginals, 0 for items in log space; expected transitions over the weights, in threads' slots.
+
+    ``matrices`` are the transposed weights of each group, ``blocks`` room for a window of a block of items for
+    each thread.
+    """
+    batch, _, c = unary.shape
+    groups = transition.shape[0]
+    width = block_width(batch, step) if groups == 1 else 1
+    slot = start % expected.shape[0]
+    used = np.empty(width, np.int64)
+    for first in range(start * width, batch, step * width):
+        items = slice(first, min(first + width, batch))
+        group = first * groups // batch
+        for b in range(first, min(first + width, batch)):
+            used[b - first] = lengths[b] if lengths[b] > 0 and chart[b, 0, c] > 0.0 else 0
+            tags[b, used[b - first] :] = 0.0
+        _backward_block(
+            unary[items],
+            matrices[group],
+            used[: unary[items].shape[0]],
+            weights[items],
+            chart[items],
+            blocks[start],
+            tags[items],
+            expected[slot, group],
+        )
+
+
+@kernel
+def times_weights(transition: Array, expected: Array, pairs: Array) -> None:
+    """Sum the slots of the threads and multiply by the weights."""
+    slots, groups, c, _ = expected.shape
+    for group in range(groups):
+        for slot in range(1, slots):
+            expected[0, group] += expected[slot, group]
+        top = transition[group, 0].max()
+        shift = np.float64(top) if top > -np.inf else 0.0
+        for i in range(c):
+            for j in range(c):
+                weight = exp(np.float64(transition[group, 0, i, j]) - shift)
+                pairs[group, 0, i, j] += expected[0, group, i, j] * weight
+
+
+@kernel
+def backward_per_step(
+    unary: Array, transition: Array, lengths: Array, weights: Array, chart: Array, tags: Array, pairs: Array,
+    start: int, step: int,
+) -> None:  # fmt: skip
+    """Tag marginals, 0 for items in log space, and the marginal of every transition at every step."""
+    batch, _, c = unary.shape
+    matrix = np.empty((c, c))
+    weight = scratch(1, c)[0]
+    beta = np.empty(c)
+    flow = np.empty(c)
+    for b in range(start, batch, step):
+        used = lengths[b] if lengths[b] > 0 and chart[b, 0, c] > 0.0 else 0
+        tags[b, used:] = 0.0
+        beta[:] = 1.0
+        for t in range(used - 1, -1, -1):
+            if t < used - 1:
+                weigh(transition[b * transition.shape[0] // batch, t], matrix)
+                _flow(unary, b, t + 1, beta, chart, weight, flow)
+                for i in range(c):
+                    alpha = weights[b] * chart[b, t, i]
+                    total = 0.0
+                    for j in range(c):
+                        share = matrix[i, j] * flow[j]
+                        total += share
+                        pairs[b, t, i, j] = alpha * share
+                    beta[i] = total
+            for i in range(c):
+                tags[b, t, i] = weights[b] * chart[b, t, i] * beta[i]

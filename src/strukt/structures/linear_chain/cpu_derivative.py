@@ -1,0 +1,143 @@
+"""The derivative of the marginals of the linear chain: forward mode through its passes.
+
+Forwards it follows how a direction of the scores changes the logs of the forward sums (their growth), and
+backwards how that changes the marginals. Both need only how likely each tag is before a given one: numbers between
+0 and 1 in either space of `strukt.structures.linear_chain.cpu`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.jit import exp, inner, kernel, scratch
+from strukt.structures.linear_chain.cpu_log import Array, enter_max
+from strukt.structures.linear_chain.cpu_probability import weigh
+
+
+@kernel
+def derivative(
+    unary: Array, transition: Array, lengths: Array, weights: Array, tag_direction: Array, pair_direction: Array,
+    chart: Array, tag_grads: Array, pair_grads: Array, weights_grad: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    """Gradients of <outside, directions>, those of transitions apart for each item; they are zeros before."""
+    batch, n, c = unary.shape
+    groups, steps = transition.shape[:2]
+    growth, mean = scratch(n, c), scratch(n, c)
+    matrices, before = np.empty((steps, c, c)), np.empty((c, c))
+    mass, change = scratch(2, c), scratch(2, c)
+    for b in range(start, batch, step):
+        length, group = lengths[b], b * groups // batch
+        if length == 0 or chart[b, 0, c] == 0.0:  # no sequence
+            continue
+        in_log = chart[b, 0, c] < 0.0
+        for s in range(0 if in_log else min(length - 1, steps)):
+            weigh(transition[group, s], matrices[s])
+        mean[0] = 0.0
+        for t in range(length):
+            if t > 0:
+                s = min(t, steps) - 1
+                _tags_before(chart[b, t - 1, :c], transition[group, s], matrices[s], in_log, before)
+                _mean_growth(before, growth[t - 1], pair_direction[group, s], mean[t])
+            for j in range(c):
+                possible = chart[b, t, j] > (-np.inf if in_log else 0.0)
+                growth[t, j] = mean[t, j] + tag_direction[b, t, j] if possible else 0.0
+        now = 0
+        weights_grad[b] = _end(chart[b, length - 1, :c], in_log, growth[length - 1], mass[now], change[now])
+        for t in range(length - 1, -1, -1):
+            for j in range(c):
+                tag_grads[b, t, j] = weights[b] * change[now, j]
+            if t > 0:
+                s = min(t, steps) - 1
+                _tags_before(chart[b, t - 1, :c], transition[group, s], matrices[s], in_log, before)
+                _step_back(
+                    before, growth[t - 1], pair_direction[group, s], mean[t], mass[now], change[now], weights[b],
+                    pair_grads[b, s], mass[1 - now], change[1 - now],
+                )  # fmt: skip
+                now = 1 - now
+
+
+@inner
+def _tags_before(alpha: Array, scores: Array, matrix: Array, in_log: bool, out: Array) -> None:
+    """``[i, j]``: how likely tag i is before tag j, given what is before; 0 where nothing leads to j.
+
+    Args:
+        alpha: The forward probabilities of tag i, or their logs.
+        scores: Of the step.
+        matrix: The weights of the step, where they are not logs.
+        in_log: Whether they are logs.
+        out: The result.
+    """
+    c = alpha.shape[0]
+    if in_log:
+        _ways_in_log(alpha, scores, out)
+    else:
+        for i in range(c):
+            for j in range(c):
+                out[i, j] = alpha[i] * matrix[i, j]
+    total = scratch(1, c)[0]
+    total[:] = 0.0
+    for i in range(c):
+        for j in range(c):
+            total[j] += out[i, j]
+    for j in range(c):
+        total[j] = 1.0 / total[j] if total[j] > 0.0 else 0.0
+    for i in range(c):
+        for j in range(c):
+            out[i, j] *= total[j]
+
+
+@inner
+def _ways_in_log(alpha: Array, scores: Array, out: Array) -> None:
+    """Weights of the ways into each tag, the largest of which is 1."""
+    c = alpha.shape[0]
+    top = np.empty(c)
+    enter_max(alpha, scores, top)
+    for i in range(c):
+        for j in range(c):
+            shift = top[j] if top[j] > -np.inf else 0.0
+            out[i, j] = exp(alpha[i] + scores[i, j] - shift)
+
+
+@inner
+def _mean_growth(before: Array, growth: Array, direction: Array, out: Array) -> None:
+    """How the log of the sum of all ways into each tag grows."""
+    out[:] = 0.0
+    for i in range(before.shape[0]):
+        for j in range(before.shape[0]):
+            # Where a step is impossible a direction may be anything.
+            rise = growth[i] + direction[i, j] if before[i, j] > 0.0 else 0.0
+            out[j] += before[i, j] * rise
+
+
+@inner
+def _end(alpha: Array, in_log: bool, growth: Array, mass: Array, change: Array) -> float:
+    """The marginals of the last position and their change; gives the change of the log-partition."""
+    c = alpha.shape[0]
+    total, slope = 0.0, 0.0
+    for j in range(c):
+        mass[j] = exp(alpha[j]) if in_log else alpha[j]
+        total += mass[j]
+    for j in range(c):
+        mass[j] /= total
+        slope += mass[j] * growth[j]
+    for j in range(c):
+        change[j] = mass[j] * (growth[j] - slope)
+    return slope
+
+
+@inner
+def _step_back(
+    before: Array, growth: Array, direction: Array, mean: Array, mass: Array, change: Array, weight: float,
+    pairs: Array, mass_before: Array, change_before: Array,
+) -> None:  # fmt: skip
+    """The change of the marginals of transitions is added to ``pairs``, and that of the tags before is found."""
+    c = mass.shape[0]
+    for i in range(c):
+        own_mass = own_change = 0.0
+        for j in range(c):
+            rise = growth[i] + direction[i, j] - mean[j] if before[i, j] > 0.0 else 0.0
+            found = before[i, j] * (change[j] + mass[j] * rise)
+            pairs[i, j] += weight * found
+            own_change += found
+            own_mass += before[i, j] * mass[j]
+        mass_before[i], change_before[i] = own_mass, own_change

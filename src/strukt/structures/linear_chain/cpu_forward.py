@@ -1,0 +1,122 @@
+"""The forward pass of the linear chain in scaled probability space."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.jit import inner, kernel, scratch
+from strukt.structures.linear_chain import cpu_log
+from strukt.structures.linear_chain.cpu_log import Array
+from strukt.structures.linear_chain.cpu_probability import (
+    LOG_SPACE,
+    TINY,
+    block_width,
+    multiply,
+    weigh,
+    weigh_position,
+)
+
+
+@inner
+def _enter(
+    unary: Array,
+    t: int,
+    lengths: Array,
+    entered: Array,
+    alpha: Array,
+    chart: Array,
+    factors: Array,
+    logs: Array,
+) -> None:
+    """Weigh and normalise position t of each item of a block.
+
+    ``factors`` gets the normaliser as a number and ``logs`` the log of a factor that it left out: -inf where no
+    sequence is left, NaN where something could underflow.
+    """
+    c = unary.shape[2]
+    weight = scratch(1, c)[0]
+    for q in range(lengths.shape[0]):
+        if t >= lengths[q] or not logs[q] > -np.inf:
+            continue
+        top, safe = weigh_position(unary, q, t, weight)
+        mass = 0.0
+        for j in range(c):
+            mass += entered[q, j] * weight[j]
+        scale = 1.0 / mass if mass > 0.0 else 0.0
+        lost = 0
+        for j in range(c):
+            probability = entered[q, j] * weight[j] * scale
+            lost += int((probability < TINY) & (probability > 0.0))
+            alpha[q, j] = probability
+            chart[q, t, j] = probability
+        chart[q, t, c] = mass
+        logs[q] += top if safe and lost == 0 else np.nan
+        if mass < TINY:
+            logs[q] += np.log(mass)
+        else:
+            factors[q] *= mass
+        if not TINY < factors[q] < 1.0 / TINY or t == lengths[q] - 1:
+            logs[q] += np.log(factors[q])
+            factors[q] = 1.0
+
+
+@inner
+def _forward_block(
+    unary: Array,
+    transition: Array,
+    lengths: Array,
+    top: float,
+    matrix: Array,
+    chart: Array,
+    log_partition: Array,
+) -> None:
+    """The forward pass of items that share a matrix (``matrix``, exp(transition - top)) or of one item.
+
+    An item stops at -inf, when it has no sequence, or at NaN, when it must run in log space.
+    """
+    items, _, c = unary.shape
+    alpha, entered = scratch(items, c), scratch(items, c)
+    alpha[:, :] = 0.0
+    entered[:, :] = 1.0
+    factors = np.ones(items)
+    log_partition[:] = 0.0
+    for t in range(lengths.max()):
+        if t > 0:
+            if transition.shape[0] > 1:
+                shift, safe = weigh(transition[t - 1], matrix)
+                top = shift if safe else np.nan
+            for q in range(items):
+                if t < lengths[q]:
+                    log_partition[q] += top
+            multiply(alpha, matrix, entered)
+        _enter(unary, t, lengths, entered, alpha, chart, factors, log_partition)
+
+
+@kernel
+def forward(
+    unary: Array, transition: Array, lengths: Array, matrices: Array, tops: Array, chart: Array,
+    log_partition: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    """Log-partitions and charts; ``matrices`` and ``tops`` are of each group, or room for each thread."""
+    batch, _, c = unary.shape
+    groups, steps = transition.shape[:2]
+    width = block_width(batch, step) if groups == 1 and steps == 1 else 1
+    for first in range(start * width, batch, step * width):
+        items = slice(first, min(first + width, batch))
+        group = first * groups // batch
+        place = group if steps == 1 else start
+        _forward_block(
+            unary[items],
+            transition[group],
+            lengths[items],
+            tops[place],
+            matrices[place],
+            chart[items],
+            log_partition[items],
+        )
+        for b in range(first, min(first + width, batch)):
+            if np.isnan(log_partition[b]):
+                chart[b, 0, c] = LOG_SPACE
+                log_partition[b] = cpu_log.forward_item(unary[b], transition[group], lengths[b], chart[b])
+            if log_partition[b] == -np.inf:
+                chart[b, 0, c] = 0.0

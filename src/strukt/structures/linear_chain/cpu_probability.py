@@ -1,0 +1,106 @@
+"""Kernels of the linear chain in scaled probability space; the module ``cpu`` says when they hold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.jit import exp, inner, kernel
+from strukt.structures.linear_chain.cpu_log import Array
+
+TINY = 1e-100
+"""Weights in probability space are zero or at least this, relative to the largest of their step."""
+
+LOG_SPACE = -1.0
+"""The normaliser of the first step in charts of items in log space; 0 in those without any sequence."""
+
+BLOCK = 8
+"""Items that share a matrix and go through it together."""
+
+
+@inner
+def weigh_position(unary: Array, b: int, t: int, out: Array) -> tuple[float, bool]:
+    """exp(scores - top) of one position; gives top and whether every finite weight is at least TINY."""
+    c = unary.shape[2]
+    top = unary[b, t, 0]
+    for j in range(c):
+        top = max(top, unary[b, t, j])
+    shift = np.float64(top) if top > -np.inf else 0.0
+    lost = 0
+    for j in range(c):
+        shifted = np.float64(unary[b, t, j]) - shift
+        weight = exp(shifted)
+        out[j] = weight
+        lost += int((weight < TINY) & (shifted > -np.inf))
+    return shift, lost == 0
+
+
+@kernel
+def weigh(scores: Array, out: Array) -> tuple[float, bool]:
+    """exp(scores - top) of a matrix, with one top for all of it."""
+    top = -np.inf
+    for i in range(scores.shape[0]):
+        for j in range(scores.shape[1]):
+            top = max(top, np.float64(scores[i, j]))
+    shift = top if top > -np.inf else 0.0
+    lost = 0
+    for i in range(scores.shape[0]):
+        for j in range(scores.shape[1]):
+            shifted = np.float64(scores[i, j]) - shift
+            weight = exp(shifted)
+            out[i, j] = weight
+            lost += int((weight < TINY) & (shifted > -np.inf))
+    return shift, lost == 0
+
+
+@kernel
+def weigh_shared(
+    transition: Array, transposed: bool, matrices: Array, tops: Array, start: int, step: int
+) -> None:
+    """exp(transition - top), one matrix for each group; its top is NaN where a weight could underflow."""
+    for group in range(start, transition.shape[0], step):
+        top, safe = weigh(transition[group, 0], matrices[group])
+        tops[group] = top if safe else np.nan
+        if transposed:
+            _transpose(matrices[group])
+
+
+@inner
+def _transpose(matrix: Array) -> None:
+    """In place, in blocks of eight, which are one cache line of each row."""
+    c = matrix.shape[0]
+    for top in range(0, c, 8):
+        for left in range(0, top + 1, 8):
+            for i in range(top, min(top + 8, c)):
+                for j in range(left, min(left + 8, i)):
+                    matrix[i, j], matrix[j, i] = matrix[j, i], matrix[i, j]
+
+
+@inner
+def multiply(left: Array, matrix: Array, out: Array) -> None:
+    """Product ``left @ matrix`` of a few rows, in steps of eight to save loads and stores of ``out``."""
+    rows, c = out.shape
+    out[:, :] = 0.0
+    i = 0
+    while i + 7 < c:
+        for q in range(rows):
+            p, r, s, t = left[q, i], left[q, i + 1], left[q, i + 2], left[q, i + 3]
+            w, x, y, z = left[q, i + 4], left[q, i + 5], left[q, i + 6], left[q, i + 7]
+            for j in range(c):
+                out[q, j] += (
+                    p * matrix[i, j] + r * matrix[i + 1, j] + s * matrix[i + 2, j] + t * matrix[i + 3, j]
+                ) + (
+                    w * matrix[i + 4, j] + x * matrix[i + 5, j] + y * matrix[i + 6, j] + z * matrix[i + 7, j]
+                )
+        i += 8
+    while i < c:
+        for q in range(rows):
+            w = left[q, i]
+            for j in range(c):
+                out[q, j] += w * matrix[i, j]
+        i += 1
+
+
+@inner
+def block_width(batch: int, threads: int) -> int:
+    """How many items make a block, so that every thread has one."""
+    return min(BLOCK, (batch + threads - 1) // threads)

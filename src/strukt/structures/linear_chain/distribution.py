@@ -1,0 +1,124 @@
+"""Sequences of tags: the linear-chain conditional random field."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from strukt.kernels import arguments
+from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.lengths import Lengths
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import Places
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures import bounds, events
+from strukt.structures.explanations import sequences, wording
+from strukt.structures.linear_chain.oracles import ORACLES
+from strukt.structures.linear_chain.reference import max_marginals
+from strukt.structures.positional import PositionalStructure
+
+
+class LinearChain(PositionalStructure):
+    """Tag sequences scored by each tag and by each pair of neighbours (Lafferty et al. 2001).
+
+    Args:
+        unary: ``batch + (n, c)``, the score of each tag at each position.
+        transition: ``[i, j]`` scores tag i followed by tag j. Shared ``(c, c)``, one for each item
+            ``batch + (c, c)``, or one for each step ``batch + (n - 1, c, c)``.
+        lengths: ``batch``; all n if None.
+        validate_args: Whether to check values as well as shapes.
+
+    Events are tags ``batch + (n,)``. All operators take O(n c^2) time an item; `topk` looks at O(k n c)
+    candidates more (the reference takes k^2 times that), `sample` takes O(n c) more a sample. `log_partition`
+    keeps O(n c) memory for its gradient.
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Examples:
+        >>> unary = torch.tensor([[1.0, 0.0], [0.0, 0.5], [0.0, 0.0]])
+        >>> chain = LinearChain(unary, torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
+        >>> chain.mode
+        tensor([0, 1, 0])
+        >>> chain.log_prob(chain.mode).exp()
+        tensor(0.4622)
+        >>> chain.marginals
+        tensor([[0.7734, 0.2266],
+                [0.2822, 0.7178],
+                [0.6007, 0.3993]])
+    """
+
+    oracles: ClassVar[Oracles] = ORACLES
+    score_names: ClassVar[tuple[str, ...]] = ("unary", "transition")
+
+    def __init__(
+        self,
+        unary: Tensor,
+        transition: Tensor,
+        lengths: Lengths | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        arguments.scores("unary", unary, "batch + (n, c)", 2)
+        arguments.not_lengths("transition", transition, "unary", "LinearChain", "(c, c)")
+        arguments.scores("transition", transition, "(c, c), batch + (c, c) or batch + (n - 1, c, c)", 2)
+        if not unary.shape[-1]:
+            raise ValueError(f"unary has shape {tuple(unary.shape)}: no tags to choose from; expected c >= 1")
+        transition = _fitting(unary, transition)
+        steps = -1 if transition.shape[-3] == unary.shape[-2] - 1 else UNBOUNDED
+        self.extents = ([0, UNBOUNDED], [steps, UNBOUNDED, UNBOUNDED])
+        super().__init__((unary, transition), lengths, (), validate_args)
+
+    @property
+    def transition_marginals(self) -> Tensor:
+        """The probability of each pair of neighbouring tags: ``batch + (n - 1, c, c)``; differentiable."""
+        n, c = self.scores[0].shape[-2:]
+        return self._marginals_beside(max(n - 1, 0), c, c)
+
+    @property
+    def max_marginals(self) -> Tensor:
+        quick = bounds.max_marginals(self)
+        if quick is not None:
+            return quick
+        found = max_marginals(*self._arguments())
+        return torch.where(self._parts_within, self._to_batch(found), NEG_INF)
+
+    def _places(self, event: Tensor) -> Places:
+        c, per_step = self.scores[0].shape[-1], self.scores[1].shape[-3] > 1
+        return (*super()._places(event), self._ask(events.pair_places, event, c, per_step, axes=1))
+
+    def is_structure(self, event: Tensor) -> Tensor:
+        return self._in_range(event)
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
+        return wording.out_of_range(event, length, self.scores[0].shape[-1], "tag", "position")
+
+    def _forbidden(self, event: Tensor) -> str | None:
+        unary, transition = self.scores
+        return sequences.forbidden_tags(event[0].tolist(), int(self.lengths), unary[0], transition[0])
+
+
+def _fitting(unary: Tensor, transition: Tensor) -> Tensor:
+    """The transition with all batch axes (of size 1 if it is shared) and a step axis: ``(..., s, c, c)``.
+
+    Raises:
+        ValueError: If it fits the unary scores in none of the three ways.
+    """
+    *batch, n, c = unary.shape
+    given = transition.shape
+    if transition.dim() == 2:
+        transition = transition.view(*(1,) * (len(batch) + 1), *given)
+    elif transition.dim() == unary.dim():
+        transition = transition.unsqueeze(-3)
+    if transition.dim() == unary.dim() + 1:
+        steps = transition.shape[-3]
+        batched = transition.shape[:-3]
+        fits = steps in (1, max(n - 1, 0)) and transition.shape[-2:] == (c, c)
+        if fits and all(have in (1, want) for have, want in zip(batched, batch, strict=True)):
+            return transition
+    raise ValueError(
+        f"transition has shape {tuple(given)}, which does not fit unary of shape {tuple(unary.shape)}; expected "
+        f"({c}, {c}), {(*batch, c, c)} or {(*batch, max(n - 1, 0), c, c)}"
+    )

@@ -1,0 +1,31 @@
+"""Trees of grammars of low rank, by enumeration."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.structures.enumeration import Table
+from strukt.structures.pcfg.brute_force import pcfg
+
+
+def low_rank_pcfg(
+    length: int, spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor
+) -> Table:
+    """All trees of a sentence under a grammar whose rules are sums over ranks.
+
+    Args:
+        length: Number of words in use.
+        spans: `(n + 1, n + 1, s + p)`, extra scores of labelled spans.
+        root: `(s,)`.
+        left: `(r, s + p)`; `[R, B]` scores B as the left child of a rank.
+        right: `(r, s + p)`; `[R, C]` scores C as its right child.
+        head: `(s, r)`; `[A, R]` scores a rank under a nonterminal.
+        emission: `(n, p)`.
+    """
+    children = left.T[:, None].double() + right.T[None].double()
+    terms = head[:, None, None].double() + children
+    some = (terms > -torch.inf).any(-1)
+    # A sum of no terms has no derivative, which logsumexp does not know.
+    found = torch.where(some[..., None], terms, 0).logsumexp(-1)
+    return pcfg(length, spans, root, torch.where(some, found, -torch.inf), emission)

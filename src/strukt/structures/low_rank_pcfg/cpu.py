@@ -1,0 +1,177 @@
+"""Fused passes of grammars of low rank: a chart of probabilities over ranks, with one exponent for each span.
+
+Products of matrices are PyTorch's, sums over the places to split a span are compiled. An item for which what
+underflowed could matter is computed in log space, by the reference.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import Scores
+from strukt.kernels.dynamic_program import DynamicProgram
+from strukt.kernels.gradients import pull_backs
+from strukt.kernels.jit import over_batch, thread_count
+from strukt.kernels.memory import empty, no_events, zeros
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures.low_rank_pcfg import cpu_sample
+from strukt.structures.low_rank_pcfg.passes import (
+    Sentences,
+    inside_pass,
+    label_gradients,
+    outside_pass,
+    sentence,
+    word_gradients,
+)
+from strukt.structures.low_rank_pcfg.reference import REFERENCE
+from strukt.structures.low_rank_pcfg.weights import weigh
+
+LOST = float("inf")
+"""Stands in the chart as the log of the first word if the item is in log space."""
+
+
+def chart_shape(
+    spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor, lengths: Tensor
+) -> tuple[int, int, int]:
+    """``(batch, n (n + 1) / 2, 3 r + 2)``; charts are of float64."""
+    return shape_of_chart(len(spans), emission, head)
+
+
+def shape_of_chart(batch: int, emission: Tensor, head: Tensor) -> tuple[int, int, int]:
+    n = emission.shape[1]
+    return batch, n * (n + 1) // 2, 3 * head.shape[2] + 2
+
+
+def inside(
+    spans: Tensor, root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor, lengths: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Log-partition ``(batch,)`` and chart; time O(n^3 r + n^2 s r + n p r) an item."""
+    chart = torch.from_numpy(empty(chart_shape(spans, root, left, right, head, emission, lengths)))
+    scores = (spans, root, left, right, head, emission)
+    work = _sentences(*scores, lengths, chart)
+    return run_inside(work, REFERENCE, scores, lengths).to(spans.dtype), chart
+
+
+def run_inside(work: Sentences, reference: DynamicProgram, scores: Scores, lengths: Tensor) -> Tensor:
+    """The log-partition ``(batch,)``; fills the chart, and marks items that the reference computed."""
+    if not work.chart.numel():
+        return zeros(lengths, torch.float64)
+    log_partition, lost = inside_pass(work)
+    items = lost.nonzero().squeeze(1)
+    if len(items):
+        work.chart[items, 0, -2] = LOST
+        with torch.no_grad():
+            log_partition[items] = reference.log_partition(*_of(items, scores), lengths[items]).double()
+    return log_partition
+
+
+def outside(
+    spans: Tensor,
+    root: Tensor,
+    left: Tensor,
+    right: Tensor,
+    head: Tensor,
+    emission: Tensor,
+    lengths: Tensor,
+    weights: Tensor,
+    chart: Tensor,
+) -> Scores:
+    """Expected parts, each item times its weight, in the shapes of the scores."""
+    scores = (spans, root, left, right, head, emission)
+    if not chart.numel():
+        return tuple(zeros(score) for score in scores)
+    lost = lost_items(chart)
+    work = _sentences(*scores, lengths.index_fill(0, lost, 0), chart)
+    slopes, shares = outside_pass(work, weights.detach())
+    marginals = zeros(spans)
+    into = work.weights.no_gradients()
+    label_gradients(work, slopes, shares, into, marginals)
+    words = word_gradients(work, slopes, into).to(spans.dtype)
+    marginals.diagonal(1, 1, 2)[:, root.shape[1] :] = words.mT
+    in_words = words.reshape(len(emission), -1, *emission.shape[1:]).sum(1)
+    grads = (marginals, *work.weights.as_gradients(into, (root, left, right, head)), in_words)
+    add_lost(REFERENCE, grads, scores, lengths, weights, lost)
+    return grads
+
+
+def sample(
+    spans: Tensor,
+    root: Tensor,
+    left: Tensor,
+    right: Tensor,
+    head: Tensor,
+    emission: Tensor,
+    lengths: Tensor,
+    count: int,
+) -> tuple[Tensor, Tensor]:
+    """Trees ``(batch, count, n + 1, n + 1)`` drawn from the top downwards, and the log-partition.
+
+    Takes O(n (n + r + s + p)) for each tree, and O(n^2 s r) more for each item.
+    """
+    scores = (spans, root, left, right, head, emission)
+    log_partition, chart = inside(*scores, lengths)
+    batch, size = spans.shape[:2]
+    trees = no_events(batch, count, size, size)
+    seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count))
+    if not chart.numel():
+        return trees, log_partition
+    lost = lost_items(chart)
+    work = _sentences(*scores, lengths.index_fill(0, lost, 0), chart)
+    feasible = (work.lengths > 1) & (log_partition > NEG_INF)
+    threads = thread_count(count, count * size * (size + head.shape[2] + left.shape[2]))
+    for item in feasible.nonzero().squeeze(1).tolist():
+        given = (sentence(work, item), int(lengths[item]), seeds[item].numpy(), trees[item].numpy())
+        over_batch(cpu_sample.sample, threads, *given)
+    if len(lost):
+        trees[lost] = REFERENCE.sample(*_of(lost, scores), lengths[lost], count)[0]
+    return trees, log_partition
+
+
+def lost_items(chart: Tensor) -> Tensor:
+    """The items that are in log space."""
+    return (chart[:, 0, -2] == LOST).nonzero().squeeze(1)
+
+
+def add_lost(
+    reference: DynamicProgram, grads: Scores, scores: Scores, lengths: Tensor, weights: Tensor, items: Tensor
+) -> None:
+    """Add what items in log space expect."""
+    if not len(items):
+        return
+    picked = _of(items, scores)
+    (more,) = pull_backs(reference.log_partition, picked, [lengths[items]], [weights[items]])
+    for grad, part in zip(grads, more, strict=True):
+        groups = items * len(grad) // len(scores[0])
+        grad.index_add_(0, groups[: len(part)], part)
+
+
+def _of(items: Tensor, scores: Scores) -> Scores:
+    """The scores of some items; those that all share as they are."""
+    batch = len(scores[0])
+    return tuple(score if len(score) == 1 else score[items * len(score) // batch] for score in scores)
+
+
+def _sentences(
+    spans: Tensor,
+    root: Tensor,
+    left: Tensor,
+    right: Tensor,
+    head: Tensor,
+    emission: Tensor,
+    lengths: Tensor,
+    chart: Tensor,
+) -> Sentences:
+    """What the passes work on; scores of spans that are all one 0 are left out."""
+    given = spans.detach()
+    weights = weigh(*(score.detach() for score in (root, left, right, head)))
+    words = emission.detach().double().repeat_interleave(len(spans) // max(len(emission), 1), 0)
+    if _is_one_zero(given):
+        return Sentences(weights, words, None, lengths, chart)
+    words = words + given.diagonal(1, 1, 2)[:, root.shape[1] :].mT
+    return Sentences(weights, words, given, lengths, chart)
+
+
+def _is_one_zero(spans: Tensor) -> bool:
+    """Whether the scores are one number 0 that was expanded, as they are if nobody gave any."""
+    return not any(spans.stride()) and bool(spans.numel()) and spans[0, 0, 0, 0].item() == 0

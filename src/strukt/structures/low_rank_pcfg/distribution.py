@@ -1,0 +1,256 @@
+"""Grammars of low rank: thousands of nonterminals, each rule a sum over a few hundred ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.kernels import arguments
+from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.lengths import Lengths
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import sum_of_totals
+from strukt.kernels.semiring import NEG_INF, logsumexp
+from strukt.structures.context_free import ContextFreeGrammar
+from strukt.structures.kept import kept
+from strukt.structures.low_rank_pcfg.oracles import ORACLES
+from strukt.structures.low_rank_pcfg.rank_inside.oracles import ORACLES as OF_WORDS
+from strukt.structures.low_rank_pcfg.rules import LARGEST, composed
+from strukt.structures.pcfg.distribution import PCFG
+from strukt.structures.span_tree.distribution import SpanTree
+
+
+class LowRankPCFG(ContextFreeGrammar):
+    """The trees of a sentence under a grammar whose rules have low rank (TN-PCFG, Yang, Zhao and Tu 2021).
+
+    The weight of the rule A -> B C is the sum over r ranks R of exp(head[A, R] + left[R, B] + right[R, C]): a
+    nonterminal chooses a rank, and the rank both children, each on its own. It is a `PCFG` with these rules, whose
+    table it does not make.
+
+    Args:
+        root: ``(s,)`` or ``batch + (s,)``, the score of each nonterminal as the label of the whole sentence.
+        left: ``(r, s + p)`` or ``batch + (r, s + p)``; ``[R, B]`` scores B as the left child of a rank.
+        right: ``(r, s + p)`` or ``batch + (r, s + p)``; ``[R, C]`` scores C as its right child.
+        head: ``(s, r)`` or ``batch + (s, r)``; ``[A, R]`` scores a rank under a nonterminal.
+        emission: ``(n, p)`` or ``batch + (n, p)``, the score of each preterminal for each word of the sentence.
+        lengths: ``batch``, in words; all n if None.
+        spans: ``batch + (n + 1, n + 1, s + p)``, more scores: ``[i, j, A]`` for the span from fencepost i to j > i
+            with label A. All 0 if None.
+        validate_args: Whether to check values as well as shapes.
+
+    Scores are logs of probabilities, or any others: nothing is normalised. A grammar that all items share is never
+    copied for each of them. Labels, events and parts are those of `PCFG`, as is a sentence of one word: no tree.
+
+    `log_partition` takes O(n^3 r + n^2 r^2 + s r^2) time an item, or O(n^3 r + n^2 s r) if that is less, and n p r
+    for the words (Yang, Liu and Tu 2022); so do its gradients. `marginals`, `condition` and `sample` take
+    O(n^3 r + n^2 s r). A best tree is another matter, because a tree has the sum over the ranks of its rules:
+    `mode`, `topk`, `max_marginals`, `entropy`, `cross_entropy` and `log_count` multiply the rules out (`to_pcfg`),
+    and refuse to make more than 2^24 of them. `mbr` then still gives the tree of the highest expected number of
+    labelled spans, the customary way to parse with such grammars.
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Examples:
+        >>> torch.manual_seed(0)  # doctest: +ELLIPSIS
+        <...>
+        >>> s, p, r, n = 500, 1000, 60, 12
+        >>> root, head = torch.randn(s).log_softmax(-1), torch.randn(s, r).log_softmax(-1)
+        >>> left, right = torch.randn(2, r, s + p).log_softmax(-1)
+        >>> trees = LowRankPCFG(root, left, right, head, torch.randn(2, n, p), lengths=torch.tensor([12, 7]))
+        >>> trees.log_partition.shape, trees.marginals.shape, trees.mbr.shape
+        (torch.Size([2]), torch.Size([2, 13, 13, 1500]), torch.Size([2, 13, 13]))
+        >>> trees.mode
+        Traceback (most recent call last):
+        ...
+        NotImplementedError: this needs all 1125000000 rules of 500 nonterminals and 1500 symbols, ...
+    """
+
+    oracles: ClassVar[Oracles] = ORACLES
+    score_names: ClassVar[tuple[str, ...]] = ("spans", "root", "left", "right", "head", "emission")
+    extents = (
+        [1, 1, UNBOUNDED],
+        [UNBOUNDED],
+        [UNBOUNDED] * 2,
+        [UNBOUNDED] * 2,
+        [UNBOUNDED] * 2,
+        [0, UNBOUNDED],
+    )
+
+    def __init__(
+        self,
+        root: Tensor,
+        left: Tensor,
+        right: Tensor,
+        head: Tensor,
+        emission: Tensor,
+        lengths: Lengths | None = None,
+        spans: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        arguments.scores("root", root, "(s,) or batch + (s,)", 1)
+        arguments.scores("left", left, "(r, s + p) or batch + (r, s + p)", 2)
+        arguments.scores("right", right, "(r, s + p) or batch + (r, s + p)", 2)
+        arguments.scores("head", head, "(s, r) or batch + (s, r)", 2)
+        arguments.scores("emission", emission, "(n, p) or batch + (n, p)", 2)
+        if spans is not None:
+            arguments.scores("spans", spans, "batch + (n + 1, n + 1, s + p)", 3)
+        batch_shape = _batch_shape(root, left, right, head, emission, spans)
+        n, p = emission.shape[-2:]
+        plain = spans is None
+        spans = emission.new_zeros(()) if spans is None else spans
+        spans = spans.expand(*batch_shape, n + 1, n + 1, root.shape[-1] + p)
+        super().__init__((spans, root, left, right, head, emission), lengths, (), validate_args)
+        self._plain = plain
+
+    def to_pcfg(self) -> PCFG:
+        """The same distribution with its rules multiplied out, in double precision; differentiable.
+
+        Raises:
+            NotImplementedError: If there are more than 2^24 rules.
+        """
+        spans, root, left, right, head, emission = (arguments.precise(score) for score in self.scores)
+        batch = arguments.broadcast_shapes(left.shape[:-2], right.shape[:-2], head.shape[:-2])
+        each = (score.expand(*batch, *score.shape[-2:]).unsqueeze(-3) for score in (left, right, head))
+        rules = composed(*each).squeeze(-4)
+        return PCFG(root, rules, emission, self.lengths, spans, validate_args=False)
+
+    @property
+    @kept
+    def log_partition(self) -> Tensor:
+        """Log of the summed exponentiated scores of all trees, ``batch``; twice differentiable."""
+        given = self._arguments()
+        if not self._plain:
+            return self._to_batch(self.oracles.log_partition(*given))
+        _, root, left, right, head, _, lengths = given
+        emission = self.scores[-1]
+        each = emission.expand(self.batch_shape + emission.shape[-2:])
+        words = each.reshape(self._batch_size(), *emission.shape[-2:])
+        return self._to_batch(OF_WORDS.log_partition(words, root, left, right, head, lengths))
+
+    def cross_entropy(self, other: Self) -> Tensor:
+        """-E[log other] under this distribution, ``batch``, in nats; the other one may have another rank."""
+        self._require_same_kind(other)
+        return self.to_pcfg().cross_entropy(other.to_pcfg()).to(self.scores[0].dtype)
+
+    @property
+    def log_count(self) -> Tensor:
+        return self.to_pcfg().log_count.to(self.scores[0].dtype)
+
+    @property
+    def max_marginals(self) -> Tensor:
+        return self.to_pcfg().max_marginals.to(self.scores[0].dtype)
+
+    @property
+    def mbr(self) -> Tensor:
+        """The tree of the highest expected number of labelled spans in common: ``batch + event_shape``.
+
+        Raises:
+            InfeasibleError: If every tree of some item is forbidden.
+            NotImplementedError: If there are too many rules to look for those that are forbidden, and a score of
+                -inf may forbid some.
+        """
+        main = self.scores[0]
+        wanted = torch.where(main == NEG_INF, main, self.marginals)
+        if self._nonterminals * self._labels**2 <= LARGEST:
+            _, *others = self.to_pcfg().scores
+            allowed = (torch.where(score == NEG_INF, NEG_INF, 0.0).to(score.dtype) for score in others)
+            root, rules, emission = allowed
+            return PCFG(root, rules, emission, self.lengths, wanted.double(), validate_args=False).mode
+        if any(bool((score == NEG_INF).any()) for score in self.scores[1:]):
+            raise NotImplementedError(
+                "mbr of a grammar with scores of -inf needs to know which rules they leave, and there are too "
+                "many; forbid spans with condition(forbidden=...), or use a large negative number such as -1e4"
+            )
+        return self._best_bracketing(wanted)
+
+    def _best_bracketing(self, wanted: Tensor) -> Tensor:
+        """The tree whose labelled spans have the highest sum, if any rule may join them."""
+        s = self._nonterminals
+        is_word = (self._widths == 1).unsqueeze(-1)
+        is_label = is_word == (torch.arange(self._labels, device=wanted.device) >= s)
+        best, label = torch.where(is_label, wanted, NEG_INF).max(-1)
+        best = best.masked_fill((self.lengths == 1)[..., None, None], NEG_INF)
+        used = SpanTree(best, self.lengths, validate_args=False).mode
+        return torch.where(used >= 0, label, -1)
+
+    def rsample_relaxed(
+        self, temperature: float, sample_shape: Sequence[int] = (), straight_through: bool = False
+    ) -> Tensor:
+        """As in every structure; it multiplies the rules out, whose sums over ranks no temperature passes."""
+        found = self.to_pcfg().rsample_relaxed(temperature, sample_shape, straight_through)
+        return found.to(self.scores[0].dtype)
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
+        found = super().expand(batch_shape)
+        found._plain = self._plain
+        return found
+
+    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
+        spans, *grammar = scores
+        kind: Any = type(self)
+        return kind(*grammar, lengths, spans, *constants, validate_args=False)  # type: ignore[no-any-return]
+
+    def _forbidden(self, event: Tensor) -> str | None:
+        """A rule is forbidden only where all its ranks are."""
+        try:
+            return self.to_pcfg()._forbidden(event)
+        except NotImplementedError:  # too many rules
+            return None
+
+    def _score(self, event: Tensor) -> Tensor:
+        spans, root, lefts, rights, head, emission = self.scores
+        used, parent, left, right = self._rules(event)
+        ranks = _rows(head, parent) + _rows(lefts.mT, left) + _rows(rights.mT, right)
+        rules = torch.where(used, logsumexp(ranks, -1), 0.0).flatten(-2).sum(-1)
+        places = self._places_but_rules(event)
+        return sum_of_totals((spans, root, emission), (3, 1, 2), places) + rules
+
+
+def _rows(matrix: Tensor, index: Tensor) -> Tensor:
+    """Rows ``(..., n, n, r)`` of matrices ``batch + (labels, r)``."""
+    batch = torch.arange(matrix.shape[:-2].numel(), device=index.device).reshape(matrix.shape[:-2])
+    return matrix.reshape(-1, matrix.shape[-1])[index + batch[..., None, None] * matrix.shape[-2]]
+
+
+def _batch_shape(
+    root: Tensor, left: Tensor, right: Tensor, head: Tensor, emission: Tensor, spans: Tensor | None
+) -> torch.Size:
+    """The common batch axes.
+
+    Raises:
+        ValueError: If the shapes do not fit together.
+    """
+    (s, r), (n, p) = head.shape[-2:], emission.shape[-2:]
+    fits = s > 0 and p > 0 and r > 0 and root.shape[-1] == s
+    fits = fits and left.shape[-2:] == right.shape[-2:] == (r, s + p)
+    batches = [root.shape[:-1], *(score.shape[:-2] for score in (left, right, head, emission))]
+    if spans is not None:
+        fits = fits and spans.shape[-3:] == (n + 1, n + 1, s + p)
+        batches.append(spans.shape[:-3])
+    try:
+        batch_shape = arguments.broadcast_shapes(*batches)
+    except RuntimeError:
+        fits = False
+    if not fits:
+        named = {
+            "root": root,
+            "left": left,
+            "right": right,
+            "head": head,
+            "emission": emission,
+            "spans": spans,
+        }
+        given = ", ".join(
+            f"{name} {tuple(value.shape)}" for name, value in named.items() if value is not None
+        )
+        raise ValueError(
+            f"the shapes do not fit together: {given}; expected root (*, s), left and right (*, r, s + p), head "
+            "(*, s, r), emission (*, n, p) and spans (*, n + 1, n + 1, s + p) with s >= 1 nonterminals, p >= 1 "
+            "preterminals and r >= 1 ranks"
+        )
+    return batch_shape

@@ -1,0 +1,27 @@
+"""The recursion of `strukt.structures.low_rank_pcfg.reference` for spans without scores of their own."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from strukt.kernels.dynamic_program import DynamicProgram
+from strukt.kernels.semiring import Semiring
+from strukt.structures.low_rank_pcfg import reference
+
+
+def recursion(
+    semiring: Semiring,
+    emission: Tensor,
+    root: Tensor,
+    left: Tensor,
+    right: Tensor,
+    head: Tensor,
+    lengths: Tensor,
+) -> Tensor:
+    """The semiring's total, ``(..., batch)``; takes emissions ``(..., batch, n, p)`` first, and as long."""
+    n, labels = emission.shape[-2], left.shape[-1]
+    spans = emission.new_zeros(()).expand(*emission.shape[:-2], n + 1, n + 1, labels)
+    return reference.recursion(semiring, spans, root, left, right, head, emission, lengths)
+
+
+REFERENCE = DynamicProgram(recursion, count=5)

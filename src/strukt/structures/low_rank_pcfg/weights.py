@@ -1,0 +1,162 @@
+"""The scores of a grammar of low rank as weights: exponentials, of which the largest is 1.
+
+Products with them are in single precision, in half the time, where the scores are and nothing can underflow.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from strukt.structures.low_rank_pcfg import cpu_splits
+from strukt.structures.low_rank_pcfg.rules import same_groups
+
+Tensors = tuple[Tensor, ...]
+
+SMALL = 1e-18
+"""The product of two numbers from here on is a normal number in single precision."""
+
+LARGE = 1e18
+"""Derivatives up to here can be multiplied and summed in single precision."""
+
+
+class Weights(NamedTuple):
+    """The weights of g grammars, and logs that were taken out.
+
+    Attributes:
+        root: ``(g, s)``.
+        head: ``(g, s, r)``.
+        symbols: ``(g, 2 r, s + p)``, of each symbol as the left child of each rank, and below as its right child.
+        root_top: ``(g,)``.
+        rule_top: ``(g,)``, of a rule: of its head and both its children.
+    """
+
+    root: Tensor
+    head: Tensor
+    symbols: Tensor
+    root_top: Tensor
+    rule_top: Tensor
+
+    @property
+    def children(self) -> Tensor:
+        """``(g, s, 2 r)``, of nonterminals."""
+        return self.symbols[:, :, : self.root.shape[1]].mT
+
+    @property
+    def words(self) -> Tensor:
+        """``(g, p, 2 r)``, of preterminals."""
+        return self.symbols[:, :, self.root.shape[1] :].mT
+
+    @property
+    def factors(self) -> Tensor:
+        """The most ``(g,)`` that an error in the sums of a span becomes in its values: their largest weight."""
+        return torch.bmm(self.head.sum(2).unsqueeze(1), self.children).squeeze(1).amax(1).double()
+
+    @property
+    def joined(self) -> Tensor:
+        """From the ranks of a span to the ranks above it as a left and as a right child: ``(g, r, 2 r)``."""
+        found = torch.bmm(self.head.mT, self.children)
+        if found.dtype == torch.float64 or not _has_small(found):
+            return found
+        return torch.bmm(self.head.mT.double(), self.children.double())
+
+    def double(self) -> Weights:
+        """The same in double precision."""
+        return Weights(*(part.double() for part in self))
+
+    def as_gradients(self, gradients: Weights, scores: Tensors) -> Tensors:
+        """Derivatives in the weights as those in root, left, right and head, summed over items that share them.
+
+        Writes over the derivatives.
+        """
+        left, right = gradients.symbols.mul_(self.symbols).chunk(2, 1)
+        found = (gradients.root.mul_(self.root), left, right, gradients.head.mul_(self.head))
+        return tuple(
+            _group_sums(value, len(score)).to(score.dtype, copy=True, memory_format=torch.contiguous_format)
+            for value, score in zip(found, scores, strict=True)
+        )
+
+    def no_gradients(self) -> Weights:
+        return Weights(*map(torch.zeros_like, self))
+
+
+def _group_sums(values: Tensor, groups: int) -> Tensor:
+    """Values ``(g, ...)`` summed over those that share a score."""
+    return values if len(values) == groups else values.reshape(groups, -1, *values.shape[1:]).sum(1)
+
+
+def weigh(root: Tensor, left: Tensor, right: Tensor, head: Tensor) -> Weights:
+    """The weights of scores ``(g, ...)``; where there are fewer of one than of others, they are repeated."""
+    most = max(map(len, (root, left, right, head)))
+    root, left, right, head = (
+        score.expand(most, *score.shape[1:]) for score in same_groups(0, root, left, right, head)
+    )
+    ranks, labels = left.shape[1:]
+    rules = (left, right, head)
+    tops = [_largest(score) for score in rules]
+    narrow = all(_is_narrow(score, top) for score, top in zip(rules, tops, strict=True))
+    kind = torch.float32 if narrow else torch.float64
+    symbols, heads = torch.empty(most, 2 * ranks, labels, dtype=kind), torch.empty(head.shape, dtype=kind)
+    places = (symbols[:, :ranks], symbols[:, ranks:], heads)
+    for score, top, place in zip(rules, tops, places, strict=True):
+        torch.sub(score, top[:, None, None], out=place).exp_()
+    roots, root_top = exponentials(root.double(), root.shape[1:])
+    return Weights(roots.to(kind), heads, symbols, root_top, torch.stack(tops).double().sum(0))
+
+
+def _largest(scores: Tensor) -> Tensor:
+    """The largest score of each group ``(g,)``, 0 where there is none."""
+    top = scores.amax((1, 2))
+    return torch.where(top == -torch.inf, torch.zeros_like(top), top)
+
+
+def _is_narrow(scores: Tensor, tops: Tensor) -> bool:
+    """Whether single precision is enough for the weights of scores ``(g, ...)`` and for products with them."""
+    if scores.dtype == torch.float64 or not scores.numel():
+        return False
+    least = torch.where(scores == -torch.inf, torch.inf, scores).amin((1, 2))
+    return bool((tops - least < -math.log(SMALL)).all())
+
+
+def _has_small(weights: Tensor) -> bool:
+    """Whether some are positive and too small, beside the largest, for products in single precision."""
+    return bool(((weights > 0) & (weights < SMALL * weights.amax())).any())
+
+
+def exponentials(scores: Tensor, shape: torch.Size) -> tuple[Tensor, Tensor]:
+    """Exponentials of rows less their largest score, in a shape, and that score; 0 for rows that are all -inf."""
+    top = scores.amax(1)
+    top = torch.where(top == -torch.inf, torch.zeros_like(top), top)
+    return (scores - top.unsqueeze(1)).exp_().reshape(-1, *shape), top
+
+
+def times(rows: Tensor, matrix: Tensor) -> Tensor:
+    """``rows @ matrix`` in double precision, of rows that are: to single precision if the matrix is."""
+    if matrix.dtype == torch.float64:
+        return rows @ matrix
+    scaled, tops = torch.empty(rows.shape, dtype=matrix.dtype), rows.new_empty(len(rows))
+    if not cpu_splits.narrow(rows.numpy(), SMALL, scaled.numpy(), tops.numpy()):
+        return rows @ matrix.double()
+    return (scaled @ matrix).double().mul_(tops.unsqueeze(1))
+
+
+def grouped(rows: Tensor, matrices: Tensor, ends: list[int]) -> Tensor:
+    """``rows @ matrix``, where the rows of each matrix end before ``ends``."""
+    if len(matrices) == 1:
+        return times(rows, matrices[0])
+    pieces = zip(matrices, [0, *ends], ends, strict=False)
+    return torch.cat([times(rows[first:last], matrix) for matrix, first, last in pieces])
+
+
+def grouped_outer(rows: Tensor, others: Tensor, ends: list[int], total: Tensor) -> None:
+    """Add ``rows' others`` of the rows of each matrix to ``total (g, a, b)``."""
+    for matrix, first, last in zip(total, [0, *ends], ends, strict=False):
+        add_outer(rows[first:last], others[first:last], matrix)
+
+
+def add_outer(rows: Tensor, others: Tensor, total: Tensor) -> None:
+    """Add ``rows' others`` to ``total (a, b)``, in its precision."""
+    total.addmm_(rows.mT.to(total.dtype), others.to(total.dtype))

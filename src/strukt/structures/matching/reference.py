@@ -1,0 +1,185 @@
+"""Sums over matchings by a recursion over sets of rows, without subtraction, in PyTorch.
+
+The sum over matchings is a permanent, which is #P-complete (Valiant 1979). Ryser's formula adds and subtracts
+2^n terms and loses every digit at large scores. Here columns come one after another: each is skipped or
+matched with a row that is not in the set of matched rows yet (Bellman 1962; Held and Karp 1962). All terms
+are positive, and only sets are kept that the columns so far can have filled and those to come can complete.
+
+Rows beyond the length are matched with score 0. Each matching of the others then occurs equally often, in as
+many ways as the columns left over can be given to these rows.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from strukt.kernels import semiring
+from strukt.kernels.autograd import Scores
+from strukt.kernels.semiring import NEG_INF, Semiring
+from strukt.structures.matching import assignment
+
+MOST_ROWS = 16
+
+Levels = list[dict[int, Tensor]]
+"""After each number of columns, for each size the totals of all sets of so many rows, ``(..., batch, sets)``."""
+
+
+class Sets(NamedTuple):
+    """All sets of one size: as bit masks ``(sets,)``, their rows, and the numbers of the sets without each."""
+
+    masks: Tensor
+    rows: Tensor
+    others: Tensor
+
+
+class Matchings:
+    """The reference oracles; arguments are ``scores (batch, n, m)`` and ``lengths``."""
+
+    def log_partition(self, scores: Tensor, lengths: Tensor) -> Tensor:
+        """``(batch,)``, computed in float64; time O(m n 2^n), for n = m O(n 2^n)."""
+        total = _total(_levels(semiring.Log(), _clean(scores, lengths)))
+        return (total - _log_repetitions(scores, lengths)).to(scores.dtype)
+
+    def entropy(self, scores: Tensor, lengths: Tensor) -> Tensor:
+        """``(batch,)`` in nats."""
+        return self._lowered(semiring.Entropy(), _clean(scores, lengths), scores, lengths)
+
+    def cross_entropy(self, scores: Scores, other: Scores, lengths: Tensor) -> Tensor:
+        """``(batch,)`` in nats: -E[log q] of the distribution q of ``other`` under that of ``scores``."""
+        both = torch.stack([_clean(each, lengths) for (each,) in (scores, other)])
+        return self._lowered(semiring.CrossEntropy(), both, scores[0], lengths)
+
+    def best(self, scores: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Columns of a best matching ``(batch, n)`` and its score ``(batch,)``; time O(n^2 m)."""
+        columns, best_scores = assignment.kbest(scores, lengths, 1)
+        return columns[:, 0], best_scores[:, 0]
+
+    def kbest(self, scores: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        """Columns of the k best matchings ``(batch, k, n)`` and their scores ``(batch, k)``; time O(k n^2 m)."""
+        return assignment.kbest(scores, lengths, k)
+
+    def sample(self, scores: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
+        """Columns ``(batch, count, n)`` and the log-partition; time O(n m) a sample after the sum."""
+        clean = _clean(scores.detach(), lengths)
+        levels = _levels(semiring.Log(), clean)
+        batch, n, m = scores.shape
+        masks = [sets.masks for sets in _sets(n, scores.device)]
+        log_partition = _total(levels) - _log_repetitions(scores, lengths)
+        columns = torch.full((batch, count, n), -1, device=scores.device)
+        matched = torch.full((batch, count), (1 << n) - 1, device=scores.device)
+        for column in range(m - 1, -1, -1):
+            row = _draw_row(_by_mask(levels[column], masks), clean[..., column], matched)
+            taken = row.unsqueeze(-1) == torch.arange(n, device=scores.device)
+            columns = torch.where(taken, column, columns)
+            matched = torch.where(row < n, matched - (1 << row), matched)
+        within = torch.arange(n, device=scores.device) < lengths.unsqueeze(-1)
+        feasible = within & (log_partition > NEG_INF).unsqueeze(-1)
+        return torch.where(feasible.unsqueeze(1), columns, -1), log_partition.to(scores.dtype)
+
+    def _lowered(self, ring: Semiring, clean: Tensor, scores: Tensor, lengths: Tensor) -> Tensor:
+        """An entropy, less that of the choices for rows beyond the length; 0 where there is no matching."""
+        total = _total(_levels(ring, clean))
+        nats = ring.lower(total) - _log_repetitions(scores, lengths)
+        return torch.where(total[0] == NEG_INF, torch.zeros_like(nats), nats).to(scores.dtype)
+
+
+REFERENCE = Matchings()
+
+
+def _clean(scores: Tensor, lengths: Tensor) -> Tensor:
+    """Scores in float64, 0 in the rows beyond the length.
+
+    Raises:
+        NotImplementedError: If there are too many rows.
+    """
+    n = scores.shape[-2]
+    if n > MOST_ROWS:
+        raise NotImplementedError(
+            f"sums over matchings are #P-complete: they take O(2^n) time, and n = {n} rows are above {MOST_ROWS}; "
+            "use sparsemap() for marginals, mode, topk or max_marginals, which take any n, or approximate the sum "
+            "by mean field"
+        )
+    beyond = torch.arange(n, device=scores.device) >= lengths.unsqueeze(-1)
+    return scores.double().masked_fill(beyond.unsqueeze(-1), 0.0)
+
+
+def _levels(ring: Semiring, scores: Tensor) -> Levels:
+    """The semiring's totals before the first column and after each; ``scores`` are ``(..., batch, n, m)``."""
+    n, m = scores.shape[-2:]
+    sets = _sets(n, scores.device)
+    levels = [{0: ring.one(scores.new_zeros(scores.shape[:-2])).unsqueeze(-1)}]
+    for column in range(m):
+        fewest, most = max(0, n - (m - column - 1)), min(column + 1, n)
+        levels.append(
+            {
+                size: _with_column(ring, levels[-1], scores[..., column], sets[size])
+                for size in range(fewest, most + 1)
+            }
+        )
+    return levels
+
+
+def _with_column(ring: Semiring, before: dict[int, Tensor], column: Tensor, sets: Sets) -> Tensor:
+    """Totals of the sets of one size when one more column is skipped, or matched with a row of the set."""
+    size = sets.rows.shape[-1]
+    ways = []
+    if size in before:
+        ways.append(before[size].unsqueeze(-1))
+    if size - 1 in before:
+        ways.append(ring.weigh(before[size - 1][..., sets.others], column[..., sets.rows]))
+    return ring.sum(torch.cat(ways, -1), -1)
+
+
+def _total(levels: Levels) -> Tensor:
+    """The total of the set of all rows."""
+    ((_, total),) = levels[-1].items()
+    return total.squeeze(-1)
+
+
+def _sets(n: int, device: torch.device) -> list[Sets]:
+    """For each size the sets of so many of n rows."""
+    every = torch.arange(1 << n, device=device)
+    inside = (every.unsqueeze(-1) >> torch.arange(n, device=device)) & 1
+    by_size = inside.sum(-1).argsort(stable=True)
+    place = torch.empty_like(every).scatter(0, by_size, every)
+    found, first, smaller = [], 0, 0
+    for size in range(n + 1):
+        masks = by_size[first : first + math.comb(n, size)]
+        rows = inside[masks].argsort(dim=-1, descending=True, stable=True)[:, :size]
+        found.append(Sets(masks, rows, place[masks.unsqueeze(-1) ^ (1 << rows)] - smaller))
+        first, smaller = first + len(masks), first
+    return found
+
+
+def _by_mask(level: dict[int, Tensor], masks: list[Tensor]) -> Tensor:
+    """Totals of all sets of rows, ``(batch, 2^n)``, in the order of their bit masks."""
+    like = next(iter(level.values()))
+    totals = like.new_full((len(like), sum(map(len, masks))), NEG_INF)
+    for size, values in level.items():
+        totals[:, masks[size]] = values
+    return totals
+
+
+def _draw_row(before: Tensor, column: Tensor, matched: Tensor) -> Tensor:
+    """The row that a column is matched with, n for none, given the rows matched up to it: ``(batch, count)``."""
+    n = column.shape[-1]
+    bits = 1 << torch.arange(n, device=column.device)
+    inside = (matched.unsqueeze(-1) & bits) > 0
+    rest = torch.where(inside, matched.unsqueeze(-1) - bits, 0)
+    ways = before.gather(-1, rest.flatten(1)).reshape(rest.shape) + column.unsqueeze(1)
+    skipped = before.gather(-1, matched).unsqueeze(-1)
+    options = torch.cat([ways.masked_fill(~inside, NEG_INF), skipped], -1)
+    noise = -torch.empty_like(options).exponential_().log()
+    return (options + noise).argmax(-1)
+
+
+def _log_repetitions(scores: Tensor, lengths: Tensor) -> Tensor:
+    """Log of the number of ways to match the rows beyond the length: (m - length)! / (m - n)!."""
+    n, m = scores.shape[-2:]
+    return torch.lgamma((m - lengths + 1).double()) - torch.lgamma(
+        torch.tensor(m - n + 1.0, dtype=torch.float64, device=scores.device)
+    )

@@ -1,0 +1,102 @@
+"""Fused Numba kernels of monotone alignments: forward, backward, best path, samples.
+
+The cells of an anti-diagonal do not depend on each other, so that they are computed together, in vectors, as
+`strukt.kernels.extended` numbers: items of any size and scores of any size run in the same way.
+
+The chart holds for each cell and each move into it the total over the ways there, diagonal after diagonal without
+gaps: for a diagonal of k cells three rows of k mantissas, then three rows of k ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.engine.flat import FlatPairs
+from strukt.kernels.jit import over_batch, thread_count
+from strukt.kernels.memory import empty, filled, no_events, zeros
+from strukt.structures.monotone_alignment import cpu_backward, cpu_best, cpu_forward, cpu_sample, program
+from strukt.structures.monotone_alignment.cpu_forward import Array
+
+_TABLE = FlatPairs(program.build)
+derivative = _TABLE.derivative
+entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
+surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
+max_marginals = _TABLE.max_marginals
+
+
+def chart_shape(
+    moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor
+) -> tuple[int, int]:
+    """``(batch, 6 n m)``; charts are of float64."""
+    batch, n, m, _ = moves.shape
+    return batch, 6 * n * m
+
+
+def inside(
+    moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Log-partition ``(batch,)`` and chart; time O(n m) an item, items in parallel."""
+    arguments = (moves, transition, lengths, target_lengths)
+    chart = torch.from_numpy(empty(chart_shape(*arguments)))
+    log_partition = zeros(lengths, torch.float64)
+    _run(cpu_forward.forward, arguments, chart.numpy(), log_partition.numpy())
+    return log_partition.to(moves.dtype), chart
+
+
+def outside(
+    moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor, weights: Tensor, chart: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Expected moves and pairs of moves, each item times its weight, in the shapes of the scores."""
+    batch, groups = len(moves), len(transition)
+    marginals, pairs = zeros(moves), torch.zeros(batch, 3, 3, dtype=torch.float64)
+    arguments = (moves, transition, lengths, target_lengths)
+    arrays = (weights.contiguous().numpy(), chart.numpy(), marginals.numpy(), pairs.numpy())
+    _run(cpu_backward.backward, arguments, *arrays)
+    shared = pairs.view(groups, batch // max(groups, 1), 3, 3).sum(1)
+    return marginals, shared.to(transition.dtype)
+
+
+def best(moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """The moves of the best path ``(batch, n, m)`` and its score; time O(n m)."""
+    path = no_events(*moves.shape[:3])
+    score = zeros(lengths, torch.float64)
+    _run(cpu_best.best, (moves, transition, lengths, target_lengths), path.numpy(), score.numpy())
+    return path, score.to(moves.dtype)
+
+
+def kbest(
+    moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor, k: int
+) -> tuple[Tensor, Tensor]:
+    """The moves of the k best paths ``(batch, k, n, m)`` and their scores.
+
+    Time O(n m + k (n + m)), and O(k n m) to fill the events with -1.
+    """
+    batch, n, m, _ = moves.shape
+    paths = no_events(batch, k, n, m)
+    scores = filled((batch, k), -torch.inf, torch.float64)
+    _run(cpu_best.kbest, (moves, transition, lengths, target_lengths), paths.numpy(), scores.numpy())
+    return paths, scores.to(moves.dtype)
+
+
+def sample(
+    moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor, count: int
+) -> tuple[Tensor, Tensor]:
+    """Paths ``(batch, count, n, m)`` drawn from the last cell to the first, O(n + m) each; the log-partition."""
+    arguments = (moves, transition, lengths, target_lengths)
+    log_partition, chart = inside(*arguments)
+    batch, n, m, _ = moves.shape
+    uniform = torch.rand(batch, count, n + m, dtype=torch.float64)
+    paths = no_events(batch, count, n, m)
+    _run(cpu_sample.sample, arguments, chart.numpy(), uniform.numpy(), paths.numpy())
+    return paths, log_partition
+
+
+def _run(function: Callable[..., None], arguments: tuple[Tensor, ...], *arrays: Array) -> None:
+    """Call ``function(moves, transition, lengths, target_lengths, *arrays, start, step)`` on all threads."""
+    batch, n, m, _ = arguments[0].shape
+    if batch:
+        threads = thread_count(batch, 20 * batch * n * m)
+        over_batch(function, threads, *(value.detach().contiguous().numpy() for value in arguments), *arrays)

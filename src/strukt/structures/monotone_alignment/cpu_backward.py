@@ -1,0 +1,125 @@
+"""The backward pass of monotone alignments, with expected moves and pairs of moves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.extended import at_rank, settled, share
+from strukt.kernels.jit import inner, kernel, leading, scratch
+from strukt.structures.monotone_alignment.cpu_forward import (
+    INSERT,
+    MATCH,
+    Array,
+    diagonal,
+    load_transition,
+    rows_entered,
+    rows_on,
+    total,
+    weigh,
+)
+
+
+@inner
+def _add_onward(
+    ahead: Array, entered: Array, behind: int, left: int, right: int, numbers: Array, move: int, inside: Array,
+    whole: float, rank: float, weight: float, pairs: Array,
+) -> None:  # fmt: skip
+    """Add what can follow cells by a move, and the probabilities of the pairs of moves that meet in them.
+
+    Args:
+        ahead: ``(6, cells)``, the weight of all that can follow a cell that was entered by each move.
+        entered: The weight of a cell that the move enters and of all that can follow it.
+        behind: How many places further on than a cell the one stands that the move enters from it.
+        left: The first cell.
+        right: One more than the last.
+        numbers: Transitions.
+        move: The move.
+        inside: The cells' part of the chart.
+        whole: The mantissa of the total.
+        rank: Its rank.
+        weight: Of the item.
+        pairs: ``(3, 3)``, added to.
+    """
+    for a in range(3):
+        mantissa, height, expected = numbers[0, a, move], numbers[1, a, move], 0.0
+        for k in range(left, right):
+            j = k + behind
+            term, term_rank = settled(entered[move, j] * mantissa, entered[3 + move, j] + height)
+            expected += share(inside[a, k] * term, inside[3 + a, k] + term_rank, whole, rank)
+            top = max(ahead[3 + a, k], term_rank)
+            ahead[a, k] = at_rank(ahead[a, k], ahead[3 + a, k], top) + at_rank(term, term_rank, top)
+            ahead[3 + a, k] = top
+        pairs[a, move] += weight * expected
+
+
+@inner
+def _add_shares(
+    inside: Array, ahead: Array, whole: float, rank: float, weight: float, d: int, first: int, out: Array
+) -> None:
+    """The probabilities of the moves into the cells of a diagonal, times a weight."""
+    cells = inside.shape[1]
+    shares = scratch(3, cells)
+    for move in range(3):
+        for k in range(cells):
+            shares[move, k] = weight * share(
+                inside[move, k] * ahead[move, k], inside[3 + move, k] + ahead[3 + move, k], whole, rank
+            )
+    for k in range(cells):
+        for move in range(3):
+            out[first + k, d - first - k, move] = shares[move, k]
+
+
+@inner
+def _spread(
+    moves: Array, n: int, m: int, numbers: Array, chart: Array, item: float, marginals: Array, pairs: Array
+) -> None:
+    """All diagonals of an item, from the last to the first; ``rooms`` hold the two that follow each."""
+    whole, rank = total(chart, n, m)
+    if rank == -np.inf:
+        return
+    width = min(n, m)
+    ahead_room, weight_room, rooms = scratch(6, width), scratch(6, width), scratch(3, 6 * width)
+    for d in range(n + m - 2, -1, -1):
+        first, end = rows_on(n, m, d)
+        shape = (6, end - first)
+        ahead, weight = leading(ahead_room, shape), leading(weight_room, shape)
+        inside, entered = diagonal(chart, n, m, d), leading(rooms[d % 3], shape)
+        ahead[:3] = 1.0
+        ahead[3:] = 0.0 if d == n + m - 2 else -np.inf
+        for move in range(3):
+            following = d + 2 if move == MATCH else d + 1
+            if following <= n + m - 2:
+                low, high = rows_entered(n, m, following, move)
+                down, (top, bottom) = int(move != INSERT), rows_on(n, m, following)
+                _add_onward(
+                    ahead, leading(rooms[following % 3], (6, bottom - top)), first + down - top,
+                    low - down - first, high - down - first, numbers, move, inside, whole, rank, item, pairs,
+                )  # fmt: skip
+        _add_shares(inside, ahead, whole, rank, item, d, first, marginals)
+        weigh(moves, n, m, d, weight)
+        _weigh_ahead(ahead, weight, entered)
+
+
+@inner
+def _weigh_ahead(ahead: Array, weight: Array, entered: Array) -> None:
+    """The weight of each move into each cell and of all that can follow it."""
+    for move in range(3):
+        for k in range(ahead.shape[1]):
+            entered[move, k], entered[3 + move, k] = settled(
+                ahead[move, k] * weight[move, k], ahead[3 + move, k] + weight[3 + move, k]
+            )
+
+
+@kernel
+def backward(
+    moves: Array, transition: Array, lengths: Array, target_lengths: Array, weights: Array, chart: Array,
+    marginals: Array, pairs: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    """Expected moves of each item and its expected pairs of moves, times its weight."""
+    numbers = np.empty((2, 3, 3))
+    batch = moves.shape[0]
+    for b in range(start, batch, step):
+        n, m = lengths[b], target_lengths[b]
+        if n > 0 and m > 0:
+            load_transition(transition[b * transition.shape[0] // batch], numbers)
+            _spread(moves[b], n, m, numbers, chart[b], weights[b], marginals[b], pairs[b])

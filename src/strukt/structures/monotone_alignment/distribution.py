@@ -1,0 +1,240 @@
+"""Monotone alignments of two sequences: paths through a grid, with plain or affine gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.kernels import arguments, guards
+from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.lengths import Lengths
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import Places
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures import bounds, events
+from strukt.structures.distribution import StructuredDistribution
+from strukt.structures.events import shifted
+from strukt.structures.explanations import paths
+from strukt.structures.monotone_alignment.grid import any_before, number_of_paths, paths_to
+from strukt.structures.monotone_alignment.oracles import ORACLES
+from strukt.structures.monotone_alignment.reference import max_marginals
+
+MOST_CANDIDATES = 1 << 18
+
+
+class MonotoneAlignment(StructuredDistribution):
+    """Paths through the cells of a grid, scored by each move and by each pair of moves in a row.
+
+    A path aligns a sequence of n positions with one of m. It goes from the cell (0, 0) to the cell (n - 1, m - 1).
+    Each cell that it visits was entered by one move: a match (0) from (i - 1, j - 1), an insert (1) from
+    (i, j - 1) or a delete (2) from (i - 1, j); the first cell counts as entered by a match. Two empty sequences
+    have one empty path; if only one of them is empty, there is none. To let a path begin with gaps, put an empty
+    position before each sequence.
+
+    Args:
+        match: ``batch + (n, m)``, the score of entering each cell by a match.
+        insert: The same for inserts, or what broadcasts to that, such as one score for all.
+        delete: The same for deletes.
+        transition: ``(3, 3)`` or ``batch + (3, 3)``: ``[a, b]`` scores move a followed by move b; 0 if None. With
+            -x at ``[0, 1]`` and ``[0, 2]`` gaps are affine: opening one costs x more than extending it (Gotoh
+            1982).
+        lengths: ``batch``, positions of the first sequence; all n if None.
+        target_lengths: ``batch``, positions of the second; all m if None.
+        validate_args: Whether to check values as well as shapes.
+
+    Events are ``batch + (n, m)``: the move into each visited cell, -1 elsewhere; parts and marginals are
+    ``batch + (n, m, 3)``. All operators take O(n m) time an item; `topk` looks at O(k (n + m))
+    candidates more (the reference takes k^2 times that).
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Examples:
+        >>> same = torch.tensor([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+        >>> alignment = MonotoneAlignment(same, torch.tensor(-0.5), torch.tensor(-0.5))
+        >>> alignment.mode
+        tensor([[ 0,  1, -1],
+                [-1, -1,  0]])
+        >>> alignment.log_count.exp().round()
+        tensor(5.)
+        >>> alignment.visits
+        tensor([[1.0000, 0.7163, 0.0763],
+                [0.0763, 0.3600, 1.0000]])
+    """
+
+    oracles: ClassVar[Oracles] = ORACLES
+    score_names: ClassVar[tuple[str, ...]] = ("moves", "transition")
+    constant_names: ClassVar[tuple[str, ...]] = ("target_lengths",)
+    extents = ([0, UNBOUNDED, UNBOUNDED], [UNBOUNDED, UNBOUNDED])
+
+    def __init__(
+        self,
+        match: Tensor,
+        insert: Tensor,
+        delete: Tensor,
+        transition: Tensor | None = None,
+        lengths: Lengths | None = None,
+        target_lengths: Lengths | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        arguments.scores("match", match, "batch + (n, m)", 2)
+        for name, value in (("insert", insert), ("delete", delete)):
+            arguments.scores(name, value, "batch + (n, m), or what broadcasts to that", 0)
+            arguments.fitting(name, value, match.shape)
+        moves = torch.stack([match, insert.expand(match.shape), delete.expand(match.shape)], -1)
+        self._set(moves, transition, lengths, target_lengths, validate_args)
+
+    @classmethod
+    def from_moves(
+        cls,
+        moves: Tensor,
+        transition: Tensor | None = None,
+        lengths: Lengths | None = None,
+        target_lengths: Lengths | None = None,
+        validate_args: bool | None = None,
+    ) -> Self:
+        """The same from one tensor ``batch + (n, m, 3)`` of matches, inserts and deletes.
+
+        Raises:
+            ValueError: If shapes, types or values do not fit.
+        """
+        arguments.scores("moves", moves, "batch + (n, m, 3)", 3)
+        if moves.shape[-1] != 3:
+            raise ValueError(
+                f"moves has shape {tuple(moves.shape)}; expected batch + (n, m, 3), the scores of match, insert "
+                "and delete on the last axis"
+            )
+        made = cls.__new__(cls)
+        made._set(moves, transition, lengths, target_lengths, validate_args)
+        return made
+
+    def _set(
+        self,
+        moves: Tensor,
+        transition: Tensor | None,
+        lengths: Lengths | None,
+        target_lengths: Lengths | None,
+        validate_args: bool | None,
+    ) -> None:
+        batch_shape = moves.shape[:-3]
+        transition = moves.new_zeros(3, 3) if transition is None else transition
+        transition = arguments.batched("transition", transition, batch_shape, (3, 3))
+        if lengths is not None:  # before what may follow from them
+            lengths = arguments.lengths(lengths, batch_shape, moves.shape[-3], moves.device)
+        target_lengths = arguments.lengths(
+            target_lengths, batch_shape, moves.shape[-2], moves.device, "target_lengths"
+        )
+        super().__init__((moves, transition), lengths, (), validate_args, (target_lengths,))
+
+    @property
+    def target_lengths(self) -> Tensor:
+        """``batch``, positions of the second sequence."""
+        return self.constants[0]
+
+    @property
+    def visits(self) -> Tensor:
+        """The probability that the path visits each cell: ``batch + (n, m)``; differentiable."""
+        return self.marginals.sum(-1)
+
+    @property
+    def transition_marginals(self) -> Tensor:
+        """The expected number of times that each move follows each other: ``batch + (3, 3)``; differentiable."""
+        return self._marginals_beside(3, 3)
+
+    @property
+    def max_marginals(self) -> Tensor:
+        found = bounds.max_marginals(self)
+        if found is not None:
+            return found
+        found = self._to_batch(max_marginals(*self._arguments()))
+        return torch.where(self._within.unsqueeze(-1), found, NEG_INF)
+
+    def to_parts(self, event: Tensor) -> Tensor:
+        main = self.scores[0]
+        event = arguments.event(event, self.batch_shape, self.event_shape)
+        if self._validate_args:
+            named = self._is_named(event).flatten(-2).all(-1)
+            guards.require_structures(event, named, "made of moves 0 to 2, or -1 for none")
+        moves = torch.arange(3, device=main.device)
+        return (self._within.unsqueeze(-1) & (event.unsqueeze(-1) == moves)).to(main.dtype)
+
+    def from_parts(self, parts: Tensor) -> Tensor:
+        return torch.where((parts > 0).any(-1), parts.argmax(-1), -1)
+
+    def is_structure(self, event: Tensor) -> Tensor:
+        return self._ask(events.are_paths, event, self.target_lengths, axes=2)  # type: ignore[no-any-return]
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
+        return paths.path(event, length, constants[0])
+
+    def _part_name(self, name: str, index: tuple[int, ...]) -> str:
+        if name != "moves":
+            return super()._part_name(name, index)
+        return super()._part_name(paths.MOVES[index[-1]], index[:-1])
+
+    @property
+    def _within(self) -> Tensor:
+        """Which cells lie within the lengths: ``batch + (n, m)``."""
+        return events.cells_within(self.event_shape, self.lengths, self.target_lengths)
+
+    def _is_named(self, event: Tensor) -> Tensor:
+        return ((event >= -1) & (event < 3)) | ~self._within
+
+    def _check_scores(self) -> None:
+        moves, transition, lengths, _ = (value.detach() for value in self._arguments())
+        if len(lengths):
+            within = self._within.reshape(len(lengths), *self.event_shape)
+            cleaned = moves.masked_fill(~within.unsqueeze(-1), 0.0)
+            guards.require_scores(cleaned, lengths, [UNBOUNDED] * 3, "moves")
+            guards.require_scores(transition, lengths[: len(transition)], [UNBOUNDED] * 2, "transition")
+
+    def _places(self, event: Tensor) -> Places:
+        return self._ask(events.path_places, event, self.target_lengths, axes=2)  # type: ignore[no-any-return]
+
+    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
+        (moves, transition), (target_lengths,) = scores, constants
+        return self.from_moves(moves, transition, lengths, target_lengths, validate_args=False)
+
+    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
+        """Other moves into a required cell are forbidden, and all moves that pass a required cell by.
+
+        A move passes by a cell that is neither before its end nor after its start: the cell lies above and to the
+        right of it, or below and to the left.
+        """
+        moves, transition = self.scores
+        required = required & self._within.unsqueeze(-1)
+        cells = required.any(-1)
+        others = cells.unsqueeze(-1) & (~required | (required.sum(-1, keepdim=True) > 1))
+        above_right = any_before(cells, rows=True, columns=False)
+        below_left = any_before(cells, rows=False, columns=True)
+        passing = torch.stack(
+            [
+                shifted(above_right, -1, 0) | shifted(below_left, 0, -1),
+                shifted(above_right, -1, 0) | shifted(below_left, 1, -1),
+                shifted(above_right, -1, 1) | shifted(below_left, 0, -1),
+            ],
+            -1,
+        )
+        return moves.masked_fill(others | passing, NEG_INF), transition
+
+    def _agreeing(self, event: Tensor, known: Tensor) -> Self:
+        known = (known & self._within).unsqueeze(-1)
+        present = known & (event.unsqueeze(-1) == torch.arange(3, device=event.device))
+        absent = known & (event < 0).unsqueeze(-1)
+        return self.condition(required=present, forbidden=absent.expand(present.shape))
+
+    def _candidates(self) -> Tensor:
+        n, m = self.event_shape
+        columns = int(self.target_lengths.flatten()[0])
+        if number_of_paths(n, columns) > MOST_CANDIDATES:
+            raise ValueError(f"the paths through {n} x {columns} cells are too many to enumerate")
+        paths = paths_to(n - 1, columns - 1) if n and columns else [()]
+        rows = torch.full((len(paths), n, m), -1, dtype=torch.int64)
+        for row, path in zip(rows, paths, strict=True):
+            for i, j, move in path:
+                row[i, j] = move
+        return rows.to(self.scores[0].device)

@@ -1,0 +1,6 @@
+"""Monotone alignments on a GPU, as a table."""
+
+from strukt.kernels.engine.gpu.structures import Pairs
+from strukt.structures.monotone_alignment import program
+
+TABLE = Pairs(program.build, program.cells, axes=2)

@@ -1,0 +1,37 @@
+"""Grids of cells, and the monotone paths through them."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+from torch import Tensor
+
+from strukt.structures.monotone_alignment.reference import DELETE, INSERT, MATCH
+
+
+def any_before(cells: Tensor, rows: bool, columns: bool) -> Tensor:
+    """At each cell whether one is marked among it and those before it, or after it, on both axes."""
+    counts = cells.long()
+    for axis, forward in ((-2, rows), (-1, columns)):
+        counts = counts.cumsum(axis) if forward else counts.flip(axis).cumsum(axis).flip(axis)
+    return counts > 0
+
+
+def number_of_paths(n: int, m: int) -> int:
+    """The Delannoy number D(n - 1, m - 1)."""
+    return sum(math.comb(n - 1, k) * math.comb(m - 1, k) << k for k in range(min(n, m))) if n and m else 1
+
+
+@cache
+def paths_to(i: int, j: int) -> list[tuple[tuple[int, int, int], ...]]:
+    """All paths from the first cell to this one, each a row of cells with the moves into them."""
+    if i == j == 0:
+        return [((0, 0, MATCH),)]
+    steps = ((MATCH, 1, 1), (INSERT, 0, 1), (DELETE, 1, 0))
+    return [
+        (*path, (i, j, move))
+        for move, down, right in steps
+        if i >= down and j >= right
+        for path in paths_to(i - down, j - right)
+    ]

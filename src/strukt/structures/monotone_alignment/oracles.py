@@ -1,0 +1,13 @@
+"""Monotone alignments of two sequences: the recursion over the cells of a grid, diagonal by diagonal."""
+
+from strukt.kernels.engine.oracles import TableOracles
+from strukt.structures.monotone_alignment.reference import REFERENCE
+
+ORACLES = TableOracles(
+    __package__,
+    scores=("moves", "transition"),
+    options=(),
+    reference=REFERENCE,
+    event_dim=2,
+    constants=("target_lengths",),
+)

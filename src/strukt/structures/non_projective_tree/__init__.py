@@ -1,0 +1,1 @@
+"""Non-projective dependency trees: sums by the Matrix-Tree theorem, best trees by Chu-Liu/Edmonds."""

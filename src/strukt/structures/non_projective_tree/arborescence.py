@@ -1,0 +1,148 @@
+"""Best and k best trees; each function is compiled where Numba is there, and plain Python elsewhere.
+
+The k best are found as by Camerini, Fratta and Maffioli (1980; for parsing Zmigrod et al. 2021). The trees are
+divided into parts, of which the best tree is known and the second best waits. The best of those that wait comes
+next; its part is divided by one arc of the best tree that the second best lacks, into the trees with this arc
+and those without.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.kernels.jit import inner, kernel, over_batch, thread_count
+from strukt.structures.non_projective_tree.edmonds import Array, Nodes, best_tree, make_nodes
+
+
+def best(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
+    """Heads of the best tree ``(batch, n)`` and its score ``(batch,)``; time O(n^2) an item (Tarjan 1977)."""
+    heads, scores = kbest(arcs, lengths, single_root, 1)
+    return heads[:, 0], scores[:, 0]
+
+
+def kbest(arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Tensor, Tensor]:
+    """Heads ``(batch, k, n)`` and scores ``(batch, k)``, best first; time O(k n^2) an item."""
+    batch, n, _ = arcs.shape
+    heads = np.full((batch, k, n), -1, np.int64)
+    scores = np.full((batch, k), -np.inf)
+    given = arcs.detach().double().cpu().contiguous().numpy()
+    sizes = lengths.detach().cpu().contiguous().numpy()
+    scores[sizes == 0, :1] = 0.0
+    if batch and n:
+        threads = thread_count(batch, batch * n * n * k)
+        over_batch(_kbest_items, threads, given, sizes, single_root, heads, scores)
+    return torch.from_numpy(heads).to(arcs.device), torch.from_numpy(scores).to(arcs.device, arcs.dtype)
+
+
+@kernel
+def _kbest_items(
+    arcs: Array, lengths: Array, single_root: bool, heads: Array, scores: Array, start: int, step: int
+) -> None:
+    for b in range(start, arcs.shape[0], step):
+        n = lengths[b]
+        if n > 0:
+            _kbest(arcs[b, :n, : n + 1], single_root, heads[b, :, :n], scores[b])
+
+
+@kernel
+def _kbest(arcs: Array, single_root: bool, heads: Array, scores: Array) -> None:
+    """Trees of one item; tree r is the best of part r, whose second best waits in row r."""
+    k, n = heads.shape
+    allowed, nodes = np.ones((k, n, n + 1), np.bool_), make_nodes(n)
+    waiting, values, lost = np.empty((k, n), np.int64), np.full(k, -np.inf), np.empty(k, np.int64)
+    values[0], _ = best_tree(arcs, allowed[0], single_root, nodes, waiting[0])
+    part = 0
+    for rank in range(k):
+        if values[part] == -np.inf:
+            return
+        heads[rank], scores[rank] = waiting[part], values[part]
+        if rank == k - 1:
+            return
+        if rank > 0:
+            _divide(allowed, heads[part], lost[part], part, rank)
+            values[part], lost[part] = _second_best(
+                arcs, allowed[part], single_root, nodes, heads[part], waiting[part]
+            )
+        values[rank], lost[rank] = _second_best(
+            arcs, allowed[rank], single_root, nodes, heads[rank], waiting[rank]
+        )
+        part = int(np.argmax(values[: rank + 1]))
+
+
+@inner
+def _divide(allowed: Array, heads: Array, word: int, part: int, new: int) -> None:
+    """Leave to a part the trees in which a word keeps its head, and to a new part those in which it does not."""
+    allowed[new] = allowed[part]
+    allowed[new, word, heads[word]] = False
+    allowed[part, word] = False
+    allowed[part, word, heads[word]] = True
+
+
+@inner
+def _second_best(
+    arcs: Array, allowed: Array, single_root: bool, nodes: Nodes, heads: Array, second: Array
+) -> tuple[float, int]:
+    """The score of the second best tree of a part, -inf if there is none, and a word whose head it changes."""
+    _, count = best_tree(arcs, allowed, single_root, nodes, second)
+    word = _cheapest_change(single_root, nodes, count, heads)
+    if word < 0:
+        return -np.inf, word
+    allowed[word, heads[word]] = False
+    score, _ = best_tree(arcs, allowed, single_root, nodes, second)
+    allowed[word, heads[word]] = True
+    return score, word
+
+
+@inner
+def _cheapest_change(single_root: bool, nodes: Nodes, count: int, heads: Array) -> int:
+    """The word whose head changes in a second best tree; -1 if there is no other tree.
+
+    A node that kept the head of its choice could take the best other one that does not hang below it. The least
+    loss over all nodes is exact (Camerini et al. 1980), though that of a single node may not be.
+    """
+    n = heads.shape[0]
+    below = _below(heads)
+    owner, displaced = np.arange(n + 1), np.zeros(n + 1)
+    least, found = np.inf, -1
+    for node in range(1, count):
+        if node > n:
+            _join(nodes, node, owner, displaced)
+        head = nodes.chosen[node]
+        word = nodes.words[node, head]
+        if heads[word - 1] == head:
+            other = -np.inf
+            for h in range(int(single_root), n + 1):
+                if h != head and not below[word, h]:
+                    other = max(other, nodes.scores[node, h])
+            for entered in range(1, n + 1):
+                if owner[entered] == node and entered != word:
+                    other = max(other, nodes.scores[entered, head] - displaced[entered])
+            loss = nodes.scores[node, head] - other
+            if loss < least:
+                least, found = loss, word - 1
+    return found
+
+
+@kernel
+def _join(nodes: Nodes, node: int, owner: Array, displaced: Array) -> None:
+    """Make a cycle the owner of its words, and sum up for each of them what it displaces where it is entered."""
+    for word in range(1, owner.shape[0]):
+        member = owner[word]
+        if nodes.parent[member] == node:
+            displaced[word] += nodes.scores[member, nodes.chosen[member]]
+            owner[word] = node
+
+
+@inner
+def _below(heads: Array) -> Array:
+    """``[w, h]``: whether word h hangs below word w, or is it."""
+    size = heads.shape[0] + 1
+    below = np.zeros((size, size), np.bool_)
+    for h in range(1, size):
+        above = h
+        while above != 0:
+            below[above, h] = True
+            above = heads[above - 1]
+    return below

@@ -1,0 +1,241 @@
+"""Exact samples of non-projective trees: Wilson's walks, and an elimination undone where walks would not end.
+
+Wilson's algorithm (1996) takes as long as its random walk needs to reach the tree, which is very long between
+two words that strongly want each other. A walk that runs out of random numbers is given up, and the tree grows
+word by word while the elimination of the words, which its sentence needs once, is undone in log space. Giving up
+changes no probability, because the tree does not depend on the length of the walk: the cycles popped on the way
+are independent of it.
+
+Eliminating word k adds to the weight of each arc from i to j that of the path from i through k to j. To undo it,
+each arc of a tree over the words before k stands for itself or for the path through k, drawn by their weights,
+and k hangs on one of the nodes that still reach the root without k, drawn by the shares of k's heads. That draws
+every tree by its weight: if the arcs of some words lead through k, their ends beyond k may be any that make a
+tree, and by Cayley's formula with a weight for each node the products of the shares of such ends add up to the
+share of the nodes that k may hang on, because the shares of all nodes add up to 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from strukt.kernels.cpu_draw import find, uniform
+from strukt.kernels.jit import exp, inner, kernel
+from strukt.structures.non_projective_tree.cpu_log import eliminate
+
+Array = npt.NDArray[Any]
+
+MOST_STEPS = 32
+"""How many steps for each word the walks of a tree may take."""
+
+UNKNOWN = 2
+"""Of a word of which it is not known yet whether it reaches the root."""
+
+
+@kernel
+def draw(
+    arcs: Array, lengths: Array, single_root: bool, roots: Array, feasible: Array, seeds: Array, chunks: int,
+    heads: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    """Trees from seeds ``(batch, count)``; ``roots`` holds the probability that each word is the only root.
+
+    A walk takes at most `MOST_STEPS` n steps. Where one is given up, there are O(n^3) once for the sentence, and
+    for the tree O(n^2) and O(n) for each arc that turns out to be a path.
+    """
+    batch, count = seeds.shape
+    state = np.empty(1, np.uint64)
+    for unit in range(start, batch * chunks, step):
+        b = unit // chunks
+        n = lengths[b]
+        if n == 0 or not feasible[b]:
+            continue
+        scores, sums = arcs[b, :n, : n + 1], np.empty((n, n + 1))
+        for m in range(n):
+            _head_weights(scores[m], m, single_root, sums[m])
+            sums[m] = np.cumsum(sums[m])
+        root = np.cumsum(roots[b, :n])
+        place = _places(n, _likeliest(roots[b, :n]))
+        weights = np.empty((0, n, n + 1))
+        for k in range(unit % chunks, count, chunks):
+            state[0] = seeds[b, k]
+            tree = heads[b, k, :n]
+            first = find(root, 0, n, uniform(state)) if single_root else -1
+            if _walk(sums, first, state, tree):
+                continue
+            if len(weights) == 0:
+                weights = _eliminated(scores, place, single_root)
+            if single_root:
+                _hang(weights, place[first + 1] - 1)
+            _undo(weights, single_root, state, place, tree)
+
+
+@inner
+def _head_weights(scores: Array, m: int, single_root: bool, out: Array) -> None:
+    """Weights of word m's heads, the best 1; the root is left out where it is chosen first."""
+    top = -np.inf
+    for h in range(1 if single_root else 0, scores.shape[0]):
+        if h != m + 1:
+            top = max(top, np.float64(scores[h]))
+    out[:] = 0.0
+    if top > -np.inf:
+        for h in range(1 if single_root else 0, scores.shape[0]):
+            if h != m + 1:
+                out[h] = exp(scores[h] - top)
+
+
+@inner
+def _walk(sums: Array, first: int, state: Array, heads: Array) -> bool:
+    """Loop-erased random walks to the tree grown so far; whether they reached it in time."""
+    n = heads.shape[0]
+    in_tree = np.zeros(n + 1, np.bool_)
+    in_tree[0] = True
+    if first >= 0:
+        heads[first] = 0
+        in_tree[first + 1] = True
+    steps = 0
+    for begin in range(1, n + 1):
+        node = begin
+        while not in_tree[node]:
+            if steps == MOST_STEPS * n:
+                return False
+            heads[node - 1] = find(sums[node - 1], 0, n + 1, uniform(state))
+            steps += 1
+            node = heads[node - 1]
+        node = begin
+        while not in_tree[node]:
+            in_tree[node] = True
+            node = heads[node - 1]
+    return True
+
+
+@inner
+def _places(n: int, last: int) -> Array:
+    """For each node its place among the nodes, the root's first and that of the word ``last`` next."""
+    place = np.arange(n + 1)
+    place[1], place[last + 1] = last + 1, 1
+    return place
+
+
+@inner
+def _eliminated(arcs: Array, place: Array, single_root: bool) -> Array:
+    """Scores with the words in their places, and what their elimination leaves: ``(2, n, n + 1)``.
+
+    Row k of the second holds the log-shares of k's heads before it, column k + 1 the log-weights of k as head of
+    the words before it. With a single root, the root is left out, whereupon all words must reach the first, and
+    the entries of words as their own heads, which no tree uses, hold the log-pivots.
+    """
+    n = arcs.shape[0]
+    weights = np.empty((2, n, n + 1))
+    for m in range(n):
+        for h in range(n + 1):
+            left_out = h == m + 1 or (h == 0 and single_root)
+            score = -np.inf if left_out else np.float64(arcs[m, h])
+            weights[:, place[m + 1] - 1, place[h]] = score
+    shares = weights[1]
+    eliminate(shares)
+    if single_root:
+        shares[0, 1] = 0.0
+        for k in range(1, n):
+            best = _likeliest(shares[k, : k + 1])
+            shares[k, k + 1] = _log_sum(_ways(weights, k, best)) - shares[k, best]
+    return weights
+
+
+@inner
+def _ways(weights: Array, i: int, j: int) -> Array:
+    """Log-weights of what the arc from word i to node j stands for, among words up to the later one of both.
+
+    The first is that of the arc itself, the others those of paths through each later word.
+    """
+    m, n = max(i, j - 1), weights.shape[1]
+    ways = np.empty(n - m)
+    ways[0] = weights[0, i, j]
+    for k in range(m + 1, n):
+        ways[k - m] = weights[1, i, k + 1] + weights[1, k, j]
+    return ways
+
+
+@inner
+def _hang(weights: Array, first: int) -> None:
+    """Hangs one word alone on the root, with a weight so small that no other arc notices it.
+
+    The shares of the root are relative to this weight.
+    """
+    for k in range(weights.shape[1] - 1, -1, -1):
+        weights[0, k, 0] = 0.0 if k == first else -np.inf
+        weights[1, k, 0] = _log_sum(_ways(weights, k, 0)) - weights[1, k, k + 1]
+
+
+@inner
+def _undo(weights: Array, single_root: bool, state: Array, place: Array, out: Array) -> None:
+    """One word after the other comes back into the tree."""
+    n = out.shape[0]
+    heads, through = np.empty(n, np.int64), np.empty(n, np.int64)
+    rooted, shares = np.empty(n + 1, np.int64), np.empty(n + 1)
+    for k in range(n):
+        words = _reach_root(heads, through, k, rooted)
+        for node in range(k + 1):
+            possible = rooted[node] == 1 and (node > 0 or words == 0 or not single_root)
+            shares[node] = weights[1, k, node] if possible else -np.inf
+        heads[k] = _draw_log(shares[: k + 1], state)
+        through[k] = k + _draw_log(_ways(weights, k, heads[k]), state)
+        for i in range(k):
+            if through[i] == k:
+                heads[i] = k + 1
+                through[i] = k + _draw_log(_ways(weights, i, k + 1), state)
+    for m in range(n):
+        out[place[m + 1] - 1] = place[heads[m]]
+
+
+@inner
+def _reach_root(heads: Array, through: Array, k: int, rooted: Array) -> int:
+    """Marks with 1 the nodes before word k that reach the root without k, with 0 the others; how many words do."""
+    rooted[0] = 1
+    for i in range(k):
+        rooted[i + 1] = 0 if through[i] == k else UNKNOWN
+    words = 0
+    for begin in range(1, k + 1):
+        node = begin
+        while rooted[node] == UNKNOWN:
+            node = heads[node - 1]
+        known = rooted[node]
+        node = begin
+        while rooted[node] == UNKNOWN:
+            rooted[node] = known
+            node = heads[node - 1]
+        words += known
+    return words
+
+
+@inner
+def _draw_log(logs: Array, state: Array) -> int:
+    """Draws one of some log-weights."""
+    top = logs[_likeliest(logs)]
+    sums, total = np.empty(logs.shape[0]), 0.0
+    for k in range(logs.shape[0]):
+        total += exp(logs[k] - top)
+        sums[k] = total
+    return find(sums, 0, logs.shape[0], uniform(state))
+
+
+@inner
+def _log_sum(logs: Array) -> float:
+    top = float(logs[_likeliest(logs)])
+    if top == -np.inf:
+        return -np.inf
+    total = 0.0
+    for k in range(logs.shape[0]):
+        total += exp(logs[k] - top)
+    return top + float(np.log(total))
+
+
+@inner
+def _likeliest(weights: Array) -> int:
+    """The place of the first of the highest."""
+    best = 0
+    for k in range(1, weights.shape[0]):
+        if weights[k] > weights[best]:
+            best = k
+    return best

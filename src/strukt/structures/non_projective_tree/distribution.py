@@ -1,0 +1,51 @@
+"""Dependency trees whose arcs may cross."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from strukt.kernels.oracles import Oracles
+from strukt.structures.dependency import DependencyTree
+from strukt.structures.labelled_arcs import LabelledOracles
+from strukt.structures.non_projective_tree.oracles import LABELLED, ORACLES
+
+
+class NonProjectiveTree(DependencyTree):
+    """All dependency trees: log-partition by the Matrix-Tree theorem, mode by Chu-Liu/Edmonds.
+
+    Args:
+        arcs: ``batch + (n, n + 1)``, or with labels ``batch + (n, n + 1, c)``; ``[m, h]`` scores head h for word
+            m + 1, and h = 0 is the root, so that a row of heads is a HEAD column of CoNLL-U. A word as its own
+            head is ignored.
+        lengths: ``batch``; all n if None.
+        single_root: Whether exactly one word hangs on the root, or any number from one on.
+        labelled: Whether the last axis of ``arcs`` are labels. If None, the shapes tell. A shape that ends in
+            (n, n + 1, n + 2) could be either; without lengths it is read as unlabelled, with a warning.
+        validate_args: Whether to check values as well as shapes.
+
+    Events are heads ``batch + (n,)``, or with labels the head and the label of each word, ``batch + (n, 2)``: the
+    columns HEAD and DEPREL. `log_partition` and `marginals` take O(n^3) time an item, `mode` O(n^2) and
+    `topk` O(k n^2); a sample takes the cover time of the word graph, at most O(n^4). Labels add O(n^2 c), and to
+    `topk` O(n k^2 log k).
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Examples:
+        >>> import torch
+        >>> trees = NonProjectiveTree(torch.zeros(4, 5))
+        >>> trees.log_count.exp().round()
+        tensor(64.)
+        >>> NonProjectiveTree(torch.zeros(4, 5), single_root=False).log_count.exp().round()
+        tensor(125.)
+        >>> arcs = torch.tensor([[2.0, -9.0, 1.0], [1.9, 1.0, -9.0]])
+        >>> NonProjectiveTree(arcs).mode
+        tensor([0, 1])
+        >>> labelled = torch.stack([arcs, arcs - 1.0, arcs + 0.5], -1)
+        >>> NonProjectiveTree(labelled, labelled=True).mode
+        tensor([[0, 2],
+                [1, 2]])
+    """
+
+    oracles: ClassVar[Oracles] = ORACLES
+    labelled_oracles: ClassVar[LabelledOracles] = LABELLED

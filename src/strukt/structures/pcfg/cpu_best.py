@@ -1,0 +1,226 @@
+"""The best tree of a grammar: the inside pass with maxima, then from the top downwards what they were made of."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from strukt.kernels.jit import inner, kernel
+from strukt.kernels.memory import empty
+from strukt.structures.pcfg.cpu_products import Array, max_outer, max_pull
+
+
+class Scores(NamedTuple):
+    """The scores of a grammar in double precision, the label of the parent last, so that loops run over parents.
+
+    Attributes:
+        root: ``(groups, s)``.
+        rules: ``(groups, s, s + p, s + p)``, as given.
+        pairs: ``(groups, s s, s)``: ``[(B, C), A]``.
+        words: ``(groups, p p, s)``: the same for two words.
+        beside: ``(groups, p, s s)``: ``[c, (B, A)]`` of A -> B word.
+        before: ``(groups, p, s s)``: ``[c, (C, A)]`` of A -> word C.
+    """
+
+    root: Array
+    rules: Array
+    pairs: Array
+    words: Array
+    beside: Array
+    before: Array
+
+
+class Room(NamedTuple):
+    """Memory for one sentence.
+
+    Attributes:
+        chart: ``(n, n + 1, s)``, the best score of each span by first fencepost and width.
+        words: ``(n, p)``.
+        beside: ``(n, s, s)``: ``[B, A]``, the best rule A -> B word, for each word.
+        before: ``(n, s, s)``: ``[C, A]``, the best rule A -> word C.
+        left: ``(n, s)``, left children for each place to split a span.
+        right: ``(n, s)``, right children.
+        pairs: ``(s, s)``, the best place to split a span for each pair of children.
+        two: ``(p p,)``, the same for two words.
+        best: ``(s,)``.
+        column: ``(max(s, p),)``, for each right child the best left one.
+    """
+
+    chart: Array
+    words: Array
+    beside: Array
+    before: Array
+    left: Array
+    right: Array
+    pairs: Array
+    two: Array
+    best: Array
+    column: Array
+
+
+def arranged(root: Array, rules: Array) -> Scores:
+    """The scores in the order in which the loops go through them."""
+    s, p = rules.shape[1], rules.shape[2] - rules.shape[1]
+    blocks = (
+        root,
+        rules,
+        rules[:, :, :s, :s].transpose(0, 2, 3, 1),
+        rules[:, :, s:, s:].transpose(0, 2, 3, 1),
+        rules[:, :, :s, s:].transpose(0, 3, 2, 1),
+        rules[:, :, s:, :s].transpose(0, 2, 3, 1),
+    )
+    shapes = ((s,), rules.shape[1:], (s * s, s), (p * p, s), (p, s * s), (p, s * s))
+    found = []
+    for block, shape in zip(blocks, shapes, strict=True):
+        copy = empty(block.shape)
+        copy[:] = block
+        found.append(copy.reshape(len(block), *shape))
+    return Scores(*found)
+
+
+@inner
+def make_room(n: int, s: int, p: int) -> Room:
+    return Room(
+        np.empty((n, n + 1, s)),
+        np.empty((n, p)),
+        np.empty((n, s, s)),
+        np.empty((n, s, s)),
+        np.empty((n, s)),
+        np.empty((n, s)),
+        np.empty((s, s)),
+        np.empty(p * p),
+        np.empty(s),
+        np.empty(max(s, p)),
+    )
+
+
+@kernel
+def best(
+    grammar: Scores, spans: Array, emission: Array, lengths: Array,
+    labels: Array, score: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    """The labels of the spans of the best tree, where there is one, and its score."""
+    batch, n, s = len(spans), spans.shape[1] - 1, grammar.root.shape[1]
+    room = make_room(n, s, emission.shape[2])
+    for b in range(start, batch, step):
+        n = lengths[b]
+        if n == 0:
+            continue
+        score[b] = -np.inf
+        if n == 1:
+            continue
+        fill(grammar, spans, emission, b, n, room)
+        group = b * len(grammar.root) // batch
+        top = 0
+        for label in range(s):
+            value = grammar.root[group, label] + room.chart[0, n, label]
+            if value > score[b]:
+                score[b], top = value, label
+        if score[b] > -np.inf:
+            _trace(grammar.rules[b * len(grammar.rules) // batch], n, top, room, labels[b])
+
+
+@kernel
+def fill(grammar: Scores, spans: Array, emission: Array, b: int, n: int, room: Room) -> None:
+    """The best scores of all spans with each label, from narrow to wide."""
+    _load(grammar, spans, emission, b, n, room)
+    for width in range(2, n + 1):
+        for i in range(n + 1 - width):
+            _children(grammar, b * len(grammar.rules) // len(spans), i, width, room)
+            for label in range(len(room.best)):
+                room.chart[i, width, label] = room.best[label] + spans[b, i, i + width, label]
+
+
+@kernel
+def _load(grammar: Scores, spans: Array, emission: Array, b: int, n: int, room: Room) -> None:
+    """Scores of words, and for each the best rules beside it."""
+    batch, s = len(spans), grammar.root.shape[1]
+    group, g = b * len(emission) // batch, b * len(grammar.rules) // batch
+    room.beside[:n] = -np.inf
+    room.before[:n] = -np.inf
+    for i in range(n):
+        for c in range(room.words.shape[1]):
+            room.words[i, c] = np.float64(spans[b, i, i + 1, s + c]) + emission[group, i, c]
+        max_pull(grammar.beside[g], room.words[i], room.beside[i].reshape(-1))
+        max_pull(grammar.before[g], room.words[i], room.before[i].reshape(-1))
+
+
+@kernel
+def _children(grammar: Scores, g: int, i: int, width: int, room: Room) -> None:
+    """The best score below each label of a span, into ``room.best``."""
+    s, p = room.best.shape[0], room.words.shape[1]
+    room.best[:] = -np.inf
+    if width == 2:
+        for b in range(p):
+            for c in range(p):
+                room.two[b * p + c] = room.words[i, b] + room.words[i + 1, c]
+        max_pull(grammar.words[g], room.two, room.best)
+        return
+    max_pull(room.beside[i + width - 1], room.chart[i, width - 1], room.best)
+    max_pull(room.before[i], room.chart[i + 1, width - 1], room.best)
+    if width > 3:
+        for k in range(2, width - 1):
+            for label in range(s):
+                room.left[k - 2, label] = room.chart[i, k, label]
+                room.right[k - 2, label] = room.chart[i + k, width - k, label]
+        max_outer(room.left[: width - 3], room.right[: width - 3], room.pairs)
+        max_pull(grammar.pairs[g], room.pairs.reshape(-1), room.best)
+
+
+@inner
+def _trace(rules: Array, n: int, top: int, room: Room, labels: Array) -> None:
+    """The tree that the best score came from."""
+    stack = np.empty((n, 3), np.int64)
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, top
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        i, width, label = stack[depth]
+        labels[i, i + width] = label
+        if width > 1:
+            _, part, left, right = best_children(rules[label], i, width, room)
+            stack[depth, 0], stack[depth, 1], stack[depth, 2] = i, part, left
+            stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = i + part, width - part, right
+            depth += 2
+
+
+@inner
+def best_children(rules: Array, i: int, width: int, room: Room) -> tuple[float, int, int, int]:
+    """The best score of a span without its own, the width of the left child, and the labels of both."""
+    top, part, right = -np.inf, 0, 0
+    for k in range(1, width):
+        below, (first, _) = values(room, i + k, width - k), labels_of(room, width - k)
+        _best_left(rules, i, k, first, len(below), room)
+        for c in range(len(below)):
+            if room.column[c] + below[c] > top:
+                top, part, right = room.column[c] + below[c], k, first + c
+    above, (first, _) = values(room, i, part), labels_of(room, part)
+    left, highest = first, -np.inf
+    for label in range(first, first + len(above)):
+        if above[label - first] + rules[label, right] > highest:
+            left, highest = label, above[label - first] + rules[label, right]
+    return top, part, left, right
+
+
+@inner
+def _best_left(rules: Array, i: int, width: int, start: int, count: int, room: Room) -> None:
+    """For ``count`` labels of a right child the best score of a left one with the rule, into ``room.column``."""
+    above, (first, _) = values(room, i, width), labels_of(room, width)
+    room.column[:count] = -np.inf
+    for label in range(len(above)):
+        for c in range(count):
+            room.column[c] = max(room.column[c], above[label] + rules[first + label, start + c])
+
+
+@kernel
+def values(room: Room, i: int, width: int) -> Array:
+    """The best scores of a span or word with each label that it may have."""
+    return room.words[i] if width == 1 else room.chart[i, width]  # type: ignore[no-any-return]
+
+
+@kernel
+def labels_of(room: Room, width: int) -> tuple[int, int]:
+    """The first label that a span of a width may have, and the one after the last."""
+    s, p = room.best.shape[0], room.words.shape[1]
+    return (s, s + p) if width == 1 else (0, s)

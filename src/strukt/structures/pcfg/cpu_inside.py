@@ -1,0 +1,229 @@
+"""The inside pass of a grammar in probability space, one sentence at a time.
+
+The values of each span are divided by their maximum, and the log of what they were divided by is kept beside them.
+A chart holds for the span of each first fencepost and width the values of its labels, their log, and the last
+divisor: ``(n, n + 1, s + 2)``; for words, whose values are elsewhere, only the log.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from strukt.kernels.jit import exp, inner, kernel
+from strukt.structures.pcfg.cpu_products import BLOCK, Array, outer, product
+from strukt.structures.pcfg.cpu_weights import SMALL, SMALLER, Grammar, exponentials, top_of
+
+
+class Room(NamedTuple):
+    """Memory for the work on one sentence.
+
+    Attributes:
+        words: ``(n, p)``, the values of each word.
+        beside: ``(n, s s)``: ``[(A, B)]``, the sum over the rules A -> B word, for each word.
+        before: ``(n, s s)``: ``[(A, C)]``, that over the rules A -> word C.
+        own: ``(s + p,)``, weights of the labels of a span themselves.
+        left: ``(n, s)``, values of left children, for each place to split a span.
+        right: ``(n, s)``, those of right children.
+        pairs: ``(BLOCK, s s)``, sums over the places to split a span, for some spans of one width.
+        two: ``(BLOCK, p p)``, the same for spans of two words.
+        sums: ``(BLOCK, s)``, the sums over the rules.
+        shares: ``(BLOCK, n)``, weights of the places to split.
+    """
+
+    words: Array
+    beside: Array
+    before: Array
+    own: Array
+    left: Array
+    right: Array
+    pairs: Array
+    two: Array
+    sums: Array
+    shares: Array
+
+
+@inner
+def make_room(n: int, s: int, p: int) -> Room:
+    """Uninitialised."""
+    return Room(
+        np.empty((n, p)),
+        np.empty((n, s * s)),
+        np.empty((n, s * s)),
+        np.empty(s + p),
+        np.empty((n, s)),
+        np.empty((n, s)),
+        np.empty((BLOCK, s * s)),
+        np.empty((BLOCK, p * p)),
+        np.empty((BLOCK, s)),
+        np.empty((BLOCK, n + 1)),
+    )
+
+
+@kernel
+def inside(
+    grammar: Grammar, spans: Array, emission: Array, lengths: Array,
+    chart: Array, log_partition: Array, lost: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    """Charts and log-partitions; ``lost`` becomes true for items with a value too small."""
+    batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
+    room = make_room(n, s, emission.shape[2])
+    for b in range(start, batch, step):
+        if lengths[b] == 0:
+            continue
+        lost[b] |= load(grammar, spans, emission, b, lengths[b], chart[b], room)
+        lost[b] |= _fill(grammar, spans, b, lengths[b], chart[b], room)
+        log_partition[b] = total(grammar, b, batch, lengths[b], chart[b])
+
+
+@kernel
+def load(grammar: Grammar, spans: Array, emission: Array, b: int, n: int, chart: Array, room: Room) -> bool:
+    """Words, and the rules summed with each; whether some weight of a word is too small."""
+    batch, s = len(spans), grammar.root.shape[1]
+    group, g = b * len(emission) // batch, b * len(grammar.rules) // batch
+    scores = room.own[s:]
+    lost = False
+    for i in range(n):
+        for c in range(len(scores)):
+            scores[c] = np.float64(spans[b, i, i + 1, s + c]) + emission[group, i, c]
+        top = top_of(scores)
+        lost |= exponentials(scores, top, SMALL, room.words[i])
+        chart[i, 1, :s] = 0.0
+        chart[i, 1, s] = top
+    product(grammar.beside[g], room.words[:n], room.beside)
+    product(grammar.before[g], room.words[:n], room.before)
+    return lost
+
+
+@kernel
+def total(grammar: Grammar, b: int, batch: int, n: int, chart: Array) -> float:
+    """The log-partition."""
+    group, s = b * len(grammar.root) // batch, grammar.root.shape[1]
+    value = 0.0
+    for label in range(s):
+        value += grammar.root[group, label] * chart[0, n, label]
+    return grammar.root_tops[group] + chart[0, n, s] + np.log(value) if value > 0.0 else -np.inf
+
+
+@inner
+def _fill(grammar: Grammar, spans: Array, b: int, n: int, chart: Array, room: Room) -> bool:
+    """Values of all spans, from narrow to wide; whether some are too small."""
+    g = b * len(grammar.rules) // len(spans)
+    lost = False
+    for width in range(2, n + 1):
+        for first in range(0, n + 1 - width, BLOCK):
+            count = min(BLOCK, n + 1 - width - first)
+            for j in range(count):
+                lost |= weigh_splits(chart, first + j, width, room.shares[j])
+            sum_children(grammar, g, chart, first, count, width, room)
+            for j in range(count):
+                lost |= _close(grammar, g, spans, b, chart, first + j, width, room, j)
+    return lost
+
+
+@inner
+def weigh_splits(chart: Array, i: int, width: int, shares: Array) -> bool:
+    """Weights of the places to split a span, its log in the last; whether some are too small."""
+    s = chart.shape[2] - 2
+    top = -np.inf
+    for k in range(1, width):
+        shares[k] = chart[i, k, s] + chart[i + k, width - k, s]
+        top = max(top, shares[k])
+    shift = top if top > -np.inf else 0.0
+    lost = 0
+    for k in range(1, width):
+        share = exp(shares[k] - shift)
+        lost += int((share < SMALLER) & (shares[k] > -np.inf))
+        shares[k] = share
+    shares[0] = top
+    return lost > 0
+
+
+@inner
+def sum_children(
+    grammar: Grammar, g: int, chart: Array, first: int, count: int, width: int, room: Room
+) -> None:
+    """The sums over the children of some spans of a width, into ``room.sums``."""
+    if width == 2:
+        multiply_words(first, count, room)
+        product(grammar.words[g], room.two[:count], room.sums)
+        return
+    room.sums[:] = 0.0
+    if width > 3:
+        for j in range(count):
+            add_pairs(chart, first + j, width, room, j)
+        product(grammar.pairs[g], room.pairs[:count], room.sums)
+    s = room.sums.shape[1]
+    for j in range(count):
+        i = first + j
+        last = i + width - 1
+        before, beside = room.shares[j, 1], room.shares[j, width - 1]
+        for parent in range(s):
+            left, right = 0.0, 0.0
+            for k in range(s):
+                left += room.before[i, parent * s + k] * chart[i + 1, width - 1, k]
+                right += room.beside[last, parent * s + k] * chart[i, width - 1, k]
+            room.sums[j, parent] += before * left + beside * right
+
+
+@inner
+def multiply_words(first: int, count: int, room: Room) -> None:
+    """Products of each two neighbouring words."""
+    p = room.words.shape[1]
+    for j in range(count):
+        for b in range(p):
+            for c in range(p):
+                room.two[j, b * p + c] = room.words[first + j, b] * room.words[first + j + 1, c]
+
+
+@inner
+def add_pairs(chart: Array, i: int, width: int, room: Room, j: int) -> None:
+    """Sums over the places to split a span between nonterminals, into row j of ``room.pairs``."""
+    s = room.sums.shape[1]
+    load_children(chart, i, width, room, j)
+    room.pairs[j] = 0.0
+    outer(room.left[: width - 3], room.right[: width - 3], room.pairs[j].reshape(s, s))
+
+
+@inner
+def load_children(chart: Array, i: int, width: int, room: Room, j: int) -> None:
+    """For each place to split a span between nonterminals, its weighted left and its right child."""
+    for k in range(2, width - 1):
+        share = room.shares[j, k]
+        for label in range(room.left.shape[1]):
+            room.left[k - 2, label] = share * chart[i, k, label]
+            room.right[k - 2, label] = chart[i + k, width - k, label]
+
+
+@inner
+def weigh_own(spans: Array, b: int, i: int, width: int, room: Room) -> tuple[float, bool]:
+    """The weights of a span's labels themselves, into ``room.own``: their log, and whether some are too small."""
+    s = room.sums.shape[1]
+    scores = spans[b, i, i + width, :s]
+    top = top_of(scores)
+    return top, exponentials(scores, top, SMALLER, room.own)
+
+
+@kernel
+def _close(
+    grammar: Grammar, g: int, spans: Array, b: int, chart: Array, i: int, width: int, room: Room, j: int
+) -> bool:
+    """The values of a span from the sums over its children; whether some are too small."""
+    s = room.sums.shape[1]
+    top, lost = weigh_own(spans, b, i, width, room)
+    peak = 0.0
+    for label in range(s):
+        value = room.sums[j, label] * room.own[label]
+        chart[i, width, label] = value
+        peak = max(peak, value)
+    if peak == 0.0:
+        chart[i, width, s] = -np.inf
+        return lost
+    small = 0
+    for label in range(s):
+        chart[i, width, label] /= peak
+        small += int((chart[i, width, label] < SMALL) & (chart[i, width, label] > 0.0))
+    chart[i, width, s] = room.shares[j, 0] + grammar.rule_tops[g] + top + np.log(peak)
+    chart[i, width, s + 1] = peak
+    return lost or small > 0

@@ -1,0 +1,122 @@
+"""The k best trees of a grammar: each but the best deviates from a better one at one place (Lawler 1972).
+
+The places of a tree are the label of the whole sentence, and then its spans of more than one word, each before
+those inside it. A choice there is a label, or the width of the left child with the labels of both.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.cpu_candidates import least_wanted, offer
+from strukt.kernels.cpu_search import Search, choice_of_value, make_search, start, take
+from strukt.kernels.jit import inner, kernel
+from strukt.structures.pcfg.cpu_best import Room, Scores, best_children, fill, labels_of, make_room, values
+from strukt.structures.pcfg.cpu_products import Array
+
+
+@kernel
+def kbest(
+    grammar: Scores, spans: Array, emission: Array, lengths: Array,
+    labels: Array, scores: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    """The labels of the spans of the k best trees, where there are so many, and their scores."""
+    (batch, k), n = scores.shape, spans.shape[1] - 1
+    room = make_room(n, grammar.root.shape[1], emission.shape[2])
+    search = make_search(k, n)
+    for b in range(start, batch, step):
+        scores[b] = -np.inf
+        if lengths[b] == 0:
+            scores[b, 0] = 0.0
+        elif lengths[b] > 1:
+            fill(grammar, spans, emission, b, lengths[b], room)
+            root = grammar.root[b * len(grammar.root) // batch]
+            rules = grammar.rules[b * len(grammar.rules) // batch]
+            _search(root, rules, lengths[b], room, search, labels[b], scores[b])
+
+
+@inner
+def _search(
+    root: Array, rules: Array, n: int, room: Room, search: Search, labels: Array, scores: Array
+) -> None:
+    tops = room.best
+    for label in range(len(root)):
+        tops[label] = root[label] + room.chart[0, n, label]
+    score, given = tops.max(), -1
+    start(search)
+    for rank in range(len(scores)):
+        if rank > 0:
+            score, given = take(search, rank)
+        if score == -np.inf:
+            return
+        scores[rank] = score
+        top = choice_of_value(search, rank, 0, given, score, tops)
+        _complete(rules, n, top, room, search, rank, given, score, labels[rank])
+
+
+@inner
+def _complete(
+    rules: Array, n: int, top: int, room: Room, search: Search, rank: int, given: int, score: float,
+    labels: Array,
+) -> None:  # fmt: skip
+    """Follow the choices up to the place ``given``, make the best ones after it, and offer the others there."""
+    choices = search.choices[rank]
+    stack = np.empty((n, 3), np.int64)
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, top
+    depth, place = 1, 0
+    while depth > 0:
+        depth -= 1
+        i, width, label = stack[depth]
+        labels[i, i + width] = label
+        if width == 1:
+            continue
+        place += 1
+        if place > given:
+            top_below, part, left, right = best_children(rules[label], i, width, room)
+            choices[place] = _code(rules, part, left, right)
+            _offer_others(rules[label], i, width, room, search, rank, place, score - top_below)
+        part, left, right = _children(rules, choices[place])
+        stack[depth, 0], stack[depth, 1], stack[depth, 2] = i, part, left
+        stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = i + part, width - part, right
+        depth += 2
+
+
+@inner
+def _offer_others(
+    rules: Array, i: int, width: int, room: Room, search: Search, rank: int, place: int, around: float
+) -> None:
+    """All children of a span but those chosen; ``around`` is the score of all that is not below the span."""
+    for part in range(1, width):
+        above, below = values(room, i, part), values(room, i + part, width - part)
+        (first, after), (start, _) = labels_of(room, part), labels_of(room, width - part)
+        for left in range(first, after):
+            high = around + above[left - first]
+            if not _any_above(rules[left], start, below, high, least_wanted(search.candidates, rank)):
+                continue
+            for c in range(len(below)):
+                choice = _code(rules, part, left, start + c)
+                if choice != search.choices[rank, place]:
+                    offer(search.candidates, rank, place, choice, high + rules[left, start + c] + below[c])
+
+
+@inner
+def _any_above(rules: Array, start: int, below: Array, high: float, least: float) -> bool:
+    """Whether some right child gives a score above the least; in a loop that compiles to vectors."""
+    found = 0
+    for c in range(len(below)):
+        found += int(high + rules[start + c] + below[c] > least)
+    return found > 0
+
+
+@kernel
+def _code(rules: Array, part: int, left: int, right: int) -> int:
+    """The width and the labels of children as one number."""
+    labels = rules.shape[-1]
+    return (part * labels + left) * labels + right  # type: ignore[no-any-return]
+
+
+@kernel
+def _children(rules: Array, code: int) -> tuple[int, int, int]:
+    """The inverse of `_code`."""
+    labels = rules.shape[-1]
+    return code // (labels * labels), code // labels % labels, code % labels

@@ -1,0 +1,240 @@
+"""The outside pass of a grammar in probability space, one sentence at a time.
+
+What is around a span is the derivative of the log-partition in its value, so that their product is a probability.
+Nothing flows through labels of value zero.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from strukt.kernels.jit import inner, kernel
+from strukt.structures.pcfg.cpu_inside import (
+    Room,
+    add_pairs,
+    load,
+    make_room,
+    multiply_words,
+    weigh_own,
+    weigh_splits,
+)
+from strukt.structures.pcfg.cpu_products import BLOCK, Array, outer, product, pull
+from strukt.structures.pcfg.cpu_weights import Grammar
+
+
+class Expected(NamedTuple):
+    """Derivatives in the weights of rules, each item times its weight: the matrices of a `Grammar`.
+
+    In front is an axis of threads, of size 1 if no two items share a grammar.
+    """
+
+    pairs: Array
+    words: Array
+    beside: Array
+    before: Array
+
+
+class Around(NamedTuple):
+    """Memory for derivatives of one sentence.
+
+    Attributes:
+        spans: ``(n, n + 1, s)``, by first fencepost and width; in the end times the values: probabilities.
+        words: ``(n, p)``.
+        beside: ``(n, s s)``.
+        before: ``(n, s s)``.
+        slopes: ``(BLOCK, s)``, in the sums over rules of some spans.
+        weighted: The same times the weight of the item.
+        pairs: ``(BLOCK, s s)``, in the sums over the places to split them.
+        two: ``(BLOCK, p p)``, the same for spans of two words.
+        left: ``(n, s)``, in the left children for each place to split a span.
+        right: ``(n, s)``, in its right children.
+    """
+
+    spans: Array
+    words: Array
+    beside: Array
+    before: Array
+    slopes: Array
+    weighted: Array
+    pairs: Array
+    two: Array
+    left: Array
+    right: Array
+
+
+@inner
+def _make_around(n: int, s: int, p: int) -> Around:
+    return Around(
+        np.empty((n, n + 1, s)),
+        np.empty((n, p)),
+        np.empty((n, s * s)),
+        np.empty((n, s * s)),
+        np.empty((BLOCK, s)),
+        np.empty((BLOCK, s)),
+        np.empty((BLOCK, s * s)),
+        np.empty((BLOCK, p * p)),
+        np.empty((n, s)),
+        np.empty((n, s)),
+    )
+
+
+@kernel
+def outside(
+    grammar: Grammar, spans: Array, emission: Array, lengths: Array, weights: Array, chart: Array,
+    expected: Expected, marginals: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    """Derivatives in the weights of rules, and the probabilities of labelled spans times the weights of items."""
+    batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
+    room, around = make_room(n, s, emission.shape[2]), _make_around(n, s, emission.shape[2])
+    slot = start % len(expected.pairs)
+    for b in range(start, batch, step):
+        n = lengths[b]
+        if not _open(grammar, b, batch, n, chart[b], around):
+            continue
+        load(grammar, spans, emission, b, n, chart[b], room)
+        for width in range(n, 1, -1):
+            for first in range(0, n + 1 - width, BLOCK):
+                count = min(BLOCK, n + 1 - width - first)
+                for j in range(count):
+                    _slopes(spans, b, chart[b], first + j, width, weights[b], room, around, j)
+                _to_children(grammar, b, batch, chart[b], first, count, width, room, around, expected, slot)
+        _to_words(grammar, b, batch, n, weights[b], room, around, expected, slot)
+        _store(b, n, weights[b], room, around, marginals)
+
+
+@kernel
+def _open(grammar: Grammar, b: int, batch: int, n: int, chart: Array, around: Around) -> bool:
+    """What is around the whole sentence, and nothing else yet; whether there is a tree."""
+    group, s = b * len(grammar.root) // batch, grammar.root.shape[1]
+    total = 0.0
+    if n > 1:
+        for label in range(s):
+            total += grammar.root[group, label] * chart[0, n, label]
+    if total == 0.0:
+        return False
+    around.spans[:n] = 0.0
+    around.words[:n] = 0.0
+    around.beside[:n] = 0.0
+    around.before[:n] = 0.0
+    for label in range(s):
+        around.spans[0, n, label] = grammar.root[group, label] / total
+    return True
+
+
+@kernel
+def _slopes(
+    spans: Array, b: int, chart: Array, i: int, width: int, weight: float, room: Room, around: Around, j: int
+) -> None:
+    """Derivatives in the sums over the rules of a span, from those in its values, which become probabilities."""
+    s = room.sums.shape[1]
+    weigh_own(spans, b, i, width, room)
+    weigh_splits(chart, i, width, room.shares[j])
+    for label in range(s):
+        value = chart[i, width, label]
+        slope = 0.0
+        if value > 0.0:
+            slope = around.spans[i, width, label] * room.own[label] / chart[i, width, s + 1]
+        around.slopes[j, label] = slope
+        around.weighted[j, label] = weight * slope
+        around.spans[i, width, label] *= value
+
+
+@inner
+def _to_children(
+    grammar: Grammar, b: int, batch: int, chart: Array, first: int, count: int, width: int,
+    room: Room, around: Around, expected: Expected, slot: int,
+) -> None:  # fmt: skip
+    """From some spans of a width to their children and to the rules between them."""
+    g = b * len(grammar.rules) // batch
+    slopes, weighted = around.slopes[:count], around.weighted[:count]
+    if width == 2:
+        multiply_words(first, count, room)
+        outer(weighted, room.two[:count], expected.words[slot, g])
+        around.two[:] = 0.0
+        pull(grammar.words[g], slopes, around.two)
+        for j in range(count):
+            _to_two_words(first + j, room, around, j)
+        return
+    for j in range(count):
+        _to_sides(chart, first + j, width, room, around, j)
+    if width > 3:
+        around.pairs[:] = 0.0
+        pull(grammar.pairs[g], slopes, around.pairs)
+        for j in range(count):
+            add_pairs(chart, first + j, width, room, j)
+            _to_pairs(first + j, width, room, around, j)
+        outer(weighted, room.pairs[:count], expected.pairs[slot, g])
+
+
+@inner
+def _to_two_words(i: int, room: Room, around: Around, j: int) -> None:
+    p = room.words.shape[1]
+    for b in range(p):
+        total = 0.0
+        for c in range(p):
+            slope = around.two[j, b * p + c]
+            total += slope * room.words[i + 1, c]
+            around.words[i + 1, c] += slope * room.words[i, b]
+        around.words[i, b] += total
+
+
+@inner
+def _to_sides(chart: Array, i: int, width: int, room: Room, around: Around, j: int) -> None:
+    """From a span to the words at both its ends, and to what is beside them."""
+    s = room.sums.shape[1]
+    last, narrow = i + width - 1, width - 1
+    for parent in range(s):
+        row = parent * s
+        before = room.shares[j, 1] * around.slopes[j, parent]
+        for k in range(s):
+            around.spans[i + 1, narrow, k] += before * room.before[i, row + k]
+        for k in range(s):
+            around.before[i, row + k] += before * chart[i + 1, narrow, k]
+        beside = room.shares[j, narrow] * around.slopes[j, parent]
+        for k in range(s):
+            around.spans[i, narrow, k] += beside * room.beside[last, row + k]
+        for k in range(s):
+            around.beside[last, row + k] += beside * chart[i, narrow, k]
+
+
+@inner
+def _to_pairs(i: int, width: int, room: Room, around: Around, j: int) -> None:
+    """From the pairs of children of a span to both."""
+    s, count = room.sums.shape[1], width - 3
+    slopes = around.pairs[j].reshape(s, s)
+    around.right[:count] = 0.0
+    pull(slopes, room.left[:count], around.right)
+    product(slopes, room.right[:count], around.left)
+    for k in range(2, width - 1):
+        for label in range(s):
+            around.spans[i, k, label] += room.shares[j, k] * around.left[k - 2, label]
+            around.spans[i + k, width - k, label] += around.right[k - 2, label]
+
+
+@inner
+def _to_words(
+    grammar: Grammar, b: int, batch: int, n: int, weight: float,
+    room: Room, around: Around, expected: Expected, slot: int,
+) -> None:  # fmt: skip
+    """From the rules summed with words to both; the values of words become their probabilities, weighted."""
+    g = b * len(grammar.rules) // batch
+    pull(grammar.beside[g], around.beside[:n], around.words)
+    pull(grammar.before[g], around.before[:n], around.words)
+    for i in range(n):
+        for c in range(room.words.shape[1]):
+            room.words[i, c] *= weight
+    outer(around.beside[:n], room.words[:n], expected.beside[slot, g])
+    outer(around.before[:n], room.words[:n], expected.before[slot, g])
+
+
+@inner
+def _store(b: int, n: int, weight: float, room: Room, around: Around, marginals: Array) -> None:
+    s = room.sums.shape[1]
+    for i in range(n):
+        for c in range(room.words.shape[1]):
+            marginals[b, i, i + 1, s + c] = room.words[i, c] * around.words[i, c]
+        for width in range(2, n - i + 1):
+            for label in range(s):
+                marginals[b, i, i + width, label] = weight * around.spans[i, width, label]

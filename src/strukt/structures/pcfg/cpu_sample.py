@@ -1,0 +1,142 @@
+"""Samples of trees of a grammar, from the top downwards, from the chart of the inside pass.
+
+What takes longest is to weigh the places to split a span with a label. Samples meet the same spans again and
+again, so that the weights are kept from the first time on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.cpu_draw import Kept, find, make_kept, row_of, uniform
+from strukt.kernels.jit import inner, kernel
+from strukt.structures.pcfg.cpu_inside import load, make_room, weigh_splits
+from strukt.structures.pcfg.cpu_products import BLOCK, Array
+from strukt.structures.pcfg.cpu_weights import Grammar
+
+
+@kernel
+def sample(
+    grammar: Grammar, spans: Array, emission: Array, lengths: Array, chart: Array, feasible: Array,
+    seeds: Array, labels: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    """Trees from seeds ``(batch, count)``, for items that have one; O(n^2 s^2) each at most."""
+    batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
+    room = make_room(n, s, emission.shape[2])
+    weights, state = np.empty(s + emission.shape[2]), np.empty(1, np.uint64)
+    for b in range(start, batch, step):
+        n = lengths[b]
+        if n == 0 or not feasible[b]:
+            continue
+        load(grammar, spans, emission, b, n, chart[b], room)
+        kept = make_kept(n * chart.shape[2] * s, n * seeds.shape[1], n)
+        for k in range(seeds.shape[1]):
+            state[0] = seeds[b, k]
+            for label in range(s):
+                weights[label] = grammar.root[b * len(grammar.root) // batch, label] * chart[b, 0, n, label]
+            top = _draw(weights[:s], uniform(state))
+            rules = grammar.rules[b * len(grammar.rules) // batch]
+            _trace(rules, n, top, chart[b], room.words, room.shares[0], kept, weights, state, labels[b, k])
+
+
+@inner
+def _trace(
+    rules: Array, n: int, top: int, chart: Array, words: Array, shares: Array, kept: Kept, weights: Array,
+    state: Array, labels: Array,
+) -> None:  # fmt: skip
+    """One tree, given the label of the whole sentence."""
+    stack = np.empty((n, 3), np.int64)
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, top
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        i, width, label = stack[depth]
+        labels[i, i + width] = label
+        if width > 1:
+            sums = _split_sums(rules, i, width, label, chart, words, shares, kept, weights)
+            part = 1 + find(sums, 0, width - 1, uniform(state))
+            left, right = _children(rules[label], i, width, part, chart, words, weights, state)
+            stack[depth, 0], stack[depth, 1], stack[depth, 2] = i, part, left
+            stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = i + part, width - part, right
+            depth += 2
+
+
+@inner
+def _split_sums(
+    rules: Array, i: int, width: int, label: int, chart: Array, words: Array, shares: Array, kept: Kept,
+    weights: Array,
+) -> Array:  # fmt: skip
+    """Weights of the widths of the left child, each with those before it."""
+    row, known = row_of(kept, (i * chart.shape[1] + width) * (chart.shape[2] - 2) + label)
+    sums = kept.sums[row]
+    if known:
+        return sums  # type: ignore[no-any-return]
+    weigh_splits(chart, i, width, shares)
+    total = 0.0
+    for part in range(1, width):
+        first, after = _labels(width - part, chart.shape[2] - 2, words.shape[1])
+        _weigh_right(rules[label], i, width, part, chart, words, weights)
+        total += shares[part] * weights[first:after].sum()
+        sums[part - 1] = total
+    return sums  # type: ignore[no-any-return]
+
+
+@kernel
+def _children(
+    rules: Array, i: int, width: int, part: int, chart: Array, words: Array, weights: Array, state: Array
+) -> tuple[int, int]:
+    """The labels of both children, first the right one, given the width of the left child."""
+    s, p = chart.shape[2] - 2, words.shape[1]
+    _weigh_right(rules, i, width, part, chart, words, weights)
+    first, after = _labels(width - part, s, p)
+    right = first + _draw(weights[first:after], uniform(state))
+    first, after = _labels(part, s, p)
+    above = words[i] if part == 1 else chart[i, part]
+    for left in range(first, after):
+        weights[left] = rules[left, right] * above[left - first]
+    return first + _draw(weights[first:after], uniform(state)), right
+
+
+@inner
+def _weigh_right(
+    rules: Array, i: int, width: int, part: int, chart: Array, words: Array, weights: Array
+) -> None:
+    """The weight of each label of the right child, summed over left ones, given the width of the left child."""
+    s, p = chart.shape[2] - 2, words.shape[1]
+    above = words[i] if part == 1 else chart[i, part]
+    below = words[i + part] if width - part == 1 else chart[i + part, width - part]
+    first, after = _labels(part, s, p)
+    start, end = _labels(width - part, s, p)
+    whole = after - (after - first) % BLOCK
+    weights[start:end] = 0.0
+    for left in range(first, whole, BLOCK):
+        a, b = above[left - first], above[left + 1 - first]
+        c, d = above[left + 2 - first], above[left + 3 - first]
+        for k in range(start, end):
+            weights[k] += (a * rules[left, k] + b * rules[left + 1, k]) + (
+                c * rules[left + 2, k] + d * rules[left + 3, k]
+            )
+    for left in range(whole, after):
+        for k in range(start, end):
+            weights[k] += above[left - first] * rules[left, k]
+    for k in range(start, end):
+        weights[k] *= below[k - start]
+
+
+@kernel
+def _labels(width: int, s: int, p: int) -> tuple[int, int]:
+    """The first label that a span of a width may have, and the one after the last."""
+    return (s, s + p) if width == 1 else (0, s)
+
+
+@kernel
+def _draw(weights: Array, number: float) -> int:
+    """An index drawn in proportion to its weight; never one of weight zero."""
+    chosen, remaining = 0, number * weights.sum()
+    for k in range(len(weights)):
+        if weights[k] > 0.0:
+            chosen = k
+            if remaining < weights[k]:
+                break
+            remaining -= weights[k]
+    return chosen

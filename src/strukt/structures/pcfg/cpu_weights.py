@@ -1,0 +1,105 @@
+"""Scores of a grammar as weights: exponentials in double precision, shifted so that the largest is 1."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from strukt.kernels.jit import exp, inner, kernel
+from strukt.kernels.memory import empty
+from strukt.structures.pcfg.cpu_products import Array
+
+SMALL = 1e-50
+"""Weights of rules, words and labels below this, but not 0, send an item to log space."""
+
+SMALLER = 1e-75
+"""The same for weights of spans and of places to split: with these a product of all is a normal number."""
+
+
+class Grammar(NamedTuple):
+    """The weights of a grammar, with an axis of groups in front: one if all items share it.
+
+    Attributes:
+        root: ``(groups, s)``.
+        root_tops: ``(groups,)``: the logs that were subtracted.
+        rules: ``(groups, s, s + p, s + p)``.
+        rule_tops: ``(groups,)``.
+        pairs: ``(groups, s, s s)``: the rules with two nonterminals as children, ``[A, (B, C)]``.
+        words: ``(groups, s, p p)``: those with two words.
+        beside: ``(groups, s s, p)``: ``[(A, B), c]`` of A -> B word.
+        before: ``(groups, s s, p)``: ``[(A, C), c]`` of A -> word C.
+    """
+
+    root: Array
+    root_tops: Array
+    rules: Array
+    rule_tops: Array
+    pairs: Array
+    words: Array
+    beside: Array
+    before: Array
+
+
+def weigh(batch: int, root: Array, rules: Array) -> tuple[Grammar, Array]:
+    """The weights of root and rules, and which items have some that are too small."""
+    s = root.shape[1]
+    starts, root_tops, root_lost = _weighed(root)
+    table, rule_tops, rules_lost = _weighed(rules)
+    lost = np.zeros(batch, np.bool_)
+    for few in (root_lost, rules_lost):
+        lost |= np.repeat(few, batch // len(few))
+    grammar = Grammar(
+        starts,
+        root_tops,
+        table,
+        rule_tops,
+        _matrices(table[:, :, :s, :s], s),
+        _matrices(table[:, :, s:, s:], s),
+        _matrices(table[:, :, :s, s:], s * s),
+        _matrices(table[:, :, s:, :s].swapaxes(2, 3), s * s),
+    )
+    return grammar, lost
+
+
+def _weighed(scores: Array) -> tuple[Array, Array, Array]:
+    weights, tops = empty(scores.shape), empty((len(scores),))
+    lost = np.zeros(len(scores), np.bool_)
+    groups = len(scores)
+    _weigh(scores.reshape(groups, -1), weights.reshape(groups, -1), tops, lost)
+    return weights, tops, lost
+
+
+def _matrices(block: Array, height: int) -> Array:
+    """A block of rules as one matrix of so many rows for each group."""
+    found = empty(block.shape)
+    found[:] = block
+    return found.reshape(len(block), height, -1)
+
+
+@kernel
+def _weigh(scores: Array, weights: Array, tops: Array, lost: Array) -> None:
+    for g in range(len(scores)):
+        tops[g] = top_of(scores[g])
+        lost[g] = exponentials(scores[g], tops[g], SMALL, weights[g])
+
+
+@inner
+def top_of(scores: Array) -> float:
+    """The largest score."""
+    top = -np.inf
+    for x in scores:
+        top = max(top, np.float64(x))
+    return top
+
+
+@kernel
+def exponentials(scores: Array, top: float, least: float, weights: Array) -> bool:
+    """Exponentials of scores less the largest, which is ``top``; whether some but 0 are below ``least``."""
+    shift = top if top > -np.inf else 0.0
+    for k in range(len(scores)):
+        weights[k] = exp(scores[k] - shift)
+    lost = 0
+    for k in range(len(scores)):
+        lost += int((weights[k] < least) & (scores[k] > -np.inf))
+    return lost > 0

@@ -1,0 +1,128 @@
+"""Grammars: distributions over the trees that a probabilistic context-free grammar gives to a sentence."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.kernels import arguments
+from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.lengths import Lengths
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import Places
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures.context_free import ContextFreeGrammar
+from strukt.structures.pcfg.max_marginals import max_marginals
+from strukt.structures.pcfg.oracles import ORACLES
+
+
+class PCFG(ContextFreeGrammar):
+    """The trees of a sentence under a context-free grammar in Chomsky normal form (Baker 1979).
+
+    A nonterminal heads each span of two and more words and rewrites to two children; a preterminal heads each
+    word. Labels 0 to s - 1 are nonterminals, labels s to s + p - 1 are preterminals.
+
+    Args:
+        root: ``(s,)`` or ``batch + (s,)``, the score of each nonterminal as the label of the whole sentence.
+        rules: ``(s, s + p, s + p)`` or ``batch + (s, s + p, s + p)``; ``[A, B, C]`` scores the rule A -> B C.
+        emission: ``(n, p)`` or ``batch + (n, p)``, the score of each preterminal for each word of the sentence.
+        lengths: ``batch``, in words; all n if None.
+        spans: ``batch + (n + 1, n + 1, s + p)``, more scores: ``[i, j, A]`` for the span from fencepost i to j > i
+            with label A. Other entries are ignored. All 0 if None.
+        validate_args: Whether to check values as well as shapes.
+
+    Scores are logs of probabilities, or any others: nothing is normalised. What all items share is never copied
+    for each of them.
+
+    Events are ``batch + (n + 1, n + 1)``: the label of each span of the tree, -1 elsewhere. The main parts, of
+    `marginals`, `condition` and `max_marginals`, are labelled spans. A sentence of one word has no tree, because
+    no nonterminal can head it: its log-partition is -inf. All operators take O(n^3 s^2 + n^2 s^3 + n s p (s + p))
+    time an item (`topk` O(k n^2 (s + p)^2) more on CPUs, k^2 times that in the reference).
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Examples:
+        >>> grammar = PCFG(torch.zeros(1), torch.zeros(1, 3, 3), torch.zeros(3, 2))
+        >>> grammar.log_count.exp().round()  # two trees, and two preterminals for each word
+        tensor(16.)
+        >>> certain = torch.tensor([[0.0, -9.0], [-9.0, 0.0], [-9.0, 0.0]])
+        >>> PCFG(torch.zeros(1), torch.zeros(1, 3, 3), certain).mode.diagonal(1)
+        tensor([1, 2, 2])
+    """
+
+    oracles: ClassVar[Oracles] = ORACLES
+    score_names: ClassVar[tuple[str, ...]] = ("spans", "root", "rules", "emission")
+    extents = ([1, 1, UNBOUNDED], [UNBOUNDED], [UNBOUNDED] * 3, [0, UNBOUNDED])
+
+    def __init__(
+        self,
+        root: Tensor,
+        rules: Tensor,
+        emission: Tensor,
+        lengths: Lengths | None = None,
+        spans: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        arguments.scores("root", root, "(s,) or batch + (s,)", 1)
+        arguments.scores("rules", rules, "(s, s + p, s + p) or batch + (s, s + p, s + p)", 3)
+        arguments.scores("emission", emission, "(n, p) or batch + (n, p)", 2)
+        if spans is not None:
+            arguments.scores("spans", spans, "batch + (n + 1, n + 1, s + p)", 3)
+        batch_shape = _batch_shape(root, rules, emission, spans)
+        n, p = emission.shape[-2:]
+        spans = emission.new_zeros(()) if spans is None else spans
+        spans = spans.expand(*batch_shape, n + 1, n + 1, root.shape[-1] + p)
+        super().__init__((spans, root, rules, emission), lengths, (), validate_args)
+
+    @property
+    def rule_marginals(self) -> Tensor:
+        """The expected number of uses of each rule, ``batch + (s, s + p, s + p)``; differentiable."""
+        spans, root, rules, *rest = self._arguments()
+        each = rules.expand(len(spans), *rules.shape[1:])
+        return self._to_batch(self.oracles.marginals(spans, root, each, *rest)[2])
+
+    @property
+    def max_marginals(self) -> Tensor:
+        found = self._to_batch(max_marginals(*self._arguments()))
+        return torch.where(self._parts_within, found, NEG_INF)
+
+    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
+        spans, root, rules, emission = scores
+        kind: Any = type(self)
+        return kind(root, rules, emission, lengths, spans, *constants, validate_args=False)  # type: ignore[no-any-return]
+
+    def _places(self, event: Tensor) -> Places:
+        spans, root, emission = self._places_but_rules(event)
+        used, parent, left, right = self._rules(event)
+        rules = torch.where(used, (parent * self._labels + left) * self._labels + right, -1)
+        return spans, root, rules.flatten(-2), emission
+
+
+def _batch_shape(root: Tensor, rules: Tensor, emission: Tensor, spans: Tensor | None) -> torch.Size:
+    """The common batch axes.
+
+    Raises:
+        ValueError: If the shapes do not fit together.
+    """
+    s, (n, p) = root.shape[-1], emission.shape[-2:]
+    fits = s > 0 and p > 0 and rules.shape[-3:] == (s, s + p, s + p)
+    batches = [root.shape[:-1], rules.shape[:-3], emission.shape[:-2]]
+    if spans is not None:
+        fits = fits and spans.shape[-3:] == (n + 1, n + 1, s + p)
+        batches.append(spans.shape[:-3])
+    try:
+        batch_shape = arguments.broadcast_shapes(*batches)
+    except RuntimeError:
+        fits = False
+    if not fits:
+        given = f"root {tuple(root.shape)}, rules {tuple(rules.shape)}, emission {tuple(emission.shape)}"
+        given += f", spans {tuple(spans.shape)}" if spans is not None else ""
+        raise ValueError(
+            f"the shapes do not fit together: {given}; expected root (*, s), rules (*, s, s + p, s + p), emission "
+            "(*, n, p) and spans (*, n + 1, n + 1, s + p) with s >= 1 nonterminals and p >= 1 preterminals"
+        )
+    return batch_shape

@@ -1,0 +1,135 @@
+"""Structures whose event names one alternative for each position: tags of words, heads of words."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.kernels import arguments, guards
+from strukt.kernels.places import Places
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures import events
+from strukt.structures.distribution import StructuredDistribution
+
+Array = npt.NDArray[Any]
+
+MOST_CANDIDATES = 1 << 22
+
+
+class PositionalStructure(StructuredDistribution, abc.ABC):
+    """A structure with main scores ``batch + (n, alternatives)`` and events ``batch + (n,)``; -1 is padding.
+
+    An alternative may itself be made of several choices: `_alternatives`, `_event`, `_rows` and `_shaped` then say
+    how events, and parts with several axes for a position, are counted along one axis.
+    """
+
+    def to_parts(self, event: Tensor) -> Tensor:
+        main = self.scores[0]
+        event = arguments.event(event, self.batch_shape, self.event_shape)
+        alternatives, count = self._alternatives(event), self._rows(main).shape[-1]
+        if self._validate_args:
+            named = ((alternatives < count) | ~self._positions).all(-1)
+            guards.require_structures(event, named, self._made_of)
+        inside = self._positions & (alternatives >= 0)
+        used = inside.unsqueeze(-1) & (alternatives.unsqueeze(-1) == torch.arange(count, device=main.device))
+        return self._shaped(used).to(main.dtype)
+
+    def from_parts(self, parts: Tensor) -> Tensor:
+        rows = self._rows(parts)
+        return self._event(torch.where((rows > 0).any(-1), rows.argmax(-1), -1))
+
+    def _alternatives(self, event: Tensor) -> Tensor:
+        """The alternative that an event names at each position: ``(..., n)``; below 0 where it names none."""
+        return event
+
+    def _event(self, alternatives: Tensor) -> Tensor:
+        """The inverse of `_alternatives`."""
+        return alternatives
+
+    def _rows(self, parts: Tensor) -> Tensor:
+        """Parts, or their scores, with all alternatives of a position along one axis."""
+        return parts
+
+    def _shaped(self, rows: Tensor) -> Tensor:
+        """The inverse of `_rows`."""
+        return rows
+
+    @property
+    def _made_of(self) -> str:
+        """The alternatives, for a message."""
+        return f"made of alternatives 0 to {self.scores[0].shape[-1] - 1}"
+
+    def _events_of_parts(self, parts: Array, sizes: Array) -> Tensor:
+        n, alternatives = self.event_shape[0], self._rows(self.scores[0]).shape[-1]
+        named = torch.from_numpy(parts[..., :n] - np.arange(n) * alternatives)
+        used = torch.arange(parts.shape[1]) < torch.from_numpy(sizes)[:, None]
+        used = used.unsqueeze(-1) & self._positions.cpu().unsqueeze(1)
+        return self._event(torch.where(used, named.long(), -1))
+
+    @property
+    def max_marginals(self) -> Tensor:
+        main = self.scores[0]
+        n, alternatives = main.shape[-2:]
+        each = torch.eye(alternatives, dtype=torch.bool, device=main.device)
+        each = each.view(alternatives, *(1,) * len(self.batch_shape), alternatives)
+        copies = self.expand(torch.Size([alternatives]) + self.batch_shape)
+        rows = []
+        for position in range(n):
+            required = torch.zeros(copies.scores[0].shape, dtype=torch.bool, device=main.device)
+            required[..., position, :] = each
+            rows.append(copies.condition(required).max_score.movedim(0, -1))
+        best = torch.stack(rows, -2) if rows else torch.zeros_like(main)
+        return torch.where(self._parts_within, best, NEG_INF)
+
+    @property
+    def _positions(self) -> Tensor:
+        """Which positions lie within the lengths: ``batch + (n,)``."""
+        return events.within(self.lengths, self.event_shape[0])
+
+    @property
+    def _parts_within(self) -> Tensor:
+        """Which main parts lie within the lengths: ``batch + (n, alternatives)``."""
+        main = self.scores[0]
+        shape = main.shape[-2:]
+        flat = guards.within(self.lengths.reshape(self._batch_size()), shape, self.extents[0])
+        return self._to_batch(flat.expand(-1, *shape))
+
+    def _places(self, event: Tensor) -> Places:
+        """The place of the main score of each position's alternative, -1 in the padding."""
+        count = self._rows(self.scores[0]).shape[-1]
+        return (self._ask(events.alternative_places, self._alternatives(event), count, axes=1),)
+
+    def _in_range(self, event: Tensor) -> Tensor:
+        """Which events name an alternative at each position within the length."""
+        count = self._rows(self.scores[0]).shape[-1]
+        return self._ask(events.in_range, self._alternatives(event), count, axes=1)  # type: ignore[no-any-return]
+
+    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
+        """All other alternatives of a position with a required one are forbidden."""
+        main, *others = self.scores
+        rows = self._rows(required)
+        excluded = rows.any(-1, keepdim=True) & (~rows | (rows.sum(-1, keepdim=True) > 1))
+        return main.masked_fill(self._shaped(excluded), NEG_INF), *others
+
+    def _is_named(self, event: Tensor) -> Tensor:
+        return ((event >= 0) & (event < self.scores[0].shape[-1])) | ~self._positions
+
+    def _agreeing(self, event: Tensor, known: Tensor) -> Self:
+        alternatives = torch.arange(self.scores[0].shape[-1], device=event.device)
+        return self.condition(
+            forbidden=(known & self._positions).unsqueeze(-1) & (event.unsqueeze(-1) != alternatives)
+        )
+
+    def _candidates(self) -> Tensor:
+        main = self._rows(self.scores[0])
+        n, alternatives = main.shape[-2:]
+        if alternatives**n > MOST_CANDIDATES:
+            raise ValueError(f"{alternatives} to the power of {n} events are too many to enumerate")
+        axis = torch.arange(alternatives, device=main.device)
+        return self._event(torch.cartesian_prod(*[axis] * n).reshape(-1, n) if n else axis.new_zeros(1, 0))

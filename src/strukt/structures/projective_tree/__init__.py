@@ -1,0 +1,1 @@
+"""Projective dependency trees: Eisner's recursion over half-trees."""

@@ -1,0 +1,53 @@
+"""Dependency trees without crossing arcs."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from torch import Tensor
+
+from strukt.kernels.oracles import Oracles
+from strukt.structures import bounds
+from strukt.structures.dependency import DependencyTree
+from strukt.structures.projective_tree.labelled.oracles import ORACLES as LABELLED
+from strukt.structures.projective_tree.oracles import ORACLES
+
+
+class ProjectiveTree(DependencyTree):
+    """Dependency trees without crossing arcs (Eisner 1996).
+
+    Args:
+        arcs: ``batch + (n, n + 1)``, or with labels ``batch + (n, n + 1, c)``; ``[m, h]`` scores head h for word
+            m + 1, and h = 0 is the root, so that a row of heads is a HEAD column of CoNLL-U. A word as its own
+            head is ignored.
+        lengths: ``batch``; all n if None.
+        single_root: Whether exactly one word hangs on the root, or any number from one on.
+        labelled: Whether the last axis of ``arcs`` are labels. If None, the shapes tell. A shape that ends in
+            (n, n + 1, n + 2) could be either; without lengths it is read as unlabelled, with a warning.
+        validate_args: Whether to check values as well as shapes.
+
+    Events are heads ``batch + (n,)``, or with labels the head and the label of each word, ``batch + (n, 2)``: the
+    columns HEAD and DEPREL. All operators take O(n^3) time an item (`sample`, and `topk`
+    on CPUs, O(n^2) more a tree; `topk` k^2 times that in the reference); `log_partition` keeps O(n^2) memory
+    for its gradient. Labels add O(n^2 c), and to `topk` O(n k^2 log k).
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Examples:
+        >>> import torch
+        >>> trees = ProjectiveTree(torch.zeros(4, 5))
+        >>> trees.log_count.exp().round()
+        tensor(30.)
+        >>> trees.marginals[0]
+        tensor([0.4000, 0.0000, 0.2333, 0.1333, 0.2333])
+    """
+
+    oracles: ClassVar[Oracles] = ORACLES
+    labelled_oracles: ClassVar[Oracles] = LABELLED
+    _projective: ClassVar[bool] = True
+
+    @property
+    def max_marginals(self) -> Tensor:
+        found = bounds.max_marginals(self)
+        return super().max_marginals if found is None else found  # for each arc the best tree that requires it

@@ -1,0 +1,1 @@
+"""Projective dependency trees with labels on their arcs: Eisner's recursion, which never sees a label."""

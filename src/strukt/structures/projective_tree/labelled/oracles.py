@@ -1,0 +1,18 @@
+"""Projective dependency trees with labels on their arcs: Eisner's recursion, which never sees a label."""
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from strukt.kernels.engine.oracles import TableOracles
+from strukt.structures.projective_tree.labelled.reference import REFERENCE
+
+
+class _Oracles(TableOracles):
+    """Those of trees whose events have two numbers at each word."""
+
+    def _event_shape(self, main: Tensor) -> Sequence[int]:
+        return (main.shape[1], 2)
+
+
+ORACLES = _Oracles(__package__, scores=("arcs",), options=("single_root",), reference=REFERENCE)

@@ -1,0 +1,1 @@
+"""Projective trees with scores of neighbouring siblings."""

@@ -1,0 +1,37 @@
+"""Projective trees with scores of siblings, by enumeration."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from strukt.structures.enumeration import Table
+from strukt.structures.projective_tree.brute_force import projective_tree
+
+
+def second_order_tree(length: int, arcs: Tensor, siblings: Tensor, single_root: bool = True) -> Table:
+    """All projective dependency trees, with scores of neighbouring dependents of one head.
+
+    Args:
+        length: Number of words in use.
+        arcs: `(n, n + 1)`.
+        siblings: `(n, n, n + 1)`; `[m, k, h]` scores word m + 1 behind word k + 1 on one side of h.
+        single_root: Whether exactly one word hangs from the root.
+    """
+    table = projective_tree(length, arcs, single_root)
+    pairs = [
+        [(m - 1, k - 1, h) for h in range(length + 1) for m, k in _neighbours(heads, h)]
+        for heads in table.events[:, :length].tolist()
+    ]
+    extra = [sum((siblings.double()[pair] for pair in row), siblings.new_zeros(()).double()) for row in pairs]
+    return Table(table.events, table.parts, table.scores + torch.stack(extra) if extra else table.scores)
+
+
+def _neighbours(heads: Sequence[int], head: int) -> list[tuple[int, int]]:
+    """The dependents of a head, each behind the next one nearer to it on its side."""
+    words = [word for word, own in enumerate(heads, 1) if own == head]
+    right, left = [word for word in words if word > head], [word for word in words if word < head]
+    return [*itertools.pairwise(left), *((later, earlier) for earlier, later in itertools.pairwise(right))]

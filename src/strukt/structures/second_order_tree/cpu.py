@@ -1,0 +1,6 @@
+"""Projective trees with siblings on the CPU: a table."""
+
+from strukt.kernels.engine.backend import RowBackend
+from strukt.structures.second_order_tree import program
+
+TABLE = RowBackend(program.build, program.cells, scores=2)

@@ -1,0 +1,6 @@
+"""Projective trees with siblings on a GPU: a table."""
+
+from strukt.kernels.engine.gpu.structures import Rows
+from strukt.structures.second_order_tree import program
+
+TABLE = Rows(program.build, program.cells, scores=2, power=3)

@@ -1,0 +1,1 @@
+"""Segmentations with labels: the forward recursion over the ends of segments."""

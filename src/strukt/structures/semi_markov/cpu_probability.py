@@ -1,0 +1,275 @@
+"""Sums over segmentations in scaled probability space; `strukt.structures.semi_markov.cpu` says when that holds.
+
+The log-weight of a segment is taken relative to the scale of its start, and at its end relative to the largest
+log-weight there. Segments that nothing reaches are left out, so that no weight is far above 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.jit import difference, exp, inner, kernel, scratch
+from strukt.structures.linear_chain.cpu_backward import add_products
+from strukt.structures.linear_chain.cpu_probability import TINY, multiply
+from strukt.structures.semi_markov import cpu_log
+from strukt.structures.semi_markov.cpu_log import Array, at_boundary
+
+EMPTY, PROBABILITY, LOG = 0.0, 1.0, 2.0
+"""The space of a chart; EMPTY if there is no segmentation."""
+
+
+@kernel
+def pages(chart: Array, n: int, c: int) -> tuple[Array, Array, Array]:
+    """What starts and what ends at positions 0 to n, by label, and the scale of the latter."""
+    size = (n + 1) * c
+    starts, ends = chart[:size].reshape(n + 1, c), chart[size : 2 * size].reshape(n + 1, c)
+    return starts, ends, chart[2 * size : 2 * size + n + 1]
+
+
+@inner
+def _weigh_ends(
+    segments: Array, end: int, entered: Array, scales: Array, base: float, tops: Array, logs: Array
+) -> float:
+    """Log-weights of the segments that end at a position, and for each label and for all of them the largest."""
+    durations, c = min(segments.shape[1], end), segments.shape[2]
+    tops[:] = -np.inf
+    for d in range(durations):
+        start = end - 1 - d
+        scale = difference(scales[start], base)
+        for j in range(c):
+            log = segments[start, d, j] + scale
+            log = log if entered[start, j] > 0.0 else -np.inf
+            logs[d * c + j] = log
+            tops[j] = max(tops[j], log)
+    top = -np.inf
+    for j in range(c):
+        top = max(top, tops[j])
+    return top
+
+
+@inner
+def _exponentiate(logs: Array, count: int, top: float) -> None:
+    for i in range(count):
+        logs[i] = exp(logs[i] - top)
+
+
+@kernel
+def _sum(values: Array) -> float:
+    total = 0.0
+    for j in range(values.shape[0]):
+        total += values[j]
+    return total
+
+
+@inner
+def _normalise(values: Array, tops: Array, top: float) -> float:
+    """Divide exp(top) times the values by a power of e that is near their sum.
+
+    Gives the exponent, a whole number; NaN if a value that is not nothing could be lost, or was, because almost
+    nothing arrives where the largest weight is.
+    """
+    mass = _sum(values)
+    if mass < TINY:
+        return np.nan
+    exponent = np.rint(top + np.log(mass))
+    factor = exp(top - exponent)
+    lost = 0
+    for j in range(values.shape[0]):
+        values[j] *= factor
+        lost += int((values[j] < TINY) & (tops[j] > -np.inf))
+    return exponent if lost == 0 else np.nan
+
+
+@inner
+def shift_at(shifts: Array, position: int) -> float:
+    """The shift of the weights of the boundary before a position."""
+    return shifts[min(position, shifts.shape[0]) - 1]  # type: ignore[no-any-return]
+
+
+@inner
+def _through(given: Array, matrix: Array, out: Array) -> None:
+    """The product of a row ``(1, c)`` with a matrix, or with a number that stands for all pairs of labels."""
+    if matrix.shape[0] == 1:
+        out[0, :] = matrix[0, 0] * _sum(given[0])
+    else:
+        multiply(given, matrix, out)
+
+
+@inner
+def _forward_item(
+    segments: Array, matrices: Array, shifts: Array, length: int, entered: Array, ended: Array, scales: Array
+) -> float:
+    """The log-partition of one item, NaN if it must run in log space.
+
+    Args:
+        segments: ``(n, k, c)``.
+        matrices: The weights of transitions, times exp(-shift).
+        shifts: One for each matrix; NaN if one of its weights could underflow.
+        length: Positions in use.
+        entered: Page 1 of the chart.
+        ended: Page 2.
+        scales: Page 3, with the shifts; where no segmentation has a boundary, that of the boundary before.
+    """
+    k, c = segments.shape[1:]
+    tops, logs = np.empty(c), scratch(1, k * c)[0]
+    entered[0, :] = 1.0
+    scales[0] = 0.0
+    base = 0.0
+    for end in range(1, length + 1):
+        durations = min(k, end)
+        top = _weigh_ends(segments, end, entered, scales, base, tops, logs)
+        ended[end, :] = 0.0
+        if top > -np.inf:
+            _exponentiate(logs, durations * c, top)
+            for d in range(durations):
+                for j in range(c):
+                    ended[end, j] += entered[end - 1 - d, j] * logs[d * c + j]
+            base += _normalise(ended[end], tops, top)
+        scales[end] = base
+        if end < length:
+            scales[end] += shift_at(shifts, end)
+            _through(ended[end : end + 1], at_boundary(matrices, end), entered[end : end + 1])
+        if np.isnan(scales[end]):
+            return np.nan
+    entered[length, :] = 0.0
+    total = _sum(ended[length])
+    return base + np.log(total) if total > 0.0 else -np.inf
+
+
+@kernel
+def forward(
+    segments: Array, transition: Array, lengths: Array, matrices: Array, tops: Array, chart: Array,
+    log_partition: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    """Log-partitions and charts; ``matrices`` and ``tops`` are the weights of transitions ``(g, s, c, c)``."""
+    batch, _, _, c = segments.shape
+    for b in range(start, batch, step):
+        n = lengths[b]
+        if n == 0:
+            continue
+        group = b * matrices.shape[0] // batch
+        entered, ended, scales = pages(chart[b], n, c)
+        total = _forward_item(segments[b], matrices[group], tops[group], n, entered, ended, scales)
+        space = PROBABILITY
+        if np.isnan(total):
+            total = cpu_log.forward_item(segments[b], transition[group], n, entered, ended, scales)
+            space = LOG
+        ended[0, 0] = space if total > -np.inf else EMPTY
+        log_partition[b] = total
+
+
+@inner
+def _weigh_starts(
+    segments: Array, start: int, durations: int, entered: Array, scales: Array, exits: Array, logs: Array
+) -> None:
+    """Log-weights of the segments that start at a position, relative to the scales of both ends."""
+    c = segments.shape[2]
+    for d in range(durations):
+        change = difference(scales[start], exits[start + d + 1])
+        for j in range(c):
+            log = segments[start, d, j] + change
+            logs[d * c + j] = log if entered[start, j] > 0.0 else -np.inf
+
+
+@inner
+def _backward_item(
+    segments: Array, transposed: Array, shifts: Array, length: int, weight: float, entered: Array, ended: Array,
+    scales: Array, marginals: Array, pairs: Array,
+) -> None:  # fmt: skip
+    """Weighted marginals of the segments of one item; its expected transitions are added to ``pairs``.
+
+    ``onward`` times ``ended`` is the probability of a boundary after a label, ``flow`` times ``entered`` that of
+    one before a label.
+    """
+    k, c = segments.shape[1:]
+    logs = scratch(1, k * c)[0]
+    onward, flow, exits = scratch(length + 1, c), scratch(length + 1, c), np.empty(length + 1)
+    for t in range(1, length):
+        exits[t] = scales[t] - shift_at(shifts, t)
+    exits[length] = scales[length]
+    flow[:, :] = 0.0
+    onward[:, :] = 0.0
+    onward[length, :] = 1.0 / _sum(ended[length])
+    for start in range(length - 1, -1, -1):
+        durations = min(k, length - start)
+        _weigh_starts(segments, start, durations, entered, scales, exits, logs)
+        _exponentiate(logs, durations * c, 0.0)
+        for d in range(durations):
+            for j in range(c):
+                rest = logs[d * c + j] * onward[start + d + 1, j]
+                flow[start, j] += rest
+                marginals[start, d, j] = weight * entered[start, j] * rest
+        if start > 0:
+            _through(flow[start : start + 1], at_boundary(transposed, start), onward[start : start + 1])
+    if length < 2:  # no boundary, and weights that were not needed may be NaN
+        return
+    if transposed.shape[0] == 1:
+        _add_pairs(ended[1:length], flow[1:length], transposed[0], weight, pairs[0])
+    else:
+        for t in range(1, length):
+            _add_pairs(ended[t : t + 1], flow[t : t + 1], transposed[t - 1], weight, pairs[t - 1])
+
+
+@inner
+def _add_pairs(ended: Array, flow: Array, transposed: Array, weight: float, pairs: Array) -> None:
+    """Add the expected transitions, given what ends and what starts at each position between two segments."""
+    if transposed.shape[0] == 1:
+        for t in range(ended.shape[0]):
+            pairs[0, 0] += weight * _sum(ended[t]) * transposed[0, 0] * _sum(flow[t])
+        return
+    c = ended.shape[1]
+    products = scratch(c, c)
+    products[:, :] = 0.0
+    add_products(ended, flow, weight, products)
+    for i in range(c):
+        for j in range(c):
+            pairs[i, j] += products[i, j] * transposed[j, i]
+
+
+@inner
+def _clear_padding(marginals: Array, length: int) -> None:
+    """Zeros for the segments that reach beyond the length."""
+    n, k, _ = marginals.shape
+    for start in range(max(length - k + 1, 0), n):
+        marginals[start, max(length - start, 0) :] = 0.0
+
+
+@kernel
+def backward(
+    segments: Array, transition: Array, lengths: Array, matrices: Array, tops: Array, weights: Array,
+    chart: Array, marginals: Array, pairs: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    """Weighted marginals of segments, and expected transitions in threads' slots; ``matrices`` are transposed."""
+    batch, _, _, c = segments.shape
+    slot = start % pairs.shape[0]
+    for b in range(start, batch, step):
+        n = lengths[b]
+        group = b * matrices.shape[0] // batch
+        entered, ended, scales = pages(chart[b], n, c)
+        space = ended[0, 0] if n > 0 else EMPTY
+        _clear_padding(marginals[b], n if space != EMPTY else 0)
+        if space == PROBABILITY:
+            _backward_item(
+                segments[b],
+                matrices[group],
+                tops[group],
+                n,
+                weights[b],
+                entered,
+                ended,
+                scales,
+                marginals[b],
+                pairs[slot, group],
+            )
+        elif space == LOG:
+            cpu_log.backward_item(
+                segments[b],
+                transition[group],
+                n,
+                weights[b],
+                entered,
+                ended,
+                scales,
+                marginals[b],
+                pairs[slot, group],
+            )

@@ -1,0 +1,114 @@
+"""Exact samples of segmentations, from the end backwards."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.cpu_draw import accumulate, find, uniform
+from strukt.kernels.jit import exp, inner, kernel, scratch
+from strukt.structures.linear_chain.cpu_log import rebase
+from strukt.structures.semi_markov.cpu_log import Array, at_boundary
+from strukt.structures.semi_markov.cpu_probability import EMPTY, LOG, pages
+
+
+@kernel
+def draw(
+    segments: Array, transition: Array, lengths: Array, chart: Array, seeds: Array, chunks: int, labels: Array,
+    start: int, step: int,
+) -> None:  # fmt: skip
+    """Samples from seeds ``(batch, count)``; those of an item are drawn in so many chunks."""
+    batch, _, k, c = segments.shape
+    by_label, by_duration = scratch(c + 1, c), scratch(c, k)
+    for unit in range(start, batch * chunks, step):
+        b, first = unit // chunks, unit % chunks
+        n = lengths[b]
+        starts, ends, scales = pages(chart[b], n, c)
+        if n == 0 or ends[0, 0] == EMPTY:
+            continue
+        entered, ended = starts.copy(), ends.copy()
+        _make_absolute(ends[0, 0] == LOG, entered, ended, scales)
+        states, drawn = seeds[b, first::chunks].astype(np.uint64), labels[b, first::chunks]
+        reached, following = np.full(len(states), n), np.full(len(states), c)
+        pairs = transition[b * transition.shape[0] // batch]
+        for end in range(n, 0, -1):
+            _draw_ending(
+                segments[b],
+                pairs,
+                entered,
+                ended,
+                end,
+                states,
+                by_label,
+                by_duration,
+                reached,
+                following,
+                drawn,
+            )
+
+
+@inner
+def _make_absolute(in_log_space: bool, entered: Array, ended: Array, scales: Array) -> None:
+    """Logs of a chart; those of what starts without their scales, up to a constant for all positions."""
+    for t in range(entered.shape[0]):
+        for j in range(entered.shape[1]):
+            if not in_log_space:
+                entered[t, j] = np.log(entered[t, j]) if entered[t, j] > 0.0 else -np.inf
+                ended[t, j] = np.log(ended[t, j]) if ended[t, j] > 0.0 and t > 0 else -np.inf
+            entered[t, j] += scales[t]
+
+
+@inner
+def _draw_ending(
+    segments: Array, transition: Array, entered: Array, ended: Array, end: int, states: Array, by_label: Array,
+    by_duration: Array, reached: Array, following: Array, labels: Array,
+) -> None:  # fmt: skip
+    """A segment of all samples drawn down to ``end``; ``reached`` and ``following`` get its start and label.
+
+    They share the tables of labels, one for each label that follows and one for none, and those of durations.
+    """
+    c, durations = ended.shape[1], by_duration.shape[1]
+    labels_made, durations_made = np.zeros(c + 1, np.bool_), np.zeros(c, np.bool_)
+    for q in range(reached.shape[0]):
+        if reached[q] == end:
+            onward, state = following[q], states[q : q + 1]
+            if not labels_made[onward]:
+                labels_made[onward] = True
+                _weigh_labels(ended[end], transition, end, onward, by_label[onward])
+            label = find(by_label[onward], 0, c, uniform(state))
+            if not durations_made[label]:
+                durations_made[label] = True
+                _weigh_durations(segments, entered, end, label, by_duration[label])
+            reached[q] = end - 1 - find(by_duration[label], 0, durations, uniform(state))
+            following[q] = label
+            labels[q, reached[q]] = label
+
+
+@inner
+def _weigh_labels(ended: Array, transition: Array, end: int, following: int, table: Array) -> None:
+    """The table of the label of a segment that ends at ``end``, given that of the next."""
+    c = table.shape[0]
+    table[:] = ended
+    if following < c:
+        matrix = at_boundary(transition, end)
+        last = matrix.shape[0] - 1
+        for i in range(c):
+            table[i] += matrix[min(i, last), min(following, last)]
+    _tabulate(table)
+
+
+@inner
+def _weigh_durations(segments: Array, entered: Array, end: int, label: int, table: Array) -> None:
+    """The table of the duration of a segment of a label."""
+    table[:] = -np.inf
+    for d in range(min(table.shape[0], end)):
+        table[d] = entered[end - 1 - d, label] + segments[end - 1 - d, d, label]
+    _tabulate(table)
+
+
+@inner
+def _tabulate(logs: Array) -> None:
+    """Turn log-weights into a table."""
+    rebase(logs)
+    for i in range(logs.shape[0]):
+        logs[i] = exp(logs[i])
+    accumulate(logs)

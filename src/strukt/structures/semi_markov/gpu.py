@@ -1,0 +1,6 @@
+"""Segmentations on a GPU, as a table."""
+
+from strukt.kernels.engine.gpu.structures import Pairs
+from strukt.structures.semi_markov import program
+
+TABLE = Pairs(program.build, program.cells)

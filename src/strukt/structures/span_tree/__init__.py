@@ -1,0 +1,1 @@
+"""Binary trees over spans: the inside recursion."""

@@ -1,0 +1,58 @@
+"""Binary trees over spans, by enumeration."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from strukt.structures.enumeration import Table
+
+
+def span_tree(length: int, spans: Tensor, labelled: bool) -> Table:
+    """All binary trees over spans.
+
+    Args:
+        length: Number of words in use.
+        spans: `(n + 1, n + 1)`, or `(n + 1, n + 1, c)` with labels; `[i, j]` scores the span from i to j > i.
+        labelled: Whether there is an axis of labels.
+    """
+    scores = (spans if labelled else spans[..., None]).double()
+    events = labelled_trees(length, *scores.shape[1:])
+    parts = (events[..., None] == torch.arange(scores.shape[-1])).double()
+    return Table(events.clone(), parts if labelled else parts[..., 0], total(scores, parts))
+
+
+def total(scores: Tensor, parts: Tensor) -> Tensor:
+    """The sum of the scores of the parts of each tree."""
+    return torch.where(parts > 0, scores, 0).flatten(1).sum(1)
+
+
+@cache
+@torch.inference_mode(False)  # what is kept may be asked for gradients later
+def labelled_trees(length: int, size: int, labels: int) -> Tensor:
+    """The events of all binary trees with a label on each span."""
+    found = []
+    for tree in _bracketings(tuple(range(length + 1))):
+        choices = torch.tensor(list(itertools.product(range(labels), repeat=len(tree))), dtype=torch.long)
+        starts, ends = torch.tensor(tree, dtype=torch.long).reshape(-1, 2).unbind(1)
+        events = torch.full((len(choices), size, size), -1)
+        events[:, starts, ends] = choices
+        found.append(events)
+    return torch.cat(found)
+
+
+def _bracketings(posts: tuple[int, ...]) -> list[list[tuple[int, int]]]:
+    """The spans of every way to bracket what stands between fenceposts, one bracket with two parts at a time."""
+    if len(posts) < 2:
+        return [[]]
+    whole = (posts[0], posts[-1])
+    if len(posts) == 2:
+        return [[whole]]
+    found = []
+    for middle in range(1, len(posts) - 1):
+        lefts, rights = _bracketings(posts[: middle + 1]), _bracketings(posts[middle:])
+        found += [[whole, *left, *right] for left in lefts for right in rights]
+    return found

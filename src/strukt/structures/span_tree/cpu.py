@@ -1,0 +1,6 @@
+"""Binary trees over spans on the CPU: the inside recursion as a table."""
+
+from strukt.kernels.engine.backend import Backend
+from strukt.structures.span_tree import program
+
+TABLE = Backend(program.build, program.cells, event_dim=2)

@@ -1,0 +1,104 @@
+"""Constituency trees: binary trees over the spans of a sentence, with or without labels."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from strukt.kernels import arguments
+from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.lengths import Lengths, as_tensor
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import Places
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures import bounds
+from strukt.structures.span_tree.oracles import ORACLES
+from strukt.structures.span_tree.reference import max_marginals
+from strukt.structures.spans import SpanStructure
+
+
+class SpanTree(SpanStructure):
+    """Binary trees whose score is the sum of the scores of their spans (Stern et al. 2017).
+
+    Args:
+        spans: ``batch + (n + 1, n + 1)``, or with labels ``batch + (n + 1, n + 1, c)``; ``[i, j]`` scores the span
+            from fencepost i to j > i, single words included. Other entries are ignored.
+        lengths: ``batch``, in words; all n if None.
+        labelled: Whether the last axis of ``spans`` are labels. If None, the shapes tell: they do unless the last
+            three axes are equally long and there are no lengths.
+        validate_args: Whether to check values as well as shapes.
+
+    Events are ``batch + (n + 1, n + 1)``: the label of each span of the tree (0 without labels), -1 elsewhere.
+    All operators take O(n^3 + n^2 c) time an item (`sample`, and `topk` on CPUs,
+    O(n^2 + n c) more a tree; `topk` k^2 times that in the reference).
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Examples:
+        >>> trees = SpanTree(torch.zeros(5, 5))
+        >>> trees.log_count.exp().round()
+        tensor(5.)
+        >>> spans = torch.zeros(4, 4, 2)
+        >>> spans[0, 2] = torch.tensor([1.0, 2.0])
+        >>> SpanTree(spans).mode[0, 2], SpanTree(spans).marginals[0, 2]
+        (tensor(1), tensor([0.2245, 0.6103]))
+    """
+
+    oracles: ClassVar[Oracles] = ORACLES
+    score_names: ClassVar[tuple[str, ...]] = ("spans",)
+
+    def __init__(
+        self,
+        spans: Tensor,
+        lengths: Lengths | None = None,
+        labelled: bool | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        arguments.scores("spans", spans, "batch + (n + 1, n + 1) or batch + (n + 1, n + 1, c)", 2)
+        labelled = _has_labels(spans, lengths) if labelled is None else labelled
+        fenceposts = spans.shape[-3:-1] if labelled else spans.shape[-2:]
+        if len(fenceposts) < 2 or fenceposts[0] != fenceposts[1] or fenceposts[0] == 0:
+            raise ValueError(
+                f"spans has shape {tuple(spans.shape)}; expected batch + (n + 1, n + 1), a row and a column for "
+                "each place between words and at both ends, or with labels batch + (n + 1, n + 1, c)"
+            )
+        if labelled and not spans.shape[-1]:
+            raise ValueError(
+                f"spans has shape {tuple(spans.shape)}: no labels to choose from; expected c >= 1"
+            )
+        self.labelled = labelled
+        self.extents = ([1, 1, UNBOUNDED] if labelled else [1, 1],)
+        super().__init__((spans,), lengths, (labelled,), validate_args)
+
+    def _places(self, event: Tensor) -> Places:
+        return (self._places_of_spans(event),)
+
+    @property
+    def max_marginals(self) -> Tensor:
+        found = bounds.max_marginals(self)
+        if found is not None:
+            return found
+        found = self._to_batch(max_marginals(*self._arguments()))
+        return torch.where(self._parts_within, found, NEG_INF)
+
+
+def _has_labels(spans: Tensor, lengths: Lengths | None) -> bool:
+    """Whether the last axis are labels.
+
+    Raises:
+        ValueError: If both readings are possible.
+    """
+    if spans.dim() < 3 or spans.shape[-2] != spans.shape[-3]:
+        return False
+    if spans.shape[-1] != spans.shape[-2]:
+        return True
+    if lengths is not None:
+        axes: int = as_tensor(lengths, spans.device, "lengths").dim()
+        return axes == spans.dim() - 3
+    raise ValueError(
+        f"spans has shape {tuple(spans.shape)}, which may be spans with labels or a batch without: say "
+        "labelled=True or labelled=False"
+    )

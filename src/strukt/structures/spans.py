@@ -1,0 +1,88 @@
+"""Structures whose event names a label for each span of a binary tree: scored spans, grammars."""
+
+from __future__ import annotations
+
+import abc
+import math
+from typing import Any
+
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures.binary_tree import BinaryTree, crossed
+
+Array = npt.NDArray[Any]
+
+
+class SpanStructure(BinaryTree, abc.ABC):
+    """Binary trees with main scores ``batch + (n + 1, n + 1, c)`` and events ``batch + (n + 1, n + 1)``.
+
+    ``[i, j]`` is the span from fencepost i to j > i. An event holds the label of each span of the tree, and -1
+    elsewhere. Without labels the main scores lack the last axis, and the label of every span is 0.
+    """
+
+    labelled: bool = True
+
+    def to_parts(self, event: Tensor) -> Tensor:
+        main = self.scores[0]
+        event = self._labelled_event(event)
+        used = self._within.unsqueeze(-1) & (
+            event.unsqueeze(-1) == torch.arange(self._labels, device=main.device)
+        )
+        return self._from_labels(used).to(main.dtype)
+
+    def from_parts(self, parts: Tensor) -> Tensor:
+        each = parts if self.labelled else parts.unsqueeze(-1)
+        return torch.where((each > 0).any(-1), each.argmax(-1), -1)
+
+    @property
+    def _labels(self) -> int:
+        return self.scores[0].shape[-1] if self.labelled else 1
+
+    @property
+    def _parts_within(self) -> Tensor:
+        """Which main parts are spans within the lengths: broadcasts to the main scores."""
+        return self._within.unsqueeze(-1) if self.labelled else self._within
+
+    def _from_labels(self, parts: Tensor) -> Tensor:
+        """Parts as the main scores have them, from parts with an axis of labels in any case."""
+        return parts if self.labelled else parts.squeeze(-1)
+
+    @property
+    def _most_parts(self) -> int:
+        return max(2 * self.event_shape[0] - 3, 0)
+
+    def _events_of_parts(self, parts: Array, sizes: Array) -> Tensor:
+        batch, k, p = parts.shape
+        count, places = 2 * self.lengths.cpu() - 1, math.prod(self.event_shape)
+        found = torch.arange(k)[:, None] < torch.from_numpy(sizes)[:, None, None]
+        used = found & (torch.arange(p) < count[:, None, None])
+        each = torch.from_numpy(parts).long()
+        spans = torch.where(used, each // self._labels, places)  # all others in a column of their own
+        events = torch.full((batch, k, places + 1), -1).scatter(-1, spans, each % self._labels)
+        return events[..., :places].reshape(batch, k, *self.event_shape)
+
+    def _places_of_spans(self, event: Tensor) -> Tensor:
+        """The places of the main scores that a tree uses, ``(..., 2 n)``; -1 behind the last span."""
+        spans, labels, _ = self._read(event)
+        return torch.where(spans >= 0, spans * self._labels + labels.clamp(0, self._labels - 1), -1)
+
+    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
+        """Other labels of a required span, and all spans that cross one, are forbidden."""
+        main, *others = self.scores
+        each = required if self.labelled else required.unsqueeze(-1)
+        spans = each.any(-1, keepdim=True)
+        rivals = spans & (~each | (each.sum(-1, keepdim=True) > 1))
+        excluded = rivals | crossed(spans.squeeze(-1)).unsqueeze(-1)
+        return main.masked_fill(self._from_labels(excluded), NEG_INF), *others
+
+    def _agreeing(self, event: Tensor, known: Tensor) -> Self:
+        known = known & self._within
+        present = known & (event >= 0)
+        labels = torch.arange(self._labels, device=event.device)
+        wrong = known.unsqueeze(-1) & (event.unsqueeze(-1) != labels)
+        return self.condition(forbidden=self._from_labels(wrong | crossed(present).unsqueeze(-1)))
+

@@ -1,0 +1,162 @@
+"""SparseMAP of a structure: its kernel where it has one, its mode oracle where it has none."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.inference.conditional_gradient import METHODS, conditional_gradient
+from strukt.inference.sparsemap import (
+    MAX_ITERATIONS,
+    SparseMAP,
+    active_set,
+    chosen,
+    cut,
+    solution,
+    warn_unless_converged,
+)
+from strukt.kernels import guards
+from strukt.kernels.sparsemap.found import Found, Settings, Start, listed, no_start
+from strukt.kernels.sparsemap.state import INFEASIBLE
+from strukt.kernels.undifferentiated import numpy_of, undifferentiated
+
+if TYPE_CHECKING:
+    from strukt.structures.distribution import StructuredDistribution
+
+ACTIVE_SET = "active_set"
+
+
+def sparsemap(
+    distribution: StructuredDistribution,
+    max_iterations: int | None,
+    tol: float,
+    method: str,
+    start: SparseMAP | None,
+) -> SparseMAP:
+    """What `StructuredDistribution.sparsemap` gives; its arguments are those."""
+    if max_iterations is not None and max_iterations < 1:
+        raise ValueError(f"max_iterations is {max_iterations}; expected at least 1")
+    if not tol >= 0.0:
+        raise ValueError(f"tol is {tol}; expected a number from 0 on")
+    if method not in (ACTIVE_SET, *METHODS):
+        raise ValueError(f"method is {method!r}; expected one of {', '.join((ACTIVE_SET, *METHODS))}")
+    shape = distribution.scores[0].shape
+    if start is not None and not isinstance(start, SparseMAP):
+        raise ValueError(f"start is a {type(start).__name__}; expected an earlier result of sparsemap")
+    if start is not None and start.marginals.shape != shape:
+        raise ValueError(
+            f"start has marginals of shape {tuple(start.marginals.shape)}; expected those of scores of shape "
+            f"{tuple(shape)}"
+        )
+    closed = distribution._sparsemap_in_closed_form() if method == ACTIVE_SET else None
+    if closed is not None:
+        return _in_batch(distribution, closed)
+    axis = len(distribution.batch_shape)
+    given = None if start is None else (_flat(start.events, axis), _flat(start.weights, axis))
+    flat, settings = distribution._flatten(), Settings(max_iterations or MAX_ITERATIONS, float(tol))
+    result = _solve(flat, settings, method, given) if len(flat.lengths) else _nothing(flat)
+    if max_iterations is None:
+        warn_unless_converged(result)
+    return _in_batch(distribution, result)
+
+
+def _in_batch(distribution: StructuredDistribution, flat: SparseMAP) -> SparseMAP:
+    """With the batch axes and the class of the distribution."""
+    tensors = {
+        field.name: distribution._to_batch(getattr(flat, field.name))
+        for field in fields(flat)
+        if field.name != "family"
+    }
+    return SparseMAP(**tensors, family=type(distribution))
+
+
+def _flat(value: Tensor, axis: int) -> Tensor:
+    """With one batch axis in place of the first ones."""
+    return value.reshape(-1, *value.shape[axis:])
+
+
+def _nothing(flat: StructuredDistribution) -> SparseMAP:
+    """The result for a batch of no items."""
+    main, none = flat.scores[0], flat.lengths
+    events = none.new_zeros(0, 1, *flat.event_shape)
+    return SparseMAP(main, main.new_zeros(0, 1), events, none.bool(), none.to(main.dtype), none)
+
+
+def _solve(
+    flat: StructuredDistribution, settings: Settings, method: str, start: tuple[Tensor, Tensor] | None
+) -> SparseMAP:
+    """SparseMAP of distributions with one batch axis, from events and weights to begin with."""
+    main = flat.scores[0]
+    kept: list[Found] = []
+
+    def search(*tensors: Tensor) -> tuple[Tensor]:
+        count = len(flat.scores)
+        exact = flat._with_scores(*tensors[:count])._in_double_precision()
+        found, events = find(exact, settings, method, tensors[count:] or None)  # type: ignore[arg-type]
+        kept.append(found)
+        return (events,)
+
+    (events,) = undifferentiated(search, *flat.scores, *(start or ()))
+    return solution(main, kept[0], events, flat._score)
+
+
+def find(
+    flat: StructuredDistribution, settings: Settings, method: str, start: tuple[Tensor, Tensor] | None
+) -> tuple[Found, Tensor]:
+    """The structures for scores in double precision, and the same as events; gradients play no part.
+
+    Raises:
+        InfeasibleError: If every structure of some item is forbidden.
+    """
+    p = flat._most_parts
+    begin = _start(flat, p, start)
+    kernel = flat.oracles.sparsemap(*flat._arguments())
+    if kernel is not None and method == ACTIVE_SET:
+        found = cut(kernel(*flat._arguments(), begin, settings))
+        events = flat._events_of_parts(found.parts, found.sizes)
+    else:
+        found, events = _ask(flat, p, begin, settings, method, None if start is None else start[0])
+    guards.require_feasible(events, torch.from_numpy(np.where(found.phases == INFEASIBLE, -np.inf, 0.0)))
+    return found, events
+
+
+def _ask(
+    flat: StructuredDistribution,
+    p: int,
+    begin: Start,
+    settings: Settings,
+    method: str,
+    started: Tensor | None,
+) -> tuple[Found, Tensor]:
+    """The structures that calls of the mode oracle find, and the same as events."""
+    main, *others = flat.scores
+
+    def best(scores: Tensor) -> tuple[Tensor, Tensor]:
+        events, values = flat.oracles.best(*flat._with_scores(scores, *others)._arguments())
+        return events, values
+
+    bare = flat._with_scores(torch.zeros_like(main), *others)
+    given = (main, p, begin, settings, best, flat.to_parts, bare._score)
+    found, answers = active_set(*given) if method == ACTIVE_SET else conditional_gradient(*given, method)
+    found = cut(found)
+    return found, chosen(answers, started, found)
+
+
+def _start(flat: StructuredDistribution, p: int, start: tuple[Tensor, Tensor] | None) -> Start:
+    """The structures to begin with, as their parts."""
+    main, *others = flat.scores
+    batch = len(main)
+    if start is None:
+        return no_start(batch, p)
+    events, weights = start
+    legal = flat.is_structure(events.movedim(1, 0)).movedim(0, 1)  # of other lengths they may not be
+    weights = torch.where(legal, weights, torch.zeros_like(weights))
+    unused = (weights <= 0.0).reshape(*weights.shape, *(1,) * len(flat.event_shape))
+    every = torch.where(unused, events[:, :1], events).movedim(1, 0)
+    extra = flat._with_scores(torch.zeros_like(main), *others)._score(every).T
+    used = flat.to_parts(every).movedim(1, 0).flatten(2).cpu().numpy() > 0
+    return Start(*listed(used, p), numpy_of(extra), numpy_of(weights))

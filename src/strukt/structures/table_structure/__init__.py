@@ -1,0 +1,1 @@
+"""Structures that are nothing but a table: their parts are its weights."""

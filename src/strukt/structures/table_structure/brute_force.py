@@ -1,0 +1,43 @@
+"""Foldings of a chain of bases by enumeration."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from strukt.structures.enumeration import Table
+
+
+def folding(length: int, scores: Tensor) -> Table:
+    """All ways to pair bases so that no two pairs cross.
+
+    Args:
+        length: Number of bases in use.
+        scores: `(weights,)`: for each of n bases that it stays alone, then for each base j those of its pairs with
+            the bases k < j; n (n + 1) / 2 in all.
+    """
+    bases = round(((8 * len(scores) + 1) ** 0.5 - 1) / 2)
+    rows = []
+    for pairs in _pairings(0, length):
+        paired = {base for pair in pairs for base in pair}
+        used = [base for base in range(length) if base not in paired]
+        used += [bases + j * (j - 1) // 2 + k for k, j in pairs]
+        row = torch.zeros(len(scores), dtype=torch.long)
+        row[used] = 1
+        rows.append(row)
+    events = torch.stack(rows)
+    return Table(events, events.double(), torch.where(events > 0, scores.double(), 0.0).sum(-1))
+
+
+@cache
+def _pairings(start: int, end: int) -> list[tuple[tuple[int, int], ...]]:
+    """The nested pairs of the bases from one to before another."""
+    if end - start < 1:
+        return [()]
+    found = list(_pairings(start + 1, end))
+    for partner in range(start + 1, end):
+        inside, behind = _pairings(start + 1, partner), _pairings(partner + 1, end)
+        found += [((start, partner), *one, *other) for one in inside for other in behind]
+    return found

@@ -1,0 +1,204 @@
+"""A structure of one's own: a recursion, and a score for each of its weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.kernels import arguments, guards
+from strukt.kernels.engine.program import Program
+from strukt.kernels.engine.sizes import needs_of
+from strukt.kernels.guards import UNBOUNDED
+from strukt.kernels.lengths import Lengths
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import Places
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures import bounds
+from strukt.structures.explanations import sets
+from strukt.structures.indicator import IndicatorStructure
+from strukt.structures.table_structure import programs
+from strukt.structures.table_structure.oracles import ORACLES
+from strukt.structures.table_structure.soundness import require_sound
+
+Array = npt.NDArray[Any]
+
+MOST_CANDIDATES = 1 << 16
+
+
+class TableStructure(IndicatorStructure):
+    """The structures that a program derives, scored by the weights that they use.
+
+    Args:
+        program: What `ProgramBuilder` built. Each structure must be derived in one way, and use a weight at most
+            once.
+        scores: ``batch + (weights,)``, a score for each weight, in the order of their numbers.
+        lengths: ``batch``, the size of each item among those that ``build`` was given totals for, 1 and so on, or
+            0 for one structure that uses nothing; the largest one if None.
+        validate_args: Whether to check values as well as shapes, and, once and not under ``torch.compile``, the
+            program.
+
+    Events are ``batch + (weights,)``: 1 for weights that are used, 0 for others. All operators take the time of
+    the program, except that no weight can be required: `condition` only forbids, and there are no
+    `partial_log_prob` and no `sample_without_replacement`. Whether an event is a structure takes a search for the
+    best one.
+
+    Raises:
+        ValueError: If shapes, types or values do not fit; with ``validate_args`` also if a sum uses a cell that is
+            made later, leaves the chart or uses a weight twice, or weights are not used as often as declared.
+
+    Examples:
+        Sequences of 0 and 1 without two neighbouring ones:
+
+        >>> import numpy as np
+        >>> from strukt import ProgramBuilder
+        >>> n = 5
+        >>> p = ProgramBuilder()
+        >>> weight = p.weights(np.ones((n, 2), bool))  # [t, v]: the value v at t
+        >>> ways, one = p.cells(n, 2), p.cells()
+        >>> p.leaf(one)
+        >>> p.sum(ways[0], one, weight=weight[0], stage=0)
+        >>> for t in range(1, n):
+        ...     p.sum(ways[t, 0], ways[t - 1, 0], count=2, weight=weight[t, 0], stage=t)
+        ...     p.sum(ways[t, 1], ways[t - 1, 0], weight=weight[t, 1], stage=t)
+        >>> sequences = TableStructure(p.build(ways[:, 0], count=2), torch.zeros(10))
+        >>> sequences.log_count.exp().round()
+        tensor(13.)
+        >>> sequences.marginals.reshape(n, 2)[:, 1]
+        tensor([0.3846, 0.2308, 0.3077, 0.2308, 0.3846])
+    """
+
+    oracles: ClassVar[Oracles] = ORACLES
+    score_names: ClassVar[tuple[str, ...]] = ("scores",)
+
+    def __init__(
+        self,
+        program: Program,
+        scores: Tensor,
+        lengths: Lengths | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if not isinstance(program, Program):
+            raise ValueError(
+                f"program is a {type(program).__name__}; expected a strukt.Program, as ProgramBuilder.build gives"
+            )
+        arguments.scores("scores", scores, "batch + (weights,)", 1)
+        weights, sizes = len(program.places), len(program.ends)
+        if scores.shape[-1] != weights:
+            raise ValueError(
+                f"scores has shape {tuple(scores.shape)}; expected batch + ({weights},), one for each weight of "
+                "the program"
+            )
+        if not torch.compiler.is_compiling():
+            programs.keep(program)
+            if validate_args or (validate_args is None and self._validate_args):
+                require_sound(program)
+        self.program = program
+        self.extents = ([weights - sizes],)
+        super().__init__((scores,), lengths, (program.number,), validate_args)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Go on with the number that the program has here."""
+        programs.keep(state["program"])
+        self.__dict__.update(state, options=(state["program"].number,))
+
+    @property
+    def max_marginals(self) -> Tensor:
+        found = bounds.max_marginals(self)
+        return self._through_each() if found is None else found
+
+    def is_structure(self, event: Tensor) -> Tensor:
+        return self._ask(self._are_structures, event, axes=1)  # type: ignore[no-any-return]
+
+    def _are_structures(self, events: Tensor, lengths: Tensor) -> Tensor:
+        """Tell which events are structures ``(rows,)``: where the best one of their weights uses all of them."""
+        marked = (events == 0) | (events == 1)
+        scores = torch.where(events > 0, 1.0, NEG_INF)
+        most = self.oracles.best(scores, lengths, *self.options)[1]
+        return marked.all(-1) & (most == events.sum(-1))
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
+        fault = sets.vector(event, len(event))
+        if fault or bool(self._are_structures(torch.tensor([event]), torch.tensor([length]))):
+            return fault
+        return "no structure of the program uses these weights and no others"
+
+    @property
+    def _within(self) -> Tensor:
+        return torch.ones_like(self.scores[0], dtype=torch.bool)
+
+    def _places(self, event: Tensor) -> Places:
+        return (torch.where(event > 0, torch.arange(event.shape[-1], device=event.device), -1),)
+
+    def _events_of_parts(self, parts: Array, sizes: Array) -> Tensor:
+        each = torch.from_numpy(parts).long()
+        batch, k, _ = each.shape
+        found = torch.arange(k) < torch.from_numpy(sizes)[:, None]
+        count = self.event_shape[0]
+        named = torch.where(found.unsqueeze(-1) & (each >= 0), each, count)  # all others in a column of their own
+        events = torch.zeros(batch, k, count + 1, dtype=torch.int64).scatter(-1, named, 1)
+        return events[..., :count].masked_fill(~found.unsqueeze(-1), -1)
+
+    def _through_each(self) -> Tensor:
+        """For each weight the best score of a structure that uses it; differentiable. One mode for each."""
+        main = self.scores[0].detach().double().masked_fill(~self._needed, NEG_INF)
+        bonus = 1.0 + 2.0 * torch.where(main == NEG_INF, 0.0, main).abs().sum(-1)
+        found = []
+        for weight in range(main.shape[-1]):
+            raised = main.clone()
+            raised[..., weight] += bonus
+            events, scores = self._with_scores(raised)._best()
+            events = self._to_batch(events)
+            lacking = (events[..., weight] != 1) | (self._to_batch(scores) == NEG_INF)
+            found.append(torch.where(lacking, NEG_INF, self._score(events)))
+        return torch.stack(found, -1) if found else self.scores[0].clone()
+
+    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
+        if bool(required.any()):
+            raise NotImplementedError(
+                "weights of a TableStructure cannot be required: forbid those that would stand in their place"
+            )
+        return self.scores
+
+    def sample_without_replacement(self, k: int) -> Tensor:
+        raise NotImplementedError(f"{self} has no sample_without_replacement; topk({k}) gives the best structures")
+
+    def partial_log_prob(self, event: Tensor, known: Tensor) -> Tensor:
+        raise NotImplementedError(
+            f"{self} has no partial_log_prob: weights cannot be required. Compare the log_partition of "
+            "condition(forbidden=...) with that of all"
+        )
+
+    def _candidates(self) -> Tensor:
+        log_count = self._all_of_one().log_count.item()
+        if log_count > math.log(MOST_CANDIDATES):
+            raise ValueError(f"e^{log_count:.0f} structures are too many to enumerate")
+        return self._all_of_one().topk(max(round(math.exp(log_count)), 1)).events
+
+    def _all_of_one(self) -> Self:
+        """All structures of a largest item, with scores of 0."""
+        zeros = torch.zeros(self.event_shape, dtype=torch.float64, device=self.scores[0].device)
+        return type(self)(self.program, zeros, validate_args=False)
+
+    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
+        return type(self)(self.program, scores[0], lengths, validate_args=False)
+
+    @property
+    def _needed(self) -> Tensor:
+        """Which weights items of their lengths may use: ``batch + (weights,)``."""
+        needs = torch.from_numpy(needs_of(self.program)[1]).to(self.lengths.device)
+        return needs < self.lengths.unsqueeze(-1)
+
+    def _main_within(self) -> Tensor:
+        return self._needed
+
+    def _check_scores(self) -> None:
+        if torch.compiler.is_compiling():
+            return
+        read = self.scores[0].detach().masked_fill(~self._needed, 0.0).reshape(self._batch_size(), -1)
+        guards.require_scores(read, self._integers()[0], [UNBOUNDED], "scores")

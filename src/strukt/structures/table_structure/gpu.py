@@ -1,0 +1,44 @@
+"""Structures that are nothing but a table, on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from strukt.kernels.engine.gpu.backend import MOST_TERMS
+from strukt.kernels.engine.gpu.structures import Rows
+from strukt.kernels.engine.program import COUNT, WEIGHT
+from strukt.structures.table_structure import programs
+
+
+class Uses(Rows):
+    """A table whose events say of each weight whether it is used."""
+
+    def __init__(self) -> None:
+        super().__init__(programs.build, programs.cells, scores=1, power=1)
+
+    def best(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        events, scores = super().best(*arguments)
+        return programs.only_where_possible(events, scores), scores
+
+    def sample(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        events, log_partition = super().sample(*arguments)
+        return programs.only_where_possible(events, log_partition.unsqueeze(-1)), log_partition
+
+    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Sequence[Any]:
+        return (len(programs.get(options[0]).ends), *options, tuple(scores[0].shape[1:]))
+
+    def _terms(self, main: Tensor, options: Sequence[Any]) -> int:
+        """Too many where two sums have one weight, for which there is no kernel."""
+        rows = programs.get(options[0]).rows
+        weights = rows[rows[:, WEIGHT] >= 0, WEIGHT]
+        return int(rows[:, COUNT].sum()) if len(np.unique(weights)) == len(weights) else MOST_TERMS + 1
+
+    def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], draw: bool) -> Tensor:
+        return (used > 0).long()
+
+
+TABLE = Uses()

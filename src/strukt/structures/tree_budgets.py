@@ -1,0 +1,210 @@
+"""SparseMAP of dependency trees in which no head has more than so many dependents.
+
+    argmax over mu in M of  <scores, mu> - 1/2 ||mu||^2     such that  sum over words m of  mu[m, h] <= budget
+
+That is the LP-SparseMAP (Niculae and Martins 2020) of a factor graph with a tree and a budget for each head: one
+structure and linear constraints, which have no gap between them. Each head has a price for a dependent, and the
+solution is the SparseMAP of the trees at the right prices. These maximise the dual function, which is concave, and
+quadratic on each face of M: Newton steps on the face of the last solution, damped where they lead too far, find
+them in a few SparseMAPs, where the alternating directions of `FactorGraph.lp_sparsemap` take tens of them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from strukt.inference.settings import require_iterations
+from strukt.inference.sparsemap import SparseMAP
+from strukt.kernels.sparsemap.products import response
+from strukt.structures.non_projective_tree.distribution import NonProjectiveTree
+from strukt.structures.projective_tree.distribution import ProjectiveTree
+
+Trees = NonProjectiveTree | ProjectiveTree
+
+INNER = 0.1
+"""The error that is allowed of the marginals, as a part of that of the numbers of dependents."""
+
+ROUNDING = 1e-12
+"""The share of the dual value that may be lost in a step that does not count as one."""
+
+RIDGE = 1e-10
+"""Keeps systems solvable in which a head's price changes nothing."""
+
+
+@dataclass(frozen=True)
+class BudgetedTrees:
+    """The sparse marginals of trees within a budget.
+
+    Attributes:
+        marginals: ``(batch, n, n + 1)``; differentiable.
+        prices: ``(batch, n + 1)``, what a dependent costs each head; 0 of heads that stay below the budget.
+        status: ``(batch,)``, whether the budget is kept as exactly as was asked for.
+        iterations: How often prices were tried.
+    """
+
+    marginals: Tensor
+    prices: Tensor
+    status: Tensor
+    iterations: int
+
+
+def sparsemap_within_budget(
+    trees: Trees, budget: int, max_iterations: int = 100, tol: float = 1e-6
+) -> BudgetedTrees:
+    """Solve for a batch of trees.
+
+    Args:
+        trees: Trees with one batch axis.
+        budget: The most dependents of a head, the root included.
+        max_iterations: Bound on how often prices are tried.
+        tol: By how much the number of dependents of a head may be above the budget.
+
+    Raises:
+        ValueError: If there are other batch axes or labels, or the budget or the bound is below 1.
+
+    Warns:
+        UserWarning: If the budget of some item is not kept.
+
+    Complexity: of an item of n words about 10 SparseMAPs, and O(k^3 + k n^2 + n^3) for each if k trees carry it.
+
+    Examples:
+        >>> arcs = torch.zeros(1, 3, 4)
+        >>> arcs[0, :, 1] = 3.0  # both other words would hang on the first
+        >>> found = sparsemap_within_budget(NonProjectiveTree(arcs), 1)
+        >>> found.marginals[0, :, 1].sum(), found.prices[0, 1] > 0
+        (tensor(1.), tensor(True))
+    """
+    if len(trees.batch_shape) != 1:
+        raise ValueError(f"trees has batch shape {tuple(trees.batch_shape)}; expected one batch axis")
+    require_unlabelled(trees)
+    if budget < 1:
+        raise ValueError(f"budget is {budget}; expected at least 1")
+    require_iterations(max_iterations)
+    arcs = trees.scores[0]
+    exact = trees._with_scores(arcs.double())
+    prices, status, iterations = _prices(
+        trees._with_scores(exact.scores[0].detach()), budget, max_iterations, tol
+    )
+    found = _at(exact, prices).sparsemap(tol=INNER * tol)
+    marginals = found.marginals
+    if marginals.requires_grad:
+        marginals = marginals + _moved(found, trees.lengths, prices > 0)
+    if not bool(status.all()):
+        warnings.warn(
+            f"{int((~status).sum())} of {len(status)} trees exceed the budget after {iterations} iterations; give "
+            "a larger max_iterations",
+            stacklevel=2,
+        )
+    return BudgetedTrees(marginals.to(arcs.dtype), prices.to(arcs.dtype), status, iterations)
+
+
+def require_unlabelled(trees: Trees) -> None:
+    """Check that trees have no labels.
+
+    Raises:
+        ValueError: If they have.
+    """
+    if trees.labelled:
+        raise ValueError("trees has labels; expected trees without: a budget counts arcs")
+
+
+class _Dual(NamedTuple):
+    """The dual function where prices were tried.
+
+    Attributes:
+        prices: ``(batch, n + 1)``.
+        value: ``(batch,)``.
+        excess: ``(batch, n + 1)``, its gradient: how many dependents each head has beyond the budget.
+        curvature: ``(batch, n + 1, n + 1)``: how fast these numbers fall with the prices.
+    """
+
+    prices: Tensor
+    value: Tensor
+    excess: Tensor
+    curvature: Tensor
+
+    def of(self, rows: Tensor) -> _Dual:
+        return _Dual(*(part[rows] for part in self))
+
+
+@torch.no_grad()
+def _prices(trees: Trees, budget: int, most: int, tol: float) -> tuple[Tensor, Tensor, int]:
+    """The prices that keep the budget, for which items they do, and how many were tried."""
+    arcs = trees.scores[0]
+    batch, _, heads = arcs.shape
+    dual = _dual(trees, arcs.new_zeros(batch, heads), budget, tol)
+    damping = arcs.new_ones(batch)
+    for iteration in range(1, most + 1):
+        wrong = torch.where(dual.prices > 0, dual.excess.abs(), dual.excess).amax(-1) > tol
+        rows = wrong.nonzero()[:, 0]
+        if not len(rows) or iteration == most:
+            break
+        old = dual.of(rows)
+        new = _dual(_rows(trees, rows), _step(old, damping[rows]), budget, tol)
+        better = new.value >= old.value - ROUNDING * (1.0 + old.value.abs())
+        damping[rows] = torch.where(better, 0.1 * damping[rows], 10.0 * damping[rows])
+        for whole, part in zip(dual, new, strict=True):
+            whole[rows[better]] = part[better]
+    return dual.prices, ~wrong, iteration
+
+
+def _step(dual: _Dual, damping: Tensor) -> Tensor:
+    """The prices at which budgets that are exceeded, or that cost something, would be kept on the same face."""
+    active = ((dual.prices > 0) | (dual.excess > 0)).to(dual.prices)
+    system = dual.curvature * active.unsqueeze(-1) * active.unsqueeze(-2)
+    system = system + torch.diag_embed(1.0 - active + active * damping.unsqueeze(-1))
+    step = torch.linalg.solve(system, (dual.excess * active).unsqueeze(-1)).squeeze(-1)
+    prices: Tensor = (dual.prices + step).clamp(min=0.0)
+    return prices
+
+
+def _dual(trees: Trees, prices: Tensor, budget: int, tol: float) -> _Dual:
+    main = trees.scores[0] - prices.unsqueeze(-2)
+    found = _at(trees, prices).sparsemap(tol=INNER * tol)
+    point = found.marginals
+    gain = torch.where(point > 0, main * point, 0.0).sum((-1, -2)) - 0.5 * point.square().sum((-1, -2))
+    dependents, moves = _face(found, trees.lengths)
+    curvature = dependents @ moves @ dependents.mT
+    return _Dual(prices, -gain - budget * prices.sum(-1), point.sum(-2) - budget, curvature)
+
+
+def _face(found: SparseMAP, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """How many dependents each head has in each tree ``(batch, n + 1, k)``; how their weights follow scores."""
+    events = found.events
+    batch, k, n = events.shape
+    inside = (torch.arange(n, device=events.device) < lengths.unsqueeze(-1)).unsqueeze(1) & (events >= 0)
+    counts = found.marginals.new_zeros(batch, k, n + 1)
+    counts = counts.scatter_add(2, events.clamp(min=0), inside.to(counts))
+    places = torch.arange(n, device=events.device) * (n + 1) + events.clamp(min=0)
+    sizes = inside.any(-1).sum(-1)
+    each = lengths.unsqueeze(-1).expand(batch, k).contiguous()
+    moves = response(places.int().cpu().numpy(), each.cpu().numpy(), sizes.cpu().numpy(), n * (n + 1))
+    return counts.mT, moves.to(counts)
+
+
+def _moved(found: SparseMAP, lengths: Tensor, active: Tensor) -> Tensor:
+    """What the prices' own change with the scores does to the marginals: the value 0, and its derivative."""
+    dependents, moves = _face(found, lengths)
+    on = active.to(dependents)
+    curvature = dependents @ moves @ dependents.mT * on.unsqueeze(-1) * on.unsqueeze(-2)
+    excess = found.marginals.sum(-2) * on
+    change = torch.linalg.solve(
+        curvature + torch.diag_embed(1.0 - on + RIDGE), (excess - excess.detach()).unsqueeze(-1)
+    )
+    weights = -(moves @ dependents.mT @ change).squeeze(-1)
+    heads = found.events.mT
+    shares = torch.where(heads >= 0, weights.unsqueeze(-2), 0.0)
+    return torch.zeros_like(found.marginals).scatter_add(2, heads.clamp(min=0), shares)
+
+
+def _at(trees: Trees, prices: Tensor) -> Trees:
+    return trees._with_scores(trees.scores[0] - prices.unsqueeze(-2))
+
+
+def _rows(trees: Trees, rows: Tensor) -> Trees:
+    return trees._rebuilt((trees.scores[0][rows],), trees.lengths[rows], trees.constants)

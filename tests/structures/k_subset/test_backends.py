@@ -1,0 +1,182 @@
+"""The fused kernels of subsets say what the reference says, for any sizes, bounds and scores."""
+
+import itertools
+
+import pytest
+import torch
+from scipy.stats import chisquare
+from tests.kernels.test_backends import normal, single, steep, unchanged
+
+from strukt import KSubset
+from strukt.kernels import dispatch
+from strukt.structures.k_subset import cpu
+from strukt.structures.k_subset.cpu_coins import expected, find_tilt
+
+pytestmark = pytest.mark.skipif(
+    dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"
+)
+
+
+@pytest.fixture(autouse=True)
+def always_poisoned(poisoned_memory):
+    """Every test here reads memory that holds NaN until it is written."""
+
+
+def shifted(scores):
+    return scores + 1000
+
+
+def sparse(scores):
+    """Three in ten items forbidden, or required."""
+    return scores.masked_fill(scores < -0.5, -torch.inf)
+
+
+def tied(scores):
+    return scores.round()
+
+
+CHANGES = [(unchanged, 1e-10), (single, 1e-4), (steep, 1e-8), (shifted, 1e-9), (sparse, 1e-10), (tied, 1e-10)]
+
+
+def sizes(n):
+    """Smallest and largest sizes of five items, some beyond what there is."""
+    low = torch.tensor([0, n // 2, 0, min(n, 2), n])
+    return low, torch.tensor([n, n // 2, max(n - 3, 0), min(n, 2) + 3, n])
+
+
+def lengths(n):
+    return torch.tensor([n, n, 0, min(1, n), max(n - 2, 0)])
+
+
+def answers(build):
+    """Log-partition, marginals and gradients; log-count and best scores."""
+    subsets, leaves = build()
+    value = subsets.log_partition
+    total = torch.where(value.isfinite(), value, 0.0) @ torch.arange(1.0, len(value) + 1, dtype=value.dtype)
+    gradients = torch.autograd.grad(total, leaves)
+    return [
+        value.detach(),
+        subsets.marginals.detach(),
+        subsets.log_count,
+        subsets.max_score.detach(),
+        *gradients,
+    ]
+
+
+def assert_backends_agree(on, build, tolerance):
+    on("reference")
+    expected = answers(build)
+    on("cpu")
+    for true, found in zip(expected, answers(build), strict=True):
+        assert torch.allclose(found, true, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize(("change", "tolerance"), CHANGES)
+@pytest.mark.parametrize("n", [1, 2, 3, 31, 33, 65])
+@pytest.mark.parametrize("shared", [True, False])
+def test_subsets_of_any_size(on, n, change, tolerance, shared):
+    def build():
+        scores = change(normal(5, n)).requires_grad_()
+        omitted = change(normal(n, seed=1) if shared else normal(5, n, seed=1)).requires_grad_()
+        return KSubset(scores, sizes(n), lengths(n), omitted), (scores, omitted)
+
+    assert_backends_agree(on, build, tolerance)
+
+
+@pytest.mark.parametrize(("low", "high"), list(itertools.combinations_with_replacement(range(7), 2)))
+def test_all_bounds(on, low, high):
+    """With items required and forbidden, and an impossible one in the last item of the batch."""
+
+    def build():
+        scores, omitted = 2 * normal(4, 6), 2 * normal(4, 6, seed=1)
+        scores[1:, 0], omitted[2:, 1], omitted[2:, 2] = -torch.inf, -torch.inf, -torch.inf
+        omitted[3, 0] = -torch.inf
+        leaves = scores.requires_grad_(), omitted.requires_grad_()
+        return KSubset(leaves[0], (low, high), omitted=leaves[1]), leaves
+
+    assert_backends_agree(on, build, 1e-10)
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("batch", [1, 7, 16])
+def test_any_batch_on_any_threads(on, batch, threads):
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+
+    def build():
+        scores = normal(batch, 300).requires_grad_()
+        return KSubset(scores, (10, 20), torch.arange(batch) * 5 + 200), (scores,)
+
+    assert_backends_agree(on, build, 1e-10)
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("k", [1, 17, pytest.param(700, marks=pytest.mark.slow), 1400])
+@pytest.mark.parametrize("scale", [0.0, pytest.param(1.0, marks=pytest.mark.slow), 100.0])
+def test_long_inputs(on, k, scale):
+    """Beside independent sums: the logs of the coefficients of a product of polynomials at points of a circle."""
+    on("cpu")
+    n = 1400
+    scores = scale * normal(n)
+    subsets = KSubset(scores, k)
+    tilt = cpu.inside(scores[None], torch.zeros(1, n), *(torch.tensor([v]) for v in (n, k, k)))[1][0, 0]
+    angle = 2 * torch.pi * torch.arange(n + 1, dtype=torch.float64) / (n + 1)
+    chance = (scores - tilt).sigmoid()
+    turned = 1 - chance + chance * torch.polar(torch.ones_like(angle), angle)[:, None]
+    coefficient = (turned.log().sum(1) - 1j * angle * k).exp().real.mean()
+    expected = torch.nn.functional.softplus(scores - tilt).sum() + k * tilt + coefficient.log()
+    assert torch.allclose(subsets.log_partition, expected, rtol=1e-11, atol=1e-8)
+    assert torch.allclose(subsets.marginals.sum(), torch.tensor(float(k), dtype=torch.float64))
+
+
+def test_every_size_keeps_its_probability():
+    """Where the tilt holds the mean at k, at least one in n + 1 subsets of the coins has k items."""
+    for seed, k in itertools.product(range(20), (0, 1, 5, 30, 59, 60)):
+        scores = 10 ** (seed % 5) * normal(1, 60, seed=seed)
+        gain = scores[0].numpy()
+        bounds = torch.tensor([k, k]).numpy()
+        tilt = find_tilt(gain, 60, bounds)
+        mean, variance = expected(gain, 60, tilt)
+        assert abs(mean - k) < 0.1
+        assert variance >= 0
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 0), (2, 2), (1, 4), (4, 4)])
+def test_samples_have_the_right_frequencies(on, low, high):
+    on("cpu")
+    torch.manual_seed(0)
+    subsets = KSubset(2 * normal(4), (low, high), omitted=normal(4, seed=1))
+    listed = subsets.enumerate_support()
+    drawn = subsets.sample((4000,))
+    counts = (drawn.unsqueeze(1) == listed).all(-1).sum(0)
+    expected = 4000 * subsets.log_prob(listed).exp()
+    assert counts.sum() == 4000
+    if len(listed) > 1:
+        assert chisquare(counts.numpy(), expected.numpy(), sum_check=False).pvalue > 1e-4
+
+
+def test_samples_of_batches_keep_to_their_bounds(on):
+    on("cpu")
+    scores = (100 * normal(5, 40)).masked_fill(normal(5, 40, seed=2) < -1, -torch.inf)
+    low, high = torch.tensor([0, 3, 10, 0, 20]), torch.tensor([0, 3, 12, 40, 20])
+    subsets = KSubset(scores, (low, high), torch.tensor([40, 40, 30, 0, 35]))
+    drawn = subsets.sample((30,))
+    assert subsets.is_structure(drawn).all()
+    assert subsets.log_prob(drawn).isfinite().all()
+
+
+def test_fifty_repeats_on_four_threads_are_bit_equal(on):
+    on("cpu")
+    before = torch.get_num_threads()
+    torch.set_num_threads(4)
+    scores = normal(9, 500).float().requires_grad_()
+    subsets = KSubset(scores, 25)
+
+    def once():
+        value = subsets.log_partition
+        return [value, *torch.autograd.grad(value.sum(), scores), subsets.marginals, subsets.mode]
+
+    first = once()
+    for _ in range(50):
+        assert all(map(torch.equal, once(), first))
+    torch.set_num_threads(before)

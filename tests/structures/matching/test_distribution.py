@@ -1,0 +1,248 @@
+"""Matchings: permanents and counts by formula, Murty's ranking, exchanges, the limit of sums, sizes."""
+
+import itertools
+import math
+
+import pytest
+import torch
+from scipy.optimize import linear_sum_assignment
+
+from strukt import InfeasibleError, Matching
+from strukt.structures.matching.reference import MOST_ROWS
+
+
+def normal(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def forbid(n: int, m: int, pairs) -> torch.Tensor:
+    scores = torch.zeros(n, m, dtype=torch.float64)
+    for i, j in pairs:
+        scores[i, j] = -math.inf
+    return scores
+
+
+@pytest.mark.parametrize(
+    ("n", "m"), [(0, 0), (0, 3), (1, 1), (1, 5), (3, 3), (4, 7), (9, 9), (16, 16), (5, 40)]
+)
+def test_the_number_of_matchings_is_a_falling_factorial(n, m):
+    assert Matching(torch.zeros(n, m)).log_count.item() == pytest.approx(
+        math.log(math.perm(m, n)), rel=1e-6, abs=1e-6
+    )
+
+
+@pytest.mark.parametrize(("n", "count"), [(2, 1), (3, 2), (4, 9), (5, 44), (8, 14833), (12, 176214841)])
+def test_derangements(n, count):
+    found = Matching(forbid(n, n, [(i, i) for i in range(n)])).log_partition.exp()
+    assert found.item() == pytest.approx(count)
+
+
+@pytest.mark.parametrize(("n", "count"), [(3, 1), (4, 2), (5, 13), (6, 80), (10, 439792)])
+def test_menage_numbers(n, count):
+    """Seatings of couples round a table (Lucas 1891): neither seat beside one's partner."""
+    seats = [(i, (i + shift) % n) for i in range(n) for shift in (0, 1)]
+    assert Matching(forbid(n, n, seats)).log_partition.exp().item() == pytest.approx(count)
+
+
+def test_a_permanent_by_hand():
+    weights = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]], dtype=torch.float64)
+    assert Matching(weights.log()).log_partition.exp().item() == pytest.approx(450)
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0, 300.0])
+def test_marginals_are_doubly_stochastic(scale):
+    marginals = Matching(scale * normal(10, 10)).marginals
+    assert torch.allclose(marginals.sum(0), torch.ones(10, dtype=torch.float64))
+    assert torch.allclose(marginals.sum(1), torch.ones(10, dtype=torch.float64))
+    assert (marginals >= 0).all()
+
+
+def test_offsets_of_rows_and_of_columns_change_no_marginal():
+    scores = normal(6, 6)
+    moved = Matching(scores + 100 * normal(6, 1, seed=1) + 100 * normal(1, 6, seed=2))
+    assert torch.allclose(moved.marginals, Matching(scores).marginals)
+
+
+def test_single_precision_and_extreme_scores():
+    scores = normal(11, 13)
+    single, double = Matching(scores.float()), Matching(scores)
+    assert torch.allclose(single.log_partition.double(), double.log_partition, rtol=1e-6)
+    assert torch.allclose(single.marginals.double(), double.marginals, atol=1e-6)
+    steep = Matching(1e4 * scores)
+    assert torch.allclose(steep.marginals, steep.to_parts(steep.mode))
+    assert steep.entropy().abs() < 1e-9
+    assert torch.allclose(steep.log_partition, steep.max_score)
+
+
+@pytest.mark.parametrize("length", [0, 1, 3, 6])
+def test_rows_beyond_the_length_do_not_count(length):
+    scores, lengths = normal(6, 8), torch.tensor(length)
+    padded = Matching(scores.clone().index_fill_(0, torch.arange(length, 6), math.nan), lengths)
+    alone = Matching(scores[:length])
+    assert torch.allclose(padded.log_partition, alone.log_partition, atol=1e-12)
+    assert torch.allclose(padded.entropy(), alone.entropy(), atol=1e-12)
+    assert torch.allclose(padded.marginals[:length], alone.marginals)
+    assert torch.allclose(padded.max_marginals[:length], alone.max_marginals)
+    assert (padded.max_marginals[length:] == -math.inf).all()
+    assert padded.mode.tolist() == [*alone.mode.tolist(), *[-1] * (6 - length)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_gradient_of_max_marginals_is_the_parts_of_these_matchings(seed):
+    n, m = 1 + seed % 4, 1 + seed % 4 + seed // 4 % 3
+    scores, weights = normal(n, m, seed=seed), normal(n, m, seed=seed + 50)
+    forbidden = normal(n, m, seed=seed + 100) > 0.8
+    scores = scores.masked_fill(forbidden, -math.inf).requires_grad_()
+    events = torch.tensor(list(itertools.permutations(range(m), n)))
+    totals = scores[torch.arange(n), events].sum(-1)
+    expected, possible = torch.zeros(n, m).double(), torch.zeros(n, m, dtype=torch.bool)
+    for row, column in itertools.product(range(n), range(m)):
+        best = torch.where(events[:, row] == column, totals.detach(), -math.inf).max(0)
+        if best.values > -math.inf:
+            possible[row, column] = True
+            expected[torch.arange(n), events[best.indices]] += weights[row, column]
+    found = Matching(scores).max_marginals
+    assert torch.equal(found > -math.inf, possible)
+    (gradient,) = torch.autograd.grad(found[possible] @ weights[possible], scores)
+    assert torch.allclose(gradient, expected)
+
+
+@pytest.mark.parametrize(("n", "m"), [(3, 3), (5, 7), (12, 12)])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_gradient_of_max_marginals_is_one_matching_where_all_tie_up_to_rounding(n, m, seed):
+    scores = (normal(n, 1, seed=seed) + normal(1, m, seed=seed + 50)).requires_grad_()
+    found = Matching(scores).max_marginals
+    for row, column in itertools.product(range(n), range(m)):
+        (parts,) = torch.autograd.grad(found[row, column], scores, retain_graph=True)
+        assert set(parts.unique().tolist()) <= {0, 1}
+        assert (parts.sum(1) == 1).all()
+        assert (parts.sum(0) <= 1).all()
+        assert parts[row, column] == 1
+        assert torch.allclose((parts * scores).sum(), found[row, column])
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 9), (31, 33), (65, 65), (200, 200)])
+def test_the_mode_of_any_size_is_an_assignment(n, m):
+    scores = normal(n, m)
+    rows, columns = linear_sum_assignment(scores.numpy(), maximize=True)
+    found = Matching(scores)
+    assert found.max_score.item() == pytest.approx(scores[rows, columns].sum().item())
+    assert found.is_structure(found.mode)
+
+
+@pytest.mark.parametrize("scores", [normal(5, 5), normal(4, 6), torch.zeros(4, 5), normal(5, 5).round()])
+def test_every_matching_is_ranked(scores):
+    n, m = scores.shape
+    count = math.perm(m, n)
+    ranked, events = Matching(scores).topk(count + 1)
+    every = torch.tensor(list(itertools.permutations(range(m), n)))
+    expected = scores[torch.arange(n), every].sum(1).sort(descending=True).values
+    assert torch.allclose(ranked[:-1], expected)
+    assert len(torch.unique(events[:-1], dim=0)) == count
+    assert ranked[-1] == -math.inf
+
+
+def test_many_rows_are_ranked():
+    scores = normal(40, 45)
+    matching = Matching(scores)
+    ranked, events = matching.topk(30)
+    assert torch.equal(events[0], matching.mode)
+    assert (ranked.diff() <= 0).all()
+    assert len(torch.unique(events, dim=0)) == 30
+    assert matching.is_structure(events).all()
+    second = max(
+        Matching(scores.index_put((torch.tensor(row), column), torch.tensor(-math.inf).double())).max_score
+        for row, column in enumerate(matching.mode)
+    )
+    assert torch.allclose(ranked[1], second)
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 4), (6, 6), (5, 9)])
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_max_marginals_are_maxima_of_conditioned_matchings(n, m, share):
+    scores = normal(n, m).masked_fill(
+        torch.rand(n, m, generator=torch.Generator().manual_seed(2)) < share, -math.inf
+    )
+    scores[torch.arange(n), torch.arange(n)] = normal(n, seed=3)
+    matching = Matching(scores)
+    for row, column in itertools.product(range(n), range(m)):
+        required = torch.zeros(n, m, dtype=torch.bool)
+        required[row, column] = True
+        expected = matching.condition(required=required).max_score
+        assert torch.allclose(matching.max_marginals[row, column], expected)
+
+
+def test_max_marginals_of_many_rows():
+    matching = Matching(normal(150, 160))
+    found = matching.max_marginals
+    assert torch.allclose(found.amax(1), matching.max_score.expand(150))
+    assert torch.equal(found.argmax(1), matching.mode)
+
+
+def test_rows_that_share_too_few_columns_have_no_matching():
+    """Hall (1935): three rows with two columns between them."""
+    scores = normal(2, 4, 5)
+    scores[1, :3, 2:] = -math.inf
+    matching = Matching(scores)
+    assert matching.log_partition[1] == matching.max_score[1] == -math.inf
+    assert (matching.max_marginals[1] == -math.inf).all()
+    assert (matching.marginals[1] == 0).all()
+    with pytest.raises(InfeasibleError, match="batch item 1"):
+        _ = matching.mode
+
+
+def test_more_rows_than_can_be_summed():
+    matching = Matching(torch.zeros(MOST_ROWS + 1, 20))
+    for member in ("log_partition", "marginals", "log_count", "mbr"):
+        with pytest.raises(
+            NotImplementedError, match=r"#P-complete.*n = 17 rows .* sparsemap\(\).* mean field"
+        ):
+            getattr(matching, member)
+    for method in (matching.entropy, matching.sample, lambda: matching.cross_entropy(matching)):
+        with pytest.raises(NotImplementedError, match="#P-complete"):
+            method()
+
+
+def test_sparse_marginals_of_more_rows_than_can_be_summed():
+    scores = 3 * normal(25, 25)
+    found = Matching(scores).sparsemap()
+    ones = torch.ones(25, dtype=torch.float64)
+    assert torch.allclose(found.marginals.sum(0), ones)
+    assert torch.allclose(found.marginals.sum(1), ones)
+    gain = scores - found.marginals
+    best = Matching(gain).max_score
+    assert torch.allclose(best, (gain * found.marginals).sum())
+
+
+def test_columns_are_as_many_as_rows_at_least():
+    with pytest.raises(ValueError, match=r"scores has shape \(2, 4, 3\): 4 rows .* n <= m, e.g. scores.mT"):
+        Matching(torch.zeros(2, 4, 3))
+
+
+@pytest.mark.parametrize("event", [[0, 0], [0, 3], [-1, 1]])
+def test_columns_taken_twice_or_out_of_range_are_refused(event):
+    matching = Matching(torch.zeros(2, 3))
+    assert not matching.is_structure(torch.tensor(event))
+    with pytest.raises(ValueError, match="is not a structure of Matching"):
+        matching.log_prob(torch.tensor(event))
+
+
+def test_samples_have_the_right_means():
+    matching = Matching(normal(2, 8, 9), torch.tensor([8, 5]))
+    torch.manual_seed(0)
+    draws = matching.sample((3000,))
+    assert matching.is_structure(draws).all()
+    assert torch.allclose(matching.to_parts(draws).mean(0), matching.marginals, atol=0.04)
+
+
+def test_a_swap_of_rows_and_columns_swaps_the_marginals():
+    scores = normal(7, 7)
+    assert torch.allclose(Matching(scores.mT).marginals, Matching(scores).marginals.mT)
+
+
+def test_the_default_device_plays_no_part():
+    matching = Matching(torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(0)))
+    expected = matching.entropy()
+    with torch.device("meta"):
+        assert torch.equal(matching.entropy(), expected)
+        assert matching.mode.device.type == "cpu"

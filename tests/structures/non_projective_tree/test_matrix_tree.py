@@ -1,0 +1,103 @@
+"""Sums over non-projective trees at sizes and scales where determinants in floating point are wrong."""
+
+import math
+
+import pytest
+import torch
+from tests.structures.non_projective_tree.matrix_tree import log_partition_and_marginals
+
+from strukt.distributions import NonProjectiveTree
+from strukt.testing import brute_force
+
+ROOTS = pytest.mark.parametrize("single_root", [True, False], ids=["single root", "any root"])
+
+
+def normal(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+@ROOTS
+def test_the_many_digits_agree_with_enumeration(single_root):
+    arcs = 3 * normal(4, 5)
+    table = brute_force.non_projective_tree(4, arcs, single_root)
+    log_partition, marginals = log_partition_and_marginals(arcs, single_root)
+    assert log_partition == pytest.approx(table.log_partition.item(), abs=1e-12)
+    assert torch.allclose(marginals, table.marginals, atol=1e-12)
+
+
+@ROOTS
+@pytest.mark.parametrize("scale", [1, 10, 50, 200])
+def test_thirty_words_at_every_scale(scale, single_root):
+    arcs = (scale * normal(30, 31)).float()
+    log_partition, marginals = log_partition_and_marginals(arcs, single_root)
+    for dtype, relative, absolute in ((torch.float32, 1e-6, 1e-4), (torch.float64, 1e-12, 1e-10)):
+        given = arcs.to(dtype).requires_grad_()
+        tree = NonProjectiveTree(given, single_root=single_root)
+        (gradient,) = torch.autograd.grad(tree.log_partition, given)
+        assert tree.log_partition.item() == pytest.approx(log_partition, rel=relative, abs=absolute)
+        assert torch.allclose(tree.marginals.double(), marginals, atol=absolute)
+        assert torch.allclose(gradient.double(), marginals, atol=absolute)
+        assert torch.allclose(tree.marginals.sum(-1), torch.ones(30, dtype=dtype), atol=absolute)
+
+
+@ROOTS
+@pytest.mark.parametrize("coupling", [20, 100, 1000])
+def test_strongly_coupled_cycles(coupling, single_root):
+    """Words that pull at each other: the determinant is a difference of nearly equal products."""
+    arcs = normal(4, 5)
+    arcs[0, 2] += coupling
+    arcs[1, 1] += coupling
+    arcs[2, 4] += coupling
+    arcs[3, 3] += coupling
+    for dtype, tolerance in ((torch.float64, 1e-9), (torch.float32, 1e-4)):
+        given = arcs.to(dtype)
+        table = brute_force.non_projective_tree(4, given, single_root)
+        tree = NonProjectiveTree(given, single_root=single_root)
+        assert tree.log_partition.item() == pytest.approx(table.log_partition.item(), rel=tolerance)
+        assert torch.allclose(tree.marginals.double(), table.marginals, atol=tolerance)
+        assert tree.entropy().item() == pytest.approx(table.entropy().item(), abs=10 * tolerance)
+
+
+@ROOTS
+@pytest.mark.parametrize("scale", [50, 200])
+def test_small_trees_at_large_scale_in_float32(scale, single_root):
+    arcs = (scale * normal(5, 4, 5)).float()
+    tree = NonProjectiveTree(arcs, single_root=single_root)
+    tables = [brute_force.non_projective_tree(4, item, single_root) for item in arcs]
+    for name, tolerance in (("log_partition", 1e-2), ("marginals", 1e-4)):
+        expected = torch.stack([getattr(table, name) for table in tables]).float()
+        assert torch.allclose(getattr(tree, name), expected, rtol=1e-5, atol=tolerance)
+    entropies = torch.stack([table.entropy() for table in tables])
+    assert torch.allclose(tree.entropy().double(), entropies, atol=1e-3)
+
+
+@ROOTS
+@pytest.mark.parametrize("offset", [-1000.0, 1000.0])
+def test_a_common_offset_changes_nothing(offset, single_root):
+    arcs = normal(6, 7)
+    plain = NonProjectiveTree(arcs, single_root=single_root)
+    moved = NonProjectiveTree(arcs + offset, single_root=single_root)
+    assert torch.allclose(moved.log_partition, plain.log_partition + 6 * offset)
+    assert torch.allclose(moved.marginals, plain.marginals, atol=1e-9)
+
+
+@ROOTS
+def test_forbidden_arcs_among_many_words(single_root):
+    generator = torch.Generator().manual_seed(0)
+    arcs = normal(12, 13)
+    chain = torch.zeros(12, 13, dtype=torch.bool)
+    chain[torch.arange(12), torch.arange(12)] = True
+    arcs[(torch.rand(12, 13, generator=generator) < 0.7) & ~chain] = -math.inf
+    log_partition, marginals = log_partition_and_marginals(arcs, single_root)
+    tree = NonProjectiveTree(arcs, single_root=single_root)
+    assert tree.log_partition.item() == pytest.approx(log_partition, rel=1e-10)
+    assert torch.allclose(tree.marginals, marginals, atol=1e-10)
+    assert (tree.marginals[arcs == -math.inf] == 0).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 60])
+def test_numbers_of_trees_are_cayleys(n):
+    arcs = torch.zeros(n, n + 1, dtype=torch.float64)
+    single, multiple = (NonProjectiveTree(arcs, single_root=root).log_count.item() for root in (True, False))
+    assert single == pytest.approx((n - 1) * math.log(n), abs=1e-9)
+    assert multiple == pytest.approx((n - 1) * math.log(n + 1), abs=1e-9)

@@ -1,0 +1,250 @@
+"""Kernels of grammars say what the reference says, at sizes around the blocks of their loops."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from tests.kernels.test_backends import normal, single, steep, unchanged
+from torch import Tensor
+
+from strukt.distributions import PCFG
+from strukt.kernels import dispatch
+from strukt.structures.pcfg import cpu, cpu_products
+
+pytestmark = pytest.mark.skipif(
+    dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"
+)
+
+BATCH = 5
+MEMBERS: dict[str, Callable[[PCFG], Tensor]] = {
+    "log_partition": lambda d: d.log_partition,
+    "marginals": lambda d: d.marginals,
+    "rule_marginals": lambda d: d.rule_marginals,
+    "max_score": lambda d: d.max_score,
+    "log_count": lambda d: d.log_count,
+}
+
+
+def lengths(n: int) -> Tensor:
+    return torch.tensor([n, max(n - 1, 0), 1, 0, min(n, 2)])
+
+
+def build(
+    n: int, s: int, p: int, change: Callable[[Tensor], Tensor] = lambda scores: scores, shared: bool = True
+) -> tuple[PCFG, tuple[Tensor, ...]]:
+    groups = () if shared else (BATCH,)
+    shapes = ((*groups, s), (*groups, s, s + p, s + p), (BATCH, n, p), (BATCH, n + 1, n + 1, s + p))
+    scores = tuple(change(normal(*shape, seed=k)).requires_grad_() for k, shape in enumerate(shapes))
+    root, rules, emission, spans = scores
+    return PCFG(root, rules, emission, lengths(n), spans), scores
+
+
+def feasible(trees: PCFG) -> PCFG:
+    """The items that have a tree."""
+    items = trees.log_partition.isfinite().nonzero().flatten()
+    assert len(items) > 1
+    spans, root, rules, emission = (score.detach() for score in trees.scores)
+    return PCFG(root, rules, emission[items], trees.lengths[items], spans[items])
+
+
+def answers(trees: PCFG, scores: tuple[Tensor, ...]) -> dict[str, Tensor]:
+    """What each member says, and its gradient in each score tensor, items weighted."""
+    found = {}
+    for name, member in MEMBERS.items():
+        value = member(trees)
+        found[name] = value.detach()
+        if value.requires_grad and name in ("log_partition", "max_score"):
+            weighted = (value * torch.tensor([1.0, -2.0, 3.0, 4.0, 0.5], dtype=value.dtype))[value.isfinite()]
+            gradients = torch.autograd.grad(weighted.sum(), scores, materialize_grads=True)
+            found |= {f"gradient {i} of {name}": gradient for i, gradient in enumerate(gradients)}
+    return found
+
+
+def assert_backends_agree(on, build: Callable[[], tuple[PCFG, tuple[Tensor, ...]]], tolerance: float) -> None:
+    on("reference")
+    expected = answers(*build())
+    on("cpu")
+    actual = answers(*build())
+    for name, value in expected.items():
+        assert torch.allclose(actual[name], value, rtol=tolerance, atol=tolerance), name
+
+
+def sparse(scores: Tensor) -> Tensor:
+    return scores.masked_fill(scores < -1.5, -torch.inf)
+
+
+CHANGES = [(unchanged, 1e-10), (single, 1e-4), (steep, 1e-8), (sparse, 1e-10)]
+
+
+@pytest.mark.parametrize(("change", "tolerance"), CHANGES)
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 9])
+@pytest.mark.parametrize("shared", [True, False])
+def test_grammars_of_any_length(on, poisoned_memory, shared, n, change, tolerance):
+    assert_backends_agree(on, lambda: build(n, 3, 2, change, shared), tolerance)
+
+
+@pytest.mark.parametrize(("s", "p"), [(1, 1), (1, 5), (2, 3), (4, 1), (5, 4), (7, 9), (17, 3), (3, 33)])
+@pytest.mark.parametrize("shared", [True, False])
+def test_grammars_of_any_number_of_labels(on, poisoned_memory, shared, s, p):
+    assert_backends_agree(on, lambda: build(6, s, p, shared=shared), 1e-10)
+
+
+def test_a_long_sentence(on, poisoned_memory):
+    assert_backends_agree(on, lambda: build(33, 4, 3), 1e-10)
+
+
+def mixed(scores: Tensor) -> Tensor:
+    """Items in probability space, in log space and without a tree side by side."""
+    if len(scores) != BATCH:
+        return scores
+    factors = torch.tensor([1.0, 400.0, 1.0, 1.0, 400.0], dtype=scores.dtype)
+    return scores * factors.reshape(-1, *[1] * (scores.dim() - 1))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_only_items_that_need_it_are_in_log_space(on, poisoned_memory, shared):
+    trees, _ = build(6, 2, 3, mixed, shared)
+    _, chart = cpu.inside(*(value.detach() for value in trees._arguments()))
+    assert (chart[:, 0, 0, -2] == cpu.LOST).tolist()[:2] == [False, True]
+    assert_backends_agree(on, lambda: build(6, 2, 3, mixed, shared), 1e-8)
+
+
+def test_groups_of_items_share_a_grammar(on):
+    """As ``torch.vmap`` makes them."""
+    root, rules, emission = normal(3, 2), normal(3, 2, 5, 5, seed=1), normal(4, 5, 3, seed=2)
+
+    def log_partition(root: Tensor, rules: Tensor) -> Tensor:
+        return PCFG(root, rules, emission).log_partition
+
+    found = {}
+    for backend in ("reference", "cpu"):
+        on(backend)
+        value = torch.vmap(log_partition)(root, rules)
+        leaves = (root.clone().requires_grad_(), rules.clone().requires_grad_())
+        total = torch.stack([log_partition(*pair) for pair in zip(*leaves, strict=True)])
+        assert torch.allclose(value, total)
+        slope = torch.vmap(torch.func.grad(lambda a, b: log_partition(a, b).sum(), argnums=1))(root, rules)
+        assert torch.allclose(slope, torch.autograd.grad(total.sum(), leaves[1])[0])
+        found[backend] = value
+    assert torch.allclose(found["cpu"], found["reference"])
+
+
+def test_fifty_repeats_on_four_threads_are_bit_equal(on, poisoned_memory, four_threads):
+    on("cpu")
+    trees, scores = build(20, 9, 7, single)
+
+    def once() -> list[Tensor]:
+        value = trees.log_partition[[0, 1, 4]]
+        return [value, *torch.autograd.grad(value.sum(), scores), trees.marginals]
+
+    first = once()
+    for _ in range(50):
+        assert all(torch.equal(a, b) for a, b in zip(first, once(), strict=True))
+
+
+def test_one_thread_and_four_agree(on, four_threads):
+    on("cpu")
+    parallel = answers(*build(20, 9, 7))
+    torch.set_num_threads(1)
+    serial = answers(*build(20, 9, 7))
+    for name, value in serial.items():
+        assert torch.allclose(parallel[name], value, rtol=1e-12, atol=1e-12), name
+
+
+@pytest.mark.parametrize("change", [unchanged, sparse])
+def test_both_backends_sample_from_the_same_distribution(on, change):
+    trees = feasible(build(7, 2, 2, change)[0])
+    labels = torch.arange(4)
+    for backend in ("cpu", "reference"):
+        on(backend)
+        torch.manual_seed(0)
+        events = trees.sample((3000,))
+        assert trees.is_structure(events).all()
+        assert trees.log_prob(events).isfinite().all()
+        drawn = (events.unsqueeze(-1) == labels).double().mean(0)
+        assert (drawn - trees.marginals).abs().max() < 5 * 0.5 / 3000**0.5, backend
+
+
+def test_items_in_log_space_are_sampled(on):
+    on("cpu")
+    trees = feasible(build(6, 2, 3, mixed)[0])
+    torch.manual_seed(0)
+    drawn = (trees.sample((1000,)).unsqueeze(-1) == torch.arange(5)).double().mean(0)
+    assert (drawn - trees.marginals).abs().max() < 5 * 0.5 / 1000**0.5
+
+
+def test_best_scores_keep_what_maxima_of_single_precision_would_lose(on):
+    on("cpu")
+    root, rules, emission = torch.zeros(1), torch.zeros(1, 3, 3), torch.zeros(3, 2)
+    emission[:, 0] = 1e7
+    rules[0, 0, 1] = 0.25  # less than the spacing of numbers of 3e7 in single precision
+    mode = PCFG(root, rules, emission).mode
+    assert mode[0, 2] == 0
+    assert mode[1, 3] == -1
+
+
+MATRIX, ROWS = normal(7, 9).numpy(), normal(6, 9, seed=1).numpy()
+
+
+def test_products_of_matrices_with_rows():
+    out = np.full((6, 7), np.nan)
+    cpu_products.product(MATRIX, ROWS, out)
+    assert np.allclose(out, ROWS @ MATRIX.T)
+    total = np.ones((6, 9))
+    cpu_products.pull(MATRIX, out, total)
+    assert np.allclose(total, 1 + out @ MATRIX)
+    squares = np.ones((9, 7))
+    cpu_products.outer(ROWS, out, squares)
+    assert np.allclose(squares, 1 + ROWS.T @ out)
+
+
+def test_products_of_maxima():
+    best = np.full((9, 9), np.nan)
+    cpu_products.max_outer(ROWS, ROWS, best)
+    assert np.array_equal(best, (ROWS[:, :, None] + ROWS[:, None, :]).max(0))
+    out = np.full(9, -np.inf)
+    cpu_products.max_pull(MATRIX, ROWS[0, :7].copy(), out)
+    assert np.array_equal(out, (ROWS[0, :7, None] + MATRIX).max(0))
+
+
+def tied(scores: Tensor) -> Tensor:
+    """Many trees of the same score."""
+    return scores.round()
+
+
+@pytest.mark.parametrize("change", [unchanged, sparse, tied, steep])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, pytest.param(9, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("shared", [True, False])
+def test_the_k_best_trees(on, poisoned_memory, shared, n, change):
+    trees, _ = build(n, 2, 3, change, shared)
+    on("reference")
+    expected, _ = trees.topk(30)
+    on("cpu")
+    scores, events = trees.topk(30)
+    assert torch.allclose(scores, expected, rtol=1e-9)
+    found = trees.oracles.kbest(*(value.detach() for value in trees._arguments()), 30)[1]
+    assert torch.allclose(found, scores, rtol=1e-9, atol=1e-9)
+    for item, few in zip(events.detach(), scores.isfinite().sum(-1).tolist(), strict=True):
+        assert len(item[:few].unique(dim=0)) == few
+        assert (item[few:] == -1).all()
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 60])
+def test_fewer_trees_than_asked_for(on, k):
+    """Three words: 2 trees, 2 labels of the inner span and of the whole, 2^3 preterminals: 64."""
+    on("cpu")
+    scores, _ = PCFG(normal(2), normal(2, 4, 4, seed=1), normal(3, 2, seed=2)).topk(70)
+    few, _ = PCFG(normal(2), normal(2, 4, 4, seed=1), normal(3, 2, seed=2)).topk(k)
+    assert scores.isfinite().sum() == 64
+    assert torch.equal(few, scores[:k])
+
+
+def test_samples_are_the_same_when_few_weights_are_kept(on, monkeypatch):
+    on("cpu")
+    trees = feasible(build(7, 3, 2)[0])
+    torch.manual_seed(0)
+    once = torch.stack([trees.sample() for _ in range(20)])
+    assert trees.is_structure(once).all()
+    torch.manual_seed(0)
+    assert torch.equal(torch.stack([trees.sample((1,))[0] for _ in range(20)]), once)

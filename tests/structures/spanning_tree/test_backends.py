@@ -1,0 +1,68 @@
+"""Spanning trees: the fused kernels say what the reference says, with and without required edges."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from tests.kernels import test_backends
+from tests.kernels.test_backends import CHANGES, assert_backends_agree, lengths, normal
+from torch import Tensor
+from torch.distributions import Distribution
+
+from strukt.distributions import SpanningTree
+from strukt.structures.non_projective_tree.oracles import ORACLES as ARBORESCENCES
+from strukt.structures.spanning_tree import arcs
+from strukt.structures.spanning_tree.oracles import ORACLES
+
+pytestmark = test_backends.pytestmark
+
+
+def build(n: int, change: Callable[[Tensor], Tensor]) -> tuple[Distribution, tuple[Tensor, ...]]:
+    edges = change(normal(5, n, n)).requires_grad_()
+    return SpanningTree(edges, lengths(n)), (edges,)
+
+
+@pytest.mark.parametrize(("change", "tolerance"), CHANGES)
+@pytest.mark.parametrize("n", [1, 2, 3, 9, 17])
+def test_spanning_trees_of_any_size(on, poisoned_memory, n, change, tolerance):
+    assert_backends_agree(on, lambda: build(n, change), tolerance)
+
+
+@pytest.mark.parametrize("n", [31, 33, 65])
+def test_large_spanning_trees(on, poisoned_memory, n):
+    found = []
+    for backend in ("reference", "cpu"):
+        on(backend)
+        trees, (edges,) = build(n, test_backends.unchanged)
+        value = trees.log_partition
+        found.append((value.detach(), torch.autograd.grad(value.sum(), edges)[0]))
+    for expected, actual in zip(*found, strict=True):
+        assert torch.allclose(actual, expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [2, 3, 9])
+def test_required_edges(on, poisoned_memory, n):
+    def conditioned() -> tuple[Distribution, tuple[Tensor, ...]]:
+        trees, leaves = build(n, test_backends.unchanged)
+        required = torch.zeros(5, n, n, dtype=torch.bool)
+        required[:, 0, 1] = required[:, 0, n - 1] = True
+        return trees.condition(required=required), leaves
+
+    assert_backends_agree(on, conditioned, 1e-10)
+
+
+@pytest.mark.parametrize("n", [1, 2, 6])
+def test_edges_are_arcs_of_trees_rooted_at_vertex_zero(n):
+    edges, sizes = normal(3, n, n), torch.tensor([n, max(n - 1, 0), 0])
+    heads = ARBORESCENCES.best(arcs.to_arcs(edges), arcs.words(sizes), False)
+    events, scores = ORACLES.best(edges, torch.zeros_like(edges), sizes)
+    assert torch.allclose(scores, heads[1])
+    assert torch.equal(events, arcs.events(heads[0].unsqueeze(1), scores.unsqueeze(1), sizes, n)[:, 0])
+
+
+def test_both_arcs_of_an_edge_come_back_as_their_sum():
+    edges = normal(2, 5, 5)
+    back = arcs.from_arcs(arcs.to_arcs(edges), 5)
+    twice = torch.ones(5, 5).triu(1) * 2
+    twice[0] = twice[0].clamp(max=1)  # no arc enters the root
+    assert torch.allclose(back, edges * twice)

@@ -1,0 +1,356 @@
+"""Structures of one's own: the same answers as strukt's own kernels, and programs that are refused."""
+
+import copy
+import gc
+import pickle
+
+import numpy as np
+import pytest
+import torch
+
+from strukt import Program, ProgramBuilder, ProjectiveTree, TableStructure
+from strukt.kernels import dispatch
+from strukt.structures.projective_tree import program as eisner
+from strukt.testing.subjects.tables import foldings
+
+
+def trees_and_arcs(n, batch=3, dtype=torch.float64, scale=1.0):
+    """Scores of arcs, and which of them are weights of Eisner's program."""
+    arcs = scale * torch.randn(batch, n, n + 1, generator=torch.Generator().manual_seed(n), dtype=dtype)
+    arcs[0, 0, 2:] = -torch.inf
+    weighed = torch.from_numpy(np.arange(n + 1) != np.arange(1, n + 1)[:, None])
+    return arcs, weighed
+
+
+@pytest.mark.parametrize("scale", [1.0, 300.0])
+@pytest.mark.parametrize("n", [1, 2, 5, 12])
+def test_eisners_program_answers_as_projective_trees_do(n, scale):
+    arcs, weighed = trees_and_arcs(n, scale=scale)
+    theirs, table = ProjectiveTree(arcs), TableStructure(eisner.build(n, True), arcs[:, weighed])
+    for question in ("log_partition", "marginals", "max_score", "max_marginals", "log_count"):
+        expected, found = getattr(theirs, question), getattr(table, question)
+        expected = expected[:, weighed] if expected.dim() == 3 else expected
+        assert torch.allclose(found, expected, rtol=1e-9, atol=1e-9), question
+    assert torch.allclose(table.entropy(), theirs.entropy(), rtol=1e-9, atol=1e-300)
+    assert torch.equal(table.mode.bool(), theirs.to_parts(theirs.mode)[:, weighed].bool())
+    k = min(3, int(theirs.log_count.exp().min().round()))
+    assert torch.allclose(table.topk(k).scores, theirs.topk(k).scores, rtol=1e-12)
+
+
+def test_gradients_are_those_of_projective_trees():
+    arcs, weighed = trees_and_arcs(6)
+    arcs.requires_grad_()
+    direction = torch.randn(weighed.sum(), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    theirs, table = ProjectiveTree(arcs), TableStructure(eisner.build(6, True), arcs[:, weighed])
+    for one, other in (
+        (theirs.marginals[:, weighed] @ direction, table.marginals @ direction),
+        (theirs.entropy(), table.entropy()),
+        (theirs.log_prob(theirs.mode), table.log_prob(table.mode)),
+    ):
+        expected, found = (torch.autograd.grad(value.sum(), arcs, retain_graph=True)[0] for value in (one, other))
+        assert torch.allclose(found, expected, atol=1e-10)
+
+
+def test_items_of_all_sizes_share_a_program():
+    arcs, weighed = trees_and_arcs(7, batch=8)
+    lengths = torch.arange(8)
+    theirs = ProjectiveTree(arcs, lengths, single_root=False)
+    table = TableStructure(eisner.build(7, False), arcs[:, weighed], lengths)
+    assert torch.allclose(table.log_partition, theirs.log_partition, rtol=1e-12)
+    assert torch.allclose(table.marginals, theirs.marginals[:, weighed], atol=1e-12)
+    assert torch.equal(table.sample((5,)).sum(-1), lengths.expand(5, 8))
+
+
+def test_the_reference_agrees_with_the_kernels():
+    scores = torch.randn(4, 10, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    scores[1, 3] = -torch.inf
+    other = torch.randn(4, 10, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+
+    program = foldings(4)
+
+    def answers():
+        table, theirs = (TableStructure(program, each, [4, 4, 2, 0]) for each in (scores, other))
+        best = table.topk(3)
+        return (
+            table.log_partition, table.marginals, table.entropy(), theirs.cross_entropy(table), table.mode,
+            best.scores, best.events, table.max_marginals,
+        )  # fmt: skip
+
+    fast = answers()
+    with dispatch.using("reference"):
+        slow = answers()
+    for one, two in zip(fast, slow, strict=True):
+        assert torch.allclose(one, two, rtol=1e-12, atol=1e-12)
+
+
+def test_gradients_outlive_the_program():
+    scores = torch.zeros(6, requires_grad=True)
+    loss = TableStructure(foldings(3), scores).log_partition
+    gc.collect()
+    loss.backward()
+    assert torch.allclose(scores.grad, torch.tensor([0.5, 0.5, 0.5, 0.25, 0.25, 0.25]))
+
+
+def test_what_needs_a_weight_says_so():
+    table = TableStructure(foldings(3), torch.zeros(6))
+    required = torch.tensor([True, False, False, False, False, False])
+    with pytest.raises(NotImplementedError, match="cannot be required"):
+        table.condition(required)
+    with pytest.raises(NotImplementedError, match="no partial_log_prob"):
+        table.partial_log_prob(table.mode, required)
+    with pytest.raises(NotImplementedError, match=r"topk\(2\)"):
+        table.sample_without_replacement(2)
+    assert table.condition(forbidden=required).log_count.exp().round() == 2
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [([1, 1, 1, 1, 0, 0], "no structure of the program uses these weights"), ([2, 0, 0, 0, 0, 0], "holds 2")],
+)
+def test_events_that_no_structure_has_are_refused(event, reason):
+    table = TableStructure(foldings(3), torch.zeros(6))
+    assert not table.is_structure(torch.tensor(event))
+    with pytest.raises(ValueError, match=reason):
+        table.log_prob(torch.tensor(event))
+
+
+def chain_of(cells):
+    p = ProgramBuilder()
+    weight, (first, second, third), one = p.weights(np.ones((1, 3), bool))[0], p.cells(cells), p.cells()
+    p.leaf(one)
+    return p, weight, first, second, third, one
+
+
+def a_weight_twice():
+    p, weight, first, second, third, one = chain_of(3)
+    p.sum(first, one, weight=weight[0], stage=0)
+    p.sum(second, first, weight=weight[1], stage=1)
+    p.sum(third, second, first, stage=2)
+    return p.build(third)
+
+
+def two_weights_of_a_row():
+    p, weight, first, second, _, one = chain_of(3)
+    p.sum(first, one, weight=weight[0], stage=0)
+    p.sum(second, first, weight=weight[1], stage=1)
+    return p.build(second)
+
+
+def one_or_two_weights():
+    p, weight, first, second, third, one = chain_of(3)
+    p.sum(first, one, weight=weight[0], stage=0)
+    p.sum(second, first, weight=weight[1], stage=1)
+    p.sum(third, first, count=2, stage=2)
+    return p.build(third)
+
+
+def a_cell_before_it_is_made():
+    p, weight, first, second, _, one = chain_of(3)
+    p.sum(second, one, weight=weight[0], stage=1)
+    p.sum(first, second, stage=0)
+    return p.build(first)
+
+
+def a_run_that_leaves_the_chart():
+    p, _, first, _, third, one = chain_of(3)
+    p.sum(first, third, one, count=9, stage=0)
+    return p.build(first)
+
+
+def a_weight_that_there_is_not():
+    p, _, first, _, _, one = chain_of(3)
+    p.sum(first, one, weight=3, stage=0)
+    return p.build(first)
+
+
+def a_cell_made_twice():
+    p, weight, first, _, _, one = chain_of(3)
+    p.sum(first, one, weight=weight[[0, 1]], stage=0)
+    return p.build(first)
+
+
+def degrees_that_differ():
+    p = ProgramBuilder()
+    weight, (first, second), one = p.scattered(np.arange(3), degrees=[1, 2, 2]), p.cells(2), p.cells()
+    p.leaf(one)
+    p.sum([first, second], one, weight=weight[:2], stage=0)
+    return p.build(first, count=2)
+
+
+def a_sum_of_nothing():
+    p, _, first, _, _, one = chain_of(3)
+    p.sum(first, one, count=0, stage=0)
+    return p.build(first)
+
+
+def one_of(k):
+    """One of k weights."""
+    p = ProgramBuilder()
+    weight, total, one = p.scattered(np.arange(k)), p.cells(), p.cells()
+    p.leaf(one)
+    cells = p.cells(k)
+    p.sum(cells, one, weight=weight, stage=0)
+    p.sum(total, cells[0], count=k, stage=1)
+    return p.build(total)
+
+
+def all_of(k):
+    """Four weights in one product of a sum, a weight, two cells and a weight of its term."""
+    p = ProgramBuilder()
+    weight, (a, b, total), one = p.scattered(np.arange(k)), p.cells(3), p.cells()
+    p.leaf(one)
+    p.sum([a, b], one, weight=weight[:2], stage=0)
+    p.sum(total, a, b, each=weight[2], weight=weight[3], stage=1)
+    return p.build(total)
+
+
+def test_programs_from_elsewhere_have_numbers_of_their_own():
+    program = one_of(3)
+    distribution = TableStructure(program, torch.zeros(3))
+    copied, loaded = copy.deepcopy(distribution), pickle.loads(pickle.dumps(distribution))
+    assert copied.program is program
+    assert loaded.program.number != program.number
+    assert loaded.options == (loaded.program.number,)
+    assert torch.allclose(loaded.log_partition, distribution.log_partition)
+    assert torch.allclose(torch.distributions.kl_divergence(distribution, copied), torch.zeros(()))
+
+
+@pytest.mark.parametrize("score", [-200.0, 170.0, -1e4])
+def test_products_of_four_weights_are_not_lost(score):
+    scores = torch.full((4,), score, dtype=torch.float64)
+    assert torch.allclose(TableStructure(all_of(4), scores).log_partition, 4 * scores[0], rtol=1e-12)
+
+
+def test_long_runs_without_weights_are_sound():
+    assert TableStructure(one_of(1), torch.zeros(1)).log_count == 0
+    p = ProgramBuilder()
+    weight, cells, total = p.scattered(np.arange(1)), p.cells(6), p.cells()
+    p.leaf(cells[:5])
+    p.sum(cells[5], cells[0], weight=weight[0], stage=0)
+    p.sum(total, cells[0], count=6, stage=1)
+    assert TableStructure(p.build(total), torch.zeros(1)).log_count.exp().round() == 6
+
+
+def test_the_reference_knows_what_is_impossible():
+    scores, others = torch.tensor([-torch.inf, 0.0, 0.0, 0.0]).double(), torch.zeros(4).double()
+    program = all_of(4)
+
+    def answers():
+        forbidden, free = TableStructure(program, scores), TableStructure(program, others)
+        return forbidden.marginals, free.cross_entropy(forbidden), free.marginals
+
+    fast = answers()
+    with dispatch.using("reference"):
+        slow = answers()
+    for one, other in zip(fast, slow, strict=True):
+        assert torch.equal(one, other)
+    assert not fast[0].any()
+
+
+def test_what_larger_items_use_has_no_gradient():
+    scores = torch.zeros(2, 10)
+    scores[1, 2:4] = torch.nan
+    scores.requires_grad_()
+    parts = TableStructure(foldings(4), scores, [4, 1]).mode_parts("straight-through")
+    assert parts[1].tolist() == [1.0] + [0.0] * 9
+    parts.sum().backward()
+    assert scores.grad[1].tolist() == [1.0] + [0.0] * 9
+
+
+def test_what_no_total_needs_is_never_read():
+    """Sums that nobody uses, and their weights, which may hold anything."""
+    p = ProgramBuilder()
+    weight, cells, total, one = p.scattered(np.arange(6)), p.cells(6), p.cells(), p.cells()
+    p.leaf(one)
+    p.sum(cells, one, weight=weight, stage=0)
+    p.sum(total, cells[0], count=2, stage=1)
+    p.sum(p.cells(), cells[3], count=3, stage=2)
+    scores = torch.tensor([0.0, 0.0, torch.nan, torch.inf, 1e30, torch.nan])
+    table = TableStructure(p.build(total), scores)
+    assert torch.allclose(table.log_partition, torch.tensor(2.0).log())
+    assert table.marginals.tolist() == [0.5, 0.5, 0, 0, 0, 0]
+    assert table.mode.sum() == 1
+
+
+def test_declarations_do_not_mix():
+    p = ProgramBuilder()
+    p.weights(np.ones((2, 2), bool))
+    with pytest.raises(ValueError, match="declare all by scattered"):
+        p.scattered(np.arange(2))
+    with pytest.raises(ValueError, match="declared already"):
+        p.weights(np.ones((2, 2), bool))
+
+
+def a_leaf_beside_the_chart():
+    p, weight, first, _, _, one = chain_of(3)
+    p.leaf(np.array(50))
+    p.sum(first, one, weight=weight[0], stage=0)
+    return p.build(first)
+
+
+def a_total_beside_the_chart():
+    p, weight, first, _, _, one = chain_of(3)
+    p.sum(first, one, weight=weight[0], stage=0)
+    return p.build([10**7, first])
+
+
+def a_total_of_nothing():
+    p, weight, first, _, _, one = chain_of(3)
+    p.sum(first, one, weight=weight[0], stage=0)
+    return p.build([first, first], count=[0, 1])
+
+
+def a_smaller_total_that_uses_a_weight_twice():
+    p, weight, first, second, _, one = chain_of(3)
+    p.sum(first, one, weight=weight[0], stage=0)
+    p.sum(second, one, weight=weight[1], stage=0)
+    return p.build([first, second], [first, -1])
+
+
+def a_group_without_weights():
+    p = ProgramBuilder()
+    weight, total, one = p.weights(np.array([[True, True, True], [False] * 3])), p.cells(), p.cells(3)
+    p.leaf(one)
+    p.sum(total, one[0], count=3, each=weight[0, 0], stage=0)
+    return p.build(total)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (a_weight_twice, "row 2 lets a structure use weight 0 twice, in its term 0"),
+        (two_weights_of_a_row, "to use 1 of the weights 0 to 2, and uses 2"),
+        (one_or_two_weights, "to use 1 of the weights 0 to 2, and uses 1 to 2"),
+        (a_cell_before_it_is_made, "row 0 of stage 0 uses cell 1, which row 1 makes in stage 1"),
+        (a_run_that_leaves_the_chart, "row 0 has 9 cells from cell 2 on, and there are 4"),
+        (a_weight_that_there_is_not, "row 0 has 1 weights from weight 3 on, and there are 3"),
+        (a_cell_made_twice, "row 1 makes cell 0, which is made by row 0 already"),
+        (a_sum_of_nothing, "row 0 has 0 terms"),
+        (a_leaf_beside_the_chart, "leaf 1 has 1 cells from cell 50 on, and there are 4"),
+        (a_total_beside_the_chart, r"total of size 1 \+ 0 has 1 cells from cell 10000000 on"),
+        (a_total_of_nothing, "the total of size 1 has 0 terms"),
+        (a_smaller_total_that_uses_a_weight_twice, "the total of size 1 lets a structure use weight 0 twice"),
+        (a_group_without_weights, "to use 1 of group 1, which has no weights, and uses 0"),
+        (degrees_that_differ, "degrees of weights sum to 1 in one structure and to 2 in another"),
+    ],
+)
+def test_programs_that_are_wrong_are_refused(build, message):
+    with pytest.raises(ValueError, match=message):
+        TableStructure(build(), torch.zeros(3))
+
+
+def test_sums_over_one_run_are_paired_with_ones():
+    p = ProgramBuilder()
+    weight, cells, one = p.scattered(np.arange(4)), p.cells(4), p.cells()
+    p.leaf(one)
+    p.sum(cells, one, weight=weight, stage=0)
+    table = TableStructure(p.build(cells[0], count=[2, 4]), torch.zeros(2, 4), lengths=[1, 2])
+    assert torch.allclose(table.log_count.exp(), torch.tensor([2.0, 4.0]))
+
+
+def test_a_program_is_drawn_while_its_cells_can_be_told_apart():
+    assert foldings(2).svg().count("<circle") == 2 * 6
+    assert isinstance(foldings(2), Program)
+    with pytest.raises(ValueError, match="build it for a smaller size"):
+        eisner.build(20, True).svg()
+    assert eisner.build(20, True)._repr_svg_() is None

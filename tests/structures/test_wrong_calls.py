@@ -1,0 +1,291 @@
+"""Calls as other libraries have them, or with something else in place of scores: the error says what to write."""
+
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+import strukt
+from strukt.testing.subjects import STRUCTURES
+
+MADE_AS_GIVEN = [subject for subject in STRUCTURES if not subject.name.startswith(("CTC", "KDPP"))]
+"""Subjects that make their structure of the scores alone; others look at the shape of the scores first."""
+
+
+def chain(*batch):
+    return strukt.LinearChain(torch.zeros(*batch, 3, 2), torch.zeros(2, 2))
+
+
+def model():
+    return strukt.HMM(torch.zeros(2), torch.zeros(2, 2), torch.zeros(2, 4))
+
+
+# Names of other libraries.
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("partition", "log_partition"),
+        ("argmax", "mode"),
+        ("max", "max_score"),
+        ("count", "log_count"),
+        ("kl", "torch.distributions.kl_divergence(p, q)"),
+        ("decode", "mode"),
+        ("viterbi_decode", "mode"),
+        ("best", "mode"),
+        ("log_likelihood", "log_prob(event)"),
+        ("kmax", "topk(k)"),
+        ("to_event", "from_parts(parts), and from_event is to_parts(event)"),
+    ],
+)
+def test_names_of_other_libraries_are_answered_with_ours(name, ours):
+    with pytest.raises(AttributeError) as caught:
+        getattr(chain(), name)
+    assert str(caught.value) == f"LinearChain has no attribute '{name}'; here it is {ours}"
+    assert not hasattr(chain(), name)
+    assert getattr(chain(), name, None) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"), [("decode", "viterbi(x)"), ("partition", "log_prob(x)"), ("fit", "fit_em(x)")]
+)
+def test_models_answer_them_too(name, ours):
+    with pytest.raises(AttributeError, match=rf"HMM has no attribute '{name}'; here it is .*") as caught:
+        getattr(model(), name)
+    assert ours in str(caught.value)
+
+
+def test_what_is_answered_is_there():
+    """Every name that an answer begins with is a member, and no name that is answered is one."""
+    from strukt.structures.peer_names import FactorGraphPeerNames, HMMPeerNames, StructurePeerNames
+
+    for names, members in (
+        (StructurePeerNames._ours, dir(chain())),
+        (HMMPeerNames._ours, dir(model())),
+        (FactorGraphPeerNames._ours, dir(strukt.FactorGraph())),
+    ):
+        for theirs, ours in names.items():
+            word = ours.removeprefix("-").split("(")[0].split(",")[0]
+            assert word in members or word == "torch.distributions.kl_divergence"
+            assert theirs not in members
+
+
+def test_other_names_have_the_usual_message():
+    with pytest.raises(AttributeError, match=r"'LinearChain' object has no attribute 'nothing_such'"):
+        _ = chain().nothing_such
+
+
+def test_the_error_of_a_property_is_not_hidden():
+    class Broken(strukt.LinearChain):
+        @property
+        def marginals(self):
+            return self.scores.no_such_name
+
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = Broken(torch.zeros(3, 2), torch.zeros(2, 2)).marginals
+
+
+@pytest.mark.parametrize("make", [lambda: chain(2), model])
+def test_they_can_be_copied_and_pickled(make):
+    x = torch.tensor([[0, 1, 1], [1, 0, 0]])
+    for other in (copy.copy(make()), copy.deepcopy(make()), pickle.loads(pickle.dumps(make()))):
+        assert torch.equal(other.log_prob(x), make().log_prob(x))
+
+
+# Samples.
+
+
+def test_rsample_says_what_has_a_gradient():
+    assert not chain().has_rsample
+    with pytest.raises(
+        NotImplementedError, match=r"rsample_relaxed\(temperature\).*rsample_implicit.*mode_parts"
+    ):
+        chain().rsample((2,))
+    with pytest.raises(NotImplementedError, match="`marginals`"):
+        _ = chain().mean
+    for name in ("variance", "stddev"):
+        with pytest.raises(NotImplementedError, match=r"`marginals \* \(1 - marginals\)`"):
+            getattr(chain(), name)
+    for name in ("cdf", "icdf"):
+        with pytest.raises(NotImplementedError, match="structures have no order"):
+            getattr(chain(), name)(torch.zeros(3, dtype=torch.long))
+
+
+def test_a_number_of_samples_is_a_shape():
+    write = r"sample_shape is 5; expected sizes such as \(5,\): for 5 samples write"
+    with pytest.raises(ValueError, match=write + r" sample\(\(5,\)\)"):
+        chain().sample(5)
+    with pytest.raises(ValueError, match=write + r" sample\(\(5,\)\)"):
+        model().sample(5)
+    with pytest.raises(ValueError, match=write + r" sample_shape=\(5,\)"):
+        model().sample_posterior(torch.tensor([1, 0]), sample_shape=5)
+    for draw in (chain().perturb_and_map, chain().rsample_implicit):
+        with pytest.raises(ValueError, match=write + r" sample_shape=\(5,\)"):
+            draw(sample_shape=5)
+    with pytest.raises(ValueError, match=r"sample_shape is '2'; expected sizes such as \(5,\)$"):
+        chain().sample("2")
+    with pytest.raises(ValueError, match=r"sample_shape is \(-1,\); expected sizes from 0 on"):
+        chain().sample((-1,))
+    with pytest.raises(ValueError, match=r"k is True; expected an integer from 1 on"):
+        chain().topk(True)
+    assert chain().sample([2, 3]).shape == (2, 3, 3)
+
+
+# Scores and lengths.
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda lengths: strukt.LinearChain(torch.zeros(2, 3, 4), lengths),
+            "transition has dtype torch.int64 and shape (2,), as lengths have; expected LinearChain(unary, "
+            "transition, lengths) with a floating-point transition (c, c), torch.zeros(c, c) for none",
+        ),
+        (
+            lambda lengths: strukt.SemiMarkov(torch.zeros(2, 3, 2, 4), lengths),
+            "transition has dtype torch.int64 and shape (2,), as lengths have; expected SemiMarkov(segments, "
+            "transition, lengths) with a floating-point transition (c, c), torch.zeros(c, c) for none",
+        ),
+        (
+            lambda lengths: strukt.BinaryCRF(torch.zeros(2, 3), lengths),
+            "pairwise has dtype torch.int64 and shape (2,), as lengths have; expected BinaryCRF(unary, pairwise, "
+            "lengths) with a floating-point pairwise (n, n), torch.zeros(n, n) for none",
+        ),
+    ],
+)
+def test_lengths_in_place_of_second_scores(call, message):
+    with pytest.raises(ValueError, match="as lengths have") as caught:
+        call(torch.tensor([3, 2]))
+    assert str(caught.value) == message
+    with pytest.raises(ValueError, match=r"is \[3, 2\], as lengths have") as caught:
+        call([3, 2])
+    assert str(caught.value)[-100:] == message[-100:]
+
+
+@pytest.mark.parametrize("subject", MADE_AS_GIVEN, ids=lambda subject: subject.name)
+def test_lists_and_arrays_are_no_scores(subject):
+    case = subject.case((2,), lengths=[subject.size])
+    for place, name in enumerate(subject.arguments):
+        for wrong, kind, remedy in (
+            (case.scores[place].tolist(), "list", f"torch.tensor({name})"),
+            (case.scores[place].numpy(), "ndarray", f"torch.from_numpy({name})"),
+        ):
+            scores = [*case.scores[:place], wrong, *case.scores[place + 1 :]]
+            with pytest.raises(ValueError, match=rf"^{name} is a {kind}; expected a floating") as caught:
+                subject.make(*scores, lengths=case.lengths)
+            assert str(caught.value).endswith(remedy)
+
+
+def test_arrays_are_no_lengths():
+    with pytest.raises(ValueError, match=r"lengths is of type ndarray; .*\(2,\), torch\.from_numpy\(lengths\)$"):
+        strukt.LinearChain(torch.zeros(2, 3, 4), torch.zeros(4, 4), lengths=np.array([3, 2]))
+
+
+def test_lists_are_no_scores_of_labels_and_items():
+    with pytest.raises(ValueError, match=r"^logits is a list; .*torch\.tensor\(logits\)$"):
+        strukt.CTC([[0.0, 1.0]], torch.tensor([1]))
+    with pytest.raises(ValueError, match=r"^kernel is a list; .*torch\.tensor\(kernel\)$"):
+        strukt.KDPP([[1.0]], 1)
+    with pytest.raises(ValueError, match=r"^scores is a list; .*torch\.tensor\(scores\)$"):
+        strukt.KDPP(torch.eye(2), 1, scores=[0.0, 1.0])
+
+
+@pytest.mark.parametrize("size", [1.0, 3e38])
+def test_kernels_are_checked_at_any_size(size):
+    kernel = torch.eye(3) * size
+    torch.testing.assert_close(strukt.KDPP(kernel, 2).marginals, torch.full((3,), 2 / 3))
+    with pytest.raises(ValueError, match=rf"kernel has the eigenvalue -{size:.3g}".replace("+", r"\+")):
+        strukt.KDPP(-kernel, 2)
+    kernel[0, 1] = size
+    with pytest.raises(ValueError, match="kernel is not symmetric for batch item 0"):
+        strukt.KDPP(kernel, 2)
+
+
+def test_sharded_models_name_the_transition_they_take():
+    with pytest.raises(ValueError, match=r"transition is a Tensor; expected LowRank\(source, target\)"):
+        strukt.ShardedHMM(torch.zeros(3), torch.zeros(3, 3), torch.zeros(3, 4))
+
+
+@pytest.mark.parametrize("tree", [strukt.NonProjectiveTree, strukt.ProjectiveTree])
+def test_square_scores_of_arcs_with_labels_are_warned_of(tree):
+    """Scores of other libraries have a row for the root, too; a batch of n - 1 such looks like one sentence."""
+    with pytest.warns(UserWarning, match=r"one sentence of 5 words with 6 labels; .*labelled=True.*arcs\[:, 1:\]"):
+        assert tree(torch.randn(5, 6, 6)).labelled
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tree(torch.randn(5, 6, 6), labelled=True).labelled
+        assert tree(torch.randn(2, 5, 6, 6)).labelled
+        assert not tree(torch.randn(5, 6, 6)[:, 1:]).labelled
+
+
+def test_nested_tensors_are_no_scores():
+    nested = torch.nested.nested_tensor([torch.zeros(3, 2), torch.zeros(2, 2)], layout=torch.jagged)
+    with pytest.raises(ValueError, match=r"unary has the layout torch.jagged; .*to_padded_tensor makes one"):
+        strukt.LinearChain(nested, torch.zeros(2, 2))
+
+
+@pytest.mark.parametrize(
+    ("event", "message"),
+    [
+        ([0, 1, 0], r"the event is a list; expected a tensor of integers, .*, e\.g\. torch\.tensor\(event\)"),
+        (np.array([0, 1, 0]), r"the event is a ndarray; .*, e\.g\. torch\.from_numpy\(event\)"),
+        (torch.tensor([0, 1, 0], dtype=torch.complex64), "the event is of dtype torch.complex64; expected"),
+    ],
+)
+def test_events_are_tensors_of_integers(event, message):
+    for member in (chain().log_prob, chain().score, chain().to_parts, chain().explain):
+        with pytest.raises(ValueError, match=message):
+            member(event)
+
+
+# Hidden Markov models.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            (3,),
+            r"HMM got no transition and emission; .* HMM\(initial, transition, emission\): .*NeuralHMM\(states,",
+        ),
+        ((torch.zeros(3),), r"HMM got no transition and emission; .*\(z, v\) of the words in each state$"),
+        (
+            (torch.zeros(3), torch.zeros(3, 3)),
+            r"HMM got no emission; expected HMM\(initial, transition, emission\)",
+        ),
+    ],
+)
+def test_a_model_says_what_it_takes(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        strukt.HMM(*arguments)
+
+
+def test_draws_of_a_model_have_no_gradient():
+    with pytest.raises(AttributeError, match=r"no attribute 'rsample'; here it is sample\(sample_shape, n\)"):
+        _ = model().rsample
+
+
+@pytest.mark.parametrize(
+    "question", ["log_prob", "filter", "smooth", "predict", "posterior", "viterbi", "stream"]
+)
+def test_words_outside_the_vocabulary(question):
+    expected = "expected words from 0 to 3, as there are 4 in the vocabulary"
+    for x, place in (
+        (torch.tensor([0, 4, 1]), "x holds 4 at position 1"),
+        (torch.tensor([[0, 1], [2, -1]]), "x holds -1 at batch item 1, position 1"),
+        (torch.tensor([[[0, 1]], [[7, 1]]]), r"x holds 7 at batch item \(1, 0\), position 0"),
+    ):
+        with pytest.raises(ValueError, match=f"^{place}; {expected}$"):
+            getattr(model(), question)(x)
+
+
+def test_a_word_that_is_there_is_in_the_vocabulary_also_beside_missing_ones():
+    missing = torch.tensor([True, False, False])
+    with pytest.raises(ValueError, match="x holds 4 at position 1; expected words from 0 to 3"):
+        model().infill(torch.tensor([99, 4, 1]), missing)
+    assert model().infill(torch.tensor([99, 3, 1]), missing).best.shape == (3,)
