@@ -101,7 +101,8 @@ def computed_as(values):
     """A structure of which the log-partition depends on the backend."""
 
     def make(device):
-        value = values["reference" if dispatch.select("strukt.structures.linear_chain", torch.zeros(1)) is None else "cpu"]
+        chosen = dispatch.select("strukt.structures.linear_chain", torch.zeros(1))
+        value = values["reference" if chosen is None else "cpu"]
         if isinstance(value, Exception):
             raise value
         return SimpleNamespace(log_partition=torch.tensor(value))

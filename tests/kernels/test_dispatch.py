@@ -35,7 +35,7 @@ def test_a_package_without_kernels_has_the_reference():
 @needs_numba
 @pytest.mark.parametrize("name", ["ring", "torch", "a_package.ring"])
 def test_a_structure_from_outside_has_the_reference(name):
-    """Whether there is nothing of the name, a package with a module ``cpu`` that has none of ours, or no package."""
+    """Whether there is nothing of the name, another package with a module ``cpu``, or no package."""
     assert dispatch.select(name, SCORES) is None
 
 

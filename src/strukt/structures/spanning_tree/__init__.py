@@ -1,1 +1,1 @@
-"""Undirected spanning trees: each is one tree rooted at vertex 0, so that the sums are those of `strukt.structures.non_projective_tree`."""
+"""Undirected spanning trees: each is one tree rooted at vertex 0, with the sums of non-projective trees."""

@@ -1,6 +1,6 @@
 """Undirected edges as arcs of a tree that is rooted at vertex 0, and back.
 
-Vertex v > 0 is word v - 1 of `strukt.structures.non_projective_tree`, and vertex 0 the root: each spanning tree has exactly one
+Vertex v > 0 is word v - 1 of a non-projective tree, and vertex 0 the root: each spanning tree has exactly one
 orientation away from vertex 0, in which every other vertex has one head.
 """
 

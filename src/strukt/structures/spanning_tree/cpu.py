@@ -1,4 +1,4 @@
-"""Sums over spanning trees by the fused kernels of `matrix_tree`; with required edges the reference computes."""
+"""Sums over spanning trees by the kernels of non-projective trees; with required edges the reference computes."""
 
 from __future__ import annotations
 

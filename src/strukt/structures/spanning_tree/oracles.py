@@ -1,4 +1,4 @@
-"""Undirected spanning trees: each is one tree rooted at vertex 0, so that the sums are those of `strukt.structures.non_projective_tree`."""
+"""Undirected spanning trees: each is one tree rooted at vertex 0, with the sums of non-projective trees."""
 
 from strukt.kernels.oracles import Oracles
 from strukt.structures.spanning_tree.reference import REFERENCE

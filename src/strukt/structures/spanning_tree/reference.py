@@ -1,4 +1,4 @@
-"""Sums over undirected spanning trees by the elimination of `matrix_tree`, in PyTorch.
+"""Sums over undirected spanning trees by the elimination of non-projective trees, in PyTorch.
 
 Required edges are a matter of orders, exact integers beside the weights: an edge that is not required has order
 one, so that the trees with the most required edges have the lowest order, and their sum is what is wanted if
