@@ -32,7 +32,7 @@ def of_structure(structure: Any) -> Iterator[Question]:
     yield lambda: _gradient(structure, structure.entropy())
     yield lambda: _gradient(structure, structure.topk(3)[0])
     yield lambda: _gradient(structure, structure.log_prob(structure.mode))
-    yield lambda: structure.max_marginals
+    yield lambda: _gradient(structure, structure.max_marginals)
     yield lambda: structure.log_count
     yield lambda: structure.sample((2,))
     yield lambda: _gradient(structure, structure.sparsemap().marginals.square())

@@ -33,7 +33,6 @@ from strukt.kernels.autograd import (
 from strukt.kernels.gradients import differentiated, outside_derivative, owned, pull_backs
 from strukt.kernels.magnitude import beyond
 from strukt.kernels.operator import operator
-from strukt.kernels.sparsemap.found import Found
 
 
 class Reference(Protocol):
@@ -159,13 +158,9 @@ class Oracles:
         """``(batch,)`` in nats: -E[log q] of the distribution q of ``other`` under that of ``scores``."""
         return self.reference.cross_entropy(scores, other, *rest)
 
-    def max_marginals(self, *arguments: Any) -> Callable[..., Tensor] | None:
-        """The kernel that finds for each part the best score of a structure that uses it, if there is one."""
-        return getattr(dispatch.select(self.name, *arguments), "max_marginals", None)
-
-    def sparsemap(self, *arguments: Any) -> Callable[..., Found] | None:
-        """The kernel that finds the structures of SparseMAP for such scores, if there is one."""
-        return getattr(dispatch.select(self.name, *arguments), "sparsemap", None)
+    def kernel(self, question: str, *arguments: Any) -> Callable[..., Any] | None:
+        """What the backend has for a question without an operator, such as "sparsemap"; None if it has nothing."""
+        return getattr(dispatch.select(self.name, *arguments), question, None)
 
     # The operators and their bodies in the reference.
 

@@ -42,10 +42,9 @@ class ArcStructure(PositionalStructure, abc.ABC):
     def _without_labels(self, arcs: Tensor) -> Self:
         """The same structures over arcs ``batch + (n, n + 1)``."""
 
-    @property
-    def max_marginals(self) -> Tensor:
+    def _max_marginals(self) -> Tensor:
         if not self.labelled:
-            return super().max_marginals
+            return super()._max_marginals()
         each = tree_arcs(self.scores[0], self.lengths)
         best = each.max(-1, keepdim=True).values
         through = self._without_labels(best.squeeze(-1)).max_marginals.unsqueeze(-1)

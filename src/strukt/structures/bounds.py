@@ -1,4 +1,4 @@
-"""Max-marginals of structures whose recursion is a table."""
+"""Max-marginals: by the kernel of a structure, or by requiring one part after another."""
 
 from __future__ import annotations
 
@@ -7,23 +7,50 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import as_tuple, asks_for_gradient, is_plain
+from strukt.kernels.autograd import as_tuple, asks_for_gradient, differentiable_gradients, is_plain
 from strukt.kernels.semiring import NEG_INF
 
 AT_ONCE = 64
 """Parts that are required at once, each of a copy."""
 
 
-def max_marginals(structure: Any) -> Tensor | None:
-    """Return those that the structure's kernel finds; None where there is none, or a gradient is asked for."""
-    if not is_plain() or asks_for_gradient(structure.scores):
-        return None
-    arguments = structure._arguments()
-    compute = structure.oracles.max_marginals(*arguments)
+def max_marginals(structure: Any) -> Tensor:
+    """Those that the structure's kernel finds, with the gradient of another one; else the structure's own way."""
+    arguments = structure._arguments() if is_plain() else ()
+    compute = structure.oracles.kernel("max_marginals", *arguments) if arguments else None
     if compute is None:
-        return None
-    found: Tensor = structure._to_batch(as_tuple(compute(*arguments))[0])
-    return found
+        return structure._max_marginals()  # type: ignore[no-any-return]
+    if not asks_for_gradient(structure.scores):
+        return structure._to_batch(as_tuple(compute(*arguments))[0])  # type: ignore[no-any-return]
+    pull = structure.oracles.kernel("max_marginals_gradient", *arguments)
+    if pull is None:
+        return structure._max_marginals()  # type: ignore[no-any-return]
+    return _MaxMarginals.apply(structure, compute, pull, *structure.scores)  # type: ignore[no-any-return, no-untyped-call]
+
+
+class _MaxMarginals(torch.autograd.Function):
+    """A kernel's max-marginals; their higher derivatives go the structure's own way."""
+
+    @staticmethod
+    def forward(ctx: Any, structure: Any, compute: Any, pull: Any, *scores: Tensor) -> Tensor:
+        ctx.structure, ctx.pull = structure, pull
+        ctx.save_for_backward(*scores)
+        found: Tensor = as_tuple(compute(*structure._arguments()))[0]
+        return structure._to_batch(found)  # type: ignore[no-any-return]
+
+    @staticmethod
+    def backward(ctx: Any, factors: Tensor) -> Any:
+        structure, scores = ctx.structure, ctx.saved_tensors
+        if torch.is_grad_enabled():  # to be differentiated again
+            again = structure._with_scores(*scores)
+            return None, None, None, *differentiable_gradients(again._max_marginals(), scores, factors)
+        with torch.enable_grad():
+            leaves = [score.detach().requires_grad_() for score in scores]
+            flat = structure._with_scores(*leaves)._flat_scores()
+        arguments = structure._arguments()
+        pulls = as_tuple(ctx.pull(*arguments, factors.reshape(arguments[0].shape)))
+        grads = torch.autograd.grad(flat[: len(pulls)], leaves, pulls, allow_unused=True)
+        return None, None, None, *grads
 
 
 def by_requiring(structure: Any) -> Tensor:

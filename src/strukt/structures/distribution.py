@@ -22,7 +22,7 @@ from strukt.kernels import arguments, guards
 from strukt.kernels.autograd import asks_for_gradient, is_plain
 from strukt.kernels.places import LogProb, log_ratio
 from strukt.kernels.semiring import NEG_INF, forbidden_only
-from strukt.structures import distinct, impossible, sparse, surrogates
+from strukt.structures import bounds, distinct, impossible, sparse, surrogates
 from strukt.structures.base import ScoredStructures
 from strukt.structures.explanations import items
 from strukt.structures.kept import kept
@@ -197,9 +197,16 @@ class StructuredDistribution(ScoredStructures):
         return TopK(ranked, arguments.several(events.gather(axis, places), axis), self)
 
     @property
-    @abc.abstractmethod
     def max_marginals(self) -> Tensor:
-        """For each part the best score among the structures that use it, in the shape of the main scores."""
+        """For each part the best score among the structures that use it, in the shape of the main scores.
+
+        The gradient of each is the part vector of such a structure.
+        """
+        return bounds.max_marginals(self)
+
+    @abc.abstractmethod
+    def _max_marginals(self) -> Tensor:
+        """`max_marginals` where no kernel answers; differentiable any number of times."""
 
     @property
     @kept

@@ -37,8 +37,8 @@ class LabelledOracles:
         self._trees = trees
         self.reference = self
 
-    def sparsemap(self, *_arguments: Any) -> None:
-        """There is no kernel that finds the structures of SparseMAP."""
+    def kernel(self, _question: str, *_arguments: Any) -> None:
+        """There are none of trees with labels."""
 
     def log_partition(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
         """``(batch,)``, twice differentiable."""

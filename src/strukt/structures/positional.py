@@ -72,8 +72,7 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
         used = used.unsqueeze(-1) & self._positions.cpu().unsqueeze(1)
         return self._event(torch.where(used, named.long(), -1))
 
-    @property
-    def max_marginals(self) -> Tensor:
+    def _max_marginals(self) -> Tensor:
         main = self.scores[0]
         n, alternatives = main.shape[-2:]
         each = torch.eye(alternatives, dtype=torch.bool, device=main.device)

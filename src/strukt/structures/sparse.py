@@ -114,7 +114,7 @@ def find(
     """
     p = flat._most_parts
     begin = _start(flat, p, start)
-    kernel = flat.oracles.sparsemap(*flat._arguments())
+    kernel = flat.oracles.kernel("sparsemap", *flat._arguments())
     if kernel is not None and method == ACTIVE_SET:
         found = cut(kernel(*flat._arguments(), begin, settings))
         events = flat._events_of_parts(found.parts, found.sizes)

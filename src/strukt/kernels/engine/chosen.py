@@ -6,7 +6,7 @@ import numpy as np
 
 from strukt.kernels.cpu_draw import make_kept
 from strukt.kernels.cpu_search import Search, make_search, start, take
-from strukt.kernels.engine import bounds, choices, walk
+from strukt.kernels.engine import bounds, bounds_gradient, choices, walk
 from strukt.kernels.engine.items import cells_again, exponents_of, logs_of
 from strukt.kernels.engine.program import Array
 from strukt.kernels.engine.tables import Table
@@ -109,6 +109,28 @@ def max_marginals(table: Table, items: Array, scores: Array, found: Array) -> No
         bounds.best(table.rows, table.leaves, own, value)
         bounds.bound(table.rows, table.top, own, value, room, around, parts)
         choices.raise_values(scores[b], table.places, shift, parts, found[b])
+
+
+@kernel
+def max_marginals_gradient(
+    table: Table, items: Array, scores: Array, asked: Array, grads: Array
+) -> None:
+    """Add to ``grads`` the parts of the structures behind `max_marginals`, times what is asked of these.
+
+    All arrays are as the scores; ``asked`` is used up.
+    """
+    cells, count = table.maker.shape[0], table.places.shape[0]
+    own, value, within = np.empty(count), np.empty(cells), np.empty(cells)
+    around, parts = bounds_gradient.make_bounds(cells), bounds_gradient.make_bounds(count)
+    room, of_places = np.empty((2, table.longest)), np.empty(scores.shape[1])
+    for b in items:
+        if _load(table, scores[b], own) == -np.inf:
+            continue
+        bounds.best(table.rows, table.leaves, own, value)
+        bounds_gradient.bound(table.rows, table.top, own, value, room[0], around, parts)
+        bounds_gradient.take_asked(scores[b], table.places, asked[b], of_places, parts, grads[b])
+        bounds_gradient.pull(table.rows, table.top, own, value, room, around, parts, within)
+        bounds_gradient.spread_best(scores[b], table.places, parts.pulls, grads[b])
 
 
 @kernel

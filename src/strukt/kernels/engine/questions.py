@@ -68,10 +68,35 @@ class Questions(Asked, ABC):
     def max_marginals(self, *arguments: Any) -> Tensor | Scores:
         """For each part the best score of a structure that uses it, in the shape of the scores."""
         scores, lengths, options = self._split(arguments)
+        found = self._bounds(scores, self._joined(scores, options), lengths, options)
+        return self._best_parted(found, scores, options)
+
+    def max_marginals_gradient(self, *arguments: Any) -> Tensor | Scores:
+        """For each part how often the structures behind the main max-marginals use it, times their factors.
+
+        The last argument are these factors, in the shape of the main scores.
+        """
+        scores, lengths, (*options, factors) = self._split(arguments)
         rows = self._joined(scores, options)
+        groups, grads = self._groups(scores, lengths, options), zeros(rows)
+        asked = self._asked(factors, rows, scores, lengths, options)
+        on_items(chosen.max_marginals_gradient, groups, rows, asked, grads)
+        return self._parted(grads, scores, options)
+
+    def _bounds(
+        self, scores: Sequence[Tensor], rows: Array, lengths: Tensor, options: Sequence[Any]
+    ) -> Array:
+        """Best scores of structures, as `_joined` gives scores."""
         found = np.full(rows.shape, -np.inf)
         on_items(chosen.max_marginals, self._groups(scores, lengths, options), rows, found)
-        return self._best_parted(found, scores, options)
+        return found
+
+    def _asked(
+        self, factors: Tensor, rows: Array, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]
+    ) -> Array:
+        """Factors of main max-marginals as `_joined` gives scores; those of others are 0."""
+        none = [torch.zeros_like(score) for score in scores[1:]]
+        return self._joined([factors, *none], options).copy()
 
     @abstractmethod
     def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:

@@ -77,8 +77,7 @@ class BinaryCRF(AbsenceStructure):
         marginals, halves, _ = self.oracles.marginals(unary, each, *rest)
         return self._to_batch(2 * halves + torch.diag_embed(marginals))
 
-    @property
-    def max_marginals(self) -> Tensor:
+    def _max_marginals(self) -> Tensor:
         return self._to_batch(max_marginals(*self._arguments()))
 
     def mean_field(

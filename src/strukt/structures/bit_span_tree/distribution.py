@@ -15,7 +15,7 @@ from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures import bounds, events
+from strukt.structures import events
 from strukt.structures.binary_tree import BinaryTree, crossed
 from strukt.structures.bit_span_tree.oracles import ORACLES
 from strukt.structures.bit_span_tree.reference import max_marginals
@@ -86,11 +86,7 @@ class BitSpanTree(BinaryTree):
         positive, negative = self.oracles.marginals(*self._arguments())
         return self._to_batch(torch.stack([negative, positive], -1))
 
-    @property
-    def max_marginals(self) -> Tensor:
-        found = bounds.max_marginals(self)
-        if found is not None:
-            return found
+    def _max_marginals(self) -> Tensor:
         found = self._to_batch(max_marginals(*self._arguments()))
         return torch.where(self._within.unsqueeze(-1), found, NEG_INF)
 

@@ -37,7 +37,7 @@ _TABLE = States()
 derivative = _TABLE.derivative
 entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
 surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
-max_marginals = _TABLE.max_marginals
+max_marginals, max_marginals_gradient = _TABLE.max_marginals, _TABLE.max_marginals_gradient
 
 
 def chart_shape(

@@ -15,7 +15,7 @@ from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures import bounds, events
+from strukt.structures import events
 from strukt.structures.ctc.oracles import ORACLES
 from strukt.structures.ctc.reference import max_marginals
 from strukt.structures.explanations import sequences
@@ -96,11 +96,7 @@ class CTC(PositionalStructure):
         """``batch``, in labels."""
         return self.constants[1]
 
-    @property
-    def max_marginals(self) -> Tensor:
-        found = bounds.max_marginals(self)
-        if found is not None:
-            return found
+    def _max_marginals(self) -> Tensor:
         found = self._to_batch(max_marginals(*self._arguments()))
         return torch.where(self._parts_within, found, NEG_INF)
 

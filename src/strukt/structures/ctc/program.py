@@ -71,6 +71,23 @@ class States(Flat):
         by_label = best_of_labels(torch.from_numpy(found).flatten(1), scores[0], options[0])
         return result(by_label.numpy(), scores[0])
 
+    def _asked(
+        self, factors: Tensor, rows: Array, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]
+    ) -> Array:
+        """Those of each label at the first of its states that has the best score."""
+        states, found = options[0], torch.from_numpy(self._bounds(scores, rows, lengths, options)).flatten(1)
+        index = by_state(factors, states)
+        best = best_of_labels(found, factors, states).gather(-1, index)
+        own = found[:, 1 + states.shape[1] :].reshape(index.shape)
+        state = torch.arange(states.shape[1]).expand(index.shape)
+        first = torch.full(factors.shape, states.shape[1]).scatter_reduce_(
+            -1, index, torch.where(own == best, state, states.shape[1]), "amin"
+        )
+        asked = np.zeros(rows.shape)
+        taken = torch.where(first.gather(-1, index) == state, factors.gather(-1, index), 0.0)
+        asked[:, 1 + states.shape[1] :] = taken.flatten(1)[..., None, None].numpy()
+        return asked
+
 
 def by_state(logits: Tensor, states: Tensor) -> Tensor:
     """The label of each state, at each frame."""

@@ -108,8 +108,7 @@ class KDPP(SubsetStructure):
         guards.require_feasible(events, torch.where(complete, 0.0, NEG_INF))
         return self._to_batch(events)
 
-    @property
-    def max_marginals(self) -> Tensor:
+    def _max_marginals(self) -> Tensor:
         return self._to_batch(enumeration.max_marginals(*self._arguments()))
 
     @property

@@ -116,8 +116,7 @@ class KSubset(SubsetStructure):
         """The largest size, ``batch``."""
         return self.constants[1]
 
-    @property
-    def max_marginals(self) -> Tensor:
+    def _max_marginals(self) -> Tensor:
         return self._to_batch(max_marginals(*self._arguments()))
 
     def _places(self, event: Tensor) -> Places:

@@ -81,10 +81,8 @@ class LexicalisedTree(SpanStructure):
         """The probability of each arc: ``batch + (n, n + 1)``; differentiable."""
         return self._marginals_beside(*self.scores[1].shape[-2:])
 
-    @property
-    def max_marginals(self) -> Tensor:
-        found = bounds.max_marginals(self)
-        return bounds.by_requiring(self) if found is None else found
+    def _max_marginals(self) -> Tensor:
+        return bounds.by_requiring(self)
 
     def heads(self, event: Tensor) -> Tensor:
         """The head of each word of a tree, 0 for the root: ``sample_shape + batch + (n,)``; -1 in the padding.

@@ -40,7 +40,7 @@ from strukt.structures.linear_chain.cpu_log import Array
 _TABLE = FlatPairs(program.build)
 entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
 surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
-max_marginals = _TABLE.max_marginals
+max_marginals, max_marginals_gradient = _TABLE.max_marginals, _TABLE.max_marginals_gradient
 
 
 def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int, int]:

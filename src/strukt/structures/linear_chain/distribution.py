@@ -14,7 +14,7 @@ from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures import bounds, events
+from strukt.structures import events
 from strukt.structures.explanations import sequences, wording
 from strukt.structures.linear_chain.oracles import ORACLES
 from strukt.structures.linear_chain.reference import max_marginals
@@ -77,11 +77,7 @@ class LinearChain(PositionalStructure):
         n, c = self.scores[0].shape[-2:]
         return self._marginals_beside(max(n - 1, 0), c, c)
 
-    @property
-    def max_marginals(self) -> Tensor:
-        quick = bounds.max_marginals(self)
-        if quick is not None:
-            return quick
+    def _max_marginals(self) -> Tensor:
         found = max_marginals(*self._arguments())
         return torch.where(self._parts_within, self._to_batch(found), NEG_INF)
 

@@ -141,8 +141,7 @@ class LowRankPCFG(ContextFreeGrammar):
     def log_count(self) -> Tensor:
         return self.to_pcfg().log_count.to(self.scores[0].dtype)
 
-    @property
-    def max_marginals(self) -> Tensor:
+    def _max_marginals(self) -> Tensor:
         return self.to_pcfg().max_marginals.to(self.scores[0].dtype)
 
     @property

@@ -63,8 +63,7 @@ class Matching(PositionalStructure):
             )
         super().__init__((scores,), lengths, (), validate_args)
 
-    @property
-    def max_marginals(self) -> Tensor:
+    def _max_marginals(self) -> Tensor:
         found = self._to_batch(max_marginals(*self._arguments()))
         return torch.where(self._parts_within, found, NEG_INF)
 

@@ -15,7 +15,7 @@ from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures import bounds, events
+from strukt.structures import events
 from strukt.structures.distribution import StructuredDistribution
 from strukt.structures.events import shifted
 from strukt.structures.explanations import paths
@@ -145,11 +145,7 @@ class MonotoneAlignment(StructuredDistribution):
         """The expected number of times that each move follows each other: ``batch + (3, 3)``; differentiable."""
         return self._marginals_beside(3, 3)
 
-    @property
-    def max_marginals(self) -> Tensor:
-        found = bounds.max_marginals(self)
-        if found is not None:
-            return found
+    def _max_marginals(self) -> Tensor:
         found = self._to_batch(max_marginals(*self._arguments()))
         return torch.where(self._within.unsqueeze(-1), found, NEG_INF)
 

@@ -85,8 +85,7 @@ class PCFG(ContextFreeGrammar):
         each = rules.expand(len(spans), *rules.shape[1:])
         return self._to_batch(self.oracles.marginals(spans, root, each, *rest)[2])
 
-    @property
-    def max_marginals(self) -> Tensor:
+    def _max_marginals(self) -> Tensor:
         found = self._to_batch(max_marginals(*self._arguments()))
         return torch.where(self._parts_within, found, NEG_INF)
 

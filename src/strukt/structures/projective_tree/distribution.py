@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from torch import Tensor
-
 from strukt.kernels.oracles import Oracles
-from strukt.structures import bounds
 from strukt.structures.dependency import DependencyTree
 from strukt.structures.projective_tree.labelled.oracles import ORACLES as LABELLED
 from strukt.structures.projective_tree.oracles import ORACLES
@@ -46,8 +43,3 @@ class ProjectiveTree(DependencyTree):
     oracles: ClassVar[Oracles] = ORACLES
     labelled_oracles: ClassVar[Oracles] = LABELLED
     _projective: ClassVar[bool] = True
-
-    @property
-    def max_marginals(self) -> Tensor:
-        found = bounds.max_marginals(self)
-        return super().max_marginals if found is None else found  # for each arc the best tree that requires it

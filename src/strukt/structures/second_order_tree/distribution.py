@@ -12,7 +12,7 @@ from strukt.kernels import arguments
 from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
-from strukt.structures import bounds, events
+from strukt.structures import events
 from strukt.structures.explanations import dependency
 from strukt.structures.positional import PositionalStructure
 from strukt.structures.second_order_tree.oracles import ORACLES
@@ -73,11 +73,6 @@ class SecondOrderTree(PositionalStructure):
     def sibling_marginals(self) -> Tensor:
         """The probability of each pair of neighbours: ``batch + (n, n, n + 1)``; differentiable."""
         return self._marginals_beside(*self.scores[1].shape[-3:])
-
-    @property
-    def max_marginals(self) -> Tensor:
-        found = bounds.max_marginals(self)
-        return super().max_marginals if found is None else found  # for each arc the best tree that requires it
 
     def is_structure(self, event: Tensor) -> Tensor:
         return self._ask(events.are_dependency_trees, event, self.single_root, True, axes=1)  # type: ignore[no-any-return]

@@ -15,7 +15,7 @@ from strukt.kernels.lengths import Lengths, as_tensor
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures import bounds, events
+from strukt.structures import events
 from strukt.structures.distribution import StructuredDistribution
 from strukt.structures.explanations import sequences
 from strukt.structures.semi_markov.oracles import ORACLES
@@ -109,10 +109,8 @@ class SemiMarkov(StructuredDistribution):
         *batch, rows, columns = transition.shape
         return self._with_scores(segments, transition.unsqueeze(-3).expand(*batch, steps, rows, columns))
 
-    @property
-    def max_marginals(self) -> Tensor:
-        found = bounds.max_marginals(self)
-        return self._to_batch(max_marginals(*self._arguments())) if found is None else found
+    def _max_marginals(self) -> Tensor:
+        return self._to_batch(max_marginals(*self._arguments()))
 
     def to_parts(self, event: Tensor) -> Tensor:
         main = self.scores[0]

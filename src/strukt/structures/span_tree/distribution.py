@@ -13,7 +13,6 @@ from strukt.kernels.lengths import Lengths, as_tensor
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures import bounds
 from strukt.structures.span_tree.oracles import ORACLES
 from strukt.structures.span_tree.reference import max_marginals
 from strukt.structures.spans import SpanStructure
@@ -76,11 +75,7 @@ class SpanTree(SpanStructure):
     def _places(self, event: Tensor) -> Places:
         return (self._places_of_spans(event),)
 
-    @property
-    def max_marginals(self) -> Tensor:
-        found = bounds.max_marginals(self)
-        if found is not None:
-            return found
+    def _max_marginals(self) -> Tensor:
         found = self._to_batch(max_marginals(*self._arguments()))
         return torch.where(self._parts_within, found, NEG_INF)
 

@@ -65,8 +65,7 @@ class SpanningTree(AbsenceStructure):
             )
         super().__init__((edges,), lengths, validate_args)
 
-    @property
-    def max_marginals(self) -> Tensor:
+    def _max_marginals(self) -> Tensor:
         found = self._to_batch(max_marginals(*self._arguments()))
         return torch.where(self._within, found, NEG_INF)
 

@@ -19,7 +19,6 @@ from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures import bounds
 from strukt.structures.explanations import sets
 from strukt.structures.indicator import IndicatorStructure
 from strukt.structures.table_structure import programs
@@ -107,10 +106,8 @@ class TableStructure(IndicatorStructure):
         programs.keep(state["program"])
         self.__dict__.update(state, options=(state["program"].number,))
 
-    @property
-    def max_marginals(self) -> Tensor:
-        found = bounds.max_marginals(self)
-        return self._through_each() if found is None else found
+    def _max_marginals(self) -> Tensor:
+        return self._through_each()
 
     def is_structure(self, event: Tensor) -> Tensor:
         return self._ask(self._are_structures, event, axes=1)  # type: ignore[no-any-return]

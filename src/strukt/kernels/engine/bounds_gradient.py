@@ -1,0 +1,191 @@
+"""The gradient of the best scores of structures that use each weight: through `engine.bounds` backwards.
+
+Such a score has the parts of one structure as its gradient. Where several terms are best, the first is followed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
+from strukt.kernels.engine.rings import add_factors, share_out
+from strukt.kernels.jit import inner, kept_apart, kernel
+
+
+class Bounds(NamedTuple):
+    """Best scores of structures with some cells or weights, and what these come from.
+
+    Attributes:
+        scores: ``(count,)``, -inf where there is no structure.
+        rows: ``(count,)``, the row of the program that a score comes from.
+        terms: ``(count,)``, its term; -1 if the weight is that of the whole row.
+        pulls: ``(count,)``, the derivative in each score.
+    """
+
+    scores: Array
+    rows: Array
+    terms: Array
+    pulls: Array
+
+
+@kernel
+def make_bounds(count: int) -> Bounds:
+    """Room for so many."""
+    return Bounds(np.empty(count), np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count))
+
+
+@kernel
+def bound(
+    rows: Array, top: int, own: Array, value: Array, room: Array, around: Bounds, parts: Bounds
+) -> None:
+    """Fill the scores as `engine.bounds.bound` does, and note what they come from."""
+    kept_apart()
+    around.scores[:] = -np.inf
+    parts.scores[:] = -np.inf
+    around.scores[top] = value[top]
+    around.rows[top] = -1
+    for s in range(rows.shape[0] - 1, -1, -1):
+        out, left, right = rows[s, OUT], rows[s, LEFT], rows[s, RIGHT]
+        count, whole, each = rows[s, COUNT], rows[s, WEIGHT], rows[s, EACH]
+        total = max(around.scores[out], around.scores[rows[s, MIRROR]])
+        if total == -np.inf or value[out] == -np.inf:
+            continue
+        rest = total - value[out]
+        if whole >= 0:
+            _raise(parts, whole, total, s, -1)
+            rest += own[whole]
+        room[:count] = rest
+        add_factors(left, right, each, count, value, own, room)
+        for k in range(count):
+            _raise(around, left + k, room[k], s, k)
+            if right >= 0:
+                _raise(around, right + k, room[k], s, k)
+            if each >= 0:
+                _raise(parts, each + k, room[k], s, k)
+
+
+@inner
+def _raise(bounds: Bounds, place: int, score: float, row: int, term: int) -> None:
+    if score > bounds.scores[place]:
+        bounds.scores[place] = score
+        bounds.rows[place] = row
+        bounds.terms[place] = term
+
+
+@kernel
+def pull(
+    rows: Array, top: int, own: Array, value: Array, room: Array, around: Bounds, parts: Bounds, within: Array
+) -> None:
+    """Turn the derivative in the bounds of weights, ``parts.pulls``, into that in the weights themselves.
+
+    Args:
+        rows: Those of the program.
+        top: Its top cell.
+        own: The scores of the weights.
+        value: The best score of each cell.
+        room: ``(2, terms)``.
+        around: The bounds of cells.
+        parts: Those of weights.
+        within: ``(cells,)``, gets the derivative in ``value``.
+    """
+    kept_apart()
+    wanted, shares, terms = parts.pulls.copy(), room[0], room[1]
+    parts.pulls[:] = 0.0
+    around.pulls[:] = 0.0
+    within[:] = 0.0
+    for s in range(rows.shape[0]):
+        out, mirror, left, right = rows[s, OUT], rows[s, MIRROR], rows[s, LEFT], rows[s, RIGHT]
+        count, whole, each = rows[s, COUNT], rows[s, WEIGHT], rows[s, EACH]
+        if max(around.scores[out], around.scores[mirror]) == -np.inf or value[out] == -np.inf:
+            continue
+        for k in range(count):
+            shares[k] = _from(around, around.pulls, left + k, s, k)
+            if right >= 0 and right != left:
+                shares[k] += _from(around, around.pulls, right + k, s, k)
+            if each >= 0:
+                shares[k] += _from(parts, wanted, each + k, s, k)
+        mass = shares[:count].sum()
+        if mass != 0.0:
+            share_out(left, right, each, count, shares, within, parts.pulls)
+            within[out] -= mass  # the term stands for what is best there
+        if whole >= 0:
+            parts.pulls[whole] += mass
+            mass += _from(parts, wanted, whole, s, -1)
+        around.pulls[out if around.scores[out] >= around.scores[mirror] else mirror] += mass
+    within[top] += around.pulls[top]
+    _pull_best(rows, own, value, terms, shares, within, parts.pulls)
+
+
+@inner
+def _from(bounds: Bounds, waiting: Array, place: int, row: int, term: int) -> float:
+    """The derivative that waits at a place, if its score comes from this term."""
+    if waiting[place] != 0.0 and bounds.rows[place] == row and bounds.terms[place] == term:
+        return waiting[place]  # type: ignore[no-any-return]
+    return 0.0
+
+
+@inner
+def _pull_best(
+    rows: Array, own: Array, value: Array, terms: Array, shares: Array, derivative: Array, pulls: Array
+) -> None:
+    """Bring the derivative in the best scores of cells down to the weights of their best terms."""
+    for s in range(rows.shape[0] - 1, -1, -1):
+        out, mirror, left, right = rows[s, OUT], rows[s, MIRROR], rows[s, LEFT], rows[s, RIGHT]
+        count, whole, each = rows[s, COUNT], rows[s, WEIGHT], rows[s, EACH]
+        mass = derivative[out] + (derivative[mirror] if mirror != out else 0.0)
+        if mass == 0.0 or value[out] == -np.inf:
+            continue
+        terms[:count] = 0.0
+        add_factors(left, right, each, count, value, own, terms)
+        shares[:count] = 0.0
+        shares[np.argmax(terms[:count])] = mass
+        share_out(left, right, each, count, shares, derivative, pulls)
+        if whole >= 0:
+            pulls[whole] += mass
+
+
+@kernel
+def take_asked(scores: Array, places: Array, asked: Array, best: Array, parts: Bounds, grads: Array) -> None:
+    """Fill the derivative in the bounds of weights from that ``asked`` in those of scores, which is used up.
+
+    ``best`` is room for a number of each place. Where several weights have one place, the best of them takes all.
+    A value in place of the best one of its feature enters the gradients here.
+    """
+    kept_apart()
+    parts.pulls[:] = 0.0
+    best[:] = -np.inf
+    for i in range(places.shape[0]):
+        best[places[i]] = max(best[places[i]], parts.scores[i])
+    for i in range(places.shape[0]):
+        if parts.scores[i] == -np.inf or parts.scores[i] < best[places[i]]:
+            continue
+        for feature in range(scores.shape[1]):
+            chosen = _best_value(scores, places[i], feature)
+            for value in range(scores.shape[2]):
+                factor = asked[places[i], feature, value]
+                if scores[places[i], feature, value] > -np.inf:
+                    parts.pulls[i] += factor
+                    grads[places[i], feature, value] += factor
+                    grads[places[i], feature, chosen] -= factor
+                asked[places[i], feature, value] = 0.0
+
+
+@kernel
+def spread_best(scores: Array, places: Array, pulls: Array, grads: Array) -> None:
+    """Add the derivative in each weight to that in the best value of each of its features."""
+    kept_apart()
+    for i in range(places.shape[0]):
+        if pulls[i] != 0.0:
+            for feature in range(scores.shape[1]):
+                grads[places[i], feature, _best_value(scores, places[i], feature)] += pulls[i]
+
+
+@inner
+def _best_value(scores: Array, place: int, feature: int) -> int:
+    found = 0
+    for value in range(1, scores.shape[2]):
+        if scores[place, feature, value] > scores[place, feature, found]:
+            found = value
+    return found
