@@ -1,10 +1,12 @@
-"""What samples and the k best structures cost, as a multiple of one log-partition with its gradient."""
+"""What each question costs, as a multiple of one log-partition with its gradient."""
 
 from __future__ import annotations
 
 import argparse
 import math
 import sys
+from collections.abc import Callable
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -15,78 +17,107 @@ from benchmarks import chain, constituency, ctc, dependency, grammar, segmentati
 from benchmarks.contest import Case
 from benchmarks.page import PageError, machine, publish, require_section
 from benchmarks.report import duration, table
-from benchmarks.structures import Structure, alignments, items, of_targets, subsets
+from benchmarks.structures import Structure, alignments, items, of_targets, squares, subsets
 from benchmarks.worker import timed
 from strukt import distributions
+from strukt.distributions import StructuredDistribution
 
 SAMPLES = 1000
-BEST = 10
+FEW = 8
+CALLS = 20  # of the oracle
 
 
 STRUCTURES = (
-    Structure("LinearChain", distributions.LinearChain, (chain.case(1, 128, 32), chain.case(32, 128, 32))),
+    Structure("LinearChain", distributions.LinearChain, (chain.case(8, 60, 16), chain.case(32, 128, 32))),
     Structure(
         "SemiMarkov",
         distributions.SemiMarkov,
-        (segmentation.case(1, 128, 8, 16), segmentation.case(8, 128, 8, 16)),
+        (segmentation.case(8, 60, 6, 8), segmentation.case(8, 128, 8, 16)),
     ),
     Structure(
         "NonProjectiveTree",
         distributions.NonProjectiveTree,
-        (dependency.case(1, 40, 1), dependency.case(32, 40, 1)),
+        (dependency.case(8, 30, 1), dependency.case(32, 40, 1)),
     ),
     Structure(
         "ProjectiveTree",
         distributions.ProjectiveTree,
-        (dependency.case(1, 40, 2), dependency.case(16, 40, 2)),
+        (dependency.case(8, 30, 2), dependency.case(16, 40, 2)),
     ),
+    Structure("SpanTree", distributions.SpanTree, (constituency.case(8, 30, 8), constituency.case(16, 40, 32))),
     Structure(
-        "SpanTree", distributions.SpanTree, (constituency.case(1, 40, 32), constituency.case(16, 40, 32))
+        "BitSpanTree", distributions.BitSpanTree, (constituency.case(8, 30, 8), constituency.case(16, 40, 8))
     ),
-    Structure(
-        "BitSpanTree", distributions.BitSpanTree, (constituency.case(1, 40, 8), constituency.case(16, 40, 8))
-    ),
-    Structure("PCFG", grammar.distribution, (grammar.case(1, 30, 30, 60), grammar.case(4, 30, 30, 60))),
-    Structure(
-        "MonotoneAlignment", distributions.MonotoneAlignment, (alignments(1, 50, 60), alignments(16, 50, 60))
-    ),
-    Structure("CTC", of_targets, (ctc.case(1, 200, 32), ctc.case(16, 200, 32))),
-    Structure("KSubset", subsets, (items(1, 100), items(16, 100))),
+    Structure("PCFG", grammar.distribution, (grammar.case(8, 20, 10, 20), grammar.case(4, 30, 30, 60))),
+    Structure("MonotoneAlignment", distributions.MonotoneAlignment, (alignments(16, 50, 60),)),
+    Structure("CTC", of_targets, (ctc.case(8, 60, 20), ctc.case(16, 200, 32))),
+    Structure("KSubset", subsets, (items(16, 100),)),
+    Structure("SpanningTree", distributions.SpanningTree, (squares(16, 20),)),
 )
 
 
-def gradient(structure: Structure, inputs: tuple[Tensor, ...]) -> Any:
-    """The log-partition and its gradient in every raw input."""
+def _leaves(structure: Structure, inputs: tuple[Tensor, ...]) -> tuple[StructuredDistribution, list[Tensor]]:
     leaves = [score.detach().requires_grad_() for score in inputs]
-    return torch.autograd.grad(structure.build(*leaves).log_partition.sum(), leaves)
+    return structure.build(*leaves), leaves
 
 
-def samples(structure: Structure, inputs: tuple[Tensor, ...]) -> Tensor:
+def gradient(structure: Structure, inputs: tuple[Tensor, ...], value: str = "log_partition") -> Any:
+    """A member's value, or that of a method without arguments, and its gradient in every raw input."""
+    distribution, leaves = _leaves(structure, inputs)
+    found = getattr(distribution, value)
+    found = found() if callable(found) else found
+    return torch.autograd.grad(torch.where(found > -math.inf, found, 0.0).square().sum(), leaves)
+
+
+def cross_entropy(structure: Structure, inputs: tuple[Tensor, ...]) -> Tensor:
+    """Of the distribution with half the scores."""
+    others = tuple(score / 2 for score in inputs)
+    return structure.build(*inputs).cross_entropy(structure.build(*others))
+
+
+def samples(structure: Structure, inputs: tuple[Tensor, ...], count: int) -> Tensor:
+    """So many structures of each item."""
+    return structure.build(*inputs).sample((count,))
+
+
+def many_samples(structure: Structure, inputs: tuple[Tensor, ...]) -> Tensor:
     """So many structures that the batch has `SAMPLES` in all."""
     distribution = structure.build(*inputs)
     return distribution.sample((math.ceil(SAMPLES / distribution.batch_shape.numel()),))
 
 
-def best(structure: Structure, inputs: tuple[Tensor, ...]) -> Any:
-    """The `BEST` best structures of each item."""
-    return structure.build(*inputs).topk(BEST)
+QUESTIONS: dict[str, Callable[[Structure, tuple[Tensor, ...]], Any]] = {
+    "entropy": lambda structure, inputs: structure.build(*inputs).entropy(),
+    "its gradient": partial(gradient, value="entropy"),
+    "cross-entropy": cross_entropy,
+    "gradient of marginals": partial(gradient, value="marginals"),
+    "max-marginals": lambda structure, inputs: structure.build(*inputs).max_marginals,
+    "their gradient": partial(gradient, value="max_marginals"),
+    "mode": lambda structure, inputs: structure.build(*inputs).mode,
+    f"{FEW} best": lambda structure, inputs: structure.build(*inputs).topk(FEW),
+    f"{FEW} samples": partial(samples, count=FEW),
+    f"{SAMPLES} samples in all": many_samples,
+    f"SparseMAP, {CALLS} calls": lambda structure, inputs: structure.build(*inputs).sparsemap(CALLS),
+}
+"""What is asked of new distributions each time."""
 
 
-def row(structure: Structure, case: Case) -> list[str]:
-    """Times of one case, and what they are in times of the gradient."""
+def row(structure: Structure, case: Case, slice_: float = 0.3) -> list[str]:
+    """The time of a log-partition with its gradient, and for each question how many times that."""
     inputs = case.inputs()
-    seconds = []
-    for question in (gradient, samples, best):
+
+    def seconds(question: Callable[[Structure, tuple[Tensor, ...]], Any]) -> float:
         question(structure, inputs)  # compiles and allocates
-        seconds.append(median(timed(lambda question=question: question(structure, inputs), slice_=0.5)))
-    first, *others = seconds
-    times = [cell for other in others for cell in (duration(other), f"{other / first:.1f}")]
+        return median(timed(lambda: question(structure, inputs), slice_=slice_))
+
+    first = seconds(gradient)
+    times = [f"{seconds(question) / first:.2g}" for question in QUESTIONS.values()]
     return [f"`{structure.name}`", case.name, duration(first), *times]
 
 
 def report() -> str:
     """One table for all structures."""
-    header = ["", "", "gradient", f"{SAMPLES} samples", "times", f"{BEST} best", "times"]
+    header = ["", "", "gradient", *QUESTIONS]
     rows = [row(structure, case) for structure in STRUCTURES for case in structure.cases]
     return table(header, rows)
 

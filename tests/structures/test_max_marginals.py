@@ -55,7 +55,8 @@ def test_ties_and_forbidden_parts(subject, seed):
     case = subject.case((3,), lengths=sizes).map(spoil)
     total = weighed(case.distribution().max_marginals, seed)
     gradients = torch.autograd.grad(total, case.scores)
-    used = [torch.where(grad != 0, grad * score, 0.0).sum() for grad, score in zip(gradients, case.scores)]
+    pairs = zip(gradients, case.scores, strict=True)
+    used = [torch.where(gradient != 0, gradient * score, 0.0).sum() for gradient, score in pairs]
     assert torch.allclose(sum(used), total, atol=1e-9)
     for gradient, score in zip(gradients, case.scores, strict=True):
         assert (gradient[score == -torch.inf] == 0).all()
