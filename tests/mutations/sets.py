@@ -22,6 +22,18 @@ SETS = [
                     ("exp(tilt * (c - anchor(tilt, bounds)))", "1.0", 2),
                     ("size -= event[t - 1]", "size -= 1"),
                 ],
+                "structures/k_subset/cpu_choices": [
+                    ("likely if taken > left else", "likely if taken < left else"),
+                    ("source[c] if taken > 0.0", "source[c + 1] if taken > 0.0"),
+                    ("taken * left * (one - none)", "taken * (one - none)"),
+                    ("-log1p(-rest) if share > 0.5", "0.0 if share > 0.5"),
+                    ("room.grown[source, c + 1] - growth)", "room.grown[source, c + 1])"),
+                    ("room.changes[target, c - 1] += room.more[1, c]", "pass"),
+                ],
+                "structures/k_subset/cpu_entropy": [
+                    ("omitted[items * len(omitted) // len(taken)]", "omitted[items * 0]"),
+                    ("surprises(shares if same else other_shares", "surprises(shares"),
+                ],
                 "structures/k_subset/cpu_kbest": [
                     ("rows[0, 1] = 0.0", "rows[0, 0] = 0.0"),
                     ("rows[t - 1, size] + scores", "rows[t - 1, size + 1] + scores"),

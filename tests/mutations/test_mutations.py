@@ -88,6 +88,7 @@ FILES = (
     "kernels/test_draw",
     "structures/pcfg/test_backends",
     "structures/low_rank_pcfg/test_backends",
+    "structures/k_subset/test_backends",
     "structures/pcfg/test_distribution",
     "mappings/test_simplex",
     "mappings/test_fused",
@@ -139,9 +140,10 @@ BACKENDS = {
     SIBLINGS: "test_visits and siblings",
     HEADS: "test_visits and heads",
     TABLE: "test_table",
-    GRAMMAR: "test_pcfg_backends and (5-unchanged or only_items_that_need_it)",
+    GRAMMAR: "test_pcfg_backends and (5-unchanged or 5-steep or only_items_that_need_it or keep_their_digits)",
     LOW_RANK: "test_low_rank_pcfg and (6-unchanged or of_any_size or underflow or same_distribution)",
-    SUBSETS: "k_best_of_any_size and subsets and unchanged",
+    SUBSETS: "(k_best_of_any_size and subsets and unchanged) or "
+    "(test_subset_backends and (3-unchanged or keep_their_digits or beyond_double))",
     SEGMENTS: "(test_events and test_segmentations) or "
     "test_semi_markov_backends and "
     "(33-unchanged or in_groups or lost or left_out or unlikely or passed_over or one_segment) or "

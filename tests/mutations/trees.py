@@ -253,8 +253,36 @@ TREES = [
                     ("left += room.before[i,", "left += room.before[last,"),
                     ("chart[i, width, label] /= peak", "pass"),
                 ],
-                "structures/pcfg/cpu": [
-                    ("found *= grammar.rules", "pass"),
+                "structures/pcfg/cpu_gradients": [
+                    ("rules *= grammar.rules", "pass"),
+                ],
+                "structures/pcfg/cpu_duals": [
+                    ("row_moves[j, k] + matrix_moves[r, k] * rows[j, k]", "row_moves[j, k]"),
+                    ("c * right[j, k] + a * right_moves[j, k]", "c * right[j, k]"),
+                ],
+                "structures/pcfg/cpu_growth": [
+                    ("top = max(top, share_moves[k])", "top = 0.0"),
+                    ("move += value * moves.spans[b, i, width, label]", "pass"),
+                    ("top_of(scores), np.log(chart[b, i, width, s + 1])", "top_of(scores), 0.0"),
+                    ("change += moves.grammar.root[group, label] * chart[0, n, label]", "pass"),
+                    ("beside * right_move + moved.shares[j, narrow] * right", "beside * right_move"),
+                ],
+                "structures/pcfg/cpu_change": [
+                    ("/ total - slope * growth", "/ total"),
+                    ("+= around.spans[i, width, label] * grown[i, width, label]", "+= 0.0"),
+                    ("around_moves.left[k - 2, label] + share_move * left", "around_moves.left[k - 2, label]"),
+                    ("            moved.words[i, c] *= weight", "            pass"),
+                    ("if not growth[b] >= least[b]:", "if False:"),
+                ],
+                "structures/pcfg/cpu_entropy": [
+                    ("growth + ends", "growth"),
+                    ("table += rules_of(asked.moves.grammar, expected)", "pass"),
+                    ("least[lost] = np.inf\n    return", "return"),
+                ],
+                "structures/pcfg/cpu_max_marginals": [
+                    ("around.turned[right, left] =", "around.turned[left, right] ="),
+                    ("max_pull(rules.before[g], around.before[i].reshape(-1), around.words[i])", "pass"),
+                    ("best + room.words[i, b]", "best + room.words[i, c]"),
                 ],
                 "structures/context_free": [
                     ("& (self.lengths != 1)", ""),

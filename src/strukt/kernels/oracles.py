@@ -166,9 +166,12 @@ class Oracles:
 
     def _operator(self, question: str, schema: str, fake: Callable[..., Any]) -> Any:
         """The backend's kernel if it has one, else the method of this name."""
-        declines = {"inside": self._beyond, "outside": self._lacks_chart, "derivative": self._lacks_chart}
-        declined = declines.get(question)
+        declined = self._declines().get(question)
         return operator(self.name, question, schema, getattr(self, f"_reference_{question}"), fake, declined)
+
+    def _declines(self) -> dict[str, Callable[..., bool]]:
+        """For questions that the backend may have to leave to the reference, whether it must."""
+        return {"inside": self._beyond, "outside": self._lacks_chart, "derivative": self._lacks_chart}
 
     def _beyond(self, backend: Any, *arguments: Any) -> bool:
         """Whether scores are too large for the backend; see `strukt.kernels.magnitude`."""

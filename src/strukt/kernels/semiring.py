@@ -47,9 +47,20 @@ def logsumexp(x: Tensor, dim: int) -> Tensor:
 
 
 def log_softmax(x: Tensor, dim: int) -> Tensor:
-    """Log-probabilities over ``dim``; where every entry is -inf they all stay -inf."""
-    shifted, log_total, _ = _shifted(x, dim)
-    return shifted - torch.where(log_total == NEG_INF, torch.zeros_like(log_total), log_total)
+    """Log-probabilities over ``dim``; where every entry is -inf they all stay -inf.
+
+    That of the largest entry is read off the others, so that it keeps its digits however close to 0 it is.
+
+    Examples:
+        >>> log_softmax(torch.tensor([0.0, -50.0]), -1)
+        tensor([-1.9287e-22, -5.0000e+01])
+    """
+    place = x.detach().argmax(dim, keepdim=True)
+    top = x.detach().gather(dim, place)
+    shifted = x - torch.where(top == NEG_INF, torch.zeros_like(top), top)
+    others = shifted.exp().scatter(dim, place, 0.0).sum(dim, keepdim=True)
+    rest = others + torch.expm1(shifted.gather(dim, place))  # which is 0, but has a derivative
+    return shifted - torch.where(rest > -1.0, rest, torch.zeros_like(rest)).log1p()
 
 
 def _shifted(x: Tensor, dim: int) -> tuple[Tensor, Tensor, Tensor]:

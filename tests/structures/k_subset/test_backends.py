@@ -1,6 +1,7 @@
 """The fused kernels of subsets say what the reference says, for any sizes, bounds and scores."""
 
 import itertools
+import math
 
 import pytest
 import torch
@@ -49,18 +50,19 @@ def lengths(n):
 
 
 def answers(build):
-    """Log-partition, marginals and gradients; log-count and best scores."""
+    """Numbers, marginals and gradients of both; log-count and best scores."""
     subsets, leaves = build()
-    value = subsets.log_partition
-    total = torch.where(value.isfinite(), value, 0.0) @ torch.arange(1.0, len(value) + 1, dtype=value.dtype)
-    gradients = torch.autograd.grad(total, leaves)
-    return [
-        value.detach(),
-        subsets.marginals.detach(),
-        subsets.log_count,
-        subsets.max_score.detach(),
-        *gradients,
-    ]
+    scores, omitted = subsets.scores
+    others = KSubset(0.5 * scores.flip(0).clamp(min=-3) + scores, subsets.constants, subsets.lengths, omitted)
+    numbers = [subsets.log_partition, subsets.entropy(), subsets.cross_entropy(others)]
+    marginals = subsets.marginals
+    totals = [(normal(*marginals.shape, seed=2).to(marginals.dtype) * marginals).sum()]
+    for value in numbers:
+        factors = torch.arange(1.0, len(value) + 1, dtype=value.dtype)
+        totals.append(torch.where(value.isfinite(), value, 0.0) @ factors)
+    gradients = [each for total in totals for each in torch.autograd.grad(total, leaves, retain_graph=True)]
+    fixed = [*numbers, marginals, subsets.log_count, subsets.max_score]
+    return [*(value.detach() for value in fixed), *gradients]
 
 
 def assert_backends_agree(on, build, tolerance):
@@ -180,3 +182,66 @@ def test_fifty_repeats_on_four_threads_are_bit_equal(on):
     for _ in range(50):
         assert all(map(torch.equal, once(), first))
     torch.set_num_threads(before)
+
+
+def two_way(difference):
+    """The entropy of a choice between two whose scores differ by this."""
+    odds = math.exp(-difference)
+    return math.log1p(odds) + difference * odds / (1.0 + odds)
+
+
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize("difference", [0.0, 1e-3, 1.0, 20.0, 37.0, 100.0, 600.0])
+def test_entropies_keep_their_digits(on, backend, difference):
+    on(backend)
+    scores = torch.tensor([difference, 0.0, -torch.inf], dtype=torch.float64)
+    for offset in (0.0, 1e6):
+        assert KSubset(scores + offset, 1).entropy().item() == pytest.approx(two_way(difference), rel=1e-9)
+    free = KSubset(scores[:1], (0, 1)).entropy().item()
+    assert free == pytest.approx(two_way(difference), rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3, 1e6])
+def test_entropies_at_any_scale(on, scale):
+    """Nothing is negative, and nothing is lost beside the reference."""
+    scores, others = scale * normal(4, 9), scale * normal(4, 9, seed=1)
+    answers = []
+    for backend in ("reference", "cpu"):
+        on(backend)
+        subsets = KSubset(scores, (2, 5))
+        answers.append((subsets.entropy(), subsets.cross_entropy(KSubset(others, (2, 5)))))
+    for true, found in zip(*answers, strict=True):
+        assert torch.allclose(found, true, rtol=1e-6, atol=0)
+        assert (found >= 0).all()
+
+
+def test_a_surprise_beyond_double_precision_is_no_impossibility(on):
+    on("cpu")
+    even, sure = torch.zeros(2, dtype=torch.float64), torch.tensor([1e4, 0.0], dtype=torch.float64)
+    leaves = even.clone().requires_grad_()
+    value = KSubset(leaves, 1).cross_entropy(KSubset(sure, 1))
+    assert value.item() == pytest.approx(5000)
+    assert torch.allclose(torch.autograd.grad(value, leaves)[0], torch.tensor([-2500.0, 2500.0]).double())
+    assert KSubset(even, 1).cross_entropy(KSubset(sure.log(), 1)) == torch.inf
+
+
+def test_second_derivatives_of_entropies(on):
+    on("cpu")
+    scores, others = normal(2, 5).requires_grad_(), normal(2, 5, seed=1).requires_grad_()
+
+    def numbers(scores, others):
+        subsets = KSubset(scores, (1, 3))
+        return subsets.entropy(), subsets.cross_entropy(KSubset(others, (1, 3))), subsets.marginals
+
+    assert torch.autograd.gradcheck(numbers, (scores, others))
+    assert torch.autograd.gradgradcheck(numbers, (scores, others))
+
+
+def test_the_others_may_allow_more_sizes(on):
+    """Without a bound on sizes, items are independent coins."""
+    on("cpu")
+    mine = torch.tensor([0.0, 0.0, -torch.inf], dtype=torch.float64)
+    theirs = torch.tensor([2.0, 2.0, -3.0], dtype=torch.float64)
+    coins = torch.nn.functional.softplus(torch.stack([theirs, -theirs]))
+    found = KSubset(mine, (0, 3)).cross_entropy(KSubset(theirs, (0, 3)))
+    assert torch.isclose(found, coins[:, :2].mean(0).sum() + coins[0, 2])

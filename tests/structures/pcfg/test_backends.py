@@ -1,5 +1,6 @@
 """Kernels of grammars say what the reference says, at sizes around the blocks of their loops."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -23,7 +24,11 @@ MEMBERS: dict[str, Callable[[PCFG], Tensor]] = {
     "rule_marginals": lambda d: d.rule_marginals,
     "max_score": lambda d: d.max_score,
     "log_count": lambda d: d.log_count,
+    "entropy": lambda d: d.entropy(),
+    "cross_entropy": lambda d: d.cross_entropy(another(d)),
+    "max_marginals": lambda d: d.max_marginals.detach(),
 }
+NUMBERS = ("log_partition", "max_score", "entropy", "cross_entropy")
 
 
 def lengths(n: int) -> Tensor:
@@ -40,6 +45,12 @@ def build(
     return PCFG(root, rules, emission, lengths(n), spans), scores
 
 
+def another(trees: PCFG) -> PCFG:
+    """A grammar of the same trees."""
+    spans, root, rules, emission = (0.7 * score - 0.4 * score.flip(-1).clamp(min=-9) for score in trees.scores)
+    return PCFG(root, rules, emission, trees.lengths, spans)
+
+
 def feasible(trees: PCFG) -> PCFG:
     """The items that have a tree."""
     items = trees.log_partition.isfinite().nonzero().flatten()
@@ -54,11 +65,14 @@ def answers(trees: PCFG, scores: tuple[Tensor, ...]) -> dict[str, Tensor]:
     for name, member in MEMBERS.items():
         value = member(trees)
         found[name] = value.detach()
-        if value.requires_grad and name in ("log_partition", "max_score"):
+        if value.requires_grad and name in NUMBERS:
             weighted = (value * torch.tensor([1.0, -2.0, 3.0, 4.0, 0.5], dtype=value.dtype))[value.isfinite()]
             gradients = torch.autograd.grad(weighted.sum(), scores, materialize_grads=True)
             found |= {f"gradient {i} of {name}": gradient for i, gradient in enumerate(gradients)}
-    return found
+    probabilities = trees.marginals
+    factors = normal(*probabilities.shape, seed=9).to(probabilities.dtype)
+    gradients = torch.autograd.grad((factors * probabilities).sum(), scores)
+    return found | {f"gradient {i} of marginals": gradient for i, gradient in enumerate(gradients)}
 
 
 def assert_backends_agree(on, build: Callable[[], tuple[PCFG, tuple[Tensor, ...]]], tolerance: float) -> None:
@@ -136,7 +150,9 @@ def test_fifty_repeats_on_four_threads_are_bit_equal(on, poisoned_memory, four_t
 
     def once() -> list[Tensor]:
         value = trees.log_partition[[0, 1, 4]]
-        return [value, *torch.autograd.grad(value.sum(), scores), trees.marginals]
+        numbers = [value, trees.entropy(), trees.cross_entropy(another(trees))]
+        slopes = [slope for number in numbers for slope in torch.autograd.grad(number.sum(), scores)]
+        return [*numbers, *slopes, trees.marginals, trees.max_marginals]
 
     first = once()
     for _ in range(50):
@@ -248,3 +264,63 @@ def test_samples_are_the_same_when_few_weights_are_kept(on, monkeypatch):
     assert trees.is_structure(once).all()
     torch.manual_seed(0)
     assert torch.equal(torch.stack([trees.sample((1,))[0] for _ in range(20)]), once)
+
+
+def choice(difference: float) -> tuple[Tensor, ...]:
+    """A grammar and two words with two trees, whose scores differ by this."""
+    emission = torch.tensor([[difference, 0.0], [0.0, -torch.inf]], dtype=torch.float64)
+    return torch.zeros(1).double(), torch.zeros(1, 3, 3).double(), emission
+
+
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize("difference", [0.0, 1e-3, 1.0, 20.0, 37.0, 100.0, 600.0])
+def test_entropies_keep_their_digits(on, backend, difference):
+    on(backend)
+    root, rules, emission = choice(difference)
+    odds = math.exp(-difference)
+    expected = math.log1p(odds) + difference * odds / (1.0 + odds)
+    for offset in (0.0, 1e6):
+        assert PCFG(root + offset, rules + offset, emission).entropy().item() == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 10.0, 1e3, 1e6])
+def test_entropies_at_any_scale(on, scale):
+    """Nothing is negative, and nothing is lost beside the reference."""
+    answers = []
+    for backend in ("reference", "cpu"):
+        on(backend)
+        trees, scores = build(5, 2, 2, lambda each: scale * each)
+        numbers = trees.entropy(), trees.cross_entropy(another(trees))
+        slopes = [slope for number in numbers for slope in torch.autograd.grad(number.sum(), scores)]
+        answers.append((*numbers, *(slope / max(1.0, scale) for slope in slopes)))
+    for place, (true, found) in enumerate(zip(*answers, strict=True)):
+        assert torch.allclose(found, true, rtol=1e-6, atol=1e-300 if place < 2 else 1e-9)
+        assert place > 1 or (found >= 0).all()
+
+
+def test_a_cross_entropy_to_a_grammar_that_forbids_more_is_infinite(on):
+    root, rules, emission = choice(1.0)
+    forbidding = emission.masked_fill(torch.tensor([[False, True], [False, True]]), -torch.inf)
+    for backend in ("reference", "cpu"):
+        on(backend)
+        trees, leaves = PCFG(root, rules, emission), emission.clone().requires_grad_()
+        assert trees.cross_entropy(PCFG(root, rules, forbidding)) == torch.inf
+        sure = PCFG(root, rules, choice(1e4)[2])
+        value = PCFG(root, rules, leaves).cross_entropy(sure)
+        assert value.item() == pytest.approx(1e4 / (1.0 + math.e))
+        slope = torch.autograd.grad(value, leaves)[0][0]
+        share = 1.0 / (1.0 + math.exp(-1.0))
+        assert torch.allclose(slope, 1e4 * share * (1.0 - share) * torch.tensor([-1.0, 1.0]).double())
+        assert sure.cross_entropy(trees).item() == pytest.approx(math.log1p(math.exp(-1.0)))
+
+
+def test_the_offset_of_scores_does_not_change_derivatives(on):
+    """The logs of a chart reach 1e7; what is scaled by them is not rounded as they are."""
+    on("cpu")
+    slopes = []
+    for offset in (0.0, 1e6):
+        trees, scores = build(6, 3, 2, lambda each, offset=offset: each + offset)
+        value = trees.entropy() + (normal(*trees.marginals.shape, seed=4) * trees.marginals).sum((-3, -2, -1))
+        slopes.append(torch.autograd.grad(value.sum(), scores))
+    for level, shifted in zip(*slopes, strict=True):
+        assert torch.allclose(level, shifted, rtol=1e-7, atol=1e-8)

@@ -1,4 +1,4 @@
-"""The oracles of a structure whose recursion is a table: more questions have operators of their own."""
+"""The oracles of a structure whose entropies have kernels, as those of every table do: more operators."""
 
 from __future__ import annotations
 
@@ -49,9 +49,19 @@ class TableOracles(Oracles):
     def cross_entropy(self, scores: Scores, other: Scores, *rest: Any) -> Tensor:
         return call(self._surprise, *scores, *other, *rest)  # type: ignore[no-any-return]
 
+    def _declines(self) -> dict[str, Callable[..., bool]]:
+        one, both = ("entropy", "entropy_gradient"), ("surprise", "surprise_gradient")
+        more = dict.fromkeys(one, self._beyond) | dict.fromkeys(both, self._either_beyond)
+        return super()._declines() | more
+
     def _beyond(self, backend: Any, *arguments: Any) -> bool:
         """Extended numbers take no differences of logarithms, however large the scores are."""
         return not getattr(backend, "any_scores", False) and super()._beyond(backend, *arguments)
+
+    def _either_beyond(self, backend: Any, *arguments: Any) -> bool:
+        scores, other = arguments[: self._count], arguments[self._count : 2 * self._count]
+        rest = arguments[2 * self._count :]
+        return self._beyond(backend, *scores, *rest) or self._beyond(backend, *other, *rest)
 
     # Gradients, which can be differentiated themselves.
 

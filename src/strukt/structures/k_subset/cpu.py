@@ -5,15 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import exp, inner, kernel, over_batch, thread_count
+from strukt.kernels.jit import exp, inner, kernel
 from strukt.kernels.memory import empty, no_events, zeros
-from strukt.structures.k_subset import cpu_kbest
+from strukt.structures.k_subset import cpu_entropy, cpu_kbest
 from strukt.structures.k_subset.cpu_coins import (
     Array,
     advance,
@@ -26,7 +24,11 @@ from strukt.structures.k_subset.cpu_coins import (
     toss,
     total_weight,
 )
-from strukt.structures.k_subset.reference import largest
+from strukt.structures.k_subset.cpu_run import group_sums, run
+
+derivative = cpu_entropy.derivative
+entropy, entropy_gradient = cpu_entropy.entropy, cpu_entropy.entropy_gradient
+surprise, surprise_gradient = cpu_entropy.surprise, cpu_entropy.surprise_gradient
 
 
 def chart_shape(scores: Tensor, *others: Tensor) -> tuple[int, int]:
@@ -39,7 +41,7 @@ def inside(
 ) -> tuple[Tensor, Tensor]:
     """Log-partition ``(batch,)`` and chart; time O(n k), or O(n (n - k)) if that is less, items in parallel."""
     chart = torch.from_numpy(empty((len(scores), 2)))
-    _run(_inside, scores, omitted, lengths, low, high, chart.numpy())
+    run(_inside, scores, omitted, lengths, low, high, chart.numpy())
     return chart[:, 1].to(scores.dtype, copy=True), chart
 
 
@@ -55,9 +57,8 @@ def outside(
     """The probability of taking and of leaving out each item, times the weight of its batch item."""
     taken, left = zeros(scores), zeros(scores)
     arrays = (weights.contiguous().numpy(), chart.numpy(), taken.numpy(), left.numpy())
-    _run(_outside, scores, omitted, lengths, low, high, *arrays)
-    shared = left.reshape(len(omitted), len(scores) // max(len(omitted), 1), scores.shape[1])
-    return taken, left if len(omitted) == len(scores) else shared.sum(1)
+    run(_outside, scores, omitted, lengths, low, high, *arrays)
+    return taken, group_sums(left, omitted)
 
 
 def kbest(
@@ -67,7 +68,7 @@ def kbest(
     batch, n = scores.shape
     events = no_events(batch, k, n)
     found = torch.from_numpy(empty((batch, k)))
-    _run(cpu_kbest.kbest, scores, omitted, lengths, low, high, events.numpy(), found.numpy())
+    run(cpu_kbest.kbest, scores, omitted, lengths, low, high, events.numpy(), found.numpy())
     return events, found.to(scores.dtype)
 
 
@@ -79,19 +80,8 @@ def sample(
     batch, n = scores.shape
     uniform = torch.rand(batch, count, n + 1, dtype=torch.float64)
     events = no_events(batch, count, n)
-    _run(_sample, scores, omitted, lengths, low, high, chart.numpy(), uniform.numpy(), events.numpy())
+    run(_sample, scores, omitted, lengths, low, high, chart.numpy(), uniform.numpy(), events.numpy())
     return events, log_partition
-
-
-def _run(
-    function: Callable[..., None],
-    scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, *arrays: Array,
-) -> None:  # fmt: skip
-    """Call ``function(scores, omitted, lengths, low, high, most, *arrays, start, step)`` on all threads."""
-    given = [value.detach().contiguous().numpy() for value in (scores, omitted, lengths, low, high)]
-    batch, n = scores.shape
-    most = largest(high, n)
-    over_batch(function, thread_count(batch, batch * n * (most + 10)), *given, most, *arrays)
 
 
 @kernel

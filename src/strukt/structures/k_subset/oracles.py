@@ -1,8 +1,8 @@
 """Subsets of some items, of a given number or range: sums over a tree of blocks, best ones by sorting."""
 
-from strukt.kernels.oracles import Oracles
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.structures.k_subset.reference import REFERENCE
 
-ORACLES = Oracles(
+ORACLES = TableOracles(
     __package__, scores=("scores", "omitted"), options=(), reference=REFERENCE, constants=("low", "high")
 )

@@ -65,7 +65,7 @@ class Around(NamedTuple):
 
 
 @inner
-def _make_around(n: int, s: int, p: int) -> Around:
+def make_around(n: int, s: int, p: int) -> Around:
     return Around(
         np.empty((n, n + 1, s)),
         np.empty((n, p)),
@@ -87,7 +87,7 @@ def outside(
 ) -> None:  # fmt: skip
     """Derivatives in the weights of rules, and the probabilities of labelled spans times the weights of items."""
     batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
-    room, around = make_room(n, s, emission.shape[2]), _make_around(n, s, emission.shape[2])
+    room, around = make_room(n, s, emission.shape[2]), make_around(n, s, emission.shape[2])
     slot = start % len(expected.pairs)
     for b in range(start, batch, step):
         n = lengths[b]

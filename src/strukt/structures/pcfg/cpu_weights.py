@@ -43,23 +43,27 @@ class Grammar(NamedTuple):
 
 def weigh(batch: int, root: Array, rules: Array) -> tuple[Grammar, Array]:
     """The weights of root and rules, and which items have some that are too small."""
-    s = root.shape[1]
     starts, root_tops, root_lost = _weighed(root)
     table, rule_tops, rules_lost = _weighed(rules)
     lost = np.zeros(batch, np.bool_)
     for few in (root_lost, rules_lost):
         lost |= np.repeat(few, batch // len(few))
-    grammar = Grammar(
-        starts,
+    return arranged(starts, root_tops, table, rule_tops), lost
+
+
+def arranged(root: Array, root_tops: Array, rules: Array, rule_tops: Array) -> Grammar:
+    """A grammar with its rules as matrices, too."""
+    s = root.shape[1]
+    return Grammar(
+        root,
         root_tops,
-        table,
+        rules,
         rule_tops,
-        _matrices(table[:, :, :s, :s], s),
-        _matrices(table[:, :, s:, s:], s),
-        _matrices(table[:, :, :s, s:], s * s),
-        _matrices(table[:, :, s:, :s].swapaxes(2, 3), s * s),
+        _matrices(rules[:, :, :s, :s], s),
+        _matrices(rules[:, :, s:, s:], s),
+        _matrices(rules[:, :, :s, s:], s * s),
+        _matrices(rules[:, :, s:, :s].swapaxes(2, 3), s * s),
     )
-    return grammar, lost
 
 
 def _weighed(scores: Array) -> tuple[Array, Array, Array]:

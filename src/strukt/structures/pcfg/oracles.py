@@ -1,9 +1,9 @@
 """Probabilistic context-free grammars: the inside recursion over labelled spans."""
 
-from strukt.kernels.oracles import Oracles
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.structures.pcfg.reference import REFERENCE
 
-ORACLES = Oracles(
+ORACLES = TableOracles(
     __package__,
     scores=("spans", "root", "rules", "emission"),
     options=(),

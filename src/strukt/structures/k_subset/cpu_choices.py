@@ -1,0 +1,202 @@
+"""Growth and change of subsets: whether each item is taken, given how many of the items up to it are.
+
+A subset is a sequence of choices: first its size, then for each item, from the last one to the first, whether it
+is taken. Their shares are read off the rows of `strukt.structures.k_subset.cpu_coins`. A direction moves the score of
+each choice; the growth is how far the whole moves on average, and the change of the shares follows from it. An
+entropy is the growth along minus the logs of the shares: a sum of terms that are not negative, so nothing cancels.
+
+Entries ``[t - 1, c + 1]`` of tables belong to item t where c of the first t items are taken.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from strukt.kernels.jit import exp, inner, kernel, log, log1p
+from strukt.structures.k_subset.cpu_coins import (
+    Array,
+    anchor,
+    fill_rows,
+    find_tilt,
+    first_count,
+    gains,
+    last_count,
+    toss,
+)
+
+TINY = 1e-290
+"""Shares below this count as 0: a surprise of more than 667 nats is found in log space."""
+
+
+class Choices(NamedTuple):
+    """Shares of choices, or how far a direction moves each.
+
+    Attributes:
+        taken: ``(n, most + 3)``.
+        left: ``(n, most + 3)``.
+        sizes: ``(most + 3,)``, of the size c in column c + 1.
+    """
+
+    taken: Array
+    left: Array
+    sizes: Array
+
+
+class Room(NamedTuple):
+    """Memory for one item of the batch.
+
+    Attributes:
+        gain: ``(n,)``, what taking each item adds.
+        coins: ``(2, n)``.
+        rows: ``(n + 1, most + 3)``.
+        grown: ``(2, most + 3)``, the growth of two rows.
+        lean: ``(n, most + 3)``: by how much a choice changes in favour of taking the item.
+        mass: ``(2, most + 3)``, the probability of each number of items taken, of two rows.
+        changes: ``(2, most + 3)``, how it changes.
+        more: ``(2, most + 3)``, what both get from items that are taken.
+    """
+
+    gain: Array
+    coins: Array
+    rows: Array
+    grown: Array
+    lean: Array
+    mass: Array
+    changes: Array
+    more: Array
+
+
+@inner
+def make_choices(n: int, most: int) -> Choices:
+    """Uninitialised."""
+    return Choices(np.empty((n, most + 3)), np.empty((n, most + 3)), np.empty(most + 3))
+
+
+@inner
+def make_room(n: int, most: int) -> Room:
+    """Uninitialised."""
+    width = most + 3
+    return Room(
+        np.empty(n),
+        np.empty((2, n)),
+        np.empty((n + 1, width)),
+        np.empty((2, width)),
+        np.empty((n, width)),
+        np.empty((2, width)),
+        np.empty((2, width)),
+        np.empty((2, width)),
+    )
+
+
+@kernel
+def choose(scores: Array, omitted: Array, b: int, n: int, bounds: Array, room: Room, shares: Choices) -> bool:
+    """The shares of all choices, 0 where there is none; tightens the bounds; whether any subset is left."""
+    if not gains(scores, omitted, b, n, bounds, room.gain):
+        return False
+    tilt = find_tilt(room.gain, n, bounds)
+    toss(scores, omitted, b, n, bounds, tilt, room.gain, room.coins)
+    rows, width = room.rows, room.rows.shape[1]
+    fill_rows(room.coins, n, bounds, rows)
+    for t in range(1, n + 1):
+        first, last = first_count(t, n, bounds), last_count(t, bounds)
+        shares.taken[t - 1, : first + 1] = 0.0
+        shares.left[t - 1, : first + 1] = 0.0
+        shares.taken[t - 1, last + 2 : width] = 0.0
+        shares.left[t - 1, last + 2 : width] = 0.0
+        without, with_it = room.coins[0, t - 1], room.coins[1, t - 1]
+        for c in range(first, last + 1):
+            rate = 1.0 / rows[t, c + 1] if rows[t, c + 1] > TINY else 0.0
+            taken, left = rate * with_it * rows[t - 1, c], rate * without * rows[t - 1, c + 1]
+            shares.taken[t - 1, c + 1] = taken if taken > TINY else 0.0
+            shares.left[t - 1, c + 1] = left if left > TINY else 0.0
+    shares.sizes[:] = 0.0
+    total = 0.0
+    for c in range(bounds[0], bounds[1] + 1):
+        weight = rows[n, c + 1] * exp(tilt * (c - anchor(tilt, bounds)))
+        shares.sizes[c + 1] = weight
+        total += weight
+    for c in range(bounds[0], bounds[1] + 1):
+        share = shares.sizes[c + 1] / total
+        shares.sizes[c + 1] = share if share > TINY else 0.0
+    return True
+
+
+@kernel
+def surprises(shares: Choices, n: int, bounds: Array, moves: Choices) -> None:
+    """Minus the logs of shares, within bounds; that of a share which takes nearly all is read off the rest."""
+    for t in range(1, n + 1):
+        for c in range(first_count(t, n, bounds), last_count(t, bounds) + 1):
+            taken, left = shares.taken[t - 1, c + 1], shares.left[t - 1, c + 1]
+            small = min(taken, left)
+            likely, unlikely = -log1p(-small), -log(max(small, TINY))
+            unlikely = unlikely if small > 0.0 else np.inf
+            moves.taken[t - 1, c + 1] = likely if taken > left else unlikely
+            moves.left[t - 1, c + 1] = likely if left > taken else unlikely
+    rest = 0.0
+    for share in shares.sizes:  # also of sizes beyond these bounds, which those of the shares may allow
+        rest += share if share <= 0.5 else 0.0
+    for c in range(bounds[0], bounds[1] + 1):
+        share = shares.sizes[c + 1]
+        moves.sizes[c + 1] = -log1p(-rest) if share > 0.5 else (-log(share) if share > 0.0 else np.inf)
+
+
+@inner
+def directions(taken: Array, left: Array, n: int, bounds: Array, moves: Choices) -> None:
+    """A direction of the scores of taking and of leaving out each item, within bounds."""
+    for t in range(1, n + 1):
+        for c in range(first_count(t, n, bounds), last_count(t, bounds) + 1):
+            moves.taken[t - 1, c + 1] = taken[t - 1]
+            moves.left[t - 1, c + 1] = left[t - 1]
+    moves.sizes[:] = 0.0
+
+
+@kernel
+def grow(shares: Choices, moves: Choices, n: int, bounds: Array, room: Room) -> float:
+    """The expected movement; leaves what `change` needs in the room. What has no share may move anywhere."""
+    room.grown[0, :3] = 0.0
+    for t in range(1, n + 1):
+        source, target = room.grown[(t - 1) % 2], room.grown[t % 2]
+        for c in range(first_count(t, n, bounds), last_count(t, bounds) + 1):
+            taken, left = shares.taken[t - 1, c + 1], shares.left[t - 1, c + 1]
+            one = moves.taken[t - 1, c + 1] + source[c] if taken > 0.0 else 0.0
+            none = moves.left[t - 1, c + 1] + source[c + 1] if left > 0.0 else 0.0
+            target[c + 1] = taken * one + left * none
+            room.lean[t - 1, c + 1] = taken * left * (one - none)
+    growth, top = 0.0, room.grown[n % 2]
+    for c in range(bounds[0], bounds[1] + 1):
+        share = shares.sizes[c + 1]
+        top[c + 1] = top[c + 1] + moves.sizes[c + 1] if share > 0.0 else 0.0
+        growth += share * top[c + 1]
+    return growth
+
+
+@kernel
+def change(
+    shares: Choices, growth: float, n: int, bounds: Array, room: Room, weight: float, taken: Array, left: Array
+) -> None:
+    """The changes of the probabilities of taking and of leaving out each item, times a weight."""
+    source, target = n % 2, (n - 1) % 2
+    for c in range(bounds[0], bounds[1] + 1):
+        share = shares.sizes[c + 1]
+        room.mass[source, c + 1] = share
+        room.changes[source, c + 1] = share * (room.grown[source, c + 1] - growth)
+    for t in range(n, 0, -1):
+        first, last = first_count(t, n, bounds), last_count(t, bounds)
+        with_it, without = 0.0, 0.0
+        for c in range(first + 1, last + 2):
+            mass, moving = room.mass[source, c], room.changes[source, c]
+            one, none = shares.taken[t - 1, c], shares.left[t - 1, c]
+            lean = mass * room.lean[t - 1, c] if mass > 0.0 else 0.0
+            more, less = one * moving + lean, none * moving - lean
+            with_it += more
+            without += less
+            room.more[0, c], room.more[1, c] = mass * one, more
+            room.mass[target, c], room.changes[target, c] = mass * none, less
+        room.mass[target, first], room.changes[target, first] = 0.0, 0.0
+        for c in range(first + 1, last + 2):
+            room.mass[target, c - 1] += room.more[0, c]
+            room.changes[target, c - 1] += room.more[1, c]
+        taken[t - 1], left[t - 1] = weight * with_it, weight * without
+        source, target = target, source

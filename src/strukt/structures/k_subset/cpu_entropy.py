@@ -1,0 +1,147 @@
+"""Entropies of subsets, cross-entropies, and derivatives of these and of marginals."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import Scores
+from strukt.kernels.gradients import pull_backs
+from strukt.kernels.jit import kernel
+from strukt.kernels.memory import zeros
+from strukt.structures.k_subset.cpu_choices import (
+    change,
+    choose,
+    directions,
+    grow,
+    make_choices,
+    make_room,
+    surprises,
+)
+from strukt.structures.k_subset.cpu_coins import Array
+from strukt.structures.k_subset.cpu_run import group_sums, run
+from strukt.structures.k_subset.reference import REFERENCE
+
+
+def entropy(scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """``(batch,)`` in nats; time O(n k), with two logarithms for each number of items up to each item."""
+    growth, *_ = _surprise((scores, omitted), None, (lengths, low, high), None)
+    return growth.to(scores.dtype)
+
+
+def entropy_gradient(
+    scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, factors: Tensor
+) -> Scores:
+    """The gradient of entropies times factors; as long as `entropy` and a backward pass without logarithms."""
+    _, taken, left = _surprise((scores, omitted), None, (lengths, low, high), factors)
+    return taken, group_sums(left, omitted)
+
+
+def surprise(
+    scores: Tensor, omitted: Tensor, others: Tensor, others_omitted: Tensor, *constants: Tensor
+) -> Tensor:
+    """The cross-entropies ``(batch,)``, in nats; as long as `entropy`."""
+    mine, theirs = (scores, omitted), (others, others_omitted)
+    growth, *_ = _surprise(mine, theirs, constants, None)
+    items = growth.isinf().nonzero().squeeze(-1)
+    if len(items):  # perhaps a surprise too large for shares in double precision
+        given = [value[items] for value in constants]
+        with torch.no_grad():
+            exact = REFERENCE.cross_entropy(_of(items, mine), _of(items, theirs), *given)
+        growth[items] = exact.double()
+    return growth.to(scores.dtype)
+
+
+def surprise_gradient(
+    scores: Tensor, omitted: Tensor, others: Tensor, others_omitted: Tensor, *rest: Tensor
+) -> Scores:
+    """The gradient of cross-entropies times factors, the last argument, in the scores, but not in the others."""
+    mine, theirs, constants, factors = (scores, omitted), (others, others_omitted), rest[:-1], rest[-1]
+    growth, taken, left = _surprise(mine, theirs, constants, factors)
+    items = growth.isinf().nonzero().squeeze(-1)
+    if len(items):
+
+        def number(*given: Tensor) -> Tensor:
+            return REFERENCE.cross_entropy(given[:2], _of(items, theirs), *given[2:])
+
+        given = [value[items] for value in constants]
+        ((taken[items], left[items]),) = pull_backs(number, _of(items, mine), given, [factors[items]])
+    return taken, group_sums(left, omitted)
+
+
+def derivative(
+    scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, weights: Tensor,
+    direction: Tensor, omitted_direction: Tensor, chart: Tensor,
+) -> Scores:  # fmt: skip
+    """Gradients of <weighted marginals, directions> in the scores and in the weights; time O(n k)."""
+    taken, left, growth = zeros(scores), zeros(scores), zeros(weights)
+    toward = (direction, omitted_direction, weights)
+    arrays = (*(value.contiguous().numpy() for value in toward), growth.numpy(), taken.numpy(), left.numpy())
+    run(_derivative, scores, omitted, lengths, low, high, *arrays)
+    return taken, group_sums(left, omitted), growth
+
+
+def _of(items: Tensor, scores: Scores) -> Scores:
+    """The scores of some items, with a copy for each of those that they share."""
+    taken, omitted = scores
+    return taken[items], omitted[items * len(omitted) // len(taken)]
+
+
+def _surprise(
+    scores: Scores, others: Scores | None, constants: Scores, factors: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The cross-entropies, or entropies, and, times factors, their gradients in taking and leaving out each item.
+
+    A cross-entropy is inf, and its gradients 0, where the others may forbid what the scores allow.
+    """
+    growth, taken, left = zeros(constants[0], torch.float64), zeros(scores[0]), zeros(scores[0])
+    weights = growth if factors is None else factors.double()
+    given = [value.detach().contiguous().numpy() for value in (*(others or scores), weights)]
+    options = (others is None, factors is not None)
+    results = (growth.numpy(), taken.numpy(), left.numpy())
+    run(_surprises, *(*scores, *constants), *given, *options, *results)
+    return growth, taken, left
+
+
+@kernel
+def _surprises(
+    scores: Array, omitted: Array, lengths: Array, low: Array, high: Array, most: int, others: Array,
+    others_omitted: Array, weights: Array, same: bool, differentiate: bool, growth: Array, taken: Array,
+    left: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    size = scores.shape[1]
+    room, shares, other_shares = make_room(size, most), make_choices(size, most), make_choices(size, most)
+    moves, bounds, other_bounds = make_choices(size, most), np.empty(2, np.int64), np.empty(2, np.int64)
+    for b in range(start, scores.shape[0], step):
+        n = lengths[b]
+        bounds[0], bounds[1] = low[b], high[b]
+        other_bounds[0], other_bounds[1] = low[b], high[b]
+        if not same and not choose(others, others_omitted, b, n, other_bounds, room, other_shares):
+            other_shares.sizes[:] = 0.0
+            other_shares.taken[:] = 0.0
+            other_shares.left[:] = 0.0
+        if not choose(scores, omitted, b, n, bounds, room, shares):
+            continue
+        surprises(shares if same else other_shares, n, bounds, moves)
+        growth[b] = grow(shares, moves, n, bounds, room)
+        if differentiate and growth[b] < np.inf:
+            change(shares, growth[b], n, bounds, room, weights[b], taken[b], left[b])
+
+
+@kernel
+def _derivative(
+    scores: Array, omitted: Array, lengths: Array, low: Array, high: Array, most: int, direction: Array,
+    omitted_direction: Array, weights: Array, growth: Array, taken: Array, left: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    size = scores.shape[1]
+    room, shares, moves = make_room(size, most), make_choices(size, most), make_choices(size, most)
+    bounds = np.empty(2, np.int64)
+    for b in range(start, scores.shape[0], step):
+        n, shared = lengths[b], b // (scores.shape[0] // omitted.shape[0])
+        bounds[0], bounds[1] = low[b], high[b]
+        if not choose(scores, omitted, b, n, bounds, room, shares):
+            continue
+        directions(direction[b], omitted_direction[shared], n, bounds, moves)
+        growth[b] = grow(shares, moves, n, bounds, room)
+        change(shares, growth[b], n, bounds, room, weights[b], taken[b], left[b])

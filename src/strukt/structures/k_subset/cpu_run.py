@@ -1,0 +1,29 @@
+"""Running kernels of subsets over a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor
+
+from strukt.kernels.jit import over_batch, thread_count
+from strukt.structures.k_subset.reference import largest
+
+
+def run(
+    function: Callable[..., None],
+    scores: Tensor, omitted: Tensor, lengths: Tensor, low: Tensor, high: Tensor, *more: Any,
+) -> None:  # fmt: skip
+    """Call ``function(scores, omitted, lengths, low, high, most, *more, start, step)`` on all threads."""
+    given = [value.detach().contiguous().numpy() for value in (scores, omitted, lengths, low, high)]
+    batch, n = scores.shape
+    most = largest(high, n)
+    over_batch(function, thread_count(batch, batch * n * (most + 10)), *given, most, *more)
+
+
+def group_sums(left: Tensor, omitted: Tensor) -> Tensor:
+    """The gradients ``(batch, n)`` in the scores of leaving items out, in the shape of these scores."""
+    if len(omitted) == len(left):
+        return left
+    return left.reshape(len(omitted), len(left) // max(len(omitted), 1), left.shape[1]).sum(1)

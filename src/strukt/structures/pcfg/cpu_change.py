@@ -1,0 +1,268 @@
+"""How the marginals of a grammar change when its scores move: the outside pass with derivatives, item by item.
+
+`cpu_growth` runs before it, and says what a move is. Rooms come in pairs here, the second with the moves of the
+first, as do `cpu_outside.Around`: derivatives of the log-partition, and their moves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from strukt.kernels.jit import inner, kernel
+from strukt.structures.pcfg.cpu_duals import move_outer, move_product, move_pull
+from strukt.structures.pcfg.cpu_growth import Moves, grow_item, move_pairs, move_splits, move_words
+from strukt.structures.pcfg.cpu_inside import Room, make_room, weigh_own, weigh_splits
+from strukt.structures.pcfg.cpu_outside import Around, Expected, make_around
+from strukt.structures.pcfg.cpu_products import BLOCK, Array, product
+from strukt.structures.pcfg.cpu_weights import Grammar
+
+
+@kernel
+def change(
+    grammar: Grammar, moves: Moves, spans: Array, emission: Array, lengths: Array, chart: Array, weights: Array,
+    least: Array, growth: Array, expected: Expected, expected_moves: Expected, changes: Array,
+    start: int, step: int,
+) -> None:  # fmt: skip
+    """The growth of each item, and the changes of the probabilities of its labelled spans times its weight.
+
+    ``expected`` and ``expected_moves`` get the derivatives in the weights of rules and their moves. An item that
+    does not grow by at least ``least (batch,)`` is left out; its ``growth (batch,)`` becomes NaN.
+    """
+    batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
+    p = emission.shape[2]
+    room, moved, grown = make_room(n, s, p), make_room(n, s, p), np.empty((n, n + 1, s))
+    around, around_moves = make_around(n, s, p), make_around(n, s, p)
+    slot = start % len(expected.pairs)
+    for b in range(start, batch, step):
+        n, g = lengths[b], b * len(grammar.rules) // batch
+        growth[b] = grow_item(grammar, moves, spans, emission, b, n, chart[b], room, moved, grown)
+        if not growth[b] >= least[b]:
+            growth[b] = np.nan
+            continue
+        if n < 2 or chart[b, 0, n, s] == -np.inf:
+            continue
+        if not _open(grammar, moves, b, batch, n, chart[b], growth[b], around, around_moves):
+            continue
+        for width in range(n, 1, -1):
+            for first in range(0, n + 1 - width, BLOCK):
+                count = min(BLOCK, n + 1 - width - first)
+                for j in range(count):
+                    _slopes(
+                        moves, spans, b, chart[b], first + j, width, weights[b], room, moved, grown, around,
+                        around_moves, j,
+                    )  # fmt: skip
+                _to_children(
+                    grammar, moves, g, chart[b], first, count, width, room, moved, grown, around, around_moves,
+                    expected, expected_moves, slot,
+                )  # fmt: skip
+        _to_words(
+            grammar, moves, g, n, weights[b], room, moved, around, around_moves, expected, expected_moves, slot
+        )
+        _store(b, n, weights[b], room, moved, around, around_moves, changes)
+
+
+@inner
+def _open(
+    grammar: Grammar, moves: Moves, b: int, batch: int, n: int, chart: Array, growth: float,
+    around: Around, around_moves: Around,
+) -> bool:  # fmt: skip
+    """What is around the whole sentence, and nothing else yet; whether there is a tree."""
+    group, s = b * len(grammar.root) // batch, grammar.root.shape[1]
+    total = 0.0
+    for label in range(s):
+        total += grammar.root[group, label] * chart[0, n, label]
+    for each in (around, around_moves):
+        each.spans[:n] = 0.0
+        each.words[:n] = 0.0
+        each.beside[:n] = 0.0
+        each.before[:n] = 0.0
+    if total == 0.0:
+        return False
+    for label in range(s):
+        slope = grammar.root[group, label] / total
+        around.spans[0, n, label] = slope
+        around_moves.spans[0, n, label] = moves.grammar.root[group, label] / total - slope * growth
+    return True
+
+
+@inner
+def _slopes(
+    moves: Moves, spans: Array, b: int, chart: Array, i: int, width: int, weight: float, room: Room, moved: Room,
+    grown: Array, around: Around, around_moves: Around, j: int,
+) -> None:  # fmt: skip
+    """Derivatives in the sums over the rules of a span; those in its values become changes of probabilities."""
+    weigh_own(spans, b, i, width, room)
+    weigh_splits(chart, i, width, room.shares[j])
+    move_splits(moves.logs[b], i, width, room.shares[j], moved.shares[j])
+    for label in range(room.sums.shape[1]):
+        value = chart[i, width, label]
+        slope, move = 0.0, 0.0
+        if value > 0.0:
+            rate = room.own[label] / chart[i, width, -1]
+            slope = around.spans[i, width, label] * rate
+            move = around_moves.spans[i, width, label] * rate + slope * moves.spans[b, i, width, label]
+        around.slopes[j, label], around_moves.slopes[j, label] = slope, move
+        around.weighted[j, label], around_moves.weighted[j, label] = weight * slope, weight * move
+        around_moves.spans[i, width, label] *= value
+        around_moves.spans[i, width, label] += around.spans[i, width, label] * grown[i, width, label]
+
+
+@inner
+def _to_children(
+    grammar: Grammar, moves: Moves, g: int, chart: Array, first: int, count: int, width: int, room: Room,
+    moved: Room, grown: Array, around: Around, around_moves: Around, expected: Expected, expected_moves: Expected,
+    slot: int,
+) -> None:  # fmt: skip
+    """From some spans of a width to their children and to the rules between them."""
+    slopes, slope_moves = around.slopes[:count], around_moves.slopes[:count]
+    weighted, weighted_moves = around.weighted[:count], around_moves.weighted[:count]
+    if width == 2:
+        move_words(first, count, room, moved)
+        move_outer(
+            weighted, weighted_moves, room.two[:count], moved.two[:count], expected.words[slot, g],
+            expected_moves.words[slot, g],
+        )  # fmt: skip
+        around.two[:] = 0.0
+        around_moves.two[:] = 0.0
+        move_pull(
+            grammar.words[g], moves.grammar.words[g], slopes, slope_moves, around.two, around_moves.two
+        )
+        for j in range(count):
+            _to_two_words(first + j, room, moved, around, around_moves, j)
+        return
+    for j in range(count):
+        _to_sides(chart, grown, first + j, width, room, moved, around, around_moves, j)
+    if width > 3:
+        around.pairs[:] = 0.0
+        around_moves.pairs[:] = 0.0
+        move_pull(
+            grammar.pairs[g], moves.grammar.pairs[g], slopes, slope_moves, around.pairs, around_moves.pairs
+        )
+        for j in range(count):
+            move_pairs(chart, grown, first + j, width, room, moved, j)
+            _to_pairs(first + j, width, room, moved, around, around_moves, j)
+        move_outer(
+            weighted, weighted_moves, room.pairs[:count], moved.pairs[:count], expected.pairs[slot, g],
+            expected_moves.pairs[slot, g],
+        )  # fmt: skip
+
+
+@inner
+def _to_two_words(i: int, room: Room, moved: Room, around: Around, around_moves: Around, j: int) -> None:
+    p = room.words.shape[1]
+    for b in range(p):
+        left, left_move = room.words[i, b], moved.words[i, b]
+        total, total_move = 0.0, 0.0
+        for c in range(p):
+            slope, move = around.two[j, b * p + c], around_moves.two[j, b * p + c]
+            right, right_move = room.words[i + 1, c], moved.words[i + 1, c]
+            total += slope * right
+            total_move += move * right + slope * right_move
+            around.words[i + 1, c] += slope * left
+            around_moves.words[i + 1, c] += move * left + slope * left_move
+        around.words[i, b] += total
+        around_moves.words[i, b] += total_move
+
+
+@inner
+def _to_sides(
+    chart: Array, grown: Array, i: int, width: int, room: Room, moved: Room, around: Around, around_moves: Around,
+    j: int,
+) -> None:  # fmt: skip
+    """From a span to the words at both its ends, and to what is beside them."""
+    narrow = width - 1
+    last = i + narrow
+    _to_side(
+        chart[i + 1, narrow], grown[i + 1, narrow], room.shares[j, 1], moved.shares[j, 1], room.before[i],
+        moved.before[i], around.slopes[j], around_moves.slopes[j], around.spans[i + 1, narrow],
+        around_moves.spans[i + 1, narrow], around.before[i], around_moves.before[i],
+    )  # fmt: skip
+    _to_side(
+        chart[i, narrow], grown[i, narrow], room.shares[j, narrow], moved.shares[j, narrow], room.beside[last],
+        moved.beside[last], around.slopes[j], around_moves.slopes[j], around.spans[i, narrow],
+        around_moves.spans[i, narrow], around.beside[last], around_moves.beside[last],
+    )  # fmt: skip
+
+
+@inner
+def _to_side(
+    values: Array, value_moves: Array, share: float, share_move: float, rules: Array, rule_moves: Array,
+    slopes: Array, slope_moves: Array, span: Array, span_moves: Array, around: Array, around_moves: Array,
+) -> None:  # fmt: skip
+    """From a span to one child and to the rules summed with the word that is the other."""
+    s = len(slopes)
+    for parent in range(s):
+        row = parent * s
+        slope = share * slopes[parent]
+        move = share_move * slopes[parent] + share * slope_moves[parent]
+        for k in range(s):
+            span[k] += slope * rules[row + k]
+            span_moves[k] += move * rules[row + k] + slope * rule_moves[row + k]
+        for k in range(s):
+            around[row + k] += slope * values[k]
+            around_moves[row + k] += move * values[k] + slope * value_moves[k]
+
+
+@inner
+def _to_pairs(
+    i: int, width: int, room: Room, moved: Room, around: Around, around_moves: Around, j: int
+) -> None:
+    """From the pairs of children of a span to both."""
+    s, count = room.sums.shape[1], width - 3
+    slopes, slope_moves = around.pairs[j].reshape(s, s), around_moves.pairs[j].reshape(s, s)
+    around.right[:count] = 0.0
+    around_moves.right[:count] = 0.0
+    move_pull(slopes, slope_moves, room.left[:count], moved.left[:count], around.right, around_moves.right)
+    product(slopes, room.right[:count], around.left)
+    move_product(slopes, slope_moves, room.right[:count], moved.right[:count], around_moves.left)
+    for k in range(2, width - 1):
+        share, share_move = room.shares[j, k], moved.shares[j, k]
+        for label in range(s):
+            left = around.left[k - 2, label]
+            around.spans[i, k, label] += share * left
+            around_moves.spans[i, k, label] += share * around_moves.left[k - 2, label] + share_move * left
+            around.spans[i + k, width - k, label] += around.right[k - 2, label]
+            around_moves.spans[i + k, width - k, label] += around_moves.right[k - 2, label]
+
+
+@inner
+def _to_words(
+    grammar: Grammar, moves: Moves, g: int, n: int, weight: float, room: Room, moved: Room,
+    around: Around, around_moves: Around, expected: Expected, expected_moves: Expected, slot: int,
+) -> None:  # fmt: skip
+    """From the rules summed with words to both; the values of words are weighted then."""
+    move_pull(
+        grammar.beside[g], moves.grammar.beside[g], around.beside[:n], around_moves.beside[:n], around.words,
+        around_moves.words,
+    )  # fmt: skip
+    move_pull(
+        grammar.before[g], moves.grammar.before[g], around.before[:n], around_moves.before[:n], around.words,
+        around_moves.words,
+    )  # fmt: skip
+    for i in range(n):
+        for c in range(room.words.shape[1]):
+            room.words[i, c] *= weight
+            moved.words[i, c] *= weight
+    words, word_moves = room.words[:n], moved.words[:n]
+    move_outer(
+        around.beside[:n], around_moves.beside[:n], words, word_moves, expected.beside[slot, g],
+        expected_moves.beside[slot, g],
+    )  # fmt: skip
+    move_outer(
+        around.before[:n], around_moves.before[:n], words, word_moves, expected.before[slot, g],
+        expected_moves.before[slot, g],
+    )  # fmt: skip
+
+
+@inner
+def _store(
+    b: int, n: int, weight: float, room: Room, moved: Room, around: Around, around_moves: Around, changes: Array
+) -> None:
+    s = room.sums.shape[1]
+    for i in range(n):
+        for c in range(room.words.shape[1]):
+            change = moved.words[i, c] * around.words[i, c] + room.words[i, c] * around_moves.words[i, c]
+            changes[b, i, i + 1, s + c] = change
+        for width in range(2, n - i + 1):
+            for label in range(s):
+                changes[b, i, i + width, label] = weight * around_moves.spans[i, width, label]

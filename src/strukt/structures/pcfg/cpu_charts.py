@@ -1,0 +1,74 @@
+"""Inside charts of a batch, and the items that go through the reference instead, in log space."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from torch import Tensor
+
+from strukt.kernels.autograd import Scores
+from strukt.kernels.jit import over_batch, thread_count
+from strukt.kernels.memory import empty
+from strukt.structures.pcfg import cpu_inside
+from strukt.structures.pcfg.cpu_products import Array
+from strukt.structures.pcfg.cpu_weights import Grammar, weigh
+
+LOST = float("inf")
+"""Stands in the chart as the log of the first span of no words if the item is in log space."""
+
+
+class Charts(NamedTuple):
+    """Inside charts in probability space.
+
+    Attributes:
+        grammar: The weights.
+        chart: ``(batch, n, n + 1, s + 2)``.
+        log_partition: ``(batch,)``, of float64.
+        lost: ``(batch,)``: items with a weight too small for probability space; their charts hold nothing.
+    """
+
+    grammar: Grammar
+    chart: Array
+    log_partition: Array
+    lost: Array
+
+
+def chart_shape(
+    spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor
+) -> tuple[int, int, int, int]:
+    """``(batch, n, n + 1, s + 2)``; charts are of float64."""
+    batch, size = spans.shape[:2]
+    return batch, size - 1, size, root.shape[1] + 2
+
+
+def fill(scores: Scores, lengths: Tensor) -> Charts:
+    """Compute the charts of a batch of sentences with words."""
+    spans, root, rules, emission = scores
+    chart = empty(chart_shape(spans, root, rules, emission, lengths))
+    log_partition = np.zeros(len(spans))
+    grammar, lost = weigh(len(spans), *arrays_of(root, rules))
+    given = arrays_of(spans, emission, lengths)
+    over_batch(cpu_inside.inside, threads_for(scores), grammar, *given, chart, log_partition, lost)
+    chart[:, 0, 0, -2] = np.where(lost, LOST, 0.0)
+    return Charts(grammar, chart, log_partition, lost)
+
+
+def arrays_of(*tensors: Tensor) -> tuple[Array, ...]:
+    return tuple(tensor.detach().contiguous().numpy() for tensor in tensors)
+
+
+def threads_for(scores: Scores) -> int:
+    batch, n, s = len(scores[0]), scores[0].shape[1] - 1, scores[1].shape[1]
+    return thread_count(batch, batch * n * n * s * s * (n + s))
+
+
+def of_items(items: Tensor, scores: Scores) -> Scores:
+    """The scores of some items; those that all share as they are."""
+    batch = len(scores[0])
+    return tuple(score if len(score) == 1 else score[items * len(score) // batch] for score in scores)
+
+
+def lost_items(chart: Tensor) -> Tensor:
+    """The numbers of the items in log space."""
+    return (chart[:, 0, 0, -2] == LOST).nonzero().squeeze(-1)

@@ -1,0 +1,77 @@
+"""The products of `cpu_products` and how they change, when matrices and rows do.
+
+Each number comes with its derivative along a direction, its *move*, in a second array.
+"""
+
+from __future__ import annotations
+
+from strukt.kernels.jit import kernel
+from strukt.structures.pcfg.cpu_products import BLOCK, Array
+
+
+@kernel
+def move_product(matrix: Array, matrix_moves: Array, rows: Array, row_moves: Array, out: Array) -> None:
+    """``out[j, r]`` becomes the move of the sum of ``matrix[r, k] rows[j, k]``."""
+    count, depth = rows.shape
+    whole = count - count % BLOCK
+    for j in range(0, whole, BLOCK):
+        for r in range(len(matrix)):
+            a, b, c, d = 0.0, 0.0, 0.0, 0.0
+            for k in range(depth):
+                x, y = matrix[r, k], matrix_moves[r, k]
+                a += x * row_moves[j, k] + y * rows[j, k]
+                b += x * row_moves[j + 1, k] + y * rows[j + 1, k]
+                c += x * row_moves[j + 2, k] + y * rows[j + 2, k]
+                d += x * row_moves[j + 3, k] + y * rows[j + 3, k]
+            out[j, r], out[j + 1, r], out[j + 2, r], out[j + 3, r] = a, b, c, d
+    for j in range(whole, count):
+        for r in range(len(matrix)):
+            a = 0.0
+            for k in range(depth):
+                a += matrix[r, k] * row_moves[j, k] + matrix_moves[r, k] * rows[j, k]
+            out[j, r] = a
+
+
+@kernel
+def move_pull(
+    matrix: Array, matrix_moves: Array, rows: Array, row_moves: Array, out: Array, out_moves: Array
+) -> None:
+    """``out[j, k]`` grows by the sum of ``rows[j, r] matrix[r, k]``, and ``out_moves`` by its move."""
+    height, depth = matrix.shape
+    whole = height - height % 2
+    for j in range(len(rows)):
+        for r in range(0, whole, 2):
+            a, b = rows[j, r], rows[j, r + 1]
+            c, d = row_moves[j, r], row_moves[j, r + 1]
+            for k in range(depth):
+                x, y = matrix[r, k], matrix[r + 1, k]
+                out[j, k] += a * x + b * y
+                out_moves[j, k] += (c * x + d * y) + (a * matrix_moves[r, k] + b * matrix_moves[r + 1, k])
+        for r in range(whole, height):
+            a, c = rows[j, r], row_moves[j, r]
+            for k in range(depth):
+                out[j, k] += a * matrix[r, k]
+                out_moves[j, k] += c * matrix[r, k] + a * matrix_moves[r, k]
+
+
+@kernel
+def move_outer(
+    left: Array, left_moves: Array, right: Array, right_moves: Array, total: Array, total_moves: Array
+) -> None:
+    """``total[r, k]`` grows by the sum of ``left[j, r] right[j, k]``, and ``total_moves`` by its move."""
+    count, depth = right.shape
+    whole = count - count % 2
+    for j in range(0, whole, 2):
+        for r in range(left.shape[1]):
+            a, b = left[j, r], left[j + 1, r]
+            c, d = left_moves[j, r], left_moves[j + 1, r]
+            for k in range(depth):
+                x, y = right[j, k], right[j + 1, k]
+                total[r, k] += a * x + b * y
+                total_moves[r, k] += (c * x + d * y) + (a * right_moves[j, k] + b * right_moves[j + 1, k])
+    for j in range(whole, count):
+        for r in range(left.shape[1]):
+            a, c = left[j, r], left_moves[j, r]
+            for k in range(depth):
+                total[r, k] += a * right[j, k]
+                total_moves[r, k] += c * right[j, k] + a * right_moves[j, k]

@@ -1,0 +1,214 @@
+"""Entropies of grammars, cross-entropies, and derivatives of these and of marginals, in probability space.
+
+All are derivatives along a direction of the scores. An entropy is the growth of the log-partition when each score
+moves by minus the log of its weight (`cpu_growth`), and its gradient the change of the marginals along the same
+direction (`cpu_change`): the covariance of each part with the surprise of the tree (Li and Eisner 2009). Growth is
+a difference of logs, which is right to a small multiple of their rounding error; an item with less entropy than
+that leaves right goes through the reference, like the items in log space.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import Scores
+from strukt.kernels.gradients import differentiated, outside_derivative, owned, pull_backs
+from strukt.kernels.jit import over_batch
+from strukt.kernels.memory import empty, zeros
+from strukt.structures.pcfg import cpu_change, cpu_growth
+from strukt.structures.pcfg.cpu_charts import Charts, arrays_of, fill, lost_items, of_items, threads_for
+from strukt.structures.pcfg.cpu_gradients import add_items, gradients, nothing_expected, rules_of
+from strukt.structures.pcfg.cpu_growth import Moves
+from strukt.structures.pcfg.cpu_products import Array
+from strukt.structures.pcfg.cpu_weights import Grammar, arranged, weigh
+from strukt.structures.pcfg.reference import REFERENCE
+
+DIGITS = 1e-8
+"""Entropies below this times the logs that they are differences of go through the reference."""
+
+LOGS = 100.0
+"""The size of logs of scaled weights, to which that of the chart's logs is added."""
+
+
+class Asked(NamedTuple):
+    """A direction along which a batch is asked how it grows.
+
+    Attributes:
+        scores: Those of the batch.
+        lengths: 0 for items in log space.
+        grammar: The weights of root and rules.
+        chart: The inside chart.
+        moves: The direction.
+        least: ``(batch,)``: an item that grows by less, or by NaN, goes through the reference.
+    """
+
+    scores: Scores
+    lengths: Tensor
+    grammar: Grammar
+    chart: Array
+    moves: Moves
+    least: Array
+
+
+def entropy(spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor) -> Tensor:
+    """``(batch,)`` in nats; the time of four `cpu.inside`."""
+    return _expected_surprise((spans, root, rules, emission), None, lengths)
+
+
+def surprise(*arguments: Tensor) -> Tensor:
+    """The cross-entropies ``(batch,)`` of scores, others and lengths, in nats; the time of five `cpu.inside`."""
+    return _expected_surprise(arguments[:4], arguments[4:8], arguments[8])
+
+
+def entropy_gradient(
+    spans: Tensor, root: Tensor, rules: Tensor, emission: Tensor, lengths: Tensor, factors: Tensor
+) -> Scores:
+    """The gradient of entropies times factors, in the shapes of the scores; the time of three `cpu.outside`."""
+    return _surprise_gradient((spans, root, rules, emission), None, lengths, factors)
+
+
+def surprise_gradient(*arguments: Tensor) -> Scores:
+    """The gradient of cross-entropies times factors in the scores, but not in the others."""
+    return _surprise_gradient(arguments[:4], arguments[4:8], arguments[8], arguments[9])
+
+
+def derivative(*arguments: Tensor) -> Scores:
+    """Gradients of <weighted marginals, directions> in the scores and in the weights.
+
+    It takes as long as `entropy_gradient`.
+
+    The arguments are scores, lengths, weights, a direction for each of the scores, and the chart.
+    """
+    scores, toward, chart = arguments[:4], arguments[6:10], arguments[10]
+    lengths, weights = arguments[4:6]
+    if not chart.numel():
+        return (*(zeros(score) for score in scores), zeros(weights))
+    lost = lost_items(chart)
+    safe = lengths.index_fill(0, lost, 0)
+    grammar, _ = weigh(len(chart), *arrays_of(scores[1], scores[2]))
+    root, rules = arrays_of(toward[1], toward[2])
+    moves = _moves(grammar, root, rules, chart.shape, scores[3].shape[2])
+    over_batch(cpu_growth.directions, threads_for(scores), *arrays_of(toward[0], toward[3], safe), moves)
+    least = np.full(len(chart), -np.inf)
+    least[lost.numpy()] = np.inf
+    grads, growth, items = _changes(Asked(scores, safe, grammar, chart.numpy(), moves, least), weights)
+    if len(items):
+
+        def through_reference(lengths: Tensor, weights: Tensor, *both: Tensor) -> Scores:
+            return outside_derivative(REFERENCE.log_partition, both[:4], [lengths], weights, both[4:])
+
+        chosen = (lengths[items], weights[items], *of_items(items, scores), *of_items(items, toward))
+        *parts, growth[items] = owned(differentiated(through_reference, chosen))
+        add_items(grads, tuple(parts), items)
+    return (*grads, growth)
+
+
+def _expected_surprise(scores: Scores, other: Scores | None, lengths: Tensor) -> Tensor:
+    """The cross-entropies to others, or the entropies if there are none."""
+    if scores[0].shape[1] < 2 or not len(lengths):
+        return zeros(lengths, scores[0].dtype)
+    asked, ends = _surprised(scores, other, lengths)
+    growth = np.empty(len(lengths))
+    arrays = arrays_of(scores[0], scores[3], asked.lengths)
+    over_batch(cpu_growth.grow, threads_for(scores), asked.grammar, asked.moves, *arrays, asked.chart, growth)
+    result = torch.from_numpy(growth + ends)
+    items = torch.from_numpy((~(growth >= asked.least)).nonzero()[0])
+    if len(items):
+        others = None if other is None else of_items(items, other)
+        with torch.no_grad():
+            exact = _through_reference(of_items(items, scores), others, lengths[items])
+        result[items] = exact.double()
+    return result.to(scores[0].dtype)
+
+
+def _surprise_gradient(scores: Scores, other: Scores | None, lengths: Tensor, factors: Tensor) -> Scores:
+    if scores[0].shape[1] < 2 or not len(lengths):
+        return tuple(zeros(score) for score in scores)
+    asked, _ = _surprised(scores, other, lengths)
+    grads, _, items = _changes(asked, factors)
+    if len(items):
+        others = None if other is None else of_items(items, other)
+
+        def number(*given: Tensor) -> Tensor:
+            return _through_reference(given[:4], others, given[4])
+
+        (parts,) = pull_backs(number, of_items(items, scores), [lengths[items]], [factors[items]])
+        add_items(grads, parts, items)
+    return grads
+
+
+def _through_reference(scores: Scores, other: Scores | None, lengths: Tensor) -> Tensor:
+    if other is None:
+        return REFERENCE.entropy(*scores, lengths)
+    return REFERENCE.cross_entropy(scores, other, lengths)
+
+
+def _surprised(scores: Scores, other: Scores | None, lengths: Tensor) -> tuple[Asked, Array]:
+    """The direction whose growth is the expected surprise less a constant of each item, and that constant."""
+    charts = fill(scores, lengths)
+    theirs, others = (scores, charts) if other is None else (other, fill(other, lengths))
+    lost = charts.lost | others.lost
+    safe = lengths.masked_fill(torch.from_numpy(lost), 0)
+    spans, root, rules, emission, numbers = arrays_of(*theirs, safe)
+    root, rules = _below(root, others.grammar.root_tops), _below(rules, others.grammar.rule_tops)
+    moves = _moves(charts.grammar, root, rules, charts.chart.shape, emission.shape[2])
+    largest = np.zeros(len(lengths))
+    given = (spans, emission, numbers, others.chart, moves, largest)
+    over_batch(cpu_growth.surprises, threads_for(scores), *given)
+    ends = _logs_of_totals(others, numbers)
+    least = DIGITS * (LOGS + largest) - ends
+    least[(charts.log_partition == -np.inf) | (numbers == 0)] = -np.inf
+    least[lost] = np.inf
+    return Asked(scores, safe, charts.grammar, charts.chart, moves, least), ends
+
+
+def _below(scores: Array, tops: Array) -> Array:
+    """How far scores lie below the largest of their group."""
+    return tops.reshape(-1, *(1,) * (scores.ndim - 1)) - scores
+
+
+def _logs_of_totals(charts: Charts, lengths: Array) -> Array:
+    """The logs of the scaled weights of all trees ``(batch,)``; 0 where there is none."""
+    root, batch = charts.grammar.root, len(lengths)
+    whole = charts.chart[np.arange(batch), 0, lengths, : root.shape[1]]
+    totals = np.einsum("gs,gis->gi", root, whole.reshape(len(root), -1, root.shape[1])).reshape(-1)
+    trees = (lengths > 1) & (charts.log_partition > -np.inf)
+    logs: Array = np.log(totals, out=np.zeros(batch), where=trees)
+    return logs
+
+
+def _moves(grammar: Grammar, root: Array, rules: Array, shape: tuple[int, ...], preterminals: int) -> Moves:
+    """The direction of root and rules, and room for that of spans and words; a weight of 0 does not move."""
+    batch, n, size, _ = shape
+    roots, tables = (_times(*pair) for pair in ((grammar.root, root), (grammar.rules, rules)))
+    moved = arranged(roots, np.zeros(len(roots)), tables, np.zeros(len(tables)))
+    return Moves(
+        moved, empty((batch, n, size, roots.shape[1])), empty((batch, n, preterminals)), empty((batch, n, size))
+    )
+
+
+def _times(weights: Array, direction: Array) -> Array:
+    products: Array = np.multiply(weights, direction, out=np.zeros(weights.shape), where=weights > 0.0)
+    return products
+
+
+def _changes(asked: Asked, weights: Tensor) -> tuple[Scores, Tensor, Tensor]:
+    """The changes of the expected parts of items times weights, their growth, and the items that are left out."""
+    spans, _, rules, emission = asked.scores
+    threads = threads_for(asked.scores)
+    slots = threads if len(rules) < len(spans) else 1
+    expected, moves = (nothing_expected(asked.grammar, slots) for _ in range(2))
+    changes, growth = zeros(spans), np.zeros(len(spans))
+    over_batch(
+        cpu_change.change, threads, asked.grammar, asked.moves, *arrays_of(spans, emission, asked.lengths),
+        asked.chart, *arrays_of(weights.double()), asked.least, growth, expected, moves, changes.numpy(),
+    )  # fmt: skip
+    table = rules_of(asked.grammar, moves)
+    table += rules_of(asked.moves.grammar, expected)
+    items = torch.from_numpy(np.isnan(growth).nonzero()[0])
+    grads = gradients(asked.scores, asked.lengths, changes, table)
+    return grads, torch.from_numpy(growth).to(weights.dtype), items

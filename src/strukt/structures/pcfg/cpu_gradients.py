@@ -1,0 +1,55 @@
+"""Gradients in the scores of a grammar, from what its kernels find in weights and in labelled spans."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import Scores
+from strukt.kernels.memory import empty
+from strukt.structures.pcfg.cpu_outside import Expected
+from strukt.structures.pcfg.cpu_products import Array
+from strukt.structures.pcfg.cpu_weights import Grammar
+
+
+def nothing_expected(grammar: Grammar, slots: int) -> Expected:
+    matrices = (grammar.pairs, grammar.words, grammar.beside, grammar.before)
+    expected = Expected(*(empty((slots, *matrix.shape)) for matrix in matrices))
+    for array in expected:
+        array.fill(0.0)
+    return expected
+
+
+def rules_of(grammar: Grammar, expected: Expected) -> Array:
+    """Derivatives in the weights of rules, times the weights: ``(groups, s, s + p, s + p)``."""
+    groups, s, labels, _ = grammar.rules.shape
+    pairs, words, beside, before = (part.sum(0) if len(part) > 1 else part[0] for part in expected)
+    rules = empty(grammar.rules.shape)
+    rules[:, :, :s, :s] = pairs.reshape(groups, s, s, s)
+    rules[:, :, s:, s:] = words.reshape(groups, s, labels - s, labels - s)
+    rules[:, :, :s, s:] = beside.reshape(groups, s, s, labels - s)
+    rules[:, :, s:, :s] = before.reshape(groups, s, s, labels - s).swapaxes(2, 3)
+    rules *= grammar.rules
+    return rules
+
+
+def gradients(scores: Scores, lengths: Tensor, spans: Tensor, rules: Array) -> Scores:
+    """All gradients, from those in the scores of labelled spans and of rules, which count root and words, too."""
+    _, root, rule_scores, emission = scores
+    s = root.shape[1]
+    words = spans.diagonal(1, 1, 2)[:, s:].mT
+    top = spans[torch.arange(len(spans)), 0, lengths, :s]
+    grad = torch.from_numpy(rules.astype(rule_scores.numpy().dtype))
+    return spans, _group_sums(top, len(root)), grad, _group_sums(words, len(emission))
+
+
+def add_items(grads: Scores, parts: Scores, items: Tensor) -> None:
+    """Add the gradients of some items, as `cpu_charts.of_items` picks scores, to those of the batch."""
+    for grad, part in zip(grads, parts, strict=True):
+        groups = items * len(grad) // len(grads[0])
+        grad.index_add_(0, groups[: len(part)], part)
+
+
+def _group_sums(values: Tensor, groups: int) -> Tensor:
+    """Values of items ``(batch, ...)`` summed over those that share an entry: ``(groups, ...)``."""
+    return values.reshape(groups, -1, *values.shape[1:]).sum(1)

@@ -1,0 +1,234 @@
+"""How the log-partition of a grammar grows when its scores move: the inside pass with derivatives, item by item.
+
+Each value has a *move* beside it, its derivative along a direction of the scores. Entropies are such growth: where
+scores move by how surprising they are, minus the logs of their weights, the move of a value is its expected
+surprise. As values are divided by their largest, so are surprises counted from its log, and stay as small as the
+logs of scaled values are, however large the scores.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from strukt.kernels.jit import inner, kernel
+from strukt.structures.pcfg.cpu_duals import move_outer, move_product
+from strukt.structures.pcfg.cpu_inside import (
+    Room,
+    load,
+    load_children,
+    make_room,
+    multiply_words,
+    weigh_own,
+    weigh_splits,
+)
+from strukt.structures.pcfg.cpu_products import BLOCK, Array
+from strukt.structures.pcfg.cpu_weights import Grammar, top_of
+
+
+class Moves(NamedTuple):
+    """A direction, in which the logs of the scaled values of a batch move.
+
+    Attributes:
+        grammar: The weights of a `Grammar`, each times its direction.
+        spans: ``(batch, n, n + 1, s)``, of the labels of spans, by first fencepost and width.
+        words: ``(batch, n, p)``, of the preterminals of words.
+        logs: ``(batch, n, n + 1)``: the place to split a span moves by minus the sum of the logs of its children,
+            counted from the largest such sum.
+    """
+
+    grammar: Grammar
+    spans: Array
+    words: Array
+    logs: Array
+
+
+@kernel
+def grow(
+    grammar: Grammar, moves: Moves, spans: Array, emission: Array, lengths: Array, chart: Array, growth: Array,
+    start: int, step: int,
+) -> None:  # fmt: skip
+    """The derivative of the log-partition of each item, ``growth (batch,)``."""
+    batch, n, s = len(chart), chart.shape[1], grammar.root.shape[1]
+    room, moved = make_room(n, s, emission.shape[2]), make_room(n, s, emission.shape[2])
+    grown = np.empty((n, n + 1, s))
+    for b in range(start, batch, step):
+        growth[b] = grow_item(grammar, moves, spans, emission, b, lengths[b], chart[b], room, moved, grown)
+
+
+@kernel
+def grow_item(
+    grammar: Grammar, moves: Moves, spans: Array, emission: Array, b: int, n: int, chart: Array,
+    room: Room, moved: Room, grown: Array,
+) -> float:  # fmt: skip
+    """Of one item: the growth, 0 where there is no tree.
+
+    ``grown (n, n + 1, s)`` becomes the moves of the chart; ``moved`` holds those of ``room``.
+    """
+    batch, s = len(spans), grammar.root.shape[1]
+    group, g = b * len(grammar.root) // batch, b * len(grammar.rules) // batch
+    if n < 2 or chart[0, n, s] == -np.inf:
+        return 0.0
+    load(grammar, spans, emission, b, n, chart, room)
+    load_moves(grammar, moves, b, g, n, room, moved)
+    for width in range(2, n + 1):
+        for first in range(0, n + 1 - width, BLOCK):
+            count = min(BLOCK, n + 1 - width - first)
+            for j in range(count):
+                weigh_splits(chart, first + j, width, room.shares[j])
+                move_splits(moves.logs[b], first + j, width, room.shares[j], moved.shares[j])
+            _move_children(grammar, moves, g, chart, first, count, width, room, moved, grown)
+            for j in range(count):
+                _close(moves, spans, b, chart, first + j, width, room, moved, grown, j)
+    total, change = 0.0, 0.0
+    for label in range(s):
+        total += grammar.root[group, label] * chart[0, n, label]
+        change += moves.grammar.root[group, label] * chart[0, n, label]
+        change += grammar.root[group, label] * grown[0, n, label]
+    return change / total if total > 0.0 else 0.0
+
+
+@inner
+def load_moves(grammar: Grammar, moves: Moves, b: int, g: int, n: int, room: Room, moved: Room) -> None:
+    """The moves of words, and of the rules summed with each."""
+    for i in range(n):
+        for c in range(room.words.shape[1]):
+            value = room.words[i, c]
+            moved.words[i, c] = value * moves.words[b, i, c] if value > 0.0 else 0.0
+    words, word_moves = room.words[:n], moved.words[:n]
+    move_product(grammar.beside[g], moves.grammar.beside[g], words, word_moves, moved.beside)
+    move_product(grammar.before[g], moves.grammar.before[g], words, word_moves, moved.before)
+
+
+@inner
+def move_splits(logs: Array, i: int, width: int, shares: Array, share_moves: Array) -> None:
+    """The moves of the weights of the places to split a span."""
+    top = -np.inf
+    for k in range(1, width):
+        share_moves[k] = logs[i, k] + logs[i + k, width - k]
+        top = max(top, share_moves[k])
+    for k in range(1, width):
+        share_moves[k] = shares[k] * (top - share_moves[k]) if shares[k] > 0.0 else 0.0
+
+
+@inner
+def _move_children(
+    grammar: Grammar, moves: Moves, g: int, chart: Array, first: int, count: int, width: int,
+    room: Room, moved: Room, grown: Array,
+) -> None:  # fmt: skip
+    """The moves of the sums over the children of some spans of a width, into ``moved.sums``."""
+    s = room.sums.shape[1]
+    if width == 2:
+        move_words(first, count, room, moved)
+        move_product(grammar.words[g], moves.grammar.words[g], room.two[:count], moved.two[:count], moved.sums)
+        return
+    moved.sums[:] = 0.0
+    if width > 3:
+        for j in range(count):
+            move_pairs(chart, grown, first + j, width, room, moved, j)
+        pairs, pair_moves = room.pairs[:count], moved.pairs[:count]
+        move_product(grammar.pairs[g], moves.grammar.pairs[g], pairs, pair_moves, moved.sums)
+    for j in range(count):
+        i, narrow = first + j, width - 1
+        last = i + narrow
+        before, beside = room.shares[j, 1], room.shares[j, narrow]
+        for parent in range(s):
+            left, right, left_move, right_move = 0.0, 0.0, 0.0, 0.0
+            for k in range(s):
+                x, y = room.before[i, parent * s + k], room.beside[last, parent * s + k]
+                value, other = chart[i + 1, narrow, k], chart[i, narrow, k]
+                left += x * value
+                right += y * other
+                left_move += x * grown[i + 1, narrow, k] + moved.before[i, parent * s + k] * value
+                right_move += y * grown[i, narrow, k] + moved.beside[last, parent * s + k] * other
+            moved.sums[j, parent] += before * left_move + moved.shares[j, 1] * left
+            moved.sums[j, parent] += beside * right_move + moved.shares[j, narrow] * right
+
+
+@inner
+def move_words(first: int, count: int, room: Room, moved: Room) -> None:
+    """Products of each two neighbouring words, and their moves."""
+    p = room.words.shape[1]
+    multiply_words(first, count, room)
+    for j in range(count):
+        i = first + j
+        for b in range(p):
+            for c in range(p):
+                move = moved.words[i, b] * room.words[i + 1, c] + room.words[i, b] * moved.words[i + 1, c]
+                moved.two[j, b * p + c] = move
+
+
+@inner
+def move_pairs(chart: Array, grown: Array, i: int, width: int, room: Room, moved: Room, j: int) -> None:
+    """Sums over the places to split a span between nonterminals, and their moves, into row j of both rooms."""
+    s, count = room.sums.shape[1], width - 3
+    load_children(chart, i, width, room, j)
+    for k in range(2, width - 1):
+        share, move = room.shares[j, k], moved.shares[j, k]
+        for label in range(s):
+            moved.left[k - 2, label] = share * grown[i, k, label] + move * chart[i, k, label]
+            moved.right[k - 2, label] = grown[i + k, width - k, label]
+    room.pairs[j] = 0.0
+    moved.pairs[j] = 0.0
+    move_outer(
+        room.left[:count], moved.left[:count], room.right[:count], moved.right[:count],
+        room.pairs[j].reshape(s, s), moved.pairs[j].reshape(s, s),
+    )  # fmt: skip
+
+
+@inner
+def _close(
+    moves: Moves, spans: Array, b: int, chart: Array, i: int, width: int,
+    room: Room, moved: Room, grown: Array, j: int,
+) -> None:  # fmt: skip
+    """The moves of the values of a span from those of the sums over its children."""
+    weigh_own(spans, b, i, width, room)
+    for label in range(room.sums.shape[1]):
+        value, move = chart[i, width, label], 0.0
+        if value > 0.0:
+            move = room.own[label] / chart[i, width, -1] * moved.sums[j, label]
+            move += value * moves.spans[b, i, width, label]
+        grown[i, width, label] = move
+
+
+@kernel
+def directions(spans: Array, emission: Array, lengths: Array, moves: Moves, start: int, step: int) -> None:
+    """Load a direction of the scores of spans and words."""
+    batch, s = len(spans), moves.spans.shape[3]
+    for b in range(start, batch, step):
+        n, group = lengths[b], b * len(emission) // batch
+        for i in range(n):
+            for c in range(emission.shape[2]):
+                moves.words[b, i, c] = np.float64(spans[b, i, i + 1, s + c]) + emission[group, i, c]
+            for width in range(1, n - i + 1):
+                moves.logs[b, i, width] = 0.0
+                for label in range(s):
+                    moves.spans[b, i, width, label] = spans[b, i, i + width, label]
+
+
+@kernel
+def surprises(
+    spans: Array, emission: Array, lengths: Array, chart: Array, moves: Moves, largest: Array,
+    start: int, step: int,
+) -> None:  # fmt: skip
+    """Load minus the logs of the weights of spans and words; ``largest (batch,)``: of the logs in the chart."""
+    batch, s = len(spans), moves.spans.shape[3]
+    for b in range(start, batch, step):
+        n, group = lengths[b], b * len(emission) // batch
+        largest[b] = 0.0
+        for i in range(n):
+            for c in range(emission.shape[2]):
+                score = np.float64(spans[b, i, i + 1, s + c]) + emission[group, i, c]
+                moves.words[b, i, c] = chart[b, i, 1, s] - score
+            for width in range(1, n - i + 1):
+                log = chart[b, i, width, s]
+                moves.logs[b, i, width] = log
+                moves.spans[b, i, width] = np.inf
+                if log > -np.inf:
+                    largest[b] = max(largest[b], abs(log))
+                    if width > 1:
+                        scores = spans[b, i, i + width, :s]
+                        top, rest = top_of(scores), np.log(chart[b, i, width, s + 1])
+                        for label in range(s):
+                            moves.spans[b, i, width, label] = (top - scores[label]) + rest

@@ -1,0 +1,160 @@
+"""For each labelled span the best score of a tree that has it: the best score inside it, and around it.
+
+The pass outside takes maxima over parents, so that loops run over children: rules have the parent first here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from strukt.kernels.jit import inner, kernel
+from strukt.kernels.memory import empty
+from strukt.structures.pcfg.cpu_best import Room, Scores, fill, make_room
+from strukt.structures.pcfg.cpu_products import Array, max_pull
+
+
+class Downwards(NamedTuple):
+    """The rules by parent, with an axis of groups in front.
+
+    Attributes:
+        pairs: ``(groups, s, s s)``: ``[A, (B, C)]``.
+        words: ``(groups, s, p p)``: the same for two words.
+        beside: ``(groups, s s, p)``: ``[(B, A), c]`` of A -> B word.
+        before: ``(groups, s s, p)``: ``[(C, A), c]`` of A -> word C.
+    """
+
+    pairs: Array
+    words: Array
+    beside: Array
+    before: Array
+
+
+class Around(NamedTuple):
+    """The best scores around all entries of a chart of one sentence.
+
+    Attributes:
+        spans: ``(n, n + 1, s)``, by first fencepost and width.
+        words: ``(n, p)``.
+        beside: ``(n, s, s)``: ``[B, A]``, around the best rule A -> B word, for each word.
+        before: ``(n, s, s)``: ``[C, A]``, around the best rule A -> word C.
+        above: ``(s,)``, around the children of a span.
+        pairs: ``(s, s)``, around each pair of them.
+        turned: ``(s, s)``, the same by the right child.
+        two: ``(p, p)``, around two words.
+    """
+
+    spans: Array
+    words: Array
+    beside: Array
+    before: Array
+    above: Array
+    pairs: Array
+    turned: Array
+    two: Array
+
+
+def downwards(rules: Array) -> Downwards:
+    """Arrange rules ``(groups, s, s + p, s + p)``."""
+    groups, s, labels, _ = rules.shape
+    p = labels - s
+    blocks = (
+        (rules[:, :, :s, :s], (s, s * s)),
+        (rules[:, :, s:, s:], (s, p * p)),
+        (rules[:, :, :s, s:].swapaxes(1, 2), (s * s, p)),
+        (rules[:, :, s:, :s].transpose(0, 3, 1, 2), (s * s, p)),
+    )
+    arranged = []
+    for block, shape in blocks:
+        copy = empty(block.shape)
+        copy[:] = block
+        arranged.append(copy.reshape(groups, *shape))
+    return Downwards(*arranged)
+
+
+@inner
+def _make_around(n: int, s: int, p: int) -> Around:
+    return Around(
+        np.empty((n, n + 1, s)),
+        np.empty((n, p)),
+        np.empty((n, s, s)),
+        np.empty((n, s, s)),
+        np.empty(s),
+        np.empty((s, s)),
+        np.empty((s, s)),
+        np.empty((p, p)),
+    )
+
+
+@kernel
+def max_marginals(
+    grammar: Scores, rules: Downwards, spans: Array, emission: Array, lengths: Array, best: Array,
+    start: int, step: int,
+) -> None:  # fmt: skip
+    """Fill ``best``, of the shape of the scores of spans, which is -inf before, and stays so where no tree is."""
+    batch, n, s = len(spans), spans.shape[1] - 1, grammar.root.shape[1]
+    p = emission.shape[2]
+    room, around = make_room(n, s, p), _make_around(n, s, p)
+    for b in range(start, batch, step):
+        n, g = lengths[b], b * len(grammar.rules) // batch
+        if n < 2:
+            continue
+        fill(grammar, spans, emission, b, n, room)
+        for each in (around.spans, around.beside, around.before):
+            each[:n] = -np.inf
+        around.words[:n] = -np.inf
+        around.spans[0, n] = grammar.root[b * len(grammar.root) // batch]
+        for width in range(n, 1, -1):
+            for i in range(n + 1 - width):
+                for label in range(s):
+                    around.above[label] = around.spans[i, width, label] + spans[b, i, i + width, label]
+                _to_children(rules, g, i, width, room, around)
+        for i in range(n):
+            max_pull(rules.beside[g], around.beside[i].reshape(-1), around.words[i])
+            max_pull(rules.before[g], around.before[i].reshape(-1), around.words[i])
+            for c in range(p):
+                best[b, i, i + 1, s + c] = room.words[i, c] + around.words[i, c]
+            for width in range(2, n - i + 1):
+                for label in range(s):
+                    best[b, i, i + width, label] = room.chart[i, width, label] + around.spans[i, width, label]
+
+
+@inner
+def _to_children(rules: Downwards, g: int, i: int, width: int, room: Room, around: Around) -> None:
+    """From a span to its children."""
+    s, p = room.best.shape[0], room.words.shape[1]
+    if width == 2:
+        around.two[:] = -np.inf
+        max_pull(rules.words[g], around.above, around.two.reshape(-1))
+        for b in range(p):
+            for c in range(p):
+                best = around.two[b, c]
+                around.words[i, b] = max(around.words[i, b], best + room.words[i + 1, c])
+                around.words[i + 1, c] = max(around.words[i + 1, c], best + room.words[i, b])
+        return
+    last, narrow = i + width - 1, width - 1
+    above = around.above
+    _to_side(room.beside[last], above, room.chart[i, narrow], around.spans[i, narrow], around.beside[last])
+    _to_side(room.before[i], above, room.chart[i + 1, narrow], around.spans[i + 1, narrow], around.before[i])
+    if width > 3:
+        around.pairs[:] = -np.inf
+        max_pull(rules.pairs[g], around.above, around.pairs.reshape(-1))
+        for left in range(s):
+            for right in range(s):
+                around.turned[right, left] = around.pairs[left, right]
+        for k in range(2, width - 1):
+            max_pull(around.turned, room.chart[i + k, width - k], around.spans[i, k])
+            max_pull(around.pairs, room.chart[i, k], around.spans[i + k, width - k])
+
+
+@inner
+def _to_side(rules: Array, above: Array, inside: Array, span: Array, around: Array) -> None:
+    """From a span to one child, and to the best rules with the word that is the other."""
+    s = len(above)
+    for child in range(s):
+        best = span[child]
+        for parent in range(s):
+            best = max(best, above[parent] + rules[child, parent])
+            around[child, parent] = max(around[child, parent], above[parent] + inside[child])
+        span[child] = best
