@@ -84,6 +84,8 @@ FILES = (
     "kernels/test_derivatives",
     "structures/events/test_events",
     "structures/non_projective_tree/test_arborescence",
+    "structures/non_projective_tree/test_max_marginals",
+    "structures/non_projective_tree/test_surprise",
     "kernels/test_candidates",
     "kernels/test_draw",
     "structures/pcfg/test_backends",
@@ -132,7 +134,8 @@ BACKENDS = {
     PLANAR: "test_visits or (test_events and test_dependency_trees) or "
     "(test_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and root and 5-unchanged)",
     FREE: "(test_events and test_dependency_trees) or "
-    "(test_trees_of_any_length and 9-unchanged) or (test_arborescence and k_best and (3 or 4))",
+    "(test_trees_of_any_length and 9-unchanged) or (test_arborescence and k_best and (3 or 4)) or "
+    "(test_tree_max_marginals and enumeration and 3) or (test_tree_surprise and right and 2)",
     SPANS: "test_visits or (span_trees_of_any_length and 9-unchanged) or "
     "(k_best_of_any_size and spans and 5-unchanged) or (test_derivatives and labels and (9-unchanged or 3-steep))",
     CODES: "test_visits or (trees_with_codes_of_any_length and 9-unchanged) or "

@@ -149,6 +149,29 @@ TREES = [
                     ("weights[1, i, k + 1] + weights[1, k, j]", "weights[1, i, k + 1]"),
                     ("through[k] = k + _draw_log(_ways(weights, k, heads[k]), state)", "through[k] = k"),
                 ],
+                "structures/non_projective_tree/cpu_max_marginals": [
+                    ("row[0], row[1] = 0.0, -np.inf", "row[0], row[1] = -np.inf, -np.inf"),
+                    ("_raise(weights[i, : ROOTS + k], weights[i, ROOTS + k], row)", "pass"),
+                    ("best + (out[m, h] - top)", "best + out[m, h]"),
+                ],
+                "structures/non_projective_tree/halves": [
+                    ("other + i - kept]", "first + i - kept]"),
+                ],
+                "structures/non_projective_tree/cpu_numbers": [
+                    ("by_change * source[j] + by * source_change[j]", "by * source_change[j]"),
+                    ("changes[i, j] -= mean", "pass"),
+                    ("settled(total, top)", "(total, rank)"),
+                ],
+                "structures/non_projective_tree/cpu_marginals": [
+                    ("ORDER if single_root and h == 0 else 0.0", "0.0"),
+                    ("mass[h] * (moved[h] - mean)", "mass[h] * moved[h]"),
+                ],
+                "structures/non_projective_tree/cpu_surprise": [
+                    ("1 if single_root and k > 0 else 0", "0"),
+                    ("if not result >= LEAST_SURPRISE:", "if False:"),
+                    ("logs[:, 0] -= shift", "pass"),
+                    ("result += mass[m, h] * costs[m, h]", "result += 0.0"),
+                ],
                 "structures/non_projective_tree/edmonds": [
                     ("scores[h] = nodes.scores[node, h] - lost if", "scores[h] = nodes.scores[node, h] if"),
                     ("range(int(single_root), scores", "range(0, scores"),
@@ -338,6 +361,9 @@ TREES = [
                 "structures/events/reference": [
                     ("(roots == 1)", "(roots >= 1)"),
                     ("range(heads.shape[-1].bit_length())", "range(1)"),
+                ],
+                "structures/non_projective_tree/max_marginals": [
+                    ("reversed(shares)", "shares"),
                 ],
                 "structures/non_projective_tree/reference": [
                     ("weights[:, :k, k + 1, None]", "weights[:, :k, k, None]"),

@@ -24,7 +24,10 @@ from strukt.kernels.oracles import Oracles
 
 
 class TableOracles(Oracles):
-    """As `strukt.kernels.oracles.Oracles`, whose arguments it takes; the backend answers more `questions`."""
+    """As `strukt.kernels.oracles.Oracles`, whose arguments it takes; the backend answers more `questions`.
+
+    These are ``entropy``, ``surprise`` and the gradients of both; what a backend lacks, the reference answers.
+    """
 
     def __init__(self, name: str, scores: tuple[str, ...], *arguments: Any, **more: Any) -> None:
         super().__init__(name, scores, *arguments, **more)

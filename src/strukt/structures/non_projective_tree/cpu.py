@@ -23,9 +23,15 @@ from torch import Tensor
 
 from strukt.kernels.gradients import differentiated, outside_derivative, owned
 from strukt.kernels.jit import exp, inner, kernel, leading, scratch
-from strukt.kernels.memory import zeros
+from strukt.kernels.memory import filled, zeros
 from strukt.kernels.sparsemap.found import Found, Settings, Start
-from strukt.structures.non_projective_tree import cpu_log, cpu_sample, cpu_sparsemap
+from strukt.structures.non_projective_tree import (
+    cpu_log,
+    cpu_max_marginals,
+    cpu_sample,
+    cpu_sparsemap,
+    cpu_surprise,
+)
 from strukt.structures.non_projective_tree import items as on_arcs
 from strukt.structures.non_projective_tree.cpu_derivative import eliminate_change, gradient_change
 from strukt.structures.non_projective_tree.reference import REFERENCE
@@ -90,6 +96,35 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
     arrays = (roots.double().contiguous().numpy(), feasible)
     heads = on_arcs.sample(cpu_sample.draw, arcs, lengths, single_root, count, *arrays)
     return heads, log_partition
+
+
+def entropy(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+    """``(batch,)`` in nats; time O(n^3) an item; `cpu_surprise` has the formula."""
+    return on_arcs.surprises(cpu_surprise.surprises, arcs, None, lengths, single_root)
+
+
+def surprise(arcs: Tensor, others: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+    """The cross-entropy -E[log q], q that of the other scores: ``(batch,)`` in nats."""
+    return on_arcs.surprises(cpu_surprise.surprises, arcs, others, lengths, single_root)
+
+
+def entropy_gradient(arcs: Tensor, lengths: Tensor, single_root: bool, factors: Tensor) -> Tensor:
+    """The gradient of the entropies times factors ``(batch,)``, in the shape of ``arcs``."""
+    return on_arcs.surprise_gradients(cpu_surprise.gradients, arcs, None, lengths, single_root, factors)
+
+
+def surprise_gradient(
+    arcs: Tensor, others: Tensor, lengths: Tensor, single_root: bool, factors: Tensor
+) -> Tensor:
+    """The gradient of the cross-entropies times factors in the first scores."""
+    return on_arcs.surprise_gradients(cpu_surprise.gradients, arcs, others, lengths, single_root, factors)
+
+
+def max_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+    """For each arc the best score of a tree that uses it, in the shape of ``arcs``; time O(n^3) an item."""
+    best = filled(tuple(arcs.shape), -np.inf, arcs.dtype)
+    on_arcs.run(cpu_max_marginals.fill, arcs, lengths, single_root, best.numpy())
+    return best
 
 
 def sparsemap(arcs: Tensor, lengths: Tensor, single_root: bool, begin: Start, settings: Settings) -> Found:

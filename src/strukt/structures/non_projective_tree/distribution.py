@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from torch import Tensor
+
+from strukt.kernels.autograd import asks_for_gradient, is_plain
 from strukt.kernels.oracles import Oracles
 from strukt.structures.dependency import DependencyTree
 from strukt.structures.labelled_arcs import LabelledOracles
 from strukt.structures.non_projective_tree.oracles import LABELLED, ORACLES
+from strukt.structures.non_projective_tree.reference import REFERENCE
 
 
 class NonProjectiveTree(DependencyTree):
@@ -24,9 +28,9 @@ class NonProjectiveTree(DependencyTree):
         validate_args: Whether to check values as well as shapes.
 
     Events are heads ``batch + (n,)``, or with labels the head and the label of each word, ``batch + (n, 2)``: the
-    columns HEAD and DEPREL. `log_partition` and `marginals` take O(n^3) time an item, `mode` O(n^2) and
-    `topk` O(k n^2); a sample takes the cover time of the word graph, at most O(n^4). Labels add O(n^2 c), and to
-    `topk` O(n k^2 log k).
+    columns HEAD and DEPREL. `log_partition`, `marginals`, `entropy` and `max_marginals` take O(n^3) time an
+    item (`max_marginals` with a gradient O(n^4)), `mode` O(n^2) and `topk` O(k n^2); a sample takes the cover
+    time of the word graph, at most O(n^4). Labels add O(n^2 c), and to `topk` O(n k^2 log k).
 
     Raises:
         ValueError: If shapes, types or values do not fit.
@@ -49,3 +53,8 @@ class NonProjectiveTree(DependencyTree):
 
     oracles: ClassVar[Oracles] = ORACLES
     labelled_oracles: ClassVar[LabelledOracles] = LABELLED
+
+    def _max_marginals(self) -> Tensor:
+        if self.labelled or not is_plain() or asks_for_gradient(self.scores):
+            return super()._max_marginals()  # for each arc the best tree that requires it
+        return self._to_batch(REFERENCE.max_marginals(*self._arguments()))

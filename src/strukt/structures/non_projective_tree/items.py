@@ -16,7 +16,9 @@ from strukt.kernels.sparsemap.found import Found, Settings, Start, solve
 Kernel = Callable[..., None]
 
 
-def run(kernel: Kernel, arcs: Tensor, lengths: Tensor, single_root: bool, *arrays: npt.NDArray[Any]) -> None:
+def run(
+    kernel: Kernel, arcs: Tensor, lengths: Tensor, single_root: bool, *arrays: npt.NDArray[Any] | bool
+) -> None:
     """Call ``kernel(arcs, lengths, single_root, *arrays, start, step)`` on all threads, if there is any."""
     batch, n, _ = arcs.shape
     if batch and n:
@@ -42,6 +44,30 @@ def outside(
     marginals = zeros(arcs)
     run(kernel, arcs, lengths, single_root, weights.contiguous().numpy(), chart.numpy(), marginals.numpy())
     return marginals
+
+
+def surprises(
+    kernel: Kernel, arcs: Tensor, others: Tensor | None, lengths: Tensor, single_root: bool
+) -> Tensor:
+    """A number ``(batch,)``, filled by the kernel from the scores and others, if there are any."""
+    result = zeros(lengths, torch.float64)
+    other = _array(arcs if others is None else others)
+    run(kernel, arcs, lengths, single_root, other, others is None, result.numpy())
+    return result.to(arcs.dtype)
+
+
+def surprise_gradients(
+    kernel: Kernel, arcs: Tensor, others: Tensor | None, lengths: Tensor, single_root: bool, factors: Tensor
+) -> Tensor:
+    """Its gradient times factors ``(batch,)`` in the shape of ``arcs``, filled by the kernel."""
+    grads = zeros(arcs)
+    other = _array(arcs if others is None else others)
+    run(kernel, arcs, lengths, single_root, other, others is None, _array(factors), grads.numpy())
+    return grads
+
+
+def _array(tensor: Tensor) -> npt.NDArray[Any]:
+    return tensor.detach().contiguous().numpy()
 
 
 def sparsemap(

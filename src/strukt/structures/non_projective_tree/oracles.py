@@ -1,8 +1,8 @@
 """Non-projective dependency trees: sums by the Matrix-Tree theorem, best trees by Chu-Liu/Edmonds."""
 
-from strukt.kernels.oracles import Oracles
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.structures.labelled_arcs import LabelledOracles
 from strukt.structures.non_projective_tree.reference import REFERENCE
 
-ORACLES = Oracles(__package__, scores=("arcs",), options=("single_root",), reference=REFERENCE)
+ORACLES = TableOracles(__package__, scores=("arcs",), options=("single_root",), reference=REFERENCE)
 LABELLED = LabelledOracles(ORACLES)

@@ -23,6 +23,7 @@ from strukt.kernels.autograd import Scores
 from strukt.kernels.gradients import pull_backs
 from strukt.kernels.semiring import NEG_INF, logsumexp
 from strukt.structures.non_projective_tree import arborescence
+from strukt.structures.non_projective_tree.max_marginals import max_marginals
 
 NOWHERE = 1 << 20
 """The order of a weight of zero."""
@@ -111,6 +112,15 @@ class MatrixTree(Elimination):
     def kbest(self, arcs: Tensor, lengths: Tensor, single_root: bool, k: int) -> tuple[Tensor, Tensor]:
         """Heads of the k best trees ``(batch, k, n)`` and their scores ``(batch, k)``; time O(k n^2)."""
         return arborescence.kbest(arcs, lengths, single_root, k)
+
+    @torch.no_grad()
+    def max_marginals(self, arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
+        """For each arc the best score of a tree that uses it, -inf where none does; time O(n^3)."""
+        if not arcs.numel():
+            return torch.zeros_like(arcs)
+        _, best = arborescence.best(arcs.double(), lengths, single_root)
+        weights = padded_weights(arcs, lengths)
+        return max_marginals(weights, lengths, single_root, best).to(arcs.dtype)
 
 
 def eliminate(weights: Tensor, orders: Tensor) -> tuple[Tensor, Tensor]:

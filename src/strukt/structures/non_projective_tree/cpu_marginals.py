@@ -1,0 +1,185 @@
+"""Marginals of non-projective trees with small relative error, and their derivative along a direction of scores.
+
+The probability of the arc from h to m is proportional to w_mh P_m(h), as `max_marginals` explains. All is found
+without subtraction, so that a probability of 1e-300 is as precise as one of 1/2; the outside pass of `cpu` has an
+absolute error. The derivative goes forwards through the same elimination.
+
+Plain numbers serve where nothing is lost that matters. For a single root they need no orders: as long as every
+word has other heads, pivots leave the root out, and all P_m are of order one. Extended numbers have room for an
+epsilon: the weights of the root's arcs get a rank that no scores reach (`ORDER`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from strukt.kernels.extended import at_rank, settled
+from strukt.kernels.jit import inner, kernel
+from strukt.structures.non_projective_tree.cpu_numbers import add_row, as_double, at, beside, divide_row
+from strukt.structures.non_projective_tree.halves import (
+    COUNT,
+    FIRST,
+    KEPT,
+    PARENT,
+    Array,
+    copy_down,
+    matrix,
+    plan,
+    word_at,
+)
+
+ORDER = float(1 << 44)
+"""What an epsilon takes off the rank of a number: scores of 1e15 have ranks of 1e13."""
+
+LEAST_TOTAL, MOST_TOTAL = 1e-150, 1e150
+"""Where the sum over the heads of a word must lie in plain numbers; mantissas always do."""
+
+SMALLEST = 5e-324
+"""What stands for probabilities that are smaller, but not 0."""
+
+
+@kernel
+def marginals(
+    weights: Array, ranks: Array | None, costs: Array | None, single_root: bool, mass: Array, moved: Array | None
+) -> bool:
+    """Marginals of an item, and their derivative in t if weights are multiplied by exp(t costs).
+
+    Args:
+        weights: ``(n, n + 1)``, n >= 1, mantissas if there are ranks; there is a tree.
+        ranks: Of the same shape; None for plain numbers.
+        costs: Finite, of the same shape; None if no derivative is asked for.
+        single_root: Whether one word hangs on the root.
+        mass: Gets the marginals.
+        moved: Gets their derivative; None if there are no costs.
+
+    Returns:
+        False if plain numbers do not suffice. Time O(n^3).
+    """
+    n = weights.shape[0]
+    blocks, size = plan(n, 1)
+    value, rank, change = np.empty(size), _flat(ranks, size), _flat(costs, size)
+    given = matrix(value, blocks[0], 1), matrix(rank, blocks[0], 1), matrix(change, blocks[0], 1)
+    _load(weights, ranks, costs, single_root, *given)
+    counted = 1 if single_root and ranks is None else 0
+    for b in range(1, blocks.shape[0]):
+        block, parent = blocks[b], blocks[blocks[b, PARENT]]
+        copy_down(matrix(value, parent, 1), parent, block, 1, matrix(value, block, 1))
+        copy_down(matrix(rank, parent, 1), parent, block, 1, matrix(rank, block, 1))
+        copy_down(matrix(change, parent, 1), parent, block, 1, matrix(change, block, 1))
+        left = matrix(value, block, 1), matrix(rank, block, 1), matrix(change, block, 1)
+        if not _eliminate(*left, block[KEPT], counted):
+            return False
+    reached = np.zeros((n, n)), beside(ranks, n, n, -np.inf), beside(costs, n, n, 0.0)
+    for b in range(blocks.shape[0] - 1, 0, -1):
+        block = blocks[b]
+        left = matrix(value, block, 1), matrix(rank, block, 1), matrix(change, block, 1)
+        _substitute(*left, block, *reached)
+    possible = True
+    for m in range(n):
+        possible &= _through(*given, costs, *reached, m, mass[m], moved)
+    return possible
+
+
+@inner
+def _flat(marker: Array | None, size: int) -> Any:
+    """Room for the matrices of all blocks; None if there is no marker."""
+    if marker is None:
+        return None
+    return np.empty(size)
+
+
+@inner
+def _load(
+    weights: Array, ranks: Array | None, costs: Array | None, single_root: bool, value: Array,
+    rank: Array | None, change: Array | None,
+) -> None:  # fmt: skip
+    """Copy weights with their changes, and put the root's arcs in their order."""
+    for m in range(weights.shape[0]):
+        for h in range(weights.shape[1]):
+            value[m, h] = weights[m, h]
+            if ranks is not None and rank is not None:
+                rank[m, h] = ranks[m, h] - (ORDER if single_root and h == 0 else 0.0)
+            if costs is not None and change is not None:
+                change[m, h] = costs[m, h] if ranks is not None else costs[m, h] * weights[m, h]
+
+
+@inner
+def _eliminate(values: Array, ranks: Array | None, changes: Array | None, kept: int, counted: int) -> bool:
+    """Eliminate all words of a block but those that it keeps, in place; False if a plain pivot is too small."""
+    for k in range(values.shape[0] - 1, kept - 1, -1):
+        if not divide_row(values, ranks, changes, k, counted, k + 1, k + 1):
+            return False
+        for i in range(k):
+            by = values[i, k + 1], at(ranks, i, k + 1), at(changes, i, k + 1)
+            add_row(values, ranks, changes, i, k, 0, k + 1, *by)
+    return True
+
+
+@inner
+def _substitute(
+    shares: Array, share_ranks: Array | None, share_changes: Array | None, block: Array, values: Array,
+    ranks: Array | None, changes: Array | None,
+) -> None:  # fmt: skip
+    """P_m(k) ``[k, m]`` of the words k that a block eliminated, from that of those it keeps, for each such m."""
+    first, stop = block[FIRST], block[FIRST] + block[KEPT]
+    for i in range(block[KEPT], block[KEPT] + block[COUNT]):
+        word = word_at(block, i)
+        values[word, first:stop] = shares[i, 0]
+        if ranks is not None and share_ranks is not None:
+            ranks[word, first:stop] = share_ranks[i, 0]
+        if changes is not None and share_changes is not None:
+            changes[word, first:stop] = share_changes[i, 0]
+        for j in range(i):
+            by = shares[i, 1 + j], at(share_ranks, i, 1 + j), at(share_changes, i, 1 + j)
+            add_row(values, ranks, changes, word, word_at(block, j), first, stop, *by)
+
+
+@inner
+def _through(
+    weights: Array, weight_ranks: Array | None, weight_changes: Array | None, costs: Array | None, values: Array,
+    ranks: Array | None, changes: Array | None, m: int, mass: Array, moved: Array | None,
+) -> bool:  # fmt: skip
+    """The marginals of the heads of word m, and their derivatives; False if plain numbers are lost."""
+    n = weights.shape[0]
+    rank, top = np.zeros(n + 1), 0.0
+    mass[0] = weights[m, 0]
+    for h in range(n):
+        mass[h + 1] = weights[m, h + 1] * values[h, m]
+    if ranks is not None and weight_ranks is not None:
+        rank[0] = weight_ranks[m, 0]
+        for h in range(n):
+            mass[h + 1], rank[h + 1] = settled(mass[h + 1], weight_ranks[m, h + 1] + ranks[h, m])
+        top = rank.max()
+    total = 0.0
+    for h in range(n + 1):
+        total += at_rank(mass[h], rank[h], top)
+    if not LEAST_TOTAL < total < MOST_TOTAL:
+        return False
+    for h in range(n + 1):
+        possible = mass[h] > 0.0 and rank[h] > top - 0.5 * ORDER
+        mass[h] = max(as_double(mass[h] / total, rank[h] - top), SMALLEST) if possible else 0.0
+    if costs is not None and changes is not None and moved is not None:
+        _move(costs, values, ranks, changes, m, mass, moved[m])
+    return True
+
+
+@inner
+def _move(
+    costs: Array, values: Array, ranks: Array | None, changes: Array, m: int, mass: Array, moved: Array
+) -> None:
+    """The derivatives of the marginals of a word, from those of the logs of its terms."""
+    heaviest, mean = int(np.argmax(mass)), 0.0
+    for h in range(mass.shape[0]):
+        moved[h] = costs[m, h]
+        if h > 0 and ranks is not None:
+            moved[h] += changes[h - 1, m]
+        elif h > 0 and values[h - 1, m] > 0.0:
+            moved[h] += changes[h - 1, m] / values[h - 1, m]
+    origin = moved[heaviest]
+    for h in range(mass.shape[0]):
+        moved[h] -= origin
+        mean += mass[h] * moved[h]
+    for h in range(mass.shape[0]):
+        moved[h] = mass[h] * (moved[h] - mean) if mass[h] > 0.0 else 0.0

@@ -1,0 +1,81 @@
+"""Which words to eliminate, so that each word in turn is left over at the end, in O(n^3) for all words.
+
+To eliminate all words but one takes O(n^3), but two words share most of it: the words are divided in two halves,
+one half is eliminated, and the rest of the work is that for the other half, which is divided in turn. With c s^3
+for one half of s words, all takes 2 c n^3 (1 + 1/4 + 1/16 ...).
+
+A *block* is a matrix ``(s, roots + s)`` of the weights of s words that remain: those that it keeps first, then
+those that it eliminates, the last one first. Columns are the root and the same words. What it keeps is what the
+two blocks below it begin with. When its words are eliminated, their rows hold the shares of heads that remained.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from strukt.kernels.jit import inner
+
+Array = npt.NDArray[Any]
+
+FIRST, KEPT, OTHER, COUNT, START, PARENT = range(6)
+"""Columns of a plan: the first word that is kept, how many are, the first word that is eliminated, how many are,
+where the matrix begins, and the row of the block that this one is part of."""
+
+
+@inner
+def plan(n: int, roots: int) -> tuple[Array, int]:
+    """The blocks ``(2 n - 1, 6)`` of n >= 1 words, each behind its parent, and the size of all matrices.
+
+    The first block keeps all words. The last ones keep one word each.
+    """
+    blocks = np.zeros((2 * n - 1, 6), np.int64)
+    blocks[0, KEPT] = n
+    blocks[0, PARENT] = -1
+    made, size = 1, n * (n + roots)
+    for b in range(2 * n - 1):
+        first, words = blocks[b, FIRST], blocks[b, KEPT]
+        if words == 1:
+            continue
+        half = words // 2
+        for part in range(2):
+            block = blocks[made]
+            block[FIRST] = first if part == 0 else first + half
+            block[KEPT] = half if part == 0 else words - half
+            block[OTHER] = first + half if part == 0 else first
+            block[COUNT] = words - block[KEPT]
+            block[START], block[PARENT] = size, b
+            size += words * (words + roots)
+            made += 1
+    return blocks, size
+
+
+@inner
+def matrix(flat: Array | None, block: Array, roots: int) -> Any:
+    """The matrix of a block; None if there are none."""
+    if flat is None:
+        return None
+    size = block[KEPT] + block[COUNT]
+    return flat[block[START] : block[START] + size * (size + roots)].reshape(size, size + roots)
+
+
+@inner
+def copy_down(above: Array | None, parent: Array, block: Array, roots: int, below: Array | None) -> None:
+    """Fill the matrix of a block from that of its parent, if there are any."""
+    if above is None or below is None:
+        return
+    kept, count = block[KEPT], block[COUNT]
+    first, other = block[FIRST] - parent[FIRST], block[OTHER] - parent[FIRST]
+    for i in range(kept + count):
+        row = above[first + i if i < kept else other + i - kept]
+        below[i, :roots] = row[:roots]
+        below[i, roots : roots + kept] = row[roots + first : roots + first + kept]
+        below[i, roots + kept :] = row[roots + other : roots + other + count]
+
+
+@inner
+def word_at(block: Array, place: int) -> int:
+    """The word in a row of a block."""
+    return block[FIRST] + place if place < block[KEPT] else block[OTHER] + place - block[KEPT]  # type: ignore[no-any-return]
