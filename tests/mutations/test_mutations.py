@@ -135,7 +135,7 @@ BACKENDS = {
     "(test_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and root and 5-unchanged)",
     FREE: "(test_events and test_dependency_trees) or "
     "(test_trees_of_any_length and 9-unchanged) or (test_arborescence and k_best and (3 or 4)) or "
-    "(test_tree_max_marginals and enumeration and 3) or (test_tree_surprise and right and 2)",
+    "(test_tree_max_marginals and enumeration and 3) or (test_tree_surprise and right and (2 or 4-1.0-unchanged))",
     SPANS: "test_visits or (span_trees_of_any_length and 9-unchanged) or "
     "(k_best_of_any_size and spans and 5-unchanged) or (test_derivatives and labels and (9-unchanged or 3-steep))",
     CODES: "test_visits or (trees_with_codes_of_any_length and 9-unchanged) or "
