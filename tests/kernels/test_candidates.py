@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strukt.kernels import jit
-from strukt.kernels.cpu_candidates import Candidates, least_wanted, make_candidates, offer, offer_others, take
+from strukt.kernels.cpu_search import (
+    Candidates,
+    least_wanted,
+    make_candidates,
+    offer,
+    offer_others,
+    take_candidate,
+)
 
 pytestmark = pytest.mark.skipif(
     jit.UNAVAILABLE is not None, reason=f"kernels do not compile: {jit.UNAVAILABLE}"
@@ -27,10 +34,10 @@ def test_the_best_are_taken_in_order(values, k):
     candidates = collect(values, k)
     possible = sorted((value for value in values if value > -np.inf), reverse=True)
     for expected in possible[: k - 1]:
-        score, rank, place, choice = take(candidates)
+        score, rank, place, choice = take_candidate(candidates)
         assert score == values[place - 2] == expected
         assert (rank, choice) == (0, place + 1)
-    assert take(candidates)[0] == -np.inf
+    assert take_candidate(candidates)[0] == -np.inf
 
 
 @given(SCORES.filter(bool), st.integers(1, 7), st.data())
@@ -44,15 +51,15 @@ def test_all_others_are_offered(ways, k, data):
         if choice != chosen:
             offer(one_by_one, 0, 4, choice, 7.0 + (way - ways[chosen]))
     for _ in range(k):
-        assert take(at_once) == take(one_by_one)
+        assert take_candidate(at_once) == take_candidate(one_by_one)
 
 
 def test_no_more_are_kept_than_there_are_ranks_to_fill():
     candidates = collect([1.0, 3.0, 2.0, 0.0], 4)
     assert least_wanted(candidates, 0) == 1.0
-    assert take(candidates)[0] == 3.0
+    assert take_candidate(candidates)[0] == 3.0
     assert least_wanted(candidates, 1) == 1.0
     offer(candidates, 1, 9, 9, 1.5)
-    assert take(candidates)[:3] == (2.0, 0, 4)
-    assert take(candidates) == (1.5, 1, 9, 9)
+    assert take_candidate(candidates)[:3] == (2.0, 0, 4)
+    assert take_candidate(candidates) == (1.5, 1, 9, 9)
     assert least_wanted(candidates, 3) == np.inf

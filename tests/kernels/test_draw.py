@@ -10,7 +10,7 @@ from tests.kernels.test_backends import normal
 from strukt.distributions import PCFG, BitSpanTree, LinearChain, ProjectiveTree, SpanTree
 from strukt.kernels import cpu_draw, jit
 from strukt.structures.linear_chain import cpu
-from strukt.structures.linear_chain.cpu_probability import LOG_SPACE
+from strukt.structures.linear_chain.cpu_probability import UNDERFLOWED
 
 pytestmark = pytest.mark.skipif(
     jit.UNAVAILABLE is not None, reason=f"kernels do not compile: {jit.UNAVAILABLE}"
@@ -121,14 +121,14 @@ def test_samples_have_the_right_frequencies(on, kind, monkeypatch):
     assert (drawn - structures.marginals).abs().max() < 5 * 0.5 / 4000**0.5
 
 
-def test_chains_in_log_space_have_the_right_frequencies(on):
-    """A tag that is finite and next to impossible takes an item out of probability space."""
+def test_chains_that_underflow_have_the_right_frequencies(on):
+    """A tag that is finite and next to impossible asks for extended numbers."""
     on("cpu")
     unary = normal(1, 5, 4)
     unary[..., 0] = -400.0
     chains = LinearChain(unary, normal(4, 4, seed=1))
     _, chart = cpu.inside(*chains._arguments())
-    assert chart[0, 0, -1] == LOG_SPACE
+    assert chart[0, 0, -1] == UNDERFLOWED
     torch.manual_seed(0)
     frequencies = chains.to_parts(chains.sample((4000,))).mean(0)
     assert (frequencies - chains.marginals).abs().max() < 5 * 0.5 / 4000**0.5

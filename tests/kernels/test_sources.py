@@ -27,24 +27,66 @@ print(ask(), sum(ask.stats.cache_hits.values()))
 """
 
 
-@pytest.mark.skipif(
+MOVED = """
+from strukt.kernels.{} import Pair
+from strukt.kernels.jit import kernel
+
+
+@kernel
+def ask(pair):
+    return pair.left + pair.right
+
+
+print(ask(Pair(1, 2)), sum(ask.stats.cache_hits.values()))
+"""
+
+PAIR = "from typing import NamedTuple\n\n\nclass Pair(NamedTuple):\n    left: int\n    right: int\n"
+
+COMPILED = pytest.mark.skipif(
     dispatch.backends()["cpu"] != "available", reason=f"no compiled kernels: {dispatch.backends()['cpu']}"
 )
-def test_a_kernel_whose_helper_was_edited_is_compiled_again(tmp_path):
-    package = tmp_path / "strukt"
-    shutil.copytree(Path(strukt.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the package, to be edited."""
+    shutil.copytree(
+        Path(strukt.__file__).parent, tmp_path / "strukt", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    return tmp_path / "strukt"
+
+
+def printed(package):
+    """What its module ``kernels/user.py`` prints in another process, with a cache of the copy's own."""
+    folder = package.parent
+    environment = {**os.environ, "PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "cache")}
+    command = [sys.executable, "-c", "import strukt.kernels.user"]
+    result = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=True)
+    return result.stdout.split()
+
+
+@COMPILED
+def test_a_kernel_whose_helper_was_edited_is_compiled_again(package):
     (package / "kernels/user.py").write_text(KERNEL)
 
     def answer(number):
         (package / "kernels/helper.py").write_text(HELPER.format(number))
-        environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-        command = [sys.executable, "-c", "import strukt.kernels.user"]
-        found = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
-        return found.stdout.split()
+        return printed(package)
 
     assert answer(1) == ["1", "0"]
     assert answer(1) == ["1", "1"]
     assert answer(2) == ["2", "0"]
+
+
+@COMPILED
+def test_a_kernel_is_compiled_again_where_a_class_that_it_takes_has_moved(package):
+    """As it does from one version to the next, while the cache stays."""
+    for place in ("here", "there"):
+        (package / f"kernels/{place}.py").write_text(PAIR)
+        (package / "kernels/user.py").write_text(MOVED.format(place))
+        assert printed(package) == ["3", "0"]
+        assert printed(package) == ["3", "1"]
+        (package / f"kernels/{place}.py").unlink()
 
 
 def test_a_digest_follows_imports_of_the_package_only(tmp_path, monkeypatch):

@@ -12,6 +12,10 @@ SEQUENCES = [
                     ("(step * c + of) * c + to", "(step * c + to) * c + of"),
                     ("np.minimum(t, steps) - 1", "0 * t"),
                 ],
+                "kernels/engine/flat": [
+                    ("each[chosen // (batch // len(each))]", "each[chosen % len(each)]"),
+                    ("0, chosen // (batch // len(result))", "0, 0 * chosen"),
+                ],
                 "kernels/engine/rows": [
                     (".sum(1)", ".amax(1)"),
                 ],
@@ -48,21 +52,14 @@ SEQUENCES = [
                     ("expected[0, group, i, j] * weight", "expected[0, group, i, j]"),
                     ("alpha = weights[b] * chart[b, t, i]", "alpha = chart[b, t, i]"),
                 ],
-                "structures/linear_chain/cpu_log": [
-                    ("scores[j] -= top", "scores[j] += top"),
-                    ("total += shift", "total = shift"),
-                    ("range(lengths[b] - 2, -1, -1)", "range(lengths[b] - 2, 0, -1)"),
-                    ("alpha = chart[b, t, i] - log_mass", "alpha = chart[b, t, i]"),
-                ],
                 "structures/linear_chain/cpu_best": [
+                    ("scores[j] -= top", "scores[j] += top"),
                     ("entered[i] != top", "entered[i] == top"),
                     ("best[t, i] + transition[s, i, following]", "best[t, i] + transition[s, following, i]"),
                     ("ways[i] += transition[s, i, following]", "ways[i] += 0.0"),
-                    ("tags[parent, place + 1 :]", "tags[rank - 1, place + 1 :]"),
-                    ("for t in range(place):", "for t in range(tags.shape[0]):"),
-                    ("tags[rank, : place + 1]", "tags[rank, :place]"),
+                    ("choice_of_value(search, rank, place,", "choice_of_value(search, rank, t,"),
                 ],
-                "kernels/cpu_candidates": [
+                "kernels/cpu_search": [
                     ("scores[i - 1] < score", "scores[i - 1] > score"),
                     ("i = count - 1", "i = count - 2"),
                     ("np.float64(ways[choice]) - ways[chosen]", "ways[choice]"),
@@ -79,8 +76,7 @@ SEQUENCES = [
                 ],
                 "structures/linear_chain/cpu_sample": [
                     ("pairs[:, following]", "pairs[following]"),
-                    ("table[i] *= alpha[i]", "table[i] *= 1.0"),
-                    ("(alpha[i] if in_log_space else 0.0)", "0.0"),
+                    ("exp(table[i]) * alpha[i]", "exp(table[i])"),
                     ("made[:] = False", "pass"),
                 ],
                 "kernels/places/log_prob": [
@@ -130,15 +126,7 @@ SEQUENCES = [
                     ("products[i, j] * transposed[j, i]", "products[i, j] * transposed[i, j]"),
                     ("range(max(length - k + 1, 0), n)", "range(length, n)"),
                     ("1.0 / _sum(ended[length])", "1.0"),
-                ],
-                "structures/semi_markov/cpu_log": [
                     ("min(position, matrices.shape[0]) - 1", "0"),
-                    ("ended[end, j] -= top", "ended[end, j] -= 0.0"),
-                    ("onward[length, :] = -log_sum", "onward[length, :] = log_sum"),
-                    (
-                        "pairs[0, 0] += weight * exp(ended[i] + onward[i])",
-                        "pairs[0, 0] += weight * exp(onward[i])",
-                    ),
                 ],
                 "structures/semi_markov/cpu_best": [
                     ("ended[end].max() + matrix[0, 0]", "ended[end].max()"),
@@ -146,12 +134,11 @@ SEQUENCES = [
                         "matrix[min(i, last), min(labels[end], last)]",
                         "matrix[min(labels[end], last), min(i, last)]",
                     ),
-                    ("if 2 * end < place:", "if True:"),
-                    ("if 2 * end - 1 < place:", "if 2 * end < place:"),
-                    ("labels[start] < 0", "False"),
+                    ("rank, place + 1, given", "rank, place, given"),
+                    ("if place + 1 > given:", "if place > given:"),
                 ],
                 "structures/semi_markov/cpu_sample": [
-                    ("entered[t, j] += scales[t]", "entered[t, j] += 0.0"),
+                    ("np.log(entered[t, j]) + scales[t]", "np.log(entered[t, j])"),
                     ("onward, state = following[q]", "onward, state = c"),
                     ("min(table.shape[0], end)", "1"),
                 ],
@@ -187,9 +174,8 @@ SEQUENCES = [
                 "structures/monotone_alignment/cpu_best": [
                     ("i - int(move != INSERT)", "i - 1"),
                     ("values[a] + transition[a, move]", "values[a]"),
-                    ("if i + j < place:", "if True:"),
-                    ("make_candidates(k), n + m - 1", "make_candidates(k), n + m - 2"),
-                    ("copy[i, j] = path[i, j]", "pass"),
+                    ("move = choices[place]", "move = 0"),
+                    ("        place += 1\n", ""),
                 ],
                 "structures/monotone_alignment/cpu_sample": [
                     ("numbers[:, :, onward]", "equal"),
@@ -233,8 +219,8 @@ SEQUENCES = [
                 "structures/ctc/cpu_best": [
                     ("and states[s] != states[s - 2]", ""),
                     ("before[s - 2] + skips[s]", "-np.inf"),
-                    ("for t in range(place):", "for t in range(len(values)):"),
-                    ("paths[rank, place + 1] - way", "paths[parent, place] - way"),
+                    ("s -= choices[place]", "s -= 0"),
+                    ("labels[last - place] = states[s]", "labels[last - place] = s"),
                 ],
                 "structures/ctc/cpu_sample": [
                     ("(1, k - 1 if may_skip(states, s) else 0)", "(1, k - 1)"),

@@ -118,7 +118,7 @@ TREES = [
                     ("0, 0] += factor * parts[i]", "0, 0] += parts[i]"),
                 ],
                 "kernels/engine/choices": [
-                    ("= place % alternatives", "= 0"),
+                    ("= place % kinds", "= 0"),
                 ],
                 "kernels/engine/oracles": [
                     ("theirs - mine for", "mine - theirs for"),

@@ -10,10 +10,10 @@ from torch import Tensor
 
 from strukt.distributions import BitSpanTree, KSubset, ProjectiveTree, SpanTree
 from strukt.kernels import dispatch
-from strukt.kernels.cpu_candidates import offer
 from strukt.kernels.cpu_search import (
     choice_of_value,
     make_search,
+    offer,
     start,
     take,
 )

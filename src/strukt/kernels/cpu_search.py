@@ -1,23 +1,108 @@
-"""Search for the k best structures, whose choices stand in an order: what the kernels share around their walks.
+"""Search for the k best structures: each but the best deviates from a better one at one place (Lawler 1972).
+
+The choices of a structure stand in an order: those before a place say which choice the place offers, and what
+follows can be completed in a best way. Every structure but the best is then found once: as the best completion of
+a better one's choices up to a place, with another choice there. The next best structure is the first candidate,
+and only the places after its own offer new ones.
 
 A walk through a structure follows the choices that it is given, up to a place, and makes the best one at each
-place after it, where it offers the others as candidates (see `strukt.kernels.cpu_candidates`).
+place after it, where it offers the others as candidates (`choice_of_value`). A list of candidates is sorted by
+descending score and never longer than there are ranks left to fill.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from strukt.kernels import cpu_candidates
-from strukt.kernels.cpu_candidates import (
-    Array,
-    Candidates,
-    make_candidates,
-    offer_others,
-)
 from strukt.kernels.jit import kernel
+
+Array = npt.NDArray[Any]
+
+
+class Candidates(NamedTuple):
+    """The candidates for the ranks that follow, of k in all.
+
+    Attributes:
+        scores: ``(k,)``, in descending order.
+        entries: ``(k, 3)``: the rank of the structure that each deviates from, the place, and the choice there.
+        waiting: ``(1,)``, their number.
+    """
+
+    scores: Array
+    entries: Array
+    waiting: Array
+
+
+@kernel
+def make_candidates(k: int) -> Candidates:
+    """None yet."""
+    return Candidates(np.empty(k), np.empty((k, 3), np.int64), np.zeros(1, np.int64))
+
+
+@kernel
+def least_wanted(candidates: Candidates, rank: int) -> float:
+    """The score that further candidates, from the structure of a rank, must exceed."""
+    wanted = len(candidates.scores) - 1 - rank
+    if candidates.waiting[0] < wanted:
+        return -np.inf
+    return candidates.scores[wanted - 1] if wanted > 0 else np.inf
+
+
+@kernel
+def offer(candidates: Candidates, rank: int, place: int, choice: int, score: float) -> None:
+    """Enter a candidate that deviates from the structure of a rank, unless there are enough better ones."""
+    if not score > least_wanted(candidates, rank):
+        return
+    scores, entries = candidates.scores, candidates.entries
+    count = min(candidates.waiting[0] + 1, len(scores) - 1 - rank)
+    i = count - 1
+    while i > 0 and scores[i - 1] < score:
+        scores[i] = scores[i - 1]
+        entries[i] = entries[i - 1]
+        i -= 1
+    scores[i] = score
+    entries[i, 0], entries[i, 1], entries[i, 2] = rank, place, choice
+    candidates.waiting[0] = count
+
+
+@kernel
+def offer_others(
+    candidates: Candidates, rank: int, place: int, ways: Array, chosen: int, score: float
+) -> None:
+    """Enter all other choices of a place.
+
+    Args:
+        candidates: The list.
+        rank: The rank of the structure that they deviate from.
+        place: The place.
+        ways: For each choice there the best score of what it completes, up to the same constant.
+        chosen: The structure's own choice.
+        score: The structure's own score.
+    """
+    least = least_wanted(candidates, rank)
+    for choice in range(len(ways)):
+        other = score + (np.float64(ways[choice]) - ways[chosen])
+        # Most choices are worse than a full list, and a call for each would take most of the time.
+        if other > least and choice != chosen:
+            offer(candidates, rank, place, choice, other)
+            least = least_wanted(candidates, rank)
+
+
+@kernel
+def take_candidate(candidates: Candidates) -> tuple[float, int, int, int]:
+    """The best candidate, off the list: its score, -inf if there is none, and its entry."""
+    count, scores, entries = candidates.waiting[0], candidates.scores, candidates.entries
+    if count == 0:
+        return -np.inf, 0, 0, 0
+    score, rank, place, choice = scores[0], entries[0, 0], entries[0, 1], entries[0, 2]
+    for i in range(1, count):
+        scores[i - 1] = scores[i]
+        entries[i - 1] = entries[i]
+    candidates.waiting[0] = count - 1
+    return score, rank, place, choice
 
 
 class Search(NamedTuple):
@@ -50,7 +135,7 @@ def take(search: Search, rank: int) -> tuple[float, int]:
 
     The score is -inf if no candidate is left.
     """
-    score, parent, place, choice = cpu_candidates.take(search.candidates)
+    score, parent, place, choice = take_candidate(search.candidates)
     search.choices[rank] = search.choices[parent]
     search.choices[rank, place] = choice
     return score, place

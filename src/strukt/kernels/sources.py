@@ -18,11 +18,16 @@ _IMPORT = re.compile(r"^from (\w+(?:\.\w+)*) import (\([^)]*\)|.*)", re.MULTILIN
 
 
 def know_by_all(compiled: Any) -> None:
-    """Have Numba's cache forget a kernel when anything changes that it was made from."""
+    """Have Numba's cache forget a kernel when anything changes that it was made from.
+
+    The digest is part of the version that Numba compares first: to read on in what an older version has left fails
+    where a class that kernels take is no longer in its place.
+    """
     index: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     with suppress(OSError):  # where there is no source that could change
-        if hasattr(index, "_source_stamp"):
+        if hasattr(index, "_version"):
             index._source_stamp = stamp(compiled.py_func.__code__.co_filename)
+            index._version = f"{index._version}, {index._source_stamp}"
 
 
 @functools.cache

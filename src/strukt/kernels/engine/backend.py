@@ -12,12 +12,12 @@ from torch import Tensor
 
 from strukt.kernels.autograd import Scores
 from strukt.kernels.engine import chosen, items
-from strukt.kernels.engine.flat import parts_of, row_of
 from strukt.kernels.engine.groups import EXTENDED_RING, Groups, by_ring, of_kind, on_items, over, work
 from strukt.kernels.engine.items import EXTENDED
 from strukt.kernels.engine.names import Names
 from strukt.kernels.engine.program import Array, Program
 from strukt.kernels.engine.questions import Questions, factors_of, numpy_of, result, zeros
+from strukt.kernels.engine.rows import parts_of, row_of
 from strukt.kernels.engine.tables import Tables
 from strukt.kernels.interpreted import current
 from strukt.kernels.jit import sample_threads, thread_count
@@ -36,7 +36,7 @@ class Backend(Questions):
             which may be symbolic.
         place_dim: The number of axes of places.
         event_dim: How many of these an event has, too; what it holds is the index along the others, if there are
-            any, and the value that is chosen, if there are several.
+            any (the last of them), and the value that is chosen, if there are several.
 
     Every method takes scores ``(batch, *places)`` or ``(batch, *places, values)``, lengths ``(batch,)`` and the
     structure's options. Items run in parallel.
@@ -86,7 +86,7 @@ class Backend(Questions):
         """The k best events ``(batch, k, *event)`` and their scores; the last argument is k."""
         scores, lengths, (*options, k) = self._split(arguments)
         rows, found = self._joined(scores, options), np.full((len(lengths), k), -np.inf)
-        named = self._no_names(scores[0], k)
+        named = self._no_names(scores[0], options, k)
         on_items(chosen.kbest, self._groups(scores, lengths, options), rows, *named.arrays, found)
         return named.events(), torch.from_numpy(found).to(scores[0].dtype)
 
@@ -95,7 +95,7 @@ class Backend(Questions):
         scores, lengths, (*options, count) = self._split(arguments)
         log_partition, chart = self.inside(*arguments[:-1])
         rows = self._joined(scores, options)
-        named = self._no_names(scores[0], count)
+        named = self._no_names(scores[0], options, count)
         seeds = torch.randint(torch.iinfo(torch.int64).max, (len(lengths), count)).numpy()
         groups = self._groups(scores, lengths, options)
         used = sum(table.used * len(each) for table, each in groups) * count
@@ -141,12 +141,12 @@ class Backend(Questions):
     def _places(self, main: Tensor) -> torch.Size:
         return main.shape[1 : 1 + self._place_dim]
 
-    def _no_names(self, main: Tensor, count: int) -> Names:
+    def _no_names(self, main: Tensor, options: Sequence[Any], count: int) -> Names:
         """Room for so many events of each item."""
         places = self._places(main)
-        alternatives = math.prod(places[self._event_dim :])
+        others = places[self._event_dim :]
         shape = (len(main), count, *places[: self._event_dim])
-        return Names(shape, alternatives, main.dim() > 1 + len(places))
+        return Names(shape, math.prod(others), math.prod(others[-1:]), main.dim() > 1 + len(places))
 
 
 class RowBackend(Backend):
@@ -168,10 +168,10 @@ class RowBackend(Backend):
 
     def chart_shape(self, *arguments: Any) -> tuple[int, int]:
         scores, _, options = self._split(arguments)
-        return len(scores[0]), items.HEAD + self._cells(*options, *_shapes(scores))
+        return len(scores[0]), items.HEAD + self._cells(*options, *shapes_of(scores))
 
     def _sizes(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> list[tuple[Any, ...]]:
-        return [(n, *options, *_shapes(scores)) for n in lengths.tolist()]
+        return [(n, *options, *shapes_of(scores)) for n in lengths.tolist()]
 
     def _places(self, main: Tensor) -> torch.Size:
         """Those of the main scores, which come first."""
@@ -185,7 +185,7 @@ class RowBackend(Backend):
         return parts if len(parts) > 1 else parts[0]
 
 
-def _shapes(scores: Sequence[Tensor]) -> list[tuple[int, ...]]:
+def shapes_of(scores: Sequence[Tensor]) -> list[tuple[int, ...]]:
     """Those of items."""
     return [tuple(score.shape[1:]) for score in scores]
 

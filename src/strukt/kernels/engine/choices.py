@@ -39,9 +39,10 @@ def raise_values(scores: Array, places: Array, shift: float, parts: Array, found
 
 @kernel
 def name(
-    places: Array, used: Array, count: int, alternatives: int, codes: Array, events: Array, named: Array
-) -> None:
-    """Write the event of a structure: at each place the alternative, and the code of the values that it uses.
+    places: Array, used: Array, count: int, alternatives: int, kinds: int, codes: Array, events: Array,
+    named: Array,
+) -> None:  # fmt: skip
+    """Write the event of a structure: at each place the kind of alternative, and the code of the values it uses.
 
     ``events`` and ``named`` are ``(positions,)``, or empty where they are not asked for. Places beyond the
     positions are those of scores that an event does not name.
@@ -50,7 +51,7 @@ def name(
         place = places[used[i]]
         position = place // alternatives
         if position < events.shape[0]:
-            events[position] = place % alternatives
+            events[position] = place % kinds
         if position < named.shape[0]:
             named[position] = codes[i]
 

@@ -25,8 +25,9 @@ def _load(table: Table, scores: Array, own: Array) -> float:
 
 @kernel
 def kbest(
-    table: Table, items: Array, scores: Array, alternatives: int, events: Array, named: Array, found: Array
-) -> None:
+    table: Table, items: Array, scores: Array, alternatives: int, kinds: int, events: Array, named: Array,
+    found: Array,
+) -> None:  # fmt: skip
     """The k best structures and their scores ``(batch, k)``, -inf beyond the last.
 
     ``events`` and ``named (batch, k, positions)`` are left beyond the last; see `choices.name`.
@@ -54,7 +55,7 @@ def kbest(
                     scores[b], table.places, used, count, search, rank, place, given, score, values, codes
                 )
             choices.name(
-                table.places, used, count, alternatives, codes, events[b, rank], named[b, rank]
+                table.places, used, count, alternatives, kinds, codes, events[b, rank], named[b, rank]
             )
             rank += 1
             if rank < k:
@@ -64,7 +65,7 @@ def kbest(
 @kernel
 def sample(
     table: Table, items: Array, ring: Array | None, scores: Array, chart: Array, seeds: Array, first: int,
-    step: int, alternatives: int, events: Array, named: Array,
+    step: int, alternatives: int, kinds: int, events: Array, named: Array,
 ) -> None:  # fmt: skip
     """Structures from seeds ``(batch, count)``: those from ``first`` on in steps; events are as in `kbest`."""
     cells, weights = table.maker.shape[0], table.places.shape[0]
@@ -93,7 +94,7 @@ def sample(
                 if not at_once:
                     sums, rows = choices.summed_shares(scores[b], table.places[rows]), np.arange(count)
                 choices.draw_values(sums, rows, state, codes)
-            choices.name(table.places, used, count, alternatives, codes, events[b, k], named[b, k])
+            choices.name(table.places, used, count, alternatives, kinds, codes, events[b, k], named[b, k])
 
 
 @kernel

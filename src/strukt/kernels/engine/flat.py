@@ -1,7 +1,8 @@
-"""Tables that answer what the kernels of a structure leave open: the scores of an item as one flat row."""
+"""Tables beside a structure's own kernels: for questions that these leave open, and items that underflow there."""
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,36 +10,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import Scores
+from strukt.kernels.autograd import as_tuple
 from strukt.kernels.engine import items
-from strukt.kernels.engine.groups import by_ring, on_items
+from strukt.kernels.engine.backend import RowBackend, shapes_of
+from strukt.kernels.engine.groups import EXTENDED_RING, by_ring, on_items
 from strukt.kernels.engine.program import Array, Program
-from strukt.kernels.engine.questions import Questions, numpy_of
-from strukt.kernels.engine.rows import joined, parted
-from strukt.kernels.engine.tables import Tables
+from strukt.kernels.engine.questions import Questions
 from strukt.kernels.memory import empty
 
 
-class Flat(Questions):
-    """A structure that may use each weight any number of times.
-
-    Args:
-        build: ``build(n, *sizes)`` writes the program of items of length n >= 1, from weights at places of a flat
-            row (`ProgramBuilder.scattered`); the sizes are those of `_sizes`.
-    """
-
-    def __init__(self, build: Callable[..., Program]) -> None:
-        self.tables = Tables(build)
-
-    def _places(self, main: Tensor) -> Sequence[int]:
-        """Those of a flat row, of any size."""
-        return (1,)
+class Flat(Questions, ABC):
+    """A structure with kernels of its own; charts among arguments are theirs, so that cells are computed again."""
 
     def _run_rings(
         self, kernel: Callable[..., None], scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any],
         rows: Array, chart: Tensor, *arrays: Array,
     ) -> None:  # fmt: skip
-        """Call a kernel on all possible items in their rings; the chart is one of the structure's own kernels."""
         groups = self._groups(scores, lengths, options)
         cells = max((len(table.maker) for table, _ in groups), default=0)
         charts = empty((len(rows), items.HEAD + cells))
@@ -47,35 +34,82 @@ class Flat(Questions):
             on_items(kernel, each, ring, rows, charts, *arrays)
 
 
-class FlatPairs(Flat):
-    """One of which scores are two tensors: the main ones, and those of pairs, which several items may share.
+class FlatPairs(Flat, RowBackend):
+    """One with two tensors of scores: the main ones, and those of pairs, which several items may share.
 
-    A row has the main scores ``(batch, ...)``, then those of pairs ``(groups, ...)``; groups divide the batch. The
-    sizes are the structure's constants ``(batch,)``, and the shapes of both.
+    A row has the main scores ``(batch, ...)``, then those of pairs ``(groups, ...)``; groups divide the batch. Its
+    program is ``build(n, *constants, *shapes)``, given an item's length and constants ``(batch,)`` (other
+    lengths), and the shapes of both tensors; ``cells`` takes the same for the largest item.
     """
 
-    scores = 2
+    def __init__(self, build: Callable[..., Program], cells: Callable[..., int], event_dim: int = 1) -> None:
+        RowBackend.__init__(self, build, cells, scores=2, event_dim=event_dim)
+
+    def chart_shape(self, *arguments: Any) -> tuple[int, int]:
+        scores, _, constants = self._split(arguments)
+        largest = scores[0].shape[1 : 2 + len(constants)]
+        return len(scores[0]), items.HEAD + self._cells(*largest, *shapes_of(scores))
 
     def _sizes(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> list[tuple[Any, ...]]:
-        shapes = [tuple(each.shape[1:]) for each in scores]
         each = zip(lengths.tolist(), *(constant.tolist() for constant in options), strict=True)
-        return [(*numbers, *shapes) for numbers in each]
-
-    def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
-        return row_of(scores)
-
-    def _parted(self, found: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Scores:
-        return parts_of(found, scores)
+        return [(*numbers, *shapes_of(scores)) for numbers in each]
 
 
-def row_of(scores: Sequence[Tensor]) -> Array:
-    """Scores of several tensors as ``(batch, places, 1, 1)``, in the type of the first."""
-    rows = joined([torch.from_numpy(numpy_of(score)).flatten(1) for score in scores]).numpy()
-    return rows.reshape(*rows.shape, 1, 1)
+class ExtendedPairs(FlatPairs):
+    """The same for items that underflow in plain numbers: in extended ones at once, from the tables of another."""
+
+    def __init__(self, pairs: FlatPairs) -> None:
+        vars(self).update(vars(pairs))
+
+    def inside(self, *arguments: Any) -> tuple[Tensor, Tensor]:
+        scores, lengths, options = self._split(arguments)
+        chart, log_partition = np.empty((len(lengths), items.HEAD)), np.zeros(len(lengths))
+        groups, rows = self._groups(scores, lengths, options), self._joined(scores, options)
+        on_items(items.totals, groups, EXTENDED_RING, rows, chart, log_partition)
+        return torch.from_numpy(log_partition).to(scores[0].dtype), torch.from_numpy(chart)
+
+    def _run_rings(
+        self, kernel: Callable[..., None], scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any],
+        rows: Array, chart: Tensor, *arrays: Array,
+    ) -> None:  # fmt: skip
+        charts = np.empty((len(rows), items.HEAD))
+        on_items(kernel, self._groups(scores, lengths, options), EXTENDED_RING, rows, charts, *arrays)
+
+    def log_ends(self, *arguments: Any) -> Tensor:
+        """The logs of the cells that each total is the sum of, ``(batch, count)``, up to a constant for each item.
+
+        The last argument is their number.
+        """
+        scores, lengths, (*options, count) = self._split(arguments)
+        logs = np.full((len(lengths), count), -np.inf)
+        groups = self._groups(scores, lengths, options)
+        on_items(items.ends, groups, EXTENDED_RING, self._joined(scores, options), logs)
+        return torch.from_numpy(logs)
 
 
-def parts_of(found: Array, scores: Sequence[Tensor]) -> Scores:
-    """Such a row in the types and shapes of the scores, each by itself: results of operators share no memory."""
-    rows = torch.from_numpy(found.reshape(found.shape[:2]))
-    parts = zip(parted(rows, scores), scores, strict=True)
-    return tuple(score.new_empty(score.shape).copy_(part) for part, score in parts)
+def marked(marks: Array, mark: float) -> Tensor | None:
+    """The numbers of the items with a mark; None, which is quick to tell, if there are none."""
+    return torch.from_numpy(np.flatnonzero(marks == mark)) if mark in marks.tolist() else None
+
+
+def answer(
+    question: Callable[..., Any], chosen: Tensor | None, results: Sequence[Tensor], *arguments: Any
+) -> None:
+    """Let a table answer a question for some items of a batch alone.
+
+    Args:
+        question: Takes the arguments; what it returns beyond the results is left out.
+        chosen: The numbers of the items; none if None.
+        results: What was found for all items, apart from these; those that several items share are their sums.
+        arguments: Those of the batch, numbers behind tensors; several items may share an entry.
+    """
+    if chosen is None:
+        return
+    batch = len(arguments[0])
+    tensors = (each[chosen // (batch // len(each))] for each in arguments if isinstance(each, Tensor))
+    numbers = (each for each in arguments if not isinstance(each, Tensor))
+    for result, part in zip(results, as_tuple(question(*tensors, *numbers)), strict=False):
+        if len(result) == batch:
+            result[chosen] = part.to(result.dtype)
+        else:
+            result.index_add_(0, chosen // (batch // len(result)), part.to(result.dtype))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from strukt.kernels.engine import features, growth, sums, surprise
-from strukt.kernels.engine.program import Array
+from strukt.kernels.engine.program import COUNT, LEFT, Array
 from strukt.kernels.engine.rings import SMALLEST, load, lost_in, take_logs
 from strukt.kernels.engine.tables import Table
 from strukt.kernels.jit import inner, kernel
@@ -95,6 +95,22 @@ def totals(
         )
 
 
+@kernel
+def ends(table: Table, items: Array, ring: Array | None, scores: Array, logs: Array) -> None:
+    """The logs of the cells that the total is the sum of, ``(batch, terms)``, up to a constant for each item."""
+    cells, count = table.maker.shape[0], table.places.shape[0]
+    weight, power, own = np.empty(count), exponents_of(ring, count), np.empty(count)
+    value, exponent = np.empty(cells), exponents_of(ring, cells)
+    room, powers, all_logs = np.empty(table.longest), np.empty(table.longest, np.int64), np.empty(cells)
+    for b in items:
+        features.gather(scores[b], table.places, own)
+        _, kind, _ = _fill(table, own, ring, weight, power, value, exponent, room, powers)
+        if kind != IMPOSSIBLE and table.maker[table.top] >= 0:
+            row = table.rows[table.maker[table.top]]
+            take_logs(value, exponent, all_logs)
+            logs[b, : row[COUNT]] = all_logs[row[LEFT] : row[LEFT] + row[COUNT]]
+
+
 @inner
 def cells_again(
     table: Table, own: Array, ring: Array | None, weight: Array, power: Array | None, row: Array, again: Array,
@@ -120,6 +136,8 @@ def marginals(
     for b in items:
         own = logs_of(table, scores[b], chart[b], logs)
         value = cells_again(table, own, ring, weight, power, chart[b], again, exponent, room, powers)
+        if value[table.top] == 0.0:  # not every chart tells that before
+            continue
         sums.outside(table.rows, table.top, weight, power, value, exponent, room, powers, mass, parts)
         features.spread(scores[b], table.places, factors[b], parts, used[b])
 

@@ -8,6 +8,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from strukt.kernels.autograd import Scores
+from strukt.kernels.engine.program import Array
+from strukt.kernels.engine.questions import numpy_of
+
 
 def joined(scores: Sequence[Tensor]) -> Tensor:
     """Rows ``(..., batch, places)`` of scores ``(..., batch, own places)``; several items may share an entry."""
@@ -26,3 +30,16 @@ def parted(rows: Tensor, scores: Sequence[Tensor]) -> list[Tensor]:
         found.append(own.reshape(score.shape))
         first += count
     return found
+
+
+def row_of(scores: Sequence[Tensor]) -> Array:
+    """Scores of several tensors as ``(batch, places, 1, 1)``, in the type of the first."""
+    rows = joined([torch.from_numpy(numpy_of(score)).flatten(1) for score in scores]).numpy()
+    return rows.reshape(*rows.shape, 1, 1)
+
+
+def parts_of(found: Array, scores: Sequence[Tensor]) -> Scores:
+    """Such a row in the types and shapes of the scores, each by itself: results of operators share no memory."""
+    rows = torch.from_numpy(found.reshape(found.shape[:2]))
+    parts = zip(parted(rows, scores), scores, strict=True)
+    return tuple(score.new_empty(score.shape).copy_(part) for part, score in parts)

@@ -18,7 +18,6 @@ from torch import Tensor
 from strukt.kernels.semiring import NEG_INF, logsumexp
 from strukt.structures.linear_chain import cpu
 from strukt.structures.linear_chain.cpu import best, kbest, sample
-from strukt.structures.linear_chain.cpu_probability import LOG_SPACE
 
 __all__ = ["best", "chart_shape", "inside", "kbest", "outside", "sample"]
 
@@ -52,7 +51,7 @@ def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, 
         found, chart = cpu.inside(*segment.scores, segment.lengths)
         log_partition += found
         if k + 1 < states.shape[1]:
-            states[:, k + 1] = _last_state(chart, found, segment.lengths)
+            states[:, k + 1] = _last_state(segment, chart, found)
     return log_partition.to(unary.dtype), states
 
 
@@ -97,12 +96,11 @@ def _steps(transition: Tensor, n: int, first: int, last: int) -> Tensor:
     return transition[:, first : last - 1] if transition.shape[1] == n - 1 else transition
 
 
-def _last_state(chart: Tensor, log_partition: Tensor, lengths: Tensor) -> Tensor:
-    """The state at the last position, from a chart in probability or in log space; zeros for chains without it."""
-    row = chart[:, -1, :-1]
-    logs = _normalised(torch.where(chart[:, :1, -1] == LOG_SPACE, row, row.log()))
+def _last_state(segment: Segment, chart: Tensor, log_partition: Tensor) -> Tensor:
+    """The state at the last position; zeros for chains without it."""
+    logs = _normalised(cpu.last_logs(*segment.scores, segment.lengths, chart))
     logs = torch.where(log_partition[:, None] == NEG_INF, NEG_INF, logs)
-    return torch.where((lengths == chart.shape[1])[:, None], logs, 0.0)
+    return torch.where((segment.lengths == chart.shape[1])[:, None], logs, 0.0)
 
 
 def _following(expected: Tensor, weights: Tensor, segment: Segment) -> Tensor:

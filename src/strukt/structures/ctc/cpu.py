@@ -68,10 +68,8 @@ def outside(
 
 def best(logits: Tensor, lengths: Tensor, states: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
     """The best labels ``(batch, n)`` and their score; time O(n m)."""
-    labels = no_events(*logits.shape[:2])
-    score = zeros(lengths, torch.float64)
-    _run(cpu_best.best, (logits, lengths, states, target_lengths), labels.numpy(), score.numpy())
-    return labels, score.to(logits.dtype)
+    labels, scores = kbest(logits, lengths, states, target_lengths, 1)
+    return labels[:, 0], scores[:, 0]
 
 
 def kbest(

@@ -12,6 +12,7 @@ from torch import Tensor
 from strukt.kernels.engine.flat import Flat
 from strukt.kernels.engine.program import Array, Program, ProgramBuilder
 from strukt.kernels.engine.questions import numpy_of, result
+from strukt.kernels.engine.tables import Tables
 from strukt.structures.ctc.reference import may_be_skipped_to
 
 
@@ -51,7 +52,11 @@ class States(Flat):
     """The scores of the states of each target in place of those of labels."""
 
     def __init__(self) -> None:
-        super().__init__(build)
+        self.tables = Tables(build)
+
+    def _places(self, main: Tensor) -> Sequence[int]:
+        """Those of a flat row, of any size."""
+        return (1,)
 
     def _sizes(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> list[tuple[Any, ...]]:
         states, target_lengths = options

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.cpu_candidates import Array
-from strukt.kernels.cpu_search import Search, choice_of_value, make_search, start, take
+from strukt.kernels.cpu_search import Array, Search, choice_of_value, make_search, start, take
 from strukt.kernels.jit import inner, kernel
 
 

@@ -4,12 +4,12 @@ Sums are taken in double precision, best scores in the precision of the scores. 
 probability space (shift by the maximum, multiply, renormalise, add the logs) as long as no weight that
 matters can underflow: every weight and every forward probability that is not exactly zero must be at least
 `cpu_probability.TINY`, so that the product of any three is a normal number. Backwards nothing flows through tags
-of forward probability zero. An item that breaks this runs
-again in log space. Both are exact; the first takes no exponentials in its inner loops. Items that share one
-matrix run in blocks, step by step together, so that each row of the matrix is fetched once for all of them.
+of forward probability zero. An item that breaks this is answered by its table, in numbers that never underflow
+(`strukt.kernels.engine.rings`). Items that share one matrix run in blocks, step by step together, so that each row
+of the matrix is fetched once for all of them.
 
-The chart holds the normalised forward probabilities (or logs) of each position, and in its last column the
-normaliser of the step in probability space, or -1 for items in log space.
+The chart holds the normalised forward probabilities of each position, and in its last column the normaliser of the
+step; of an item that underflows nothing but the mark `cpu_probability.UNDERFLOWED`, at the first step.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.kernels.engine.flat import FlatPairs
+from strukt.kernels.engine.flat import ExtendedPairs, FlatPairs, answer, marked
 from strukt.kernels.jit import over_batch, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
 from strukt.kernels.sparsemap.found import Found, Settings, Start, solve
@@ -29,15 +29,15 @@ from strukt.structures.linear_chain import (
     cpu_best,
     cpu_derivative,
     cpu_forward,
-    cpu_log,
     cpu_probability,
     cpu_sample,
     cpu_sparsemap,
     program,
 )
-from strukt.structures.linear_chain.cpu_log import Array
+from strukt.structures.linear_chain.cpu_probability import Array
 
-_TABLE = FlatPairs(program.build)
+_TABLE = FlatPairs(program.build, program.cells)
+_EXTENDED = ExtendedPairs(_TABLE)
 entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
 surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
 max_marginals, max_marginals_gradient = _TABLE.max_marginals, _TABLE.max_marginals_gradient
@@ -51,13 +51,20 @@ def chart_shape(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int
 
 def inside(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Log-partition ``(batch,)`` and chart; time O(n c^2) an item, items in parallel."""
+    log_partition, chart, underflowed = _sums(unary, transition, lengths)
+    answer(_EXTENDED.inside, underflowed, (log_partition,), unary, transition, lengths)
+    return log_partition.to(unary.dtype), chart
+
+
+def _sums(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Log-partition in float64, 0 for items that underflow, chart, and the numbers of these items."""
     batch, _, c = unary.shape
-    chart = torch.from_numpy(empty(chart_shape(unary, transition, lengths)))
+    chart = empty(chart_shape(unary, transition, lengths))
     log_partition = unary.new_zeros(batch, dtype=torch.float64)
     arrays, threads = _arrays(unary, transition, lengths), _threads(unary)
     weighed = shared_weights(arrays[1], False) if transition.shape[1] == 1 else _room(threads, c)
-    _run(cpu_forward.forward, threads, *arrays, *weighed, chart.numpy(), log_partition.numpy())
-    return log_partition.to(unary.dtype), chart
+    _run(cpu_forward.forward, threads, *arrays, *weighed, chart, log_partition.numpy())
+    return log_partition, torch.from_numpy(chart), _underflowed(chart)
 
 
 def outside(
@@ -71,8 +78,7 @@ def outside(
     tags, pairs = torch.from_numpy(empty(unary.shape, unary.numpy().dtype)), zeros(transition)
     scores, threads = _arrays(unary, transition, lengths), _threads(unary)
     arrays = (weights.contiguous().numpy(), chart.numpy(), tags.numpy())
-    log_space = cpu_probability.LOG_SPACE in chart.numpy()[:, 0, -1].tolist()
-    separate = groups < batch and (log_space or steps == n - 1)
+    separate = groups < batch and steps == n - 1
     each = np.zeros((batch, *transition.shape[1:])) if separate else pairs.numpy()
     if steps == n - 1:
         _run(cpu_backward.backward_per_step, threads, *scores, *arrays, each)
@@ -83,13 +89,13 @@ def outside(
         matrices, _ = shared_weights(scores[1], True)
         _run(cpu_backward.backward_shared, threads, *scores, matrices, *arrays, expected, blocks)
         cpu_backward.times_weights(scores[1], expected, pairs.numpy())
-    if log_space:
-        _run(cpu_log.backward, threads, *scores, *arrays, each)
     if separate:
         pairs += torch.from_numpy(each.reshape(groups, batch // groups, *transition.shape[1:]).sum(1)).to(
             pairs.dtype
         )
-    return tags, pairs
+    results, underflowed = (tags, pairs), _underflowed(arrays[1])
+    answer(_EXTENDED.outside, underflowed, results, unary, transition, lengths, weights, chart)
+    return results
 
 
 def derivative(
@@ -104,7 +110,10 @@ def derivative(
     arrays = (*_arrays(unary, transition, lengths), *given, tags.numpy(), each, weights_grad.numpy())
     _run(cpu_derivative.derivative, _threads(unary), *arrays)
     shared = each.reshape(groups, -1, *transition.shape[1:]).sum(1) if groups < batch else each
-    return tags, torch.from_numpy(shared).to(transition.dtype), weights_grad
+    grads = (tags, torch.from_numpy(shared).to(transition.dtype), weights_grad)
+    arguments = (unary, transition, lengths, weights, tag_direction, pair_direction, chart)
+    answer(_EXTENDED.derivative, _underflowed(given[-1]), grads, *arguments)
+    return grads
 
 
 def best(unary: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -127,7 +136,7 @@ def kbest(unary: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tuple[T
 
 def sample(unary: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Tags ``(batch, count, n)`` by forward filtering and backward sampling, O(n c) each; the log-partition."""
-    log_partition, chart = inside(unary, transition, lengths)
+    log_partition, chart, underflowed = _sums(unary, transition, lengths)
     batch, n, _ = unary.shape
     uniform = torch.rand(batch, count, n, dtype=torch.float64)
     tags = no_events(batch, count, n)
@@ -139,7 +148,8 @@ def sample(unary: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tu
         uniform.numpy(),
         tags.numpy(),
     )
-    return tags, log_partition
+    answer(_EXTENDED.sample, underflowed, (tags, log_partition), unary, transition, lengths, count)
+    return tags, log_partition.to(unary.dtype)
 
 
 def sparsemap(unary: Tensor, transition: Tensor, lengths: Tensor, begin: Start, settings: Settings) -> Found:
@@ -148,6 +158,18 @@ def sparsemap(unary: Tensor, transition: Tensor, lengths: Tensor, begin: Start, 
     arrays = _arrays(unary, transition, lengths)
     threads = thread_count(batch, 100 * batch * n * c * c)
     return solve(cpu_sparsemap.solve, threads, batch, n * c, n, begin, settings, *arrays)
+
+
+def last_logs(unary: Tensor, transition: Tensor, lengths: Tensor, chart: Tensor) -> Tensor:
+    """Logs of the forward sums at the last position of items of full length, ``(batch, c)``, up to a constant."""
+    logs = chart[:, -1, :-1].log()
+    answer(_EXTENDED.log_ends, _underflowed(chart.numpy()), (logs,), unary, transition, lengths, unary.shape[2])
+    return logs
+
+
+def _underflowed(chart: Array) -> Tensor | None:
+    """The items of which the chart is but a mark."""
+    return marked(chart[:, :1, -1].ravel(), cpu_probability.UNDERFLOWED)
 
 
 def _room(count: int, c: int) -> tuple[Array, Array]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.jit import exp, inner, kernel, scratch
-from strukt.structures.linear_chain.cpu_log import Array
-from strukt.structures.linear_chain.cpu_probability import block_width, multiply, weigh, weigh_position
+from strukt.structures.linear_chain.cpu_probability import Array, block_width, multiply, weigh, weigh_position
 
 WINDOW = 16
 """Positions whose expected transitions are added up together."""
@@ -84,7 +83,7 @@ def backward_shared(
     unary: Array, transition: Array, lengths: Array, matrices: Array, weights: Array, chart: Array, tags: Array,
     expected: Array, blocks: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Tag marginals, 0 for items in log space; expected transitions over the weights, in threads' slots.
+    """Tag marginals, 0 for items that underflowed; expected transitions over the weights, in threads' slots.
 
     ``matrices`` are the transposed weights of each group, ``blocks`` room for a window of a block of items for
     each thread.
@@ -132,7 +131,7 @@ def backward_per_step(
     unary: Array, transition: Array, lengths: Array, weights: Array, chart: Array, tags: Array, pairs: Array,
     start: int, step: int,
 ) -> None:  # fmt: skip
-    """Tag marginals, 0 for items in log space, and the marginal of every transition at every step."""
+    """Tag marginals, 0 for items that underflowed, and the marginal of every transition at every step."""
     batch, _, c = unary.shape
     matrix = np.empty((c, c))
     weight = scratch(1, c)[0]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.jit import inner, kernel, scratch
-from strukt.structures.linear_chain import cpu_log
-from strukt.structures.linear_chain.cpu_log import Array
 from strukt.structures.linear_chain.cpu_probability import (
-    LOG_SPACE,
     TINY,
+    UNDERFLOWED,
+    Array,
     block_width,
     multiply,
     weigh,
@@ -72,7 +71,7 @@ def _forward_block(
 ) -> None:
     """The forward pass of items that share a matrix (``matrix``, exp(transition - top)) or of one item.
 
-    An item stops at -inf, when it has no sequence, or at NaN, when it must run in log space.
+    An item stops at -inf, when it has no sequence, or at NaN, when probabilities could underflow.
     """
     items, _, c = unary.shape
     alpha, entered = scratch(items, c), scratch(items, c)
@@ -97,7 +96,10 @@ def forward(
     unary: Array, transition: Array, lengths: Array, matrices: Array, tops: Array, chart: Array,
     log_partition: Array, start: int, step: int,
 ) -> None:  # fmt: skip
-    """Log-partitions and charts; ``matrices`` and ``tops`` are of each group, or room for each thread."""
+    """Log-partitions and charts; ``matrices`` and ``tops`` are of each group, or room for each thread.
+
+    Items that could underflow get a mark, and 0.
+    """
     batch, _, c = unary.shape
     groups, steps = transition.shape[:2]
     width = block_width(batch, step) if groups == 1 and steps == 1 else 1
@@ -116,7 +118,6 @@ def forward(
         )
         for b in range(first, min(first + width, batch)):
             if np.isnan(log_partition[b]):
-                chart[b, 0, c] = LOG_SPACE
-                log_partition[b] = cpu_log.forward_item(unary[b], transition[group], lengths[b], chart[b])
-            if log_partition[b] == -np.inf:
+                chart[b, 0, c], log_partition[b] = UNDERFLOWED, 0.0
+            elif lengths[b] == 0 or log_partition[b] == -np.inf:
                 chart[b, 0, c] = 0.0

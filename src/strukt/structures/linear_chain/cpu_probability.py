@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from strukt.kernels.jit import exp, inner, kernel
-from strukt.structures.linear_chain.cpu_log import Array
+
+Array = npt.NDArray[Any]
 
 TINY = 1e-100
 """Weights in probability space are zero or at least this, relative to the largest of their step."""
 
-LOG_SPACE = -1.0
-"""The normaliser of the first step in charts of items in log space; 0 in those without any sequence."""
+UNDERFLOWED = -1.0
+"""The normaliser of the first step where a chart has no other entries; 0 where there is no sequence."""
 
 BLOCK = 8
 """Items that share a matrix and go through it together."""

@@ -20,7 +20,7 @@ from strukt.kernels.memory import empty, filled, no_events, zeros
 from strukt.structures.monotone_alignment import cpu_backward, cpu_best, cpu_forward, cpu_sample, program
 from strukt.structures.monotone_alignment.cpu_forward import Array
 
-_TABLE = FlatPairs(program.build)
+_TABLE = FlatPairs(program.build, program.cells, event_dim=2)
 derivative = _TABLE.derivative
 entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
 surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
@@ -61,10 +61,8 @@ def outside(
 
 def best(moves: Tensor, transition: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
     """The moves of the best path ``(batch, n, m)`` and its score; time O(n m)."""
-    path = no_events(*moves.shape[:3])
-    score = zeros(lengths, torch.float64)
-    _run(cpu_best.best, (moves, transition, lengths, target_lengths), path.numpy(), score.numpy())
-    return path, score.to(moves.dtype)
+    paths, scores = kbest(moves, transition, lengths, target_lengths, 1)
+    return paths[:, 0], scores[:, 0]
 
 
 def kbest(

