@@ -21,6 +21,9 @@ from strukt.kernels.jit import kernel
 
 Array = npt.NDArray[Any]
 
+A_FEW = 8
+"""Choices that are looked at one by one."""
+
 
 class Candidates(NamedTuple):
     """The candidates for the ranks that follow, of k in all.
@@ -82,10 +85,15 @@ def offer_others(
         chosen: The structure's own choice.
         score: The structure's own score.
     """
-    least = least_wanted(candidates, rank)
+    least, own = least_wanted(candidates, rank), np.float64(ways[chosen])
+    if len(ways) > A_FEW:  # most are worse than a full list, as a loop in vectors tells
+        better = 0
+        for choice in range(len(ways)):
+            better += int(score + (np.float64(ways[choice]) - own) > least)
+        if better == int(score > least):
+            return
     for choice in range(len(ways)):
-        other = score + (np.float64(ways[choice]) - ways[chosen])
-        # Most choices are worse than a full list, and a call for each would take most of the time.
+        other = score + (np.float64(ways[choice]) - own)
         if other > least and choice != chosen:
             offer(candidates, rank, place, choice, other)
             least = least_wanted(candidates, rank)
@@ -145,10 +153,11 @@ def take(search: Search, rank: int) -> tuple[float, int]:
 def choice_of_value(search: Search, rank: int, place: int, given: int, score: float, values: Array) -> int:
     """The choice among scores at a place."""
     if place > given:
-        best = 0
+        top, best = values[0], 0
         for k in range(1, len(values)):
-            if values[k] > values[best]:
-                best = k
+            top = max(top, values[k])
+        while values[best] != top:  # two loops, of which the first runs in vectors
+            best += 1
         search.choices[rank, place] = best
         if rank < len(search.choices) - 1:
             offer_others(search.candidates, rank, place, values, best, score)

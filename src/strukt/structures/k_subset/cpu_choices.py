@@ -2,8 +2,8 @@
 
 A subset is a sequence of choices: first its size, then for each item, from the last one to the first, whether it
 is taken. Their shares are read off the rows of ``cpu_coins``. A direction moves the score of each choice; the
-growth is how far the whole moves on average, and the change of the shares follows from it. An entropy is the growth
-along minus the logs of the shares: a sum of terms that are not negative, so nothing cancels.
+growth is how far the whole moves on average, and the change of the shares follows from it. An entropy is the
+growth along minus the logs of the shares: a sum of terms that are not negative, so nothing cancels.
 
 Entries ``[t - 1, c + 1]`` of tables belong to item t where c of the first t items are taken.
 """
