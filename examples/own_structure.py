@@ -8,9 +8,9 @@ import itertools
 import torch
 from torch import Tensor
 
-from strukt.kernels import arguments
+from strukt.checks import arguments
+from strukt.checks.guards import UNBOUNDED
 from strukt.kernels.dynamic_program import DynamicProgram
-from strukt.kernels.guards import UNBOUNDED
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.semiring import NEG_INF, Semiring
 from strukt.structures.positional import PositionalStructure

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from strukt import factor_graph
+    from strukt.checks.lengths import lengths_from_mask
     from strukt.distributions import *
     from strukt.errors import DataError, InfeasibleError, MissingExtraError, StruktError
     from strukt.factor_graph import FactorGraph, factors
     from strukt.kernels.engine.program import Program, ProgramBuilder
-    from strukt.kernels.lengths import lengths_from_mask
     from strukt.losses import (
         budget_loss,
         entmax15_loss,
@@ -44,7 +44,7 @@ _HOMES = {  # of what is no structure
     "Program": "strukt.kernels.engine.program",
     "ProgramBuilder": "strukt.kernels.engine.program",
     "factors": "strukt.factor_graph",
-    "lengths_from_mask": "strukt.kernels.lengths",
+    "lengths_from_mask": "strukt.checks.lengths",
     "budget_loss": "strukt.losses",
     "entmax15_loss": "strukt.losses",
     "entmax_loss": "strukt.losses",

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from strukt.data.brown_counts import Counts, Indices, slots_of
 from strukt.data.files import Source, lines, name_of
 from strukt.errors import DataError
-from strukt.kernels.brown import Counts, Indices, slots_of
 
 
 def brown_clusters(texts: Iterable[Sequence[int]], words: int, clusters: int) -> list[int]:

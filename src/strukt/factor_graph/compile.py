@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.checks import arguments, guards
 from strukt.factor_graph.dense import Dense, DenseOracle
 from strukt.factor_graph.factor import AnyFactor, Factor
 from strukt.factor_graph.knapsack import Knapsack
@@ -17,7 +18,6 @@ from strukt.factor_graph.oracles import MapOracle, Oracle
 from strukt.factor_graph.pairwise import Pairwise
 from strukt.factor_graph.structures import Structure
 from strukt.inference.consensus import ORACLE, Layout
-from strukt.kernels import arguments, guards
 
 Scores = Tensor | Sequence[Tensor]
 

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.checks import guards
 from strukt.factor_graph.compile import Arrays, Problem
 from strukt.factor_graph.factor import AnyFactor
-from strukt.kernels import guards
 from strukt.kernels.semiring import NEG_INF, log_softmax, logsumexp
 
 MOST_VARIABLES = 20

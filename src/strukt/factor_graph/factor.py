@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
+from strukt.checks import arguments
 from strukt.factor_graph.variables import Variables, VariablesLike, collect
 from strukt.inference.consensus import ORACLE
-from strukt.kernels import arguments
 from strukt.kernels.semiring import NEG_INF
 
 CERTAIN = 1e6

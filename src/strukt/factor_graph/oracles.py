@@ -7,10 +7,10 @@ import abc
 import torch
 from torch import Tensor
 
+from strukt.checks import guards
 from strukt.factor_graph.factor import CERTAIN, Factor
 from strukt.inference.consensus import Face
 from strukt.inference.sparsemap import active_set, chosen, cut
-from strukt.kernels import guards
 from strukt.kernels.semiring import NEG_INF
 from strukt.kernels.sparsemap.found import Settings, Start, listed, no_start
 from strukt.kernels.sparsemap.state import INFEASIBLE

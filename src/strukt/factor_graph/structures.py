@@ -13,12 +13,12 @@ from torch import Tensor
 from typing_extensions import Self
 
 from strukt import distributions
+from strukt.checks import arguments
 from strukt.distributions import LinearChain
 from strukt.factor_graph.factor import AnyFactor
 from strukt.factor_graph.soft import Places, Soft
 from strukt.factor_graph.structure_oracle import StructureOracle
 from strukt.factor_graph.variables import VariablesLike, collect
-from strukt.kernels import arguments
 from strukt.structures.distribution import StructuredDistribution
 
 Make = Callable[[Tensor], StructuredDistribution]

@@ -17,9 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.kernels.arguments import precise
 from strukt.kernels.interpreted import current
 from strukt.kernels.jit import over_batch, thread_count
+from strukt.kernels.semiring import precise
 from strukt.kernels.sparsemap import rounds
 from strukt.kernels.sparsemap.found import Found, Settings, Start, capacity, make_found
 from strukt.kernels.sparsemap.products import response

@@ -10,10 +10,9 @@ import torch
 from torch import Tensor
 
 from strukt.kernels import semiring
-from strukt.kernels.arguments import precise
 from strukt.kernels.autograd import Scores
 from strukt.kernels.gradients import pull_backs
-from strukt.kernels.semiring import NEG_INF, Semiring
+from strukt.kernels.semiring import NEG_INF, Semiring, precise
 
 Recursion = Callable[..., Tensor]
 """``recursion(semiring, *scores, lengths, *options)`` gives the semiring's total, ``(..., batch)``."""

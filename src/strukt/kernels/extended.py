@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.jit import exp, kernel
+from strukt.kernels.elementary import exp
+from strukt.kernels.jit import kernel
 
 Array = npt.NDArray[Any]
 UP, DOWN = 2.0**512, 2.0**-512

@@ -21,15 +21,8 @@ import torch
 from torch import Tensor
 
 from strukt.kernels import dispatch
-from strukt.kernels.autograd import (
-    Scores,
-    as_tuple,
-    call,
-    constant_function,
-    formula_function,
-    inside_function,
-    outside_function,
-)
+from strukt.kernels.autograd import Scores, as_tuple, call
+from strukt.kernels.functions import constant_function, formula_function, inside_function, outside_function
 from strukt.kernels.gradients import differentiated, outside_derivative, owned, pull_backs
 from strukt.kernels.magnitude import beyond
 from strukt.kernels.operator import operator

@@ -29,6 +29,11 @@ def forbidden_only(scores: Tensor) -> Tensor:
     return torch.where(scores == NEG_INF, NEG_INF, torch.zeros_like(scores))
 
 
+def precise(score: Tensor) -> Tensor:
+    """Scores in the type to compute in; the graphics processors of Apple know no float64."""
+    return score if score.device.type == "mps" else score.double()
+
+
 def logsumexp(x: Tensor, dim: int) -> Tensor:
     """Log of the sum of exponentials over ``dim``, right where entries, or all of them, are -inf.
 

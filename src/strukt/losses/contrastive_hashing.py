@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from strukt.kernels import arguments
+from strukt.checks import arguments
 from strukt.structures.bit_span_tree.distribution import MOST_BITS, to_bits, to_codes
 
 

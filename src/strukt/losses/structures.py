@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.kernels import arguments
+from strukt.checks import arguments
 from strukt.structures.distribution import StructuredDistribution
 
 REGULARIZERS = ("entropy", "sparsemap", None)

@@ -11,7 +11,7 @@ from torch import Tensor
 from typing_extensions import Unpack
 
 from strukt import mappings
-from strukt.kernels import guards
+from strukt.checks import guards
 from strukt.losses.fenchel_young import Extra, loss
 from strukt.mappings.rows import check, of_rows, to_rows
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from strukt.kernels import arguments, guards
+from strukt.checks import arguments, guards
 
 
 def on_rows(

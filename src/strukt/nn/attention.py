@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from strukt.kernels.lengths import Lengths
+from strukt.checks.lengths import Lengths
 from strukt.nn.encoders import mask_of
 from strukt.nn.inputs import lengths_of, require_same_batch, require_sizes, require_vectors
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from strukt.kernels import arguments
+from strukt.checks import arguments
 from strukt.nn.inputs import require_sizes
 
 

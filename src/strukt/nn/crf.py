@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from strukt.checks import arguments
+from strukt.checks.lengths import Lengths, as_tensor, looks_like_mask
 from strukt.distributions import LinearChain
-from strukt.kernels import arguments
-from strukt.kernels.lengths import Lengths, as_tensor, looks_like_mask
 from strukt.nn.inputs import require_sizes
 from strukt.nn.tag_constraints import Constraints
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from strukt.kernels.lengths import Lengths
+from strukt.checks.lengths import Lengths
 from strukt.nn.encoders import mask_of
 from strukt.nn.inputs import require_same_batch, require_sizes, require_vectors
 from strukt.nn.structured_attention import Alignment, StructuredAttention, lengths_of_pairs

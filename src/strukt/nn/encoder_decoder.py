@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from strukt.kernels.lengths import Lengths
+from strukt.checks.lengths import Lengths
 from strukt.nn.attention import Attended, Attention
 from strukt.nn.encoders import LSTM, RNN, BiLSTM
 from strukt.nn.inputs import lengths_of, require_same_batch, require_sizes, require_vectors

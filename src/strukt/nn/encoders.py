@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
-from strukt.kernels.lengths import Lengths
+from strukt.checks.lengths import Lengths
 from strukt.nn.dropout import SharedDropout
 from strukt.nn.inputs import lengths_of, require_sizes
 

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 from typing_extensions import override
 
+from strukt.checks import guards
 from strukt.inference.settings import require_one_of
-from strukt.kernels import guards
 from strukt.structures.distribution import StructuredDistribution
 from strukt.structures.surrogates import SURROGATES
 

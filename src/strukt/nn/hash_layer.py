@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from strukt.kernels.lengths import Lengths
+from strukt.checks.lengths import Lengths
 from strukt.nn.attention_hash import AttentionHash
 from strukt.nn.encoders import mask_of
 from strukt.nn.inputs import lengths_of

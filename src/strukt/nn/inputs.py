@@ -7,8 +7,8 @@ from numbers import Integral
 import torch
 from torch import Tensor
 
-from strukt.kernels import arguments, guards
-from strukt.kernels.lengths import Lengths
+from strukt.checks import arguments, guards
+from strukt.checks.lengths import Lengths
 
 
 def require_sizes(**sizes: int) -> None:

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from strukt.checks.guards import within
+from strukt.checks.lengths import Lengths
 from strukt.distributions import NonProjectiveTree
 from strukt.factor_graph import FactorGraph, factors
 from strukt.factor_graph.linear_program import Relaxation
-from strukt.kernels.guards import within
-from strukt.kernels.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
 from strukt.nn.biaffine import Biaffine
 from strukt.nn.encoders import mask_of

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from strukt.kernels.lengths import Lengths
+from strukt.checks.lengths import Lengths
 from strukt.nn.encoders import mask_of
 from strukt.nn.inputs import lengths_of_symbols, log_counts, require_sizes
 

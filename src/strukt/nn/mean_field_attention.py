@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor, nn
 
+from strukt.checks.lengths import Lengths
 from strukt.distributions import BinaryCRF
 from strukt.inference.settings import require_damping
-from strukt.kernels.lengths import Lengths
 from strukt.nn.attention import AdditiveScores, Attention
 from strukt.nn.joint_perceptron import JointPerceptron
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from strukt.kernels.lengths import Lengths
+from strukt.checks.lengths import Lengths
 from strukt.nn.encoders import mask_of
 from strukt.nn.inputs import lengths_of, require_sizes
 from strukt.nn.probabilistic_transformer import Encoding, ProbabilisticTransformer

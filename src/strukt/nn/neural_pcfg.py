@@ -7,8 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from strukt.checks.lengths import Lengths
 from strukt.distributions import PCFG, LowRankPCFG
-from strukt.kernels.lengths import Lengths
 from strukt.nn.encoders import BiLSTM, mask_of
 from strukt.nn.inputs import lengths_of_symbols, require_sizes
 from strukt.nn.residual import Residual

@@ -7,10 +7,10 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from strukt.checks import arguments
+from strukt.checks.lengths import Lengths
 from strukt.inference.settings import require_one_of
-from strukt.kernels import arguments
 from strukt.kernels.distance_buckets import Buckets
-from strukt.kernels.lengths import Lengths
 from strukt.nn.beliefs import Belief, Beliefs, Places, Updates, uniform
 from strukt.nn.biased_ternary import BiasedUV
 from strukt.nn.dependency_labels import expected_scores, label_scores, labelled_heads

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from strukt.checks import arguments, guards
+from strukt.checks.lengths import Lengths, as_tensor
 from strukt.distributions import LinearChain, Matching
 from strukt.factor_graph import FactorGraph, factors
 from strukt.inference.settings import require_iterations, require_one_of
-from strukt.kernels import arguments, guards
-from strukt.kernels.lengths import Lengths, as_tensor
 from strukt.kernels.semiring import NEG_INF
 from strukt.nn.attention import masked_softmax
 from strukt.nn.encoders import mask_of

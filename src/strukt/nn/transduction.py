@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from strukt.kernels.lengths import Lengths
+from strukt.checks.lengths import Lengths
 from strukt.nn.dropout import SharedDropout
 from strukt.nn.encoder_decoder import Decoded, EncoderDecoder, Memory, State
 from strukt.nn.encoders import mask_of

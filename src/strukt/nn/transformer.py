@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from strukt.checks.lengths import Lengths
 from strukt.inference.settings import require_one_of
-from strukt.kernels.lengths import Lengths
 from strukt.nn.encoders import mask_of
 from strukt.nn.inputs import lengths_of, require_sizes
 from strukt.nn.relative_attention import relative_attention

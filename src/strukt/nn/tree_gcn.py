@@ -7,9 +7,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from typing_extensions import override
 
-from strukt.kernels import arguments
-from strukt.kernels.guards import within
-from strukt.kernels.lengths import Lengths
+from strukt.checks import arguments
+from strukt.checks.guards import within
+from strukt.checks.lengths import Lengths
 from strukt.nn.dropout import SharedDropout
 from strukt.nn.encoders import mask_of
 from strukt.nn.inputs import lengths_of, require_sizes

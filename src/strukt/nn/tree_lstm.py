@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from strukt.kernels.lengths import Lengths
+from strukt.checks.lengths import Lengths
 from strukt.nn.encoders import mask_of
 from strukt.nn.inputs import require_sizes
 from strukt.nn.tree_gcn import arcs_within, nodes_of

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.kernels.guards import UNBOUNDED
+from strukt.checks.guards import UNBOUNDED
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.labelled_arcs import tree_arcs
 from strukt.structures.positional import PositionalStructure

@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.distributions import constraints
 from typing_extensions import Self
 
-from strukt.kernels import arguments, guards
-from strukt.kernels.lengths import Lengths
+from strukt.checks import arguments, guards
+from strukt.checks.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places, sum_of_totals
 from strukt.structures.explanations import items

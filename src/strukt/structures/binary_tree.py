@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels import arguments, guards
+from strukt.checks import arguments, guards
 from strukt.structures import events
 from strukt.structures.distribution import StructuredDistribution
 from strukt.structures.explanations import spans as explanations

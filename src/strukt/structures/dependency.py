@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.kernels import arguments
-from strukt.kernels.lengths import Lengths, as_tensor
+from strukt.checks import arguments
+from strukt.checks.lengths import Lengths, as_tensor
 from strukt.structures import events
 from strukt.structures.arcs import ArcStructure, has_labels
 from strukt.structures.explanations import dependency, wording

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from strukt.checks import arguments, guards
 from strukt.inference.without_replacement import sample_without_replacement
-from strukt.kernels import arguments, guards
 from strukt.kernels.semiring import NEG_INF
 
 if TYPE_CHECKING:

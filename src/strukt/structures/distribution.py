@@ -16,12 +16,12 @@ from torch import Tensor
 from torch.distributions.kl import register_kl
 from typing_extensions import Self
 
+from strukt.checks import arguments, guards
 from strukt.inference import perturbation
 from strukt.inference.sparsemap import TOL, SparseMAP
-from strukt.kernels import arguments, guards
 from strukt.kernels.autograd import asks_for_gradient, is_plain
 from strukt.kernels.places import LogProb, log_ratio
-from strukt.kernels.semiring import NEG_INF, forbidden_only
+from strukt.kernels.semiring import NEG_INF, forbidden_only, precise
 from strukt.structures import bounds, distinct, impossible, sparse, surrogates
 from strukt.structures.base import ScoredStructures
 from strukt.structures.explanations import items
@@ -400,7 +400,7 @@ class StructuredDistribution(ScoredStructures):
         Raises:
             InfeasibleError: If some item has no structure in the type that was given, but seems to have one here.
         """
-        return self._with_scores(*(arguments.precise(score) for score in self.scores))
+        return self._with_scores(*(precise(score) for score in self.scores))
 
     @property
     def _most_parts(self) -> int:

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.kernels import arguments, guards
-from strukt.kernels.lengths import Lengths
+from strukt.checks import arguments, guards
+from strukt.checks.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.distribution import StructuredDistribution
 from strukt.structures.explanations import sets

@@ -13,11 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.arguments import precise
 from strukt.kernels.autograd import Scores, as_tuple
 from strukt.kernels.choices import best_combinations, draw, expected_surprise, ranks
 from strukt.kernels.oracles import Oracles
-from strukt.kernels.semiring import NEG_INF, log_softmax, logsumexp
+from strukt.kernels.semiring import NEG_INF, log_softmax, logsumexp, precise
 
 
 class LabelledOracles:

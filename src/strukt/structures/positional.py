@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.kernels import arguments, guards
+from strukt.checks import arguments, guards
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures import events

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from strukt.checks import guards
 from strukt.inference.conditional_gradient import METHODS, conditional_gradient
 from strukt.inference.sparsemap import (
     MAX_ITERATIONS,
@@ -19,7 +20,6 @@ from strukt.inference.sparsemap import (
     solution,
     warn_unless_converged,
 )
-from strukt.kernels import guards
 from strukt.kernels.sparsemap.found import Found, Settings, Start, listed, no_start
 from strukt.kernels.sparsemap.state import INFEASIBLE
 from strukt.kernels.undifferentiated import numpy_of, undifferentiated

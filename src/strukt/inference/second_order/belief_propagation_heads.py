@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from strukt.checks.lengths import Lengths
 from strukt.inference.second_order.head_scores import SecondOrderScores, finite, second_order_scores
 from strukt.inference.settings import require_damping, require_iterations
-from strukt.kernels.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF, log_softmax, logsumexp
 
 

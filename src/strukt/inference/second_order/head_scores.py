@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from strukt.kernels import arguments, guards
-from strukt.kernels.lengths import Lengths
+from strukt.checks import arguments, guards
+from strukt.checks.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
 
 

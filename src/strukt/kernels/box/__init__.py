@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import call, map_function
+from strukt.kernels.autograd import call
 from strukt.kernels.box import reference
+from strukt.kernels.functions import map_function
 from strukt.kernels.operator import operator
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.elementary import log, log1p, own_exp
 from strukt.kernels.engine.program import Array
-from strukt.kernels.jit import inner, kept_apart, kernel, log, log1p, own_exp
+from strukt.kernels.jit import inner, kept_apart, kernel
 
 LEAST_SCORE = -1e30
 """Stands for the better of two scores of -inf, whose difference would be NaN."""

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from strukt.kernels.elementary import binary_exponent, exp, power_of_two
 from strukt.kernels.engine.program import Array
-from strukt.kernels.jit import binary_exponent, exp, inner, kept_apart, kernel, power_of_two
+from strukt.kernels.jit import inner, kept_apart, kernel
 
 SMALLEST = 1e-200
 """Plain totals below this are done again."""

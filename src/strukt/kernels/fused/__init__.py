@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import call, map_function
+from strukt.kernels.autograd import call
+from strukt.kernels.functions import map_function
 from strukt.kernels.fused import derivatives, prox
 from strukt.kernels.operator import operator
 

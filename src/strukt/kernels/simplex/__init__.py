@@ -7,7 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import call, map_function
+from strukt.kernels.autograd import call
+from strukt.kernels.functions import map_function
 from strukt.kernels.operator import operator
 from strukt.kernels.simplex import derivatives, reference
 from strukt.kernels.simplex.gain import gain, less, residual, slope

@@ -17,7 +17,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import exp, inner, kernel, log1p, over_batch, own_exp, rows_of, thread_count
+from strukt.kernels.elementary import exp, log1p, own_exp
+from strukt.kernels.jit import inner, kernel, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
 from strukt.kernels.simplex.cpu_backward import pull
 from strukt.kernels.simplex.cpu_gain import gain, residual, slope

@@ -13,7 +13,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import difference, inner, kernel, over_batch, rows_of, thread_count
+from strukt.kernels.elementary import difference
+from strukt.kernels.jit import inner, kernel, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
 from strukt.kernels.simplex.derivatives import MOST
 

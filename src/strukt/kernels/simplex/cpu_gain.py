@@ -10,7 +10,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from strukt.kernels.jit import exp, inner, kernel, log, over_batch, rows_of, thread_count
+from strukt.kernels.elementary import exp, log
+from strukt.kernels.jit import inner, kernel, over_batch, rows_of, thread_count
 from strukt.kernels.memory import empty
 from strukt.kernels.simplex.cpu_backward import PIECE, any_bits
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import formula_function
+from strukt.kernels.functions import formula_function
 from strukt.kernels.operator import operator
 
 MOST = 0.8

@@ -14,7 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import Batched, call, constant_function, formula_function
+from strukt.kernels.autograd import Batched, call
+from strukt.kernels.functions import constant_function, formula_function
 from strukt.kernels.operator import operator
 from strukt.kernels.simplex.derivatives import curve, mean_exp, phi
 

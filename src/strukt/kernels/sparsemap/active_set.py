@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.jit import difference, inner, kernel
+from strukt.kernels.elementary import difference
+from strukt.kernels.jit import inner, kernel
 from strukt.kernels.sparsemap import completion
 from strukt.kernels.sparsemap.factor import append, new_row, remove, solve_back
 from strukt.kernels.sparsemap.state import (

@@ -8,10 +8,10 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from strukt.checks import arguments
+from strukt.checks.lengths import Lengths
 from strukt.inference.belief_propagation import BeliefPropagation, belief_propagation
 from strukt.inference.mean_field import Blocks, Course, MeanField, mean_field
-from strukt.kernels import arguments
-from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import sum_of_totals
 from strukt.kernels.semiring import NEG_INF

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from strukt.kernels import guards
+from strukt.checks import guards
 from strukt.kernels.semiring import NEG_INF
 
 if TYPE_CHECKING:

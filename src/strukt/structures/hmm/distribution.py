@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.kernels import arguments, guards
-from strukt.kernels.lengths import Lengths
+from strukt.checks import arguments, guards
+from strukt.checks.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.hmm import queries
 from strukt.structures.hmm.counts import Counts, expected_counts

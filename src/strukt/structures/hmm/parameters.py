@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.kernels import arguments, guards
-from strukt.kernels.lengths import Lengths
+from strukt.checks import arguments, guards
+from strukt.checks.lengths import Lengths
 from strukt.structures.hmm.emissions import Categorical, Emission
 from strukt.structures.hmm.evidence import log_evidence
 from strukt.structures.hmm.transitions import Dense, Transition, softmax

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch import distributed as dist
 
-from strukt.kernels.lengths import Lengths
+from strukt.checks.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.hmm.emissions import Emission
 from strukt.structures.hmm.evidence import log_evidence

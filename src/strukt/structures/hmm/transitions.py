@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.kernels import arguments
+from strukt.checks import arguments
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.hmm import band as bands
 from strukt.structures.hmm import low_rank

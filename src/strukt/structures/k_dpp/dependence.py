@@ -11,7 +11,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import call, constant_function
+from strukt.kernels.autograd import call
+from strukt.kernels.functions import constant_function
 from strukt.kernels.operator import define
 from strukt.kernels.semiring import NEG_INF
 

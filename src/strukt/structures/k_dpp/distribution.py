@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.kernels import arguments, guards
-from strukt.kernels.lengths import Lengths
+from strukt.checks import arguments, guards
+from strukt.checks.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import sum_of_totals
 from strukt.kernels.semiring import NEG_INF, Counting

@@ -25,7 +25,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from strukt.kernels.autograd import call, constant_function
+from strukt.kernels.autograd import call
+from strukt.kernels.functions import constant_function
 from strukt.kernels.operator import define
 from strukt.structures.k_dpp.items import Items
 

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from strukt.kernels.jit import exp, inner, kernel, log, log1p
+from strukt.kernels.elementary import exp, log, log1p
+from strukt.kernels.jit import inner, kernel
 from strukt.structures.k_subset.cpu_coins import (
     Array,
     anchor,

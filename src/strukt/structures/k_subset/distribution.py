@@ -10,14 +10,14 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
+from strukt.checks import arguments, guards
+from strukt.checks.lengths import Lengths
 from strukt.inference.sparsemap import SparseMAP
 from strukt.inference.systematic import systematic_mixture
-from strukt.kernels import arguments, box, guards
-from strukt.kernels.arguments import precise
-from strukt.kernels.lengths import Lengths
+from strukt.kernels import box
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
-from strukt.kernels.semiring import NEG_INF
+from strukt.kernels.semiring import NEG_INF, precise
 from strukt.structures import events
 from strukt.structures.explanations import sets
 from strukt.structures.indicator import IndicatorStructure

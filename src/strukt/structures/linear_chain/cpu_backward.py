@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.jit import exp, inner, kernel, scratch
+from strukt.kernels.elementary import exp
+from strukt.kernels.jit import inner, kernel, scratch
 from strukt.structures.linear_chain.cpu_probability import Array, block_width, multiply, weigh, weigh_position
 
 WINDOW = 16

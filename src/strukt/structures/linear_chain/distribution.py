@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from strukt.kernels import arguments
-from strukt.kernels.guards import UNBOUNDED
-from strukt.kernels.lengths import Lengths
+from strukt.checks import arguments
+from strukt.checks.guards import UNBOUNDED
+from strukt.checks.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.jit import exp, inner, kernel
+from strukt.kernels.elementary import exp
+from strukt.kernels.jit import inner, kernel
 
 Array = npt.NDArray[Any]
 

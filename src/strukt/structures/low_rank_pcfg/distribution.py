@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.kernels import arguments
-from strukt.kernels.guards import UNBOUNDED
-from strukt.kernels.lengths import Lengths
+from strukt.checks import arguments
+from strukt.checks.guards import UNBOUNDED
+from strukt.checks.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import sum_of_totals
-from strukt.kernels.semiring import NEG_INF, logsumexp
+from strukt.kernels.semiring import NEG_INF, logsumexp, precise
 from strukt.structures.context_free import ContextFreeGrammar
 from strukt.structures.kept import kept
 from strukt.structures.low_rank_pcfg.oracles import ORACLES
@@ -113,7 +113,7 @@ class LowRankPCFG(ContextFreeGrammar):
         Raises:
             NotImplementedError: If there are more than 2^24 rules.
         """
-        spans, root, left, right, head, emission = (arguments.precise(score) for score in self.scores)
+        spans, root, left, right, head, emission = (precise(score) for score in self.scores)
         batch = arguments.broadcast_shapes(left.shape[:-2], right.shape[:-2], head.shape[:-2])
         each = (score.expand(*batch, *score.shape[-2:]).unsqueeze(-3) for score in (left, right, head))
         rules = composed(*each).squeeze(-4)

@@ -12,10 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from strukt.kernels.arguments import precise
 from strukt.kernels.autograd import Scores
 from strukt.kernels.dynamic_program import DynamicProgram
-from strukt.kernels.semiring import NEG_INF, Semiring
+from strukt.kernels.semiring import NEG_INF, Semiring, precise
 from strukt.structures.low_rank_pcfg.rules import composed
 from strukt.structures.pcfg.oracles import ORACLES
 from strukt.structures.pcfg.reference import for_items, own_scores

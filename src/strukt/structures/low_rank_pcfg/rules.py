@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from strukt.kernels.arguments import precise
-from strukt.kernels.semiring import logsumexp
+from strukt.kernels.semiring import logsumexp, precise
 
 LARGEST = 1 << 24
 """Rules of one grammar, s (s + p)^2, that are multiplied out at most: 128 MiB."""

@@ -21,8 +21,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from strukt.kernels.elementary import exp
 from strukt.kernels.gradients import differentiated, outside_derivative, owned
-from strukt.kernels.jit import exp, inner, kernel, leading, scratch
+from strukt.kernels.jit import inner, kernel, leading, scratch
 from strukt.kernels.memory import filled, zeros
 from strukt.kernels.sparsemap.found import Found, Settings, Start
 from strukt.structures.non_projective_tree import (

@@ -22,7 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from strukt.kernels.cpu_draw import find, uniform
-from strukt.kernels.jit import exp, inner, kernel
+from strukt.kernels.elementary import exp
+from strukt.kernels.jit import inner, kernel
 from strukt.structures.non_projective_tree.cpu_log import eliminate
 
 Array = npt.NDArray[Any]

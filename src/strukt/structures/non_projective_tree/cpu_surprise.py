@@ -25,8 +25,9 @@ from typing import Any
 
 import numpy as np
 
+from strukt.kernels.elementary import exp
 from strukt.kernels.extended import LOG_UP, at_rank, from_log, settled
-from strukt.kernels.jit import exp, inner, kernel
+from strukt.kernels.jit import inner, kernel
 from strukt.structures.non_projective_tree.cpu_marginals import marginals
 from strukt.structures.non_projective_tree.cpu_numbers import add_row, as_double, at, beside, total_of
 from strukt.structures.non_projective_tree.edmonds import Array, best_tree, make_nodes

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from strukt.kernels.jit import exp, inner, kernel
+from strukt.kernels.elementary import exp
+from strukt.kernels.jit import inner, kernel
 from strukt.kernels.memory import empty
 from strukt.structures.pcfg.cpu_products import Array
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from strukt.kernels import arguments
-from strukt.kernels.lengths import Lengths
+from strukt.checks import arguments
+from strukt.checks.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.structures import events

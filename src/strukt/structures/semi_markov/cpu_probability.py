@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.jit import difference, exp, inner, kernel, scratch
+from strukt.kernels.elementary import difference, exp
+from strukt.kernels.jit import inner, kernel, scratch
 from strukt.structures.linear_chain.cpu_backward import add_products
 from strukt.structures.linear_chain.cpu_probability import TINY, Array, multiply
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from strukt.kernels.cpu_draw import accumulate, find, uniform
-from strukt.kernels.jit import exp, inner, kernel, scratch
+from strukt.kernels.elementary import exp
+from strukt.kernels.jit import inner, kernel, scratch
 from strukt.structures.linear_chain.cpu_best import rebase
 from strukt.structures.linear_chain.cpu_probability import Array
 from strukt.structures.semi_markov.cpu_probability import FILLED, at_boundary, pages

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.kernels import arguments, guards
-from strukt.kernels.guards import ONWARD, UNBOUNDED
-from strukt.kernels.lengths import Lengths, as_tensor
+from strukt.checks import arguments, guards
+from strukt.checks.guards import ONWARD, UNBOUNDED
+from strukt.checks.lengths import Lengths, as_tensor
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 from typing_extensions import Self
 
-from strukt.kernels import arguments, guards
+from strukt.checks import arguments, guards
+from strukt.checks.guards import UNBOUNDED
+from strukt.checks.lengths import Lengths
 from strukt.kernels.engine.program import Program
 from strukt.kernels.engine.sizes import needs_of
-from strukt.kernels.guards import UNBOUNDED
-from strukt.kernels.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from strukt.kernels import guards
+from strukt.checks import guards
+from strukt.checks.lengths import OF_MASKS, Lengths, as_tensor, looks_like_mask
 from strukt.kernels.autograd import is_plain
-from strukt.kernels.lengths import OF_MASKS, Lengths, as_tensor, looks_like_mask
 from strukt.kernels.magnitude import are_within
 
 
@@ -108,11 +108,6 @@ def not_lengths(name: str, value: Tensor, scores: str, kind: str, shape: str) ->
             f"{name} {given}, as lengths have; expected "
             f"{kind}({scores}, {name}, lengths) with a floating-point {name} {shape}, torch.zeros{shape} for none"
         )
-
-
-def precise(score: Tensor) -> Tensor:
-    """Scores in the type to compute in; the graphics processors of Apple know no float64."""
-    return score if score.device.type == "mps" else score.double()
 
 
 def are_ordinary(values: tuple[Tensor, ...]) -> bool:
@@ -260,9 +255,9 @@ def batched(name: str, value: Tensor, batch_shape: torch.Size, own: tuple[int, .
     scores(name, value, f"{own} or batch + {own}", len(own))
     given = value.view(*(1,) * len(batch_shape), *value.shape) if value.dim() == len(own) else value
     batch = given.shape[: given.dim() - len(own)]
-    if given.shape[len(batch) :] == own and len(batch) == len(batch_shape):
-        if all(have in (1, want) for have, want in zip(batch, batch_shape, strict=True)):
-            return given
+    fits = given.shape[len(batch) :] == own and len(batch) == len(batch_shape)
+    if fits and all(have in (1, want) for have, want in zip(batch, batch_shape, strict=True)):
+        return given
     raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {own}, or {(*batch_shape, *own)}")
 
 

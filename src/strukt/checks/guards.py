@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from strukt.errors import InfeasibleError, OutOfRangeError
-from strukt.kernels.autograd import call, constant_function
+from strukt.kernels.autograd import call
+from strukt.kernels.functions import constant_function
 from strukt.kernels.operator import define
 
 LARGEST = 1e15
@@ -32,7 +33,7 @@ def _items(mask: Tensor) -> str:
     return ", ".join(map(str, found[:5])) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
 
 
-def _check_feasible(events: Tensor, scores: Tensor) -> None:
+def _check_feasible(_events: Tensor, scores: Tensor) -> None:
     infeasible = scores == -torch.inf
     if bool(infeasible.any()):
         raise InfeasibleError(

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 import strukt
-from strukt.kernels import arguments
-from strukt.kernels.lengths import lengths_from_mask
+from strukt.checks import arguments
+from strukt.checks.lengths import lengths_from_mask
 
 
 @pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int32, torch.int64])

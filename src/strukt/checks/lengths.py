@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from strukt.kernels import guards
+from strukt.checks import guards
 
 Lengths: TypeAlias = Tensor | Sequence[Any] | int
 """A LongTensor, or a list of whole numbers, nested as deep as there are batch axes; a number without any."""

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strukt
-from strukt.kernels.arguments import broadcast_shapes
+from strukt.checks.arguments import broadcast_shapes
 
 shapes = st.lists(st.lists(st.sampled_from([0, 1, 1, 2, 3]), max_size=4).map(torch.Size), max_size=4)
 

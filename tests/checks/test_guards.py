@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from strukt.checks import guards
+from strukt.checks.guards import ONWARD, UNBOUNDED
 from strukt.errors import InfeasibleError, OutOfRangeError
-from strukt.kernels import guards
-from strukt.kernels.guards import ONWARD, UNBOUNDED
 
 
 def test_scores_may_be_minus_infinity_and_anything_in_the_padding():

@@ -1,0 +1,205 @@
+"""Autograd functions of the operators of `strukt.kernels.oracles`: what is the derivative of what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.autograd import (
+    Batched,
+    Scores,
+    as_tuple,
+    call,
+    call_backward,
+    filled,
+    forward_of,
+    keep,
+)
+
+
+def outside_function(operator: Any, derivative: Any) -> Any:
+    """The weighted marginals; ``derivative`` gives the gradients in the scores and in the weights."""
+
+    class Outside(Batched):
+        forward = staticmethod(forward_of(operator))
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            keep(ctx, inputs)
+
+        @staticmethod
+        def backward(ctx: Any, *directions: Tensor) -> Any:
+            *tensors, weights, chart = ctx.saved_tensors
+            arguments = (*tensors, *ctx.options, weights, *directions, chart)
+            *grads, weights_grad = call_backward(derivative, *arguments)
+            constants = len(tensors) - len(grads) + len(ctx.options)
+            return (*grads, *(None,) * constants, weights_grad, None)
+
+    class Eager(Outside):
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            # The Hessian is symmetric, so that its products with tangents are gradients, too.
+            *tensors, weights, chart = ctx.saved_tensors
+            directions = filled(tangents, [tensor for tensor in tensors if tensor.is_floating_point()])
+            *changes, _ = call(derivative, *tensors, *ctx.options, weights, *directions, chart)
+            if tangents[-2] is not None:
+                more = as_tuple(call(Outside, *tensors, *ctx.options, tangents[-2], chart))
+                changes = [change + part for change, part in zip(changes, more, strict=True)]
+            return tuple(changes) if len(changes) > 1 else changes[0]
+
+    Outside.Eager = Eager
+    return Outside
+
+
+def inside_function(operator: Any, outside: Any, derivative: Any) -> Any:
+    """The log-partition and its chart; the backward pass is the outside pass."""
+
+    class Inside(Batched):
+        forward = staticmethod(forward_of(operator))
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            ctx.mark_non_differentiable(output[1])
+            ctx.set_materialize_grads(False)  # else every backward pass fills a chart with zeros
+            keep(ctx, inputs, output[1])
+
+        @staticmethod
+        def backward(ctx: Any, grad: Tensor | None, _: Any) -> Any:
+            *tensors, chart = ctx.saved_tensors
+            if grad is None:
+                return (None,) * (len(tensors) + len(ctx.options))
+            grads = as_tuple(call_backward(outside, *tensors, *ctx.options, grad, chart))
+            return (*grads, *(None,) * (len(tensors) - len(grads) + len(ctx.options)))
+
+    class Eager(Inside):
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            *tensors, chart = ctx.saved_tensors
+            directions = filled(tangents, [tensor for tensor in tensors if tensor.is_floating_point()])
+            ones = tensors[0].new_ones(len(tensors[0]))
+            return call(derivative, *tensors, *ctx.options, ones, *directions, chart)[-1], None
+
+    Inside.Eager = Eager
+    return Inside
+
+
+def constant_function(operator: Any) -> Any:
+    """An operator whose result has no derivative."""
+
+    class Constant(Batched):
+        forward = staticmethod(forward_of(operator))
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            ctx.mark_non_differentiable(*as_tuple(output))
+            ctx.inputs, ctx.outputs = len(inputs), len(as_tuple(output))
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            return (None,) * ctx.inputs
+
+    class Eager(Constant):
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            return (None,) * ctx.outputs if ctx.outputs > 1 else None
+
+    Constant.Eager = Eager
+    return Constant
+
+
+def map_function(operator: Any, pull: Callable[..., Tensor], sensitivity: Callable[..., Tensor]) -> Any:
+    """A map of rows of scores ``(rows, d)`` with one parameter for each row, ``(rows,)``.
+
+    Its derivatives are read off its value, as those of softmax are, and so can be taken any number of times.
+
+    Args:
+        operator: ``operator(scores, parameter)`` gives ``(rows, d)``.
+        pull: ``pull(direction, value, parameter)``: the symmetric Jacobian in the scores, times a direction.
+        sensitivity: ``sensitivity(value, parameter)``: the derivative in the parameter, ``(rows, d)``.
+    """
+
+    class Map(Batched):
+        forward = staticmethod(forward_of(operator))
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            ctx.set_materialize_grads(False)  # a loss that knows its own gradient asks for none
+            keep(ctx, inputs[1:], output)
+
+        @staticmethod
+        def backward(ctx: Any, direction: Tensor | None) -> Any:
+            if direction is None:
+                return None, None
+            parameter, value = ctx.saved_tensors
+            wanted, wanted_too = ctx.needs_input_grad
+            grad = pull(direction, value, parameter) if wanted else None
+            return grad, (direction * sensitivity(value, parameter)).sum(-1) if wanted_too else None
+
+    class Eager(Map):
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            parameter, value = ctx.saved_tensors
+            change, change_too = tangents
+            found = torch.zeros_like(value) if change is None else pull(change, value, parameter)
+            if change_too is None:
+                return found
+            return found + change_too.unsqueeze(-1) * sensitivity(value, parameter)
+
+    Map.Eager = Eager
+    return Map
+
+
+def formula_function(operator: Any, formula: Callable[..., Any]) -> Any:
+    """An operator with the derivatives of a formula in PyTorch that gives the same value, or several."""
+
+    class Formula(Batched):
+        forward = staticmethod(forward_of(operator))
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            ctx.set_materialize_grads(False)
+            keep(ctx, inputs)
+            ctx.are_tensors = tuple(isinstance(value, Tensor) for value in inputs)
+
+        @staticmethod
+        def backward(ctx: Any, *directions: Tensor | None) -> Any:
+            if all(direction is None for direction in directions):
+                return (None,) * len(ctx.are_tensors)
+            function, places, primals = _smooth(formula, ctx)
+            value, pull, *_ = torch.func.vjp(function, *primals)
+            grads = dict(zip(places, pull(filled(directions, value)), strict=True))
+            return tuple(grads.get(place) for place in range(len(ctx.are_tensors)))
+
+    class Eager(Formula):
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            function, places, primals = _smooth(formula, ctx)
+            # PyTorch's forward mode cannot be nested; the derivative of a backward pass in its direction can.
+            value, pull, *_ = torch.func.vjp(function, *primals)
+            zeros = tuple(map(torch.zeros_like, value))
+            chosen = filled([tangents[place] for place in places], primals)
+            (changes,) = torch.func.vjp(pull, zeros)[1](chosen)
+            return changes if len(changes) > 1 else changes[0]
+
+    Formula.Eager = Eager
+    return Formula
+
+
+def _smooth(formula: Callable[..., Any], ctx: Any) -> tuple[Callable[..., Scores], list[int], list[Tensor]]:
+    """A formula as a function of its arguments that can be differentiated in, their places, and their values."""
+    tensors, options = iter(ctx.saved_tensors), iter(ctx.options)
+    arguments = [next(tensors if is_tensor else options) for is_tensor in ctx.are_tensors]
+    places = [
+        place
+        for place, value in enumerate(arguments)
+        if isinstance(value, Tensor) and value.is_floating_point()
+    ]
+
+    def function(*values: Tensor) -> Scores:
+        given = dict(zip(places, values, strict=True))
+        return as_tuple(formula(*(given.get(place, value) for place, value in enumerate(arguments))))
+
+    return function, places, [arguments[place] for place in places]
