@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import abc
-import math
-from typing import Any
 
-import numpy.typing as npt
 import torch
 from torch import Tensor
 from typing_extensions import Self
 
 from strukt.kernels.semiring import NEG_INF
+from strukt.structures import sparse
 from strukt.structures.binary_tree import BinaryTree, crossed
-
-Array = npt.NDArray[Any]
+from strukt.structures.sparse import Array
 
 
 class SpanStructure(BinaryTree, abc.ABC):
@@ -56,14 +53,7 @@ class SpanStructure(BinaryTree, abc.ABC):
         return max(2 * self.event_shape[0] - 3, 0)
 
     def _events_of_parts(self, parts: Array, sizes: Array) -> Tensor:
-        batch, k, p = parts.shape
-        count, places = 2 * self.lengths.cpu() - 1, math.prod(self.event_shape)
-        found = torch.arange(k)[:, None] < torch.from_numpy(sizes)[:, None, None]
-        used = found & (torch.arange(p) < count[:, None, None])
-        each = torch.from_numpy(parts).long()
-        spans = torch.where(used, each // self._labels, places)  # all others in a column of their own
-        events = torch.full((batch, k, places + 1), -1).scatter(-1, spans, each % self._labels)
-        return events[..., :places].reshape(batch, k, *self.event_shape)
+        return sparse.events_of_parts(parts, sizes, self.event_shape, self._labels, self._labels)
 
     def _places_of_spans(self, event: Tensor) -> Tensor:
         """The places of the main scores that a tree uses, ``(..., 2 n)``; -1 behind the last span."""

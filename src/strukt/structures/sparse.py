@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -26,6 +29,8 @@ from strukt.kernels.undifferentiated import numpy_of, undifferentiated
 
 if TYPE_CHECKING:
     from strukt.structures.distribution import StructuredDistribution
+
+Array = npt.NDArray[Any]
 
 ACTIVE_SET = "active_set"
 
@@ -122,6 +127,25 @@ def find(
         found, events = _ask(flat, p, begin, settings, method, None if start is None else start[0])
     guards.require_feasible(events, torch.from_numpy(np.where(found.phases == INFEASIBLE, -np.inf, 0.0)))
     return found, events
+
+
+def events_of_parts(
+    parts: Array, sizes: Array, event_shape: Sequence[int], alternatives: int, names: int
+) -> Tensor:
+    """Events ``(batch, k, *event)`` of structures that are lists of their parts, as a kernel finds them.
+
+    Args:
+        parts: Places among the main scores of an item, ``(batch, k, p)``, -1 behind the last.
+        sizes: The number of structures of each item.
+        event_shape: That of an event; -1 where a structure has no part.
+        alternatives: The number of scores for each entry of an event.
+        names: An entry is the place modulo this.
+    """
+    each, entries = torch.from_numpy(parts).long(), math.prod(event_shape)
+    found = torch.arange(each.shape[1])[:, None] < torch.from_numpy(sizes)[:, None, None]
+    entry = torch.where(found & (each >= 0), each // alternatives, entries)  # all others in a column of their own
+    events = torch.full((*each.shape[:2], entries + 1), -1).scatter(-1, entry, each % names)
+    return events[..., :entries].reshape(*each.shape[:2], *event_shape)
 
 
 def _ask(

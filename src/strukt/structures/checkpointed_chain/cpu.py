@@ -17,9 +17,34 @@ from torch import Tensor
 
 from strukt.kernels.semiring import NEG_INF, logsumexp
 from strukt.structures.linear_chain import cpu
-from strukt.structures.linear_chain.cpu import best, kbest, sample
+from strukt.structures.linear_chain.cpu import (
+    best,
+    entropy,
+    entropy_gradient,
+    kbest,
+    max_marginals,
+    max_marginals_gradient,
+    sample,
+    sparsemap,
+    surprise,
+    surprise_gradient,
+)
 
-__all__ = ["best", "chart_shape", "inside", "kbest", "outside", "sample"]
+__all__ = [
+    "best",
+    "chart_shape",
+    "entropy",
+    "entropy_gradient",
+    "inside",
+    "kbest",
+    "max_marginals",
+    "max_marginals_gradient",
+    "outside",
+    "sample",
+    "sparsemap",
+    "surprise",
+    "surprise_gradient",
+]
 
 
 class Segment(NamedTuple):

@@ -15,15 +15,17 @@ from strukt.checks.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures import events
+from strukt.structures import events, sparse
 from strukt.structures.distribution import StructuredDistribution
 from strukt.structures.events import shifted
 from strukt.structures.explanations import paths
 from strukt.structures.monotone_alignment.grid import any_before, number_of_paths, paths_to
 from strukt.structures.monotone_alignment.oracles import ORACLES
 from strukt.structures.monotone_alignment.reference import max_marginals
+from strukt.structures.sparse import Array
 
 MOST_CANDIDATES = 1 << 18
+MOVES = 3
 
 
 class MonotoneAlignment(StructuredDistribution):
@@ -144,6 +146,9 @@ class MonotoneAlignment(StructuredDistribution):
     def transition_marginals(self) -> Tensor:
         """The expected number of times that each move follows each other: ``batch + (3, 3)``; differentiable."""
         return self._marginals_beside(3, 3)
+
+    def _events_of_parts(self, parts: Array, sizes: Array) -> Tensor:
+        return sparse.events_of_parts(parts, sizes, self.event_shape, MOVES, MOVES)
 
     def _max_marginals(self) -> Tensor:
         found = self._to_batch(max_marginals(*self._arguments()))

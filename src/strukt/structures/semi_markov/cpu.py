@@ -40,6 +40,7 @@ derivative = _TABLE.derivative
 entropy, entropy_gradient = _TABLE.entropy, _TABLE.entropy_gradient
 surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
 max_marginals, max_marginals_gradient = _TABLE.max_marginals, _TABLE.max_marginals_gradient
+sparsemap = _TABLE.sparsemap
 
 
 def chart_shape(segments: Tensor, transition: Tensor, lengths: Tensor) -> tuple[int, int]:

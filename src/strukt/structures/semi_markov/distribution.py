@@ -15,11 +15,12 @@ from strukt.checks.lengths import Lengths, as_tensor
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures import events
+from strukt.structures import events, sparse
 from strukt.structures.distribution import StructuredDistribution
 from strukt.structures.explanations import sequences
 from strukt.structures.semi_markov.oracles import ORACLES
 from strukt.structures.semi_markov.reference import max_marginals
+from strukt.structures.sparse import Array
 
 MOST_CANDIDATES = 1 << 22
 
@@ -108,6 +109,10 @@ class SemiMarkov(StructuredDistribution):
         steps = max(segments.shape[-3] - 1, 0)
         *batch, rows, columns = transition.shape
         return self._with_scores(segments, transition.unsqueeze(-3).expand(*batch, steps, rows, columns))
+
+    def _events_of_parts(self, parts: Array, sizes: Array) -> Tensor:
+        k, c = self.scores[0].shape[-2:]
+        return sparse.events_of_parts(parts, sizes, self.event_shape, k * c, c)
 
     def _max_marginals(self) -> Tensor:
         return self._to_batch(max_marginals(*self._arguments()))
