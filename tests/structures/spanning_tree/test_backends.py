@@ -66,3 +66,34 @@ def test_both_arcs_of_an_edge_come_back_as_their_sum():
     twice = torch.ones(5, 5).triu(1) * 2
     twice[0] = twice[0].clamp(max=1)  # no arc enters the root
     assert torch.allclose(back, edges * twice)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0])
+@pytest.mark.parametrize("required", [False, True])
+def test_entropies_and_derivatives_of_marginals(on, poisoned_memory, required, scale):
+    found = []
+    for backend in ("reference", "cpu"):
+        on(backend)
+        edges = (scale * normal(5, 6, 6)).requires_grad_()
+        trees, others = SpanningTree(edges, lengths(6)), SpanningTree(scale * normal(5, 6, 6).flip(0), lengths(6))
+        if required:
+            first = torch.zeros(5, 6, 6, dtype=torch.bool)
+            first[:, 0, 1] = True
+            trees, others = trees.condition(required=first), others.condition(required=first)
+        answers = [trees.entropy(), trees.cross_entropy(others), trees.marginals.square().sum((-2, -1))]
+        for answer in answers:
+            (slope,) = torch.autograd.grad(answer.sum(), edges, create_graph=True)
+            (second,) = torch.autograd.grad(slope.square().sum(), edges, retain_graph=True)
+            found.append([answer, slope, second])
+    for expected, actual in zip(found[:3], found[3:], strict=True):
+        for want, have in zip(expected, actual, strict=True):
+            assert torch.allclose(have, want, rtol=1e-9, atol=1e-12 * max(scale, 1.0))
+
+
+def test_edges_that_only_the_other_trees_require():
+    edges = normal(1, 4, 4)
+    required = torch.zeros(1, 4, 4, dtype=torch.bool)
+    required[0, 0, 1] = True
+    trees = SpanningTree(edges)
+    assert trees.cross_entropy(trees.condition(required=required)) == torch.inf
+    assert trees.condition(required=required).cross_entropy(trees) < torch.inf

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.kernels.gradients import pull_backs
+from strukt.kernels.gradients import differentiated, outside_derivative, owned, pull_backs
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.non_projective_tree import cpu as matrix_tree
 from strukt.structures.spanning_tree import arcs as on_arcs
@@ -35,6 +35,68 @@ def outside(
         ((found, nothing),) = pull_backs(REFERENCE.log_partition, (edges, absent), (lengths,), [weights])
         return found, nothing
     found = matrix_tree.outside(on_arcs.to_arcs(edges), on_arcs.words(lengths), False, weights, chart)
+    return on_arcs.from_arcs(found, edges.shape[-1]), torch.zeros_like(absent)
+
+
+def derivative(
+    edges: Tensor, absent: Tensor, lengths: Tensor, weights: Tensor, direction: Tensor, other: Tensor,
+    chart: Tensor,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    """Gradients of <`outside`, directions> in edges, in ``absent`` and in the weights."""
+    if _conditioned(edges, absent, lengths):
+        given = (edges, absent, lengths, weights, direction, other)
+        by_edge, nothing, by_weight = owned(differentiated(_reference_derivative, given))
+        return by_edge, nothing, by_weight
+    arcs, toward = on_arcs.to_arcs(edges), on_arcs.to_arcs(direction)
+    by_arc, by_weight = matrix_tree.derivative(arcs, on_arcs.words(lengths), False, weights, toward, chart)
+    return on_arcs.from_arcs(by_arc, edges.shape[-1]), torch.zeros_like(absent), by_weight
+
+
+def _reference_derivative(
+    edges: Tensor, absent: Tensor, lengths: Tensor, weights: Tensor, *directions: Tensor
+) -> tuple[Tensor, ...]:
+    return outside_derivative(REFERENCE.log_partition, (edges, absent), (lengths,), weights, directions)
+
+
+def entropy(edges: Tensor, absent: Tensor, lengths: Tensor) -> Tensor:
+    """``(batch,)`` in nats."""
+    if _conditioned(edges, absent, lengths):
+        return REFERENCE.entropy(edges, absent, lengths)
+    return matrix_tree.entropy(on_arcs.to_arcs(edges), on_arcs.words(lengths), False)
+
+
+def entropy_gradient(
+    edges: Tensor, absent: Tensor, lengths: Tensor, factors: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The gradient of the entropies times factors ``(batch,)``, and nothing for ``absent``."""
+    if _conditioned(edges, absent, lengths):
+        ((found, nothing),) = pull_backs(REFERENCE.entropy, (edges, absent), (lengths,), [factors])
+        return found, nothing
+    found = matrix_tree.entropy_gradient(on_arcs.to_arcs(edges), on_arcs.words(lengths), False, factors)
+    return on_arcs.from_arcs(found, edges.shape[-1]), torch.zeros_like(absent)
+
+
+def surprise(edges: Tensor, absent: Tensor, others: Tensor, other_absent: Tensor, lengths: Tensor) -> Tensor:
+    """The cross-entropy -E[log q], q that of the other scores: ``(batch,)`` in nats."""
+    if _conditioned(edges, absent, lengths) or _conditioned(others, other_absent, lengths):
+        return REFERENCE.cross_entropy((edges, absent), (others, other_absent), lengths)
+    mine, theirs = on_arcs.to_arcs(edges), on_arcs.to_arcs(others)
+    return matrix_tree.surprise(mine, theirs, on_arcs.words(lengths), False)
+
+
+def surprise_gradient(
+    edges: Tensor, absent: Tensor, others: Tensor, other_absent: Tensor, lengths: Tensor, factors: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The gradient of the cross-entropies times factors in the first edges, and nothing for ``absent``."""
+    if _conditioned(edges, absent, lengths) or _conditioned(others, other_absent, lengths):
+
+        def number(edges: Tensor, absent: Tensor) -> Tensor:
+            return REFERENCE.cross_entropy((edges, absent), (others, other_absent), lengths)
+
+        ((found, nothing),) = pull_backs(number, (edges, absent), (), [factors])
+        return found, nothing
+    mine, theirs = on_arcs.to_arcs(edges), on_arcs.to_arcs(others)
+    found = matrix_tree.surprise_gradient(mine, theirs, on_arcs.words(lengths), False, factors)
     return on_arcs.from_arcs(found, edges.shape[-1]), torch.zeros_like(absent)
 
 

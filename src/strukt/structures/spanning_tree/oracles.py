@@ -1,6 +1,6 @@
 """Undirected spanning trees: each is one tree rooted at vertex 0, with the sums of non-projective trees."""
 
-from strukt.kernels.oracles import Oracles
+from strukt.kernels.engine.oracles import TableOracles
 from strukt.structures.spanning_tree.reference import REFERENCE
 
-ORACLES = Oracles(__package__, scores=("edges", "absent"), options=(), reference=REFERENCE, event_dim=2)
+ORACLES = TableOracles(__package__, scores=("edges", "absent"), options=(), reference=REFERENCE, event_dim=2)
