@@ -81,6 +81,7 @@ FILES = (
     "kernels/test_extended",
     "structures/test_kbest_sequences",
     "structures/test_kbest_trees",
+    "structures/test_max_marginals",
     "kernels/test_derivatives",
     "structures/events/test_events",
     "structures/non_projective_tree/test_arborescence",
@@ -106,23 +107,23 @@ FILES = (
     "factor_graph/test_permitted",
 )
 MODULES = {
-    CHAIN: "test_chain_edges",
+    CHAIN: "(linear_chain and test_edges)",
     PLANAR: "test_dependency",
     FREE: "test_dependency",
-    SPANS: "test_constituency",
-    CODES: "test_bits",
-    SIBLINGS: "test_second_order",
-    HEADS: "test_lexicalised",
-    TABLE: "test_table",
-    SEGMENTS: "test_segmentation",
-    BINARY: "test_binary",
-    MATCHING: "test_matching",
-    SPANNING: "test_spanning",
-    GRID: "test_alignment",
-    FRAMES: "test_ctc",
-    GRAMMAR: "test_grammar",
-    LOW_RANK: "test_low_rank_pcfg",
-    SUBSETS: "test_subset and not backends",
+    SPANS: "(span_tree and test_distribution)",
+    CODES: "(bit_span_tree and test_distribution)",
+    SIBLINGS: "(second_order_tree and test_distribution)",
+    HEADS: "(lexicalised_tree and test_distribution)",
+    TABLE: "(table_structure and test_distribution)",
+    SEGMENTS: "(semi_markov and test_distribution)",
+    BINARY: "(binary_crf and test_distribution)",
+    MATCHING: "(matching and test_distribution)",
+    SPANNING: "(spanning_tree and test_distribution)",
+    GRID: "(monotone_alignment and test_distribution)",
+    FRAMES: "(ctc and test_distribution)",
+    GRAMMAR: "(pcfg and test_distribution)",
+    LOW_RANK: "(low_rank_pcfg and test_distribution)",
+    SUBSETS: "(k_subset and test_distribution)",
     VECTORS: "mappings",
     SPARSE: "inference/test_sparsemap",
     GRAPHS: "factor_graph",
@@ -132,28 +133,31 @@ BACKENDS = {
     "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged) or test_candidates or "
     "(test_draw and (impossible or share or log_space)) or (more_than_there_are and chain)",
     PLANAR: "test_visits or (test_events and test_dependency_trees) or "
-    "(test_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and root and 5-unchanged)",
+    "(test_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and root and 5-unchanged) or "
+    "(test_ties_and_forbidden_parts and ProjectiveTree and 1)",
     FREE: "(test_events and test_dependency_trees) or "
     "(test_trees_of_any_length and 9-unchanged) or (test_arborescence and k_best and (3 or 4)) or "
-    "(test_tree_max_marginals and enumeration and 3) or (test_tree_surprise and right and (2 or 4-1.0-unchanged))",
+    "(non_projective_tree and test_max_marginals and enumeration and 3) or "
+    "(test_surprise and right and (2 or 4-1.0-unchanged))",
     SPANS: "test_visits or (span_trees_of_any_length and 9-unchanged) or "
     "(k_best_of_any_size and spans and 5-unchanged) or (test_derivatives and labels and (9-unchanged or 3-steep))",
     CODES: "test_visits or (trees_with_codes_of_any_length and 9-unchanged) or "
     "(test_derivatives and codes and 3-unchanged)",
     SIBLINGS: "test_visits and siblings",
     HEADS: "test_visits and heads",
-    TABLE: "test_table",
-    GRAMMAR: "test_pcfg_backends and (5-unchanged or 5-steep or only_items_that_need_it or keep_their_digits)",
-    LOW_RANK: "test_low_rank_pcfg and (6-unchanged or of_any_size or underflow or same_distribution)",
+    TABLE: "table_structure",
+    GRAMMAR: "pcfg and not low_rank_pcfg and test_backends and (5-unchanged or 5-steep or only_items_that_need_it or keep_their_digits)",
+    LOW_RANK: "low_rank_pcfg and test_backends and (6-unchanged or of_any_size or underflow or same_distribution)",
     SUBSETS: "(k_best_of_any_size and subsets and unchanged) or "
-    "(test_subset_backends and (3-unchanged or keep_their_digits or beyond_double))",
+    "(k_subset and test_backends and (3-unchanged or keep_their_digits or beyond_double))",
     SEGMENTS: "(test_events and test_segmentations) or "
-    "test_semi_markov_backends and "
+    "semi_markov and test_backends and "
     "(33-unchanged or in_groups or lost or left_out or unlikely or passed_over or one_segment) or "
     "(more_than_there_are and segments)",
-    SPANNING: "(test_events and test_spanning_trees) or test_spanning_trees_of_any_size and 9-unchanged",
+    SPANNING: "(test_events and test_spanning_trees) or (test_spanning_trees_of_any_size and 9-unchanged) or "
+    "(spanning_tree and (test_entropies_and_derivatives or test_edges_that_only))",
     GRID: "(test_events and test_paths) or "
-    "(test_alignment or test_extended) and not float32 or (more_than_there_are and grid)",
+    "((monotone_alignment and test_distribution) or test_extended) and not float32 or (more_than_there_are and grid)",
     VECTORS: "((test_simplex or test_fused or test_subsets) and (optimal or derivatives)) or "
     "(test_vectors and (gradient_is or all_derivatives or conjugate))",
     SPARSE: "test_sparsemap and (kernels_equal or gradient_in or same_point or warm_start or all_scores_tie)",
@@ -161,7 +165,7 @@ BACKENDS = {
     "(test_lp_sparsemap and (equal or test_oracles or own_scores or nearly or now)) or "
     "(factor_graph and (layout or test_logic or test_enumeration or ((exact_without or bounds) and 1.0)))",
     FRAMES: "(test_events and test_frames) or "
-    "(test_ctc or test_extended) and not float32 or (more_than_there_are and frames)",
+    "((ctc and test_distribution) or test_extended) and not float32 or (more_than_there_are and frames)",
 }
 
 

@@ -100,6 +100,13 @@ TREES = [
                     ("_raise_run(room, around, right, count)", "pass"),
                     ("top += own[np.uint64(rows[s, WEIGHT])]", "top += 0.0"),
                 ],
+                "kernels/engine/bounds_gradient": [
+                    ("within[out] -= mass", "within[out] -= 0.0"),
+                    ("mass += _from(parts, wanted, whole, s, -1)", "mass += 0.0"),
+                    ("within[top] += around.pulls[top]", "pass"),
+                    ("around.scores[out] >= around.scores[mirror]", "False"),
+                    ("if right >= 0 and right != left:", "if False:"),
+                ],
                 "kernels/engine/walk": [
                     ("accumulate(kept.sums[place, : row[COUNT]])", "accumulate(kept.sums[place, :1])"),
                     ("find(flat, place * width, row[COUNT], uniform(state))", "0"),
@@ -244,8 +251,8 @@ TREES = [
                 "kernels/engine/chosen": [
                     ("place * scores.shape[2] + best", "place * scores.shape[2]"),
                 ],
-                "structures/spans": [
-                    ("each % self._labels", "0 * each"),
+                "structures/sparse": [
+                    ("each % names", "0 * each"),
                 ],
                 "kernels/cpu_draw": [
                     ("number * sums[first + count - 1]", "number"),
@@ -340,7 +347,10 @@ TREES = [
             },
             SPANNING: {
                 "structures/spanning_tree/cpu": [
-                    ("from_arcs(found, ", "from_arcs(2 * found, "),
+                    ("found = matrix_tree.outside(", "found = 2 * matrix_tree.outside("),
+                    ("found = matrix_tree.entropy_gradient(", "found = 2 * matrix_tree.entropy_gradient("),
+                    ("return on_arcs.from_arcs(by_arc, ", "return on_arcs.from_arcs(2 * by_arc, "),
+                    ("or _conditioned(others, other_absent, lengths):\n        return", "or False:\n        return"),
                 ],
             },
         }

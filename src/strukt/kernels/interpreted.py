@@ -27,7 +27,7 @@ _OF_NUMPY: dict[str, Callable[..., Any]] = {
     "power_of_two": lambda exponent: 2.0 ** float(exponent) if exponent > -1023 else 0.0,
     "binary_exponent": lambda x: int(np.frexp(x)[1]) - 1,
 }
-"""Functions of `jit` that are written for the compiler alone."""
+"""Functions of `elementary` that are written for the compiler alone."""
 
 _plain: dict[Any, FunctionType] = {}
 _lock = threading.RLock()
@@ -59,7 +59,7 @@ def current(kernel: Callable[..., Any]) -> Callable[..., Any]:
 def _function(kernel: Any) -> Callable[..., Any]:
     """A kernel as plain Python, with all that it calls."""
     source = kernel.py_func
-    if source.__module__ == "strukt.kernels.jit" and source.__name__ in _OF_NUMPY:
+    if source.__module__ == "strukt.kernels.elementary" and source.__name__ in _OF_NUMPY:
         return _OF_NUMPY[source.__name__]
     with _lock:
         if kernel not in _plain:
@@ -72,7 +72,7 @@ def _function(kernel: Any) -> Callable[..., Any]:
 
 
 def _value(value: Any) -> Any:
-    if isinstance(value, ModuleType) and value.__name__.startswith("strukt.kernels"):
+    if isinstance(value, ModuleType) and value.__name__.startswith("strukt."):
         return _Module(value)
     if getattr(value, "__name__", "") == "_kept_apart":  # no kernel, but an instruction to the compiler
         return _OF_NUMPY["_kept_apart"]

@@ -279,7 +279,7 @@ def test_best_structures_and_max_marginals(problem):
     table, used, scores = problem
     k, (batch, d, features, values) = min(len(used) + 1, 200), scores.shape
     events, found = np.full((batch, k, d), -1), np.full((batch, k), -np.inf)
-    chosen.kbest(table, BOTH, scores.numpy(), 1, events[..., :0], events, found)
+    chosen.kbest(table, BOTH, scores.numpy(), 1, 1, events[..., :0], events, found)
     totals = totals_of(used, scores)
     expected = torch.cat([totals.sort(-1, descending=True).values, torch.full((batch, 1), -torch.inf)], -1)
     assert np.allclose(found, expected[:, :k])
@@ -300,7 +300,7 @@ def test_samples_have_their_probabilities(problem, ring):
     _, d, features, values = scores.shape
     events = np.full((2, 4_000, d), -1)
     seeds = np.random.default_rng(0).integers(1 << 62, size=(2, 4_000))
-    chosen.sample(table, wanted, ring, scores.numpy(), chart, seeds, 0, 1, 1, events[..., :0], events)
+    chosen.sample(table, wanted, ring, scores.numpy(), chart, seeds, 0, 1, 1, 1, events[..., :0], events)
     for item in wanted:
         probability = totals_of(used, scores)[item].softmax(-1) @ (used > 0).double()
         assert np.allclose(parts_of(events[item], features, values).mean(0), probability, atol=0.04)

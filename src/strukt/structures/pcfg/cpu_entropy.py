@@ -168,7 +168,8 @@ def _surprised(scores: Scores, other: Scores | None, lengths: Tensor) -> tuple[A
 
 def _below(scores: Array, tops: Array) -> Array:
     """How far scores lie below the largest of their group."""
-    return tops.reshape(-1, *(1,) * (scores.ndim - 1)) - scores
+    some = np.where(tops > -np.inf, tops, 0.0)  # of a group in which all is forbidden none lies below another
+    return some.reshape(-1, *(1,) * (scores.ndim - 1)) - scores
 
 
 def _logs_of_totals(charts: Charts, lengths: Array) -> Array:
