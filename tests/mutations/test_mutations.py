@@ -146,7 +146,8 @@ BACKENDS = {
     SIBLINGS: "test_visits and siblings",
     HEADS: "test_visits and heads",
     TABLE: "table_structure",
-    GRAMMAR: "pcfg and not low_rank_pcfg and test_backends and (5-unchanged or 5-steep or only_items_that_need_it or keep_their_digits)",
+    GRAMMAR: "pcfg and not low_rank_pcfg and test_backends and "
+    "(5-unchanged or 5-steep or only_items_that_need_it or keep_their_digits)",
     LOW_RANK: "low_rank_pcfg and test_backends and (6-unchanged or of_any_size or underflow or same_distribution)",
     SUBSETS: "(k_best_of_any_size and subsets and unchanged) or "
     "(k_subset and test_backends and (3-unchanged or keep_their_digits or beyond_double))",
@@ -157,7 +158,8 @@ BACKENDS = {
     SPANNING: "(test_events and test_spanning_trees) or (test_spanning_trees_of_any_size and 9-unchanged) or "
     "(spanning_tree and (test_entropies_and_derivatives or test_edges_that_only))",
     GRID: "(test_events and test_paths) or "
-    "((monotone_alignment and test_distribution) or test_extended) and not float32 or (more_than_there_are and grid)",
+    "((monotone_alignment and test_distribution) or test_extended) and not float32 or "
+    "(more_than_there_are and grid)",
     VECTORS: "((test_simplex or test_fused or test_subsets) and (optimal or derivatives)) or "
     "(test_vectors and (gradient_is or all_derivatives or conjugate))",
     SPARSE: "test_sparsemap and (kernels_equal or gradient_in or same_point or warm_start or all_scores_tie)",

@@ -350,7 +350,7 @@ TREES = [
                     ("found = matrix_tree.outside(", "found = 2 * matrix_tree.outside("),
                     ("found = matrix_tree.entropy_gradient(", "found = 2 * matrix_tree.entropy_gradient("),
                     ("return on_arcs.from_arcs(by_arc, ", "return on_arcs.from_arcs(2 * by_arc, "),
-                    ("or _conditioned(others, other_absent, lengths):\n        return", "or False:\n        return"),
+                    ("_conditioned(edges, absent, lengths) or _", "_", 2),
                 ],
             },
         }
