@@ -101,11 +101,11 @@ TREES = [
                     ("top += own[np.uint64(rows[s, WEIGHT])]", "top += 0.0"),
                 ],
                 "kernels/engine/bounds_gradient": [
-                    ("within[out] -= mass", "within[out] -= 0.0"),
-                    ("mass += _from(parts, wanted, whole, s, -1)", "mass += 0.0"),
+                    ("within[out] -= total", "within[out] -= 0.0"),
+                    ("total += wanted[whole]", "total += 0.0"),
                     ("within[top] += around.pulls[top]", "pass"),
                     ("around.scores[out] >= around.scores[mirror]", "False"),
-                    ("if right >= 0 and right != left:", "if False:"),
+                    ("mass += _take_run(around.pulls, around.origins, right, count, 2 * s + 1, shares)", "pass"),
                 ],
                 "kernels/engine/walk": [
                     ("accumulate(kept.sums[place, : row[COUNT]])", "accumulate(kept.sums[place, :1])"),

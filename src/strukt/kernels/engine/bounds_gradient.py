@@ -19,21 +19,20 @@ class Bounds(NamedTuple):
 
     Attributes:
         scores: ``(count,)``, -inf where there is no structure.
-        rows: ``(count,)``, the row of the program that a score comes from.
-        terms: ``(count,)``, its term; -1 if the weight is that of the whole row.
+        origins: ``(count,)``, twice the row of the program that a score comes from; one more where a cell is the
+            right factor of a term, and where a weight is that of the whole row.
         pulls: ``(count,)``, the derivative in each score.
     """
 
     scores: Array
-    rows: Array
-    terms: Array
+    origins: Array
     pulls: Array
 
 
 @kernel
 def make_bounds(count: int) -> Bounds:
     """Room for so many."""
-    return Bounds(np.empty(count), np.empty(count, np.int32), np.empty(count, np.int32), np.empty(count))
+    return Bounds(np.empty(count), np.empty(count, np.int32), np.empty(count))
 
 
 @kernel
@@ -45,7 +44,7 @@ def bound(
     around.scores[:] = -np.inf
     parts.scores[:] = -np.inf
     around.scores[top] = value[top]
-    around.rows[top] = -1
+    around.origins[top] = -1
     for s in range(rows.shape[0] - 1, -1, -1):
         out, left, right = rows[s, OUT], rows[s, LEFT], rows[s, RIGHT]
         count, whole, each = rows[s, COUNT], rows[s, WEIGHT], rows[s, EACH]
@@ -54,24 +53,27 @@ def bound(
             continue
         rest = total - value[out]
         if whole >= 0:
-            _raise(parts, whole, total, s, -1)
+            if total > parts.scores[whole]:
+                parts.scores[whole] = total
+                parts.origins[whole] = 2 * s + 1
             rest += own[whole]
         room[:count] = rest
         add_factors(left, right, each, count, value, own, room)
-        for k in range(count):
-            _raise(around, left + k, room[k], s, k)
-            if right >= 0:
-                _raise(around, right + k, room[k], s, k)
-            if each >= 0:
-                _raise(parts, each + k, room[k], s, k)
+        _raise_run(room, around.scores, around.origins, left, count, 2 * s)
+        if right >= 0:
+            _raise_run(room, around.scores, around.origins, right, count, 2 * s + 1)
+        if each >= 0:
+            _raise_run(room, parts.scores, parts.origins, each, count, 2 * s)
 
 
 @inner
-def _raise(bounds: Bounds, place: int, score: float, row: int, term: int) -> None:
-    if score > bounds.scores[place]:
-        bounds.scores[place] = score
-        bounds.rows[place] = row
-        bounds.terms[place] = term
+def _raise_run(room: Array, scores: Array, origins: Array, first: int, count: int, origin: int) -> None:
+    """Raise a run of scores to what ``room`` holds for each term, where that is more; in vectors."""
+    start, code = np.uint64(first), np.int32(origin)
+    for k in range(np.uint64(count)):
+        before, kept = scores[start + k], origins[start + k]
+        scores[start + k] = room[k] if room[k] > before else before
+        origins[start + k] = code if room[k] > before else kept
 
 
 @kernel
@@ -100,30 +102,34 @@ def pull(
         count, whole, each = rows[s, COUNT], rows[s, WEIGHT], rows[s, EACH]
         if max(around.scores[out], around.scores[mirror]) == -np.inf or value[out] == -np.inf:
             continue
-        for k in range(count):
-            shares[k] = _from(around, around.pulls, left + k, s, k)
-            if right >= 0 and right != left:
-                shares[k] += _from(around, around.pulls, right + k, s, k)
-            if each >= 0:
-                shares[k] += _from(parts, wanted, each + k, s, k)
-        mass = shares[:count].sum()
+        shares[:count] = 0.0
+        mass = _take_run(around.pulls, around.origins, left, count, 2 * s, shares)
+        if right >= 0:
+            mass += _take_run(around.pulls, around.origins, right, count, 2 * s + 1, shares)
+        if each >= 0:
+            mass += _take_run(wanted, parts.origins, each, count, 2 * s, shares)
         if mass != 0.0:
             share_out(left, right, each, count, shares, within, parts.pulls)
-            within[out] -= mass  # the term stands for what is best there
+        total = shares[:count].sum()
+        within[out] -= total  # each term stands for what is best there
         if whole >= 0:
-            parts.pulls[whole] += mass
-            mass += _from(parts, wanted, whole, s, -1)
-        around.pulls[out if around.scores[out] >= around.scores[mirror] else mirror] += mass
+            parts.pulls[whole] += total
+            if parts.origins[whole] == 2 * s + 1:
+                total += wanted[whole]
+        around.pulls[out if around.scores[out] >= around.scores[mirror] else mirror] += total
     within[top] += around.pulls[top]
     _pull_best(rows, own, value, terms, shares, within, parts.pulls)
 
 
 @inner
-def _from(bounds: Bounds, waiting: Array, place: int, row: int, term: int) -> float:
-    """The derivative that waits at a place, if its score comes from this term."""
-    if waiting[place] != 0.0 and bounds.rows[place] == row and bounds.terms[place] == term:
-        return waiting[place]  # type: ignore[no-any-return]
-    return 0.0
+def _take_run(waiting: Array, origins: Array, first: int, count: int, origin: int, shares: Array) -> float:
+    """Add to the terms of a row the derivatives in the scores of a run that come from it; gives their size."""
+    start, code, size = np.uint64(first), np.int32(origin), 0.0
+    for k in range(np.uint64(count)):
+        taken = waiting[start + k] if origins[start + k] == code else 0.0
+        shares[k] += taken
+        size += abs(taken)
+    return size
 
 
 @inner
