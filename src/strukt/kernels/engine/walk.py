@@ -39,7 +39,8 @@ def extent(rows: Array, cells: int, degrees: Array) -> Array:
         most[0] += int(count > 1)
         most[1] += int(whole >= 0) + int(each >= 0)
         most[3] += degrees[whole] if whole >= 0 else 0
-        sizes[rows[s, OUT]] = sizes[rows[s, MIRROR]] = most
+        for j in range(4):  # an assignment of arrays compiles for seconds, for the sake of its message
+            sizes[rows[s, OUT], j] = sizes[rows[s, MIRROR], j] = most[j]
     return sizes
 
 

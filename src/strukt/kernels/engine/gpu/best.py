@@ -5,7 +5,6 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from strukt.kernels.engine.gpu.growth import without
 from strukt.kernels.engine.gpu.numbers import (
     beside,
     load_plain,
@@ -15,6 +14,7 @@ from strukt.kernels.engine.gpu.numbers import (
     ratio,
     run_of,
     terms_from,
+    without,
 )
 from strukt.kernels.engine.gpu.sums import barrier, end_of, row_of, total_of
 

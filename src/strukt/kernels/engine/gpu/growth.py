@@ -11,46 +11,24 @@ import triton
 import triton.language as tl
 
 from strukt.kernels.engine.gpu.numbers import (
-    LOG_TWO,
     LOWEST,
     beside,
     load_number,
     load_plain,
     of_item,
+    of_rest,
     product,
     ratio,
     run_of,
-    settled,
+    surprise,
     terms_from,
     total_of_terms,
-    unit_bits,
+    without,
 )
 from strukt.kernels.engine.gpu.sums import add_uses, barrier, end_of, row_of, total_of
 
 DOMINANT = tl.constexpr(0.75)
 """A share above this has a surprise that is read off what it leaves the others; not 0.5, which two can exceed."""
-
-
-@triton.jit
-def surprise(mantissa, exponent, base, base_exponent):
-    """-log of the share of a number in a settled one; infinite for 0."""
-    some = (mantissa != 0.0) & (base != 0.0)
-    share = ratio(mantissa, exponent, base, base_exponent)
-    plain = share > 1e-30
-    part = tl.log(tl.where(some, base, 1.0)) - tl.log(tl.where(some, mantissa, 1.0))
-    far = part + ((base_exponent - exponent).to(tl.int64) << unit_bits(mantissa)).to(mantissa.dtype) * LOG_TWO
-    found = tl.where(plain, -tl.log(tl.where(plain, share, 1.0)), far)
-    return tl.where(some, tl.maximum(found, 0.0), float("inf"))
-
-
-@triton.jit
-def of_rest(rest):
-    """-log(1 - rest) to all digits (Goldberg 1991, theorem 4)."""
-    exact = -rest.to(tl.float64)
-    one = 1.0 + exact
-    whole = one == 1.0
-    found = tl.where(whole, exact, tl.log(one) * (exact / tl.where(whole, 1.0, one - 1.0)))
-    return -found.to(rest.dtype)
 
 
 @triton.jit
@@ -85,16 +63,6 @@ def mean_growth(
         rest = of_rest(tl.minimum(rest, 0.5))
         mean += tl.where(dominant > 0.0, dominant * rest, 0.0)
     return mean, rest
-
-
-@triton.jit
-def without(vm, ve, wm, we, out, whole, live):
-    """The sums of rows before they are multiplied by their weights."""
-    value, power = tl.load(vm + out, live, 0.0), tl.load(ve + out, live, 0)
-    weight, weight_power = load_number(wm, we, whole, live & (whole >= 0))
-    some = value != 0.0
-    found, power = settled(tl.where(some, value / tl.where(some, weight, 1.0), 0.0), power - weight_power)
-    return found, power
 
 
 @triton.jit
