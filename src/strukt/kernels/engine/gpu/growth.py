@@ -20,6 +20,7 @@ from strukt.kernels.engine.gpu.numbers import (
     product,
     ratio,
     run_of,
+    settled,
     surprise,
     terms_from,
     total_of_terms,
