@@ -1,4 +1,4 @@
-"""What each question costs, as a multiple of one log-partition with its gradient."""
+"""The cost of each question, as a multiple of one log-partition with its gradient."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ QUESTIONS: dict[str, Callable[[Structure, tuple[Tensor, ...]], Any]] = {
     f"{SAMPLES} samples in all": many_samples,
     f"SparseMAP, {CALLS} calls": lambda structure, inputs: structure.build(*inputs).sparsemap(CALLS),
 }
-"""What is asked of new distributions each time."""
+"""Each is asked of a new distribution."""
 
 
 def row(structure: Structure, case: Case, slice_: float = 0.3) -> list[str]:

@@ -29,7 +29,7 @@ _used: ContextVar[str | None] = ContextVar("strukt_backend", default=None)
 
 
 def select(package: str, scores: Tensor, *more: Any) -> Any:
-    """What has a package's fused kernels for the device of ``scores``; None means the reference.
+    """A package's fused kernels for the device of ``scores``; None means the reference.
 
     Args:
         package: The one with the kernels, as `kernels` takes it.

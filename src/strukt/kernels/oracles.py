@@ -152,7 +152,7 @@ class Oracles:
         return self.reference.cross_entropy(scores, other, *rest)
 
     def kernel(self, question: str, *arguments: Any) -> Callable[..., Any] | None:
-        """What the backend has for a question without an operator, such as "sparsemap"; None if it has nothing."""
+        """The backend's function for a question without an operator, such as "sparsemap"; None if it has none."""
         return getattr(dispatch.select(self.name, *arguments), question, None)
 
     # The operators and their bodies in the reference.

@@ -25,18 +25,18 @@ def max_marginals(structure: Any) -> Tensor:
     pull = structure.oracles.kernel("max_marginals_gradient", *arguments)
     if pull is None:
         return structure._max_marginals()  # type: ignore[no-any-return]
-    return _MaxMarginals.apply(structure, compute, pull, *structure.scores)  # type: ignore[no-any-return, no-untyped-call]
+    found = as_tuple(compute(*arguments))[0]
+    return _MaxMarginals.apply(structure, found, pull, *structure.scores)  # type: ignore[no-any-return, no-untyped-call]
 
 
 class _MaxMarginals(torch.autograd.Function):
     """A kernel's max-marginals; their higher derivatives go the structure's own way."""
 
     @staticmethod
-    def forward(ctx: Any, structure: Any, compute: Any, pull: Any, *scores: Tensor) -> Tensor:
+    def forward(ctx: Any, structure: Any, found: Tensor, pull: Any, *scores: Tensor) -> Tensor:
         ctx.structure, ctx.pull = structure, pull
         ctx.save_for_backward(*scores)
-        found: Tensor = as_tuple(compute(*structure._arguments()))[0]
-        return structure._to_batch(found)  # type: ignore[no-any-return]
+        return structure._to_batch(found.clone())  # type: ignore[no-any-return]
 
     @staticmethod
     def backward(ctx: Any, factors: Tensor) -> Any:

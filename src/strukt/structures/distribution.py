@@ -6,7 +6,6 @@ follow from these.
 
 from __future__ import annotations
 
-import abc
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -204,9 +203,9 @@ class StructuredDistribution(ScoredStructures):
         """
         return bounds.max_marginals(self)
 
-    @abc.abstractmethod
     def _max_marginals(self) -> Tensor:
         """`max_marginals` where no kernel answers; differentiable any number of times."""
+        return bounds.by_requiring(self)
 
     @property
     @kept
@@ -412,6 +411,14 @@ class StructuredDistribution(ScoredStructures):
         raise NotImplementedError(f"{self} has no kernel that finds parts")
 
     # Shapes, checks, helpers.
+
+    @property
+    def _parts_within(self) -> Tensor:
+        """Which main parts lie within the lengths: ``batch + parts``."""
+        main = self.scores[0]
+        shape = main.shape[main.dim() - self._part_axes[0] :]
+        flat = guards.within(self.lengths.reshape(self._batch_size()), shape, self.extents[0])
+        return self._to_batch(flat.expand(-1, *shape))
 
     def _checked(self, event: Tensor) -> Tensor:
         """Events as a LongTensor of the right shape; with ``validate_args`` all of them are structures."""

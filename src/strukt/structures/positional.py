@@ -72,32 +72,10 @@ class PositionalStructure(StructuredDistribution, abc.ABC):
         used = used.unsqueeze(-1) & self._positions.cpu().unsqueeze(1)
         return self._event(torch.where(used, named.long(), -1))
 
-    def _max_marginals(self) -> Tensor:
-        main = self.scores[0]
-        n, alternatives = main.shape[-2:]
-        each = torch.eye(alternatives, dtype=torch.bool, device=main.device)
-        each = each.view(alternatives, *(1,) * len(self.batch_shape), alternatives)
-        copies = self.expand(torch.Size([alternatives]) + self.batch_shape)
-        rows = []
-        for position in range(n):
-            required = torch.zeros(copies.scores[0].shape, dtype=torch.bool, device=main.device)
-            required[..., position, :] = each
-            rows.append(copies.condition(required).max_score.movedim(0, -1))
-        best = torch.stack(rows, -2) if rows else torch.zeros_like(main)
-        return torch.where(self._parts_within, best, NEG_INF)
-
     @property
     def _positions(self) -> Tensor:
         """Which positions lie within the lengths: ``batch + (n,)``."""
         return events.within(self.lengths, self.event_shape[0])
-
-    @property
-    def _parts_within(self) -> Tensor:
-        """Which main parts lie within the lengths: ``batch + (n, alternatives)``."""
-        main = self.scores[0]
-        shape = main.shape[-2:]
-        flat = guards.within(self.lengths.reshape(self._batch_size()), shape, self.extents[0])
-        return self._to_batch(flat.expand(-1, *shape))
 
     def _places(self, event: Tensor) -> Places:
         """The place of the main score of each position's alternative, -1 in the padding."""

@@ -108,10 +108,11 @@ def pull(
             mass += _take_run(around.pulls, around.origins, right, count, 2 * s + 1, shares)
         if each >= 0:
             mass += _take_run(wanted, parts.origins, each, count, 2 * s, shares)
+        total = 0.0
         if mass != 0.0:
             share_out(left, right, each, count, shares, within, parts.pulls)
-        total = shares[:count].sum()
-        within[out] -= total  # each term stands for what is best there
+            total = shares[:count].sum()
+            within[out] -= total  # each term stands for what is best there
         if whole >= 0:
             parts.pulls[whole] += total
             if parts.origins[whole] == 2 * s + 1:

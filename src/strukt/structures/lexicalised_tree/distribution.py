@@ -12,7 +12,7 @@ from strukt.checks import arguments
 from strukt.checks.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
-from strukt.structures import bounds, events
+from strukt.structures import events
 from strukt.structures.binary_tree import binary_trees
 from strukt.structures.explanations import lexicalised as explanations
 from strukt.structures.lexicalised_tree.oracles import ORACLES
@@ -80,9 +80,6 @@ class LexicalisedTree(SpanStructure):
     def arc_marginals(self) -> Tensor:
         """The probability of each arc: ``batch + (n, n + 1)``; differentiable."""
         return self._marginals_beside(*self.scores[1].shape[-2:])
-
-    def _max_marginals(self) -> Tensor:
-        return bounds.by_requiring(self)
 
     def heads(self, event: Tensor) -> Tensor:
         """The head of each word of a tree, 0 for the root: ``sample_shape + batch + (n,)``; -1 in the padding.

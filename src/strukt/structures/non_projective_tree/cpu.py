@@ -27,13 +27,13 @@ from strukt.kernels.jit import inner, kernel, leading, scratch
 from strukt.kernels.memory import filled, zeros
 from strukt.kernels.sparsemap.found import Found, Settings, Start
 from strukt.structures.non_projective_tree import (
+    cpu_calls,
     cpu_log,
     cpu_max_marginals,
     cpu_sample,
     cpu_sparsemap,
     cpu_surprise,
 )
-from strukt.structures.non_projective_tree import items as on_arcs
 from strukt.structures.non_projective_tree.cpu_derivative import eliminate_change, gradient_change
 from strukt.structures.non_projective_tree.reference import REFERENCE
 
@@ -54,12 +54,12 @@ def chart_shape(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[int, 
 
 def inside(arcs: Tensor, lengths: Tensor, single_root: bool) -> tuple[Tensor, Tensor]:
     """Log-partition ``(batch,)`` and chart; time O(n^3) an item, items in parallel."""
-    return on_arcs.inside(_inside, chart_shape(arcs, lengths, single_root), arcs, lengths, single_root)
+    return cpu_calls.inside(_inside, chart_shape(arcs, lengths, single_root), arcs, lengths, single_root)
 
 
 def outside(arcs: Tensor, lengths: Tensor, single_root: bool, weights: Tensor, chart: Tensor) -> Tensor:
     """The probability of each arc times the weight of its item: the shape of ``arcs``; time O(n^3)."""
-    return on_arcs.outside(_outside, arcs, lengths, single_root, weights, chart)
+    return cpu_calls.outside(_outside, arcs, lengths, single_root, weights, chart)
 
 
 def derivative(
@@ -71,7 +71,7 @@ def derivative(
     """
     grads, weights_grad = zeros(arcs), zeros(weights)
     given = (value.contiguous().numpy() for value in (weights, direction, chart))
-    on_arcs.run(_derivative, arcs, lengths, single_root, *given, grads.numpy(), weights_grad.numpy())
+    cpu_calls.run(_derivative, arcs, lengths, single_root, *given, grads.numpy(), weights_grad.numpy())
     left = (lengths > 0) & (chart.flatten(1)[:, 1:2] == DECLINED).any(1)
     if left.any():
         tensors = [value[left] for value in (arcs, lengths, weights, direction)]
@@ -95,42 +95,42 @@ def sample(arcs: Tensor, lengths: Tensor, single_root: bool, count: int) -> tupl
     roots = outside(arcs, lengths, single_root, ones, chart)[..., 0] if single_root else zeros(arcs[..., 0])
     feasible = (log_partition > -torch.inf).numpy()
     arrays = (roots.double().contiguous().numpy(), feasible)
-    heads = on_arcs.sample(cpu_sample.draw, arcs, lengths, single_root, count, *arrays)
+    heads = cpu_calls.sample(cpu_sample.draw, arcs, lengths, single_root, count, *arrays)
     return heads, log_partition
 
 
 def entropy(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
     """``(batch,)`` in nats; time O(n^3) an item; `cpu_surprise` has the formula."""
-    return on_arcs.surprises(cpu_surprise.surprises, arcs, None, lengths, single_root)
+    return cpu_calls.surprises(cpu_surprise.surprises, arcs, None, lengths, single_root)
 
 
 def surprise(arcs: Tensor, others: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
     """The cross-entropy -E[log q], q that of the other scores: ``(batch,)`` in nats."""
-    return on_arcs.surprises(cpu_surprise.surprises, arcs, others, lengths, single_root)
+    return cpu_calls.surprises(cpu_surprise.surprises, arcs, others, lengths, single_root)
 
 
 def entropy_gradient(arcs: Tensor, lengths: Tensor, single_root: bool, factors: Tensor) -> Tensor:
     """The gradient of the entropies times factors ``(batch,)``, in the shape of ``arcs``."""
-    return on_arcs.surprise_gradients(cpu_surprise.gradients, arcs, None, lengths, single_root, factors)
+    return cpu_calls.surprise_gradients(cpu_surprise.gradients, arcs, None, lengths, single_root, factors)
 
 
 def surprise_gradient(
     arcs: Tensor, others: Tensor, lengths: Tensor, single_root: bool, factors: Tensor
 ) -> Tensor:
     """The gradient of the cross-entropies times factors in the first scores."""
-    return on_arcs.surprise_gradients(cpu_surprise.gradients, arcs, others, lengths, single_root, factors)
+    return cpu_calls.surprise_gradients(cpu_surprise.gradients, arcs, others, lengths, single_root, factors)
 
 
 def max_marginals(arcs: Tensor, lengths: Tensor, single_root: bool) -> Tensor:
     """For each arc the best score of a tree that uses it, in the shape of ``arcs``; time O(n^3) an item."""
     best = filled(tuple(arcs.shape), -np.inf, arcs.dtype)
-    on_arcs.run(cpu_max_marginals.fill, arcs, lengths, single_root, best.numpy())
+    cpu_calls.run(cpu_max_marginals.fill, arcs, lengths, single_root, best.numpy())
     return best
 
 
 def sparsemap(arcs: Tensor, lengths: Tensor, single_root: bool, begin: Start, settings: Settings) -> Found:
     """The trees of SparseMAP; each best tree takes O(n^2)."""
-    return on_arcs.sparsemap(cpu_sparsemap.solve, arcs, lengths, single_root, begin, settings)
+    return cpu_calls.sparsemap(cpu_sparsemap.solve, arcs, lengths, single_root, begin, settings)
 
 
 @kernel

@@ -31,13 +31,13 @@ from strukt.structures.non_projective_tree.halves import (
 )
 
 ORDER = float(1 << 44)
-"""What an epsilon takes off the rank of a number: scores of 1e15 have ranks of 1e13."""
+"""By so much an epsilon lowers the rank of a number: scores of 1e15 have ranks of 1e13."""
 
 LEAST_TOTAL, MOST_TOTAL = 1e-150, 1e150
 """Where the sum over the heads of a word must lie in plain numbers; mantissas always do."""
 
 SMALLEST = 5e-324
-"""What stands for probabilities that are smaller, but not 0."""
+"""Stands for probabilities that are smaller, but not 0."""
 
 
 @kernel

@@ -119,7 +119,7 @@ def _relative(arcs: Array, single_root: bool, heads: Array, logs: Array) -> bool
 
 @inner
 def _take_costs(arcs: Array, heads: Array, costs: Array) -> None:
-    """What each head of a word costs more than that in the best tree; inf for what is forbidden."""
+    """The cost of each head of a word beyond that in the best tree; inf for what is forbidden."""
     for m in range(arcs.shape[0]):
         for h in range(arcs.shape[1]):
             costs[m, h] = np.float64(arcs[m, heads[m]]) - arcs[m, h]

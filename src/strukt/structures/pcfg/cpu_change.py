@@ -1,4 +1,4 @@
-"""How the marginals of a grammar change when its scores move: the outside pass with derivatives, item by item.
+"""Changes of the marginals of a grammar whose scores move: the outside pass with derivatives, item by item.
 
 `cpu_growth` runs before it, and says what a move is. Rooms come in pairs here, the second with the moves of the
 first, as do `cpu_outside.Around`: derivatives of the log-partition, and their moves.
@@ -66,7 +66,7 @@ def _open(
     grammar: Grammar, moves: Moves, b: int, batch: int, n: int, chart: Array, growth: float,
     around: Around, around_moves: Around,
 ) -> bool:  # fmt: skip
-    """What is around the whole sentence, and nothing else yet; whether there is a tree."""
+    """Fill in all around the whole sentence, and nothing else yet; tell if there is a tree."""
     group, s = b * len(grammar.root) // batch, grammar.root.shape[1]
     total = 0.0
     for label in range(s):

@@ -167,7 +167,7 @@ def _surprised(scores: Scores, other: Scores | None, lengths: Tensor) -> tuple[A
 
 
 def _below(scores: Array, tops: Array) -> Array:
-    """How far scores lie below the largest of their group."""
+    """The largest score of a group less each."""
     some = np.where(tops > -np.inf, tops, 0.0)  # of a group in which all is forbidden none lies below another
     return some.reshape(-1, *(1,) * (scores.ndim - 1)) - scores
 

@@ -1,4 +1,4 @@
-"""How the log-partition of a grammar grows when its scores move: the inside pass with derivatives, item by item.
+"""Growth of the log-partition of a grammar whose scores move: the inside pass with derivatives, item by item.
 
 Each value has a *move* beside it, its derivative along a direction of the scores. Entropies are such growth: where
 scores move by how surprising they are, minus the logs of their weights, the move of a value is its expected
