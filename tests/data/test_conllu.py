@@ -154,6 +154,15 @@ def test_annotated_refuses(columns, message):
         sentence.annotated(**columns)
 
 
+@pytest.mark.parametrize("text", [TEXT, "0.1" + "\t_" * 9 + "\n\n"])
+def test_annotated_has_the_words_of_its_text(text):
+    [sentence] = read(text)
+    n = len(sentence)
+    changed = sentence.annotated(head=["_", *range(n - 1)][:n], upos=["X"] * n, misc=["a=b"] * n)
+    [again] = read(str(changed))
+    assert changed.words == again.words
+
+
 def test_annotated_with_a_head_out_of_range():
     [sentence] = read(TEXT)
     with pytest.raises(DataError, match="HEAD is 5 in a sentence of 4 words"):

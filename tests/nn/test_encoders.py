@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from strukt.nn import LSTM, RNN, BiLSTM, MeanFieldEncoder, PublishedTransformer, Transformer
+from strukt.nn import LSTM, RNN, BiLSTM, GatedConvolution, MeanFieldEncoder, PublishedTransformer, Transformer
 from strukt.nn.encoders import mask_of
 from strukt.nn.transformer import sinusoids
 
@@ -13,6 +13,7 @@ ENCODERS = {
     "lstm": lambda: LSTM(6, 16, layers=2, dropout=0.3),
     "rnn": lambda: RNN(6, 16, layers=2, dropout=0.3),
     "bilstm": lambda: BiLSTM(6, 8, layers=2, dropout=0.3),
+    "convolution": lambda: GatedConvolution(6, 16, layers=5, dropout=0.3),
     "pt": lambda: MeanFieldEncoder(6, 16, channels=4, iterations=2, rank=4, dropout=0.3),
     "transformer": lambda: Transformer(6, 16, layers=2, heads=4, dropout=0.3),
     "relative": lambda: Transformer(6, 16, layers=2, heads=3, dropout=0.3, positions="relative", head_size=5),

@@ -64,6 +64,7 @@ MODELS = {
     "parser": lambda: parser(layers=2),
     "one way, characters by LSTMs": lambda: tagger(kind="lstm", characters="lstm"),
     "transformer": lambda: tagger(kind="transformer", heads=4),
+    "convolution": lambda: tagger(kind="convolution", layers=5),
     "published transformer": lambda: tagger(heads=4, **PUBLISHED),
     "words alone": lambda: tagger(kind="none", characters="none", affixes=0),
 }
@@ -109,6 +110,19 @@ def test_scores_and_structures_are_those_of_the_model(both, batch, n):
     inside = mask_of(collated.lengths, n)
     torch.testing.assert_close(found[0][inside], wanted[0][inside], atol=1e-4, rtol=0)
     assert list(map(str, exported.predict(chosen))) == list(map(str, model.predict(chosen)))
+
+
+@pytest.mark.parametrize("name", ["parser", pytest.param("convolution", marks=pytest.mark.slow)])
+def test_rounded_weights_are_smaller_and_scores_nearly_those_of_the_model(exports, tmp_path, name):
+    model, folder = exports(name)
+    onnx_export.export(model, tmp_path, precision="int8")
+    graph, whole = (each / "onnx" / "scores.onnx" for each in (tmp_path, folder))
+    assert graph.stat().st_size < 0.6 * whole.stat().st_size
+    collated = model.collate(SENTENCES[:8], with_targets=False)
+    with torch.no_grad():
+        wanted = model.scores(collated.inputs, collated.lengths)[0]
+        found = bundle.load(tmp_path).scores(collated.inputs, collated.lengths)[0]
+    assert 0 < (found - wanted).abs().max() < 0.1 * wanted.std()
 
 
 def test_it_is_measured_and_drawn_as_any_model(both):

@@ -17,7 +17,8 @@ def run(arguments: list[str]) -> int:
 
     model = bundle.load(options.model)
     folder = Path(options.model)
-    onnx_export.export(model, options.output, read_metrics(folder), read_environment(folder))
+    metrics = read_metrics(folder) if options.precision == "float32" else {}
+    onnx_export.export(model, options.output, metrics, read_environment(folder), options.precision)
     console.message(f"exported to {options.output}; use it with: strukt predict {options.output} FILE")
     return 0
 
@@ -30,6 +31,13 @@ def _parser() -> Parser:
     parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
     parser.add_argument(
         "-o", "--output", metavar="FOLDER", required=True, help="where the exported model goes"
+    )
+    parser.add_argument(
+        "--precision",
+        choices=["float32", "int8"],
+        default="float32",
+        help="of the weights; int8 is a third as large and faster on CPUs, and predicts a little differently, so that "
+        "the scores of the model are left out: measure them with strukt evaluate (float32)",
     )
     parser.add_argument("--format", choices=["onnx"], default="onnx", help="of the networks (onnx)")
     return parser

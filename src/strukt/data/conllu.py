@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from strukt.data import conllu_constituency, sentence, trees
 from strukt.data.blocks import Block, blocks
-from strukt.data.conllu_rules import COLUMNS, Word, parse
+from strukt.data.conllu_rules import COLUMNS, Word, parse, with_columns
 from strukt.data.constituents import Tree
 from strukt.data.files import Source
 from strukt.data.problems import Problem, Report, stop
@@ -131,7 +131,9 @@ class Sentence(sentence.Sentence):
             lines[word.line - self.line] = "\t".join(row)
         if tree is not None:
             lines = self._with_tree(lines, tree)
-        return _sentence(Block(lines, self.block.end, self.path, self.line))
+        block = Block(lines, self.block.end, self.path, self.line)
+        words = with_columns(self.words, texts) if tree is None else None
+        return _sentence(block) if words is None else Sentence(block, words)
 
     def with_misc(self, **values: Sequence[Cell]) -> Sentence:
         """A copy with `key=value` added to MISC; other notes stay, an earlier value of the key is replaced.

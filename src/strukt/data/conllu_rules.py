@@ -7,6 +7,7 @@ readable; whether the heads form a tree is asked separately (`trees.py`), since 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from sys import intern
 from typing import NamedTuple
 
@@ -14,6 +15,9 @@ from strukt.data.blocks import Block
 from strukt.data.problems import PLAIN_TEXT, Problem, Report
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+
+_INTERNED = frozenset(map(COLUMNS.index, ("upos", "xpos", "feats", "deprel")))
+"""Columns whose cells repeat."""
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 _RANGE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
@@ -49,6 +53,25 @@ def parse(block: Block, report: Report) -> list[Word]:
         parser.take(text, number)
     parser.finish()
     return parser.words
+
+
+def with_columns(words: Sequence[Word], texts: Mapping[int, Sequence[str]]) -> list[Word] | None:
+    """Words with other cells, as `parse` would read them; None if it would find a fault in a head.
+
+    Args:
+        words: The words of a sentence.
+        texts: By the number of a column, a cell for each word.
+    """
+    if not words:
+        return []
+    columns: list[Sequence[object]] = list(zip(*words, strict=True))
+    for index, cells in texts.items():
+        columns[index] = list(map(intern, cells)) if index in _INTERNED else cells
+    if 6 in texts:
+        if not all(cell == "_" or (_NUMBER.fullmatch(cell) and int(cell) <= len(words)) for cell in texts[6]):
+            return None
+        columns[6] = [None if cell == "_" else int(cell) for cell in texts[6]]
+    return [Word(*row) for row in zip(*columns, strict=True)]  # type: ignore[arg-type]
 
 
 class _Parser:

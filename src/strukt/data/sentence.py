@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -11,6 +12,8 @@ from strukt.shown import Shown
 
 Cell = str | int
 """What may be written to a column."""
+
+_UNWRITABLE = re.compile("[\t\n\r\0]")
 
 SentenceT = TypeVar("SentenceT", bound="Sentence")
 
@@ -101,9 +104,9 @@ def cells(name: str, values: Sequence[Cell], count: int) -> list[str]:
     texts = [str(value) for value in values]
     if len(texts) != count:
         raise ValueError(f"{name}: got {len(texts)} values for {count} words; give one for each word")
-    for text in texts:
-        if not text or any(mark in text for mark in "\t\n\r\0"):
-            raise ValueError(f"{name}: {text!r} cannot stand in a column; use no TAB or line end")
+    if not all(texts) or _UNWRITABLE.search("".join(texts)):
+        text = next(text for text in texts if not text or _UNWRITABLE.search(text))
+        raise ValueError(f"{name}: {text!r} cannot stand in a column; use no TAB or line end")
     return texts
 
 

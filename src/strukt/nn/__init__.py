@@ -4,6 +4,7 @@ from strukt.nn.attention import AdditiveAttention, Attention, DotProductAttentio
 from strukt.nn.attention_hash import AttentionHash
 from strukt.nn.beliefs import Updates
 from strukt.nn.biaffine import Biaffine
+from strukt.nn.convolution import GatedConvolution
 from strukt.nn.crf import CRF
 from strukt.nn.crf_autoencoder import CRFAutoencoder
 from strukt.nn.decomposable_attention import DecomposableAttention
@@ -80,6 +81,7 @@ __all__ = [
     "FourierFeatures",
     "Fusedmax",
     "FusedmaxLoss",
+    "GatedConvolution",
     "HashLayer",
     "JointPerceptron",
     "KneserNey",

@@ -156,11 +156,12 @@ class EncoderConfig:
     """How words become vectors.
 
     Args:
-        kind: LSTMs that read both ways or one way, a Transformer, a Probabilistic Transformer, a pretrained
-            Hugging Face model, or none of these: each word for itself.
+        kind: LSTMs that read both ways or one way, gated convolutions over windows of words, which are fastest, a
+            Transformer, a Probabilistic Transformer, a pretrained Hugging Face model, or none of these: each word
+            for itself.
         layers: Number of layers, or of iterations of the Probabilistic Transformer.
-        hidden: Half the size of the vectors that come out: that of each direction of two-way LSTMs, half that of a
-            Transformer, or half the labels.
+        hidden: Half the size of the vectors that come out: that of each direction of two-way LSTMs, half that of
+            convolutions or a Transformer, or half the labels.
         heads: Attention heads, or channels.
         dropout: Dropout in front of the layers, between them, and after them (but see pt.dropout, and
             transformer.published, which has it within the layers alone).
@@ -177,7 +178,7 @@ class EncoderConfig:
         pt: Which Probabilistic Transformer, for kind pt.
     """
 
-    kind: Literal["bilstm", "lstm", "transformer", "pt", "pretrained", "none"] = "bilstm"
+    kind: Literal["bilstm", "lstm", "convolution", "transformer", "pt", "pretrained", "none"] = "bilstm"
     layers: int = 2
     hidden: int = 256
     heads: int = 8

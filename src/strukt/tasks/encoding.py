@@ -7,10 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, fields
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pad_sequence
 from typing_extensions import override
 
 from strukt.data.vocabulary import SPECIALS, UNKNOWN, Vocabulary
@@ -19,6 +20,7 @@ from strukt.nn import (
     BiLSTM,
     CharacterCNN,
     CharacterLSTM,
+    GatedConvolution,
     MeanFieldEncoder,
     PublishedTransformer,
     SharedDropout,
@@ -40,6 +42,18 @@ AFFIXES = {"prefix1": slice(1), "prefix2": slice(2), "prefix3": slice(3)} | {
 
 LONGEST_FORM = 32
 """Of a longer word the characters in the middle are left out."""
+
+
+KNOWN_FORMS = 100_000
+"""The most forms whose indices are kept; of texts in most languages nearly all words are among them."""
+
+
+class _Indices(NamedTuple):
+    """The indices of a form: of its word, of each character, and of each kind of affix."""
+
+    word: int
+    characters: list[int]
+    affixes: list[int]
 
 
 class Encoder(nn.Module, ABC):
@@ -162,6 +176,7 @@ class FromWords(Encoder):
             if name in vocabularies and vocabularies[name].symbols[:2] != SPECIALS:
                 raise ValueError(f"the vocabulary {name} does not begin with {' and '.join(SPECIALS)}")
         self.word_of = _word_of(config)
+        self._known: dict[str, _Indices] = {}
         self.kinds = [kind for kind in AFFIXES if kind in vocabularies]
         self.embeddings = WordEmbeddings(
             len(vocabularies["words"]),
@@ -193,20 +208,16 @@ class FromWords(Encoder):
                     [1, 0, 0]])
         """
         row: dict[str, int] = {}
-        form = [
-            torch.tensor([row.setdefault(form, len(row)) for form in forms], dtype=torch.long)
-            for forms in sentences
-        ]
-        words = self.vocabularies["words"]
-        word_of_form = torch.tensor([words.index(self.word_of(form)) for form in row], dtype=torch.long)
-        affixes = [
-            [self.vocabularies[kind].index(form[AFFIXES[kind]]) for kind in self.kinds] for form in row
-        ]
+        form = [[row.setdefault(form, len(row)) for form in forms] for forms in sentences]
+        known = [self._indices_of(form) for form in row]
+        words = [each.word for each in known]
         return {
-            "words": _padded([word_of_form[rows] for rows in form]),
+            "words": _padded([[words[index] for index in rows] for rows in form]),
             "form": _padded(form),
-            "characters": _padded([self._characters_of(form) for form in row]),
-            "affixes": torch.tensor(affixes, dtype=torch.long).reshape(len(row), len(self.kinds)),
+            "characters": _padded([each.characters for each in known]),
+            "affixes": torch.tensor([each.affixes for each in known], dtype=torch.long).reshape(
+                len(row), len(self.kinds)
+            ),
         }
 
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
@@ -239,11 +250,17 @@ class FromWords(Encoder):
         mean_field = self.context.mean_field
         return self.penalty_weight * (mean_field.norm() if self.penalised == "norm" else mean_field.penalty())
 
-    def _characters_of(self, form: str) -> Tensor:
-        if len(form) > LONGEST_FORM:
-            form = form[: LONGEST_FORM // 2] + form[-LONGEST_FORM // 2 :]
-        characters = self.vocabularies["characters"]
-        return torch.tensor([characters.index(character) for character in form], dtype=torch.long)
+    def _indices_of(self, form: str) -> _Indices:
+        """Look a form up in all vocabularies, or among the forms that came before."""
+        found = self._known.get(form)
+        if found is None:
+            affixes = [self.vocabularies[kind].index(form[AFFIXES[kind]]) for kind in self.kinds]
+            characters = self.vocabularies["characters"].indices(_shortened(form))
+            found = _Indices(self.vocabularies["words"].index(self.word_of(form)), characters, affixes)
+            if len(self._known) >= KNOWN_FORMS:
+                self._known.clear()
+            self._known[form] = found
+        return found
 
 
 class Pretrained(Encoder):
@@ -308,12 +325,14 @@ def _characters(config: EncoderConfig, count: int) -> CharacterCNN | CharacterLS
 
 def _context(
     config: EncoderConfig, inputs: int
-) -> BiLSTM | LSTM | Transformer | PublishedTransformer | MeanFieldEncoder:
+) -> BiLSTM | LSTM | GatedConvolution | Transformer | PublishedTransformer | MeanFieldEncoder:
     width = 2 * config.hidden
     if config.kind == "bilstm":
         return BiLSTM(inputs, config.hidden, config.layers, config.dropout)
     if config.kind == "lstm":
         return LSTM(inputs, width, config.layers, config.dropout)
+    if config.kind == "convolution":
+        return GatedConvolution(inputs, width, config.layers, config.dropout)
     if config.kind == "pt":
         return _mean_field(config, inputs)
     return _transformer(config, inputs)
@@ -340,5 +359,14 @@ def _mean_field(config: EncoderConfig, inputs: int) -> MeanFieldEncoder:
     return MeanFieldEncoder(inputs, 2 * config.hidden, updates=Updates(**of_updates), **options)
 
 
-def _padded(rows: list[Tensor]) -> Tensor:
-    return pad_sequence(rows, batch_first=True) if rows else torch.zeros(0, 0, dtype=torch.long)
+def _shortened(form: str) -> str:
+    if len(form) <= LONGEST_FORM:
+        return form
+    return form[: LONGEST_FORM // 2] + form[-LONGEST_FORM // 2 :]
+
+
+def _padded(rows: list[list[int]]) -> Tensor:
+    found = np.zeros((len(rows), max(map(len, rows), default=0)), np.int64)
+    for number, row in enumerate(rows):
+        found[number, : len(row)] = row
+    return torch.from_numpy(found)

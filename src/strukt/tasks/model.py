@@ -285,13 +285,15 @@ class Model(nn.Module, ABC):
         Raises:
             ScoresError: What is computed within cannot use the scores.
         """
-        was_training = self.training
-        self.eval()
+        in_training = [module for module in self.modules() if module.training]
+        for module in in_training:
+            module.training = False
         try:
             with torch.inference_mode(), usable_scores():
                 yield
         finally:
-            self.train(was_training)
+            for module in in_training:
+                module.training = True
 
 
 def _joined(words: object) -> str:

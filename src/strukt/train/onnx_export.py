@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -30,7 +30,7 @@ from strukt.train import bundle
 from strukt.train.bundle import GRAPHS
 from strukt.train.onnx_operators import use_operators
 
-KINDS = ("bilstm", "lstm", "transformer", "none", "pretrained")
+KINDS = ("bilstm", "lstm", "convolution", "transformer", "none", "pretrained")
 """The encoders that can be exported."""
 
 TASKS = ("tag", "dependency", "constituency", "ner", "classify", "dictionary")
@@ -42,6 +42,9 @@ REFUSED = (("criterion", "bits"), ("criterion", "bits-published"), ("model", "la
 EXAMPLES = (((5, 2), 9), ((8, 2, 1), 13))
 """Lengths of the sentences of two batches, and of their longest word. An axis in which they differ is free."""
 
+Precision = Literal["float32", "int8"]
+"""Of the weights of exported networks."""
+
 Networks = dict[str, tuple[Any, ...]]
 """What prediction hands to each network of a model: tensors, and dictionaries of tensors."""
 
@@ -51,6 +54,7 @@ def export(
     folder: str | os.PathLike[str],
     metrics: dict[str, Any] | None = None,
     environment: dict[str, Any] | None = None,
+    precision: Precision = "float32",
 ) -> None:
     """Writes a model with graphs in place of weights.
 
@@ -59,6 +63,9 @@ def export(
         folder: Made if it is not there.
         metrics: As for `bundle.save`.
         environment: As for `bundle.save`.
+        precision: Of the weights. With ``int8`` matrices are rounded to 256 steps, and what they are multiplied
+            with is rounded while the model runs: graphs are a third as large and faster on CPUs, and predictions
+            change a little.
 
     Raises:
         SettingError: The model cannot be exported.
@@ -87,6 +94,8 @@ def export(
         (path / GRAPHS).mkdir(exist_ok=True)
         for name in model.networks:
             _write(networks, name, [calls[name] for calls in examples], path / GRAPHS)
+            if precision == "int8":
+                _round(path / GRAPHS / f"{name}.onnx")
 
 
 def load(folder: str | os.PathLike[str]) -> Model:
@@ -232,6 +241,15 @@ def _write(model: Model, name: str, examples: Sequence[tuple[Any, ...]], folder:
         raise SettingError(f"PyTorch cannot export the network {name} of this model: {reason}") from error
 
 
+def _round(path: Path) -> None:
+    """Round the matrices of a graph to eight bits."""
+    _require("onnxruntime")
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    with _quiet():
+        quantize_dynamic(path, path, weight_type=QuantType.QUInt8)  # signed ones overflow on CPUs without VNNI
+
+
 def _free_axes(one: Any, other: Any) -> Any:
     """The axes of an argument whose sizes differ between two examples."""
     if isinstance(one, Mapping):
@@ -263,7 +281,7 @@ def _require(*packages: str) -> None:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Without notes on what PyTorch will change in itself, and on operators that nobody asked for."""
-    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
+    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir", None)]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.ERROR)
