@@ -23,6 +23,9 @@ from strukt.tasks.span_model import SpanModel, bracket
 from strukt.tasks.symbols import TYPES, Forms
 from strukt.tasks.tag_spans import TagSpans
 
+JOINT = "\t"
+"""Joins the labels of entities with the same words; no format allows it in a label."""
+
 
 class EntityModel(SpanModel):
     """Predicts entities that nest.
@@ -63,7 +66,7 @@ class EntityModel(SpanModel):
     def types(self) -> list[str]:
         """The types of entities, those alone that have a label together with others too."""
         labels = self.vocabularies["labels"].symbols
-        return sorted({part for label in labels if label != EMPTY for part in label.split(_AND)})
+        return sorted({part for label in labels if label != EMPTY for part in label.split(JOINT)})
 
     def known_spans(self, sentence: Sentence) -> list[Entity]:
         return _labelled(_annotated(sentence).entities)
@@ -77,7 +80,7 @@ class EntityModel(SpanModel):
                 bracket(span, label)
                 for span in spans
                 if span.label != EMPTY
-                for label in span.label.split(_AND)
+                for label in span.label.split(JOINT)
             ]
             shares = self.layer.shares(spans)
             predictions.append(EntityPrediction(brackets, self.layer.bits, self.layer.codes, shares))
@@ -112,10 +115,6 @@ class EntityModel(SpanModel):
             )
 
 
-_AND = "\t"
-"""Joins the labels of entities with the same words; no format allows it in a label."""
-
-
 def _annotated(sentence: Sentence) -> entities.Sentence:
     if not isinstance(sentence, entities.Sentence):
         raise DataError("this task needs a file of entities", sentence.path, sentence.line)
@@ -127,5 +126,5 @@ def _labelled(found: Sequence[Entity]) -> list[Entity]:
     labels: dict[tuple[int, int], str] = {}
     for start, end, label in found:
         before = labels.get((start, end))
-        labels[start, end] = label if before is None else before + _AND + label
+        labels[start, end] = label if before is None else before + JOINT + label
     return [Entity(start, end, label) for (start, end), label in labels.items()]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -21,6 +21,8 @@ from strukt.tasks.model import Measurement
 from strukt.tasks.prediction import Prediction
 from strukt.tasks.scores import usable_scores
 from strukt.viz.svg import Picture
+
+Answer = TypeVar("Answer")
 
 WINDOW = 512
 """The most sentences that prediction reads ahead, to batch those of similar length."""
@@ -182,21 +184,34 @@ class SentenceModel(EncodedModel):
         for window in windows(sentences):
             for sentence in window:
                 self.require_usable(sentence)
-            yield from zip(window, self._predict_window(window, probabilities), strict=True)
+            predictions = self.batched(window, lambda batch: self.predict_batch(batch, probabilities))
+            yield from zip(window, predictions, strict=True)
 
-    def _predict_window(self, window: list[Sentence], probabilities: bool) -> list[Prediction]:
-        predictions: dict[int, Prediction] = {}
-        for indices in batches(self.sizes(window), self.config.trainer.tokens):
-            found = self._predict_batch([window[index] for index in indices], probabilities)
-            predictions.update(zip(indices, found, strict=True))
-        return [predictions[index] for index in range(len(window))]
+    def batched(
+        self, sentences: Sequence[Sentence], answers_of: Callable[[Batch], Sequence[Answer]]
+    ) -> list[Answer]:
+        """Answer a question about each of some sentences, in batches of similar length that fit into memory.
 
-    def _predict_batch(self, sentences: list[Sentence], probabilities: bool) -> list[Prediction]:
-        def run(pieces: list[list[Sentence]]) -> list[Prediction]:
+        Args:
+            sentences: What they are annotated with is not read.
+            answers_of: From a batch, on the device of the model, to an answer for each of its sentences; it runs
+                without dropout and gradients.
+
+        Returns:
+            The answers in the order of the sentences.
+        """
+        answers: dict[int, Answer] = {}
+        for indices in batches(self.sizes(sentences), self.config.trainer.tokens):
+            of_batch = self._answers([sentences[index] for index in indices], answers_of)
+            answers.update(zip(indices, of_batch, strict=True))
+        return [answers[index] for index in range(len(sentences))]
+
+    def _answers(
+        self, sentences: list[Sentence], answers_of: Callable[[Batch], Sequence[Answer]]
+    ) -> list[Answer]:
+        def run(pieces: list[list[Sentence]]) -> list[Answer]:
             collated = (self.collate(piece, with_targets=False).to(self.device) for piece in pieces)
-            return [
-                prediction for batch in collated for prediction in self.predict_batch(batch, probabilities)
-            ]
+            return [answer for batch in collated for answer in answers_of(batch)]
 
         with self.predicting():
             return in_fitting_pieces(run, sentences)

@@ -1,0 +1,153 @@
+"""What a model says of the words of a sentence, whatever its task, in terms that spaCy has: tags, heads, spans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
+
+from strukt.data.conllu import Sentence
+from strukt.errors import SettingError
+from strukt.metrics.spans import spans
+from strukt.tasks.constituency_parser import ConstituencyParser
+from strukt.tasks.entity_model import EntityModel
+from strukt.tasks.model import Model
+from strukt.tasks.parser import Parser
+from strukt.tasks.prediction import EntityPrediction, Prediction, TreePrediction, WordPrediction
+from strukt.tasks.tagger import Tagger
+
+Supported = Tagger | Parser | EntityModel | ConstituencyParser
+"""The models that have something to set on a `Doc`."""
+
+TagAttribute = Literal["tag_", "pos_"]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A structure over the words of a sentence. What the model does not predict is None.
+
+    Probabilities are empty unless they were asked for.
+
+    Attributes:
+        tags: Of each word.
+        heads: Of each word, counted from 1; 0 for the root.
+        relations: Of each word.
+        spans: First word, word after the last one, and label, counted from 0; outer ones before those inside.
+        bracketed: The constituency tree in one line.
+        word_probabilities: Of the tag or the arc of each word.
+        relation_probabilities: Of the relation of each word if its head is right.
+        span_probabilities: Of each span.
+    """
+
+    tags: Sequence[str] | None = None
+    heads: Sequence[int] | None = None
+    relations: Sequence[str] | None = None
+    spans: Sequence[tuple[int, int, str]] | None = None
+    bracketed: str | None = None
+    word_probabilities: Sequence[float] | None = None
+    relation_probabilities: Sequence[float] | None = None
+    span_probabilities: Sequence[float] | None = None
+
+
+def require_supported(model: Model) -> Supported:
+    """Give the model back if it predicts what a `Doc` has a place for.
+
+    Raises:
+        SettingError: If it does not.
+    """
+    if not isinstance(model, Supported):
+        raise SettingError(
+            f"model is of the task {model.task}; expected one of tag, dependency, ner and constituency"
+        )
+    return model
+
+
+def tag_attribute(model: Supported) -> TagAttribute:
+    """Return which attribute of tokens the tags of a model belong to: `pos_` if they are those of UPOS."""
+    if isinstance(model, Tagger) and model.config.column == "upos":
+        return "pos_" if set(model.vocabularies["labels"].symbols) <= set(PARTS_OF_SPEECH) else "tag_"
+    return "tag_"
+
+
+def has_entities(model: Supported) -> bool:
+    """Tell if the spans of a model are entities, not constituents; the tags of a tagger may mark such spans."""
+    return isinstance(model, EntityModel) or (isinstance(model, Tagger) and model.marks_spans)
+
+
+def labels_of(model: Supported) -> tuple[str, ...]:
+    """Return all tags, relations or labels of spans that a model may predict, in alphabetical order."""
+    if isinstance(model, EntityModel):
+        return tuple(model.types)
+    symbols = model.vocabularies["labels"].symbols
+    if isinstance(model, ConstituencyParser):
+        return tuple(sorted({label for chain in symbols for label in chain.split()}))
+    return tuple(sorted(symbols))
+
+
+def empty_analysis(model: Supported) -> Analysis:
+    """Return what a model would say of a sentence without words."""
+    if isinstance(model, Parser):
+        return Analysis(heads=(), relations=(), word_probabilities=(), relation_probabilities=())
+    if isinstance(model, ConstituencyParser):
+        return Analysis(tags=(), spans=(), bracketed="", span_probabilities=())
+    if isinstance(model, EntityModel):
+        return Analysis(spans=(), span_probabilities=())
+    return _of_tags([], has_entities(model), [])
+
+
+def analyses(model: Supported, sentences: Sequence[Sentence], probabilities: bool = False) -> list[Analysis]:
+    """Return what a model predicts of each sentence.
+
+    Args:
+        model: The model.
+        sentences: Their words are read.
+        probabilities: Also how probable each part is.
+    """
+    predictions = model.batched(
+        sentences, lambda batch: cast("Sequence[Prediction]", model.predict_batch(batch, probabilities))
+    )
+    return [_analysis(prediction, has_entities(model)) for prediction in predictions]
+
+
+def entity_spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:
+    """Return the spans that the tags of a sentence mark.
+
+    Examples:
+        >>> entity_spans(["B-PER", "I-PER", "O"])
+        [(0, 2, 'PER')]
+    """
+    return [(first, last + 1, label) for label, first, last in spans(tags)]
+
+
+def _analysis(prediction: Prediction, marks_spans: bool) -> Analysis:
+    if isinstance(prediction, WordPrediction):
+        return _of_words(prediction, marks_spans)
+    assert isinstance(prediction, TreePrediction | EntityPrediction)
+    shown = [(bracket.start, bracket.end, bracket.label) for bracket in prediction.brackets]
+    known = [bracket.probability for bracket in prediction.brackets if bracket.probability is not None]
+    if isinstance(prediction, EntityPrediction):
+        return Analysis(spans=shown, span_probabilities=known)
+    tree = prediction.tree
+    return Analysis(tags=tree.tags, spans=shown, bracketed=str(tree), span_probabilities=known)
+
+
+def _of_words(prediction: WordPrediction, marks_spans: bool) -> Analysis:
+    columns, notes = dict(prediction.columns), prediction.notes
+    arcs_or_tags = [float(note) for note in notes.get("p", ())]
+    if "head" not in columns:
+        (tags,) = columns.values()
+        return _of_tags([str(tag) for tag in tags], marks_spans, arcs_or_tags)
+    return Analysis(
+        heads=[int(head) for head in columns["head"]],
+        relations=[str(label) for label in columns["deprel"]],
+        word_probabilities=arcs_or_tags,
+        relation_probabilities=[float(note) for note in notes.get("p_label", ())],
+    )
+
+
+def _of_tags(tags: Sequence[str], marks_spans: bool, probabilities: Sequence[float]) -> Analysis:
+    if marks_spans:
+        return Analysis(spans=entity_spans(tags), word_probabilities=probabilities)
+    return Analysis(tags=tags, word_probabilities=probabilities)

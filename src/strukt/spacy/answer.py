@@ -1,0 +1,87 @@
+"""What a model says of a sentence as lists, texts and numbers over tokens, which spaCy can save with the `Doc`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from strukt.spacy.analysis import Analysis, TagAttribute
+from strukt.spacy.k_best import Weighted
+from strukt.spacy.tokens import SentenceTokens
+
+SPACE_TAG: Mapping[TagAttribute, str] = {"tag_": "_SP", "pos_": "SPACE"}
+"""The tags of white space, as spaCy's own taggers learn them."""
+
+
+class Answer(NamedTuple):
+    """What a model says of a sentence of a `Doc`.
+
+    Attributes:
+        tokens: The tokens of the sentence.
+        analysis: The best structure over its words.
+        best: The k best ones, if they were asked for.
+
+    Examples:
+        >>> tokens = SentenceTokens(4, 7, (4, 6))  # the token 5 is white space
+        >>> Answer(tokens, Analysis(heads=(2, 0), relations=("nsubj", "root"))).structure("tag_")
+        {'heads': [6, 4, 6], 'deps': ['nsubj', 'dep', 'ROOT']}
+    """
+
+    tokens: SentenceTokens
+    analysis: Analysis
+    best: Sequence[Weighted] = ()
+
+    def structure(self, attribute: TagAttribute) -> dict[str, list[Any]]:
+        """Return ``tags``, ``heads`` and ``deps`` of each token, and ``spans``, where the model predicts them.
+
+        Heads are places in the `Doc`; a span has its first token, the token after its last one, and its label.
+
+        Args:
+            attribute: The attribute of tokens to which the tags belong.
+        """
+        return _over(self.tokens, self.analysis, attribute)
+
+    def ranked(self, attribute: TagAttribute) -> list[dict[str, Any]]:
+        """Return the k best structures, each as `structure` has it, with its ``probability``."""
+        return [
+            {"probability": probability, **_over(self.tokens, analysis, attribute)}
+            for probability, analysis in self.best
+        ]
+
+    def probabilities(self) -> dict[str, list[Any]]:
+        """Return how probable the parts of the best structure are, where the model was asked for that.
+
+        Returns:
+            ``probabilities`` and ``label_probabilities`` of each token, None for white space, and
+            ``span_probabilities`` of each span.
+        """
+        analysis, result = self.analysis, {}
+        if analysis.word_probabilities is not None:
+            result["probabilities"] = self.tokens.of_tokens(analysis.word_probabilities, None)
+        if analysis.relation_probabilities is not None:
+            result["label_probabilities"] = self.tokens.of_tokens(analysis.relation_probabilities, None)
+        if analysis.span_probabilities is not None:
+            result["span_probabilities"] = list(analysis.span_probabilities)
+        return result
+
+
+def joined(sentences: Sequence[Mapping[str, list[Any]]]) -> dict[str, list[Any]]:
+    """Return what is said of a `Doc`, given what is said of its sentences, of which there is at least one.
+
+    Examples:
+        >>> joined([{"tags": ["UH"]}, {"tags": ["VB", "."]}])
+        {'tags': ['UH', 'VB', '.']}
+    """
+    return {name: [part for each in sentences for part in each[name]] for name in sentences[0]}
+
+
+def _over(tokens: SentenceTokens, analysis: Analysis, attribute: TagAttribute) -> dict[str, list[Any]]:
+    result: dict[str, list[Any]] = {}
+    if analysis.tags is not None:
+        result["tags"] = tokens.of_tokens(analysis.tags, SPACE_TAG[attribute])
+    if analysis.heads is not None and analysis.relations is not None:
+        result["heads"] = tokens.heads(analysis.heads)
+        result["deps"] = tokens.labels(analysis.relations)
+    if analysis.spans is not None:
+        result["spans"] = [[*tokens.span(start, end), label] for start, end, label in analysis.spans]
+    return result

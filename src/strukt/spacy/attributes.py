@@ -1,0 +1,86 @@
+"""What a component sets on a spaCy `Doc`: tags, dependency trees, entities, other spans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from spacy.tokens import Doc, Span
+
+from strukt.spacy.analysis import TagAttribute
+
+if TYPE_CHECKING:
+    from thinc.types import Ints2d
+
+LabelledSpan = tuple[int, int, str]
+"""First token, token after the last one, and label."""
+
+
+def write(
+    doc: Doc,
+    name: str,
+    structure: Mapping[str, Sequence[Any]],
+    attribute: TagAttribute,
+    are_entities: bool,
+) -> None:
+    """Set all that a model predicts.
+
+    Args:
+        doc: The document.
+        name: That of the component, under which spans are kept.
+        structure: ``tags``, ``heads`` and ``deps`` of all tokens, ``spans``; those that there are.
+        attribute: To which attribute of tokens the tags belong.
+        are_entities: Whether the spans are entities.
+    """
+    if "tags" in structure:
+        set_tags(doc, attribute, structure["tags"])
+    if "heads" in structure:
+        set_tree(doc, structure["heads"], structure["deps"])
+    if "spans" in structure:
+        set_spans(doc, name, structure["spans"])
+        if are_entities:
+            add_entities(doc, structure["spans"])
+
+
+def set_tags(doc: Doc, attribute: TagAttribute, tags: Sequence[str]) -> None:
+    """Set the tag of each token, whatever it had."""
+    for token, tag in zip(doc, tags, strict=True):
+        setattr(token, attribute, tag)
+
+
+def set_tree(doc: Doc, heads: Sequence[int], labels: Sequence[str]) -> None:
+    """Set the head of each token and the label of the arc to it, whatever it had; sentences follow from the roots.
+
+    Args:
+        doc: The document.
+        heads: Of each token its place in the document; a root is its own head.
+        labels: Of each token, none of them empty.
+    """
+    offsets = np.array([head - token for token, head in enumerate(heads)], dtype=np.int64)
+    numbers = np.array([doc.vocab.strings.add(label) for label in labels], dtype=np.uint64)
+    doc.from_array(["HEAD", "DEP"], cast("Ints2d", np.stack([offsets.astype(np.uint64), numbers], axis=-1)))
+
+
+def set_spans(doc: Doc, key: str, spans: Sequence[LabelledSpan]) -> None:
+    """Set a group of spans, which may nest, in place of an earlier one of this key."""
+    doc.spans[key] = [Span(doc, start, end, label=label) for start, end, label in spans]
+
+
+def add_entities(doc: Doc, spans: Sequence[LabelledSpan]) -> None:
+    """Add the outermost of some spans to the entities.
+
+    Entities that are there already stay, such as those of an entity ruler earlier in the pipeline, and what
+    overlaps with them is left out, as by spaCy's own recogniser. Of two over the same words the first is taken.
+
+    Args:
+        doc: The document.
+        spans: They may nest.
+    """
+    entities = list(doc.ents)
+    taken = {token for entity in entities for token in range(entity.start, entity.end)}
+    for start, end, label in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if taken.isdisjoint(range(start, end)):
+            taken.update(range(start, end))
+            entities.append(Span(doc, start, end, label=label))
+    doc.set_ents(entities)

@@ -1,0 +1,268 @@
+"""The component: a saved model in a spaCy pipeline."""
+
+# Without `from __future__ import annotations`: spaCy checks a configuration against the types of the factory.
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import srsly
+import torch
+from spacy.language import Language
+from spacy.pipeline import Pipe
+from spacy.tokens import Doc
+from spacy.util import minibatch
+from typing_extensions import Self
+
+from strukt.errors import SettingError
+from strukt.spacy import attributes, model_files
+from strukt.spacy.analysis import (
+    Supported,
+    analyses,
+    empty_analysis,
+    has_entities,
+    labels_of,
+    require_supported,
+    tag_attribute,
+)
+from strukt.spacy.answer import Answer, joined
+from strukt.spacy.k_best import k_best
+from strukt.spacy.tokens import sentence_tokens
+from strukt.tasks.constituency_parser import ConstituencyParser
+from strukt.train.bundle import HUB, load
+
+EXTENSION = "strukt"
+"""The attribute ``doc._.strukt``: a dictionary with an entry for each component that has more to say."""
+
+
+@Language.factory(
+    "strukt",
+    default_config={"probabilities": False, "k": 0},
+    assigns=["token.tag", "token.pos", "token.head", "token.dep", "doc.ents", "doc.spans", "doc._.strukt"],
+)
+def make_component(
+    nlp: Language,  # noqa: ARG001  # spaCy hands it to every factory
+    name: str,
+    model: str,
+    probabilities: bool,
+    k: int,
+) -> "StruktComponent":
+    """Make the component of a pipeline; spaCy calls this for ``nlp.add_pipe("strukt", config={"model": ...})``.
+
+    Args:
+        nlp: The pipeline.
+        name: As the component is called in the pipeline.
+        model: As for `StruktComponent`.
+        probabilities: As for `StruktComponent`.
+        k: As for `StruktComponent`.
+    """
+    return StruktComponent(name, model, probabilities, k)
+
+
+class StruktComponent(Pipe):
+    """Set what a saved model predicts on each `Doc` of a pipeline.
+
+    - Task `tag`: ``token.tag_``, or ``token.pos_`` of models of the column upos; entities where tags mark spans.
+    - Task `dependency`: ``token.head`` and ``token.dep_``, and with them ``doc.sents``.
+    - Task `ner`: ``doc.ents``, and all entities, nested ones too, in ``doc.spans[name]``.
+    - Task `constituency`: constituents in ``doc.spans[name]``, ``token.tag_``, and trees as text.
+
+    Each sentence of a `Doc` is read by itself; a `Doc` without ends of sentences is a single one. A model sees no
+    tokens of white space. All else is in ``doc._.strukt[name]``, a dictionary of lists, texts and numbers:
+
+    - ``probabilities`` of the tag or arc of each token, None for white space; ``label_probabilities`` of the label
+      of each arc if its head is right; ``span_probabilities`` of each span of ``doc.spans[name]``.
+    - ``best``: for each sentence its k best structures, the best one first. Each is a dictionary: ``probability``,
+      and ``tags``, or ``heads`` and ``deps`` of its tokens, or ``spans``. Heads and spans are places in the `Doc`.
+    - ``trees``: for each sentence its constituency tree in brackets.
+
+    Args:
+        name: As the component is called in the pipeline.
+        model: The folder of a saved model, or `hf://user/name` on the hub of Hugging Face. A folder is loaded at
+            once. A model on the hub, or one whose folder is not there, is only looked for when it is needed,
+            since a saved pipeline brings its own copy.
+        probabilities: Whether to compute probabilities.
+        k: How many of the best structures to keep; 0 for none. Those that look the same count as one.
+
+    Raises:
+        SettingError: If k is negative, or the model is of another task.
+        DataError: If the folder holds no model.
+
+    Examples:
+        >>> import spacy
+        >>> from tempfile import TemporaryDirectory
+        >>> from strukt.data import conllu
+        >>> from strukt.tasks.tag import Config, model_class
+        >>> from strukt.train.bundle import save
+        >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(xpos=["NNS", "VBP"])
+        >>> nlp = spacy.blank("en")
+        >>> with TemporaryDirectory() as folder:
+        ...     save(model_class().from_corpus(Config(), [sentence]), folder)
+        ...     tagger = nlp.add_pipe("strukt", name="tagger", config={"model": folder, "probabilities": True})
+        >>> doc = nlp("Dogs bark")
+        >>> doc[0].tag_ in tagger.labels, list(doc._.strukt), list(doc._.strukt["tagger"])
+        (True, ['tagger'], ['probabilities'])
+    """
+
+    def __init__(self, name: str, model: str, probabilities: bool = False, k: int = 0) -> None:
+        if k < 0:
+            raise SettingError(f"k is {k}; expected 0 or more")
+        if not Doc.has_extension(EXTENSION):
+            Doc.set_extension(EXTENSION, default={})
+        self.name = name
+        self.folder = model
+        self.probabilities = probabilities
+        self.k = k
+        self._model: Supported | None = None
+        self._process = os.getpid()
+        if os.path.isdir(model):
+            self._load(model)
+
+    @property
+    def model(self) -> Supported:
+        """The model, a PyTorch module; ``component.model.to("cuda")`` has it predict on a graphics card.
+
+        Raises:
+            DataError: If there is no such model.
+        """
+        if self._model is None:
+            self._load(self.folder)
+        assert self._model is not None
+        return self._model
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All that the model may predict; empty before it is loaded."""
+        return () if self._model is None else labels_of(self._model)
+
+    def __call__(self, doc: Doc) -> Doc:
+        """Annotate a document in place, and return it.
+
+        Raises:
+            DataError: If there is no model in the folder.
+            ScoresError: If the scores of the model are no numbers.
+        """
+        self._annotate([doc])
+        return doc
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """Annotate documents in place, and yield them in their order.
+
+        Args:
+            stream: Any number of documents.
+            batch_size: How many are read ahead; their sentences make up batches of similar length, as large as
+                `trainer.tokens` of the model allows.
+        """
+        handle = self.get_error_handler()
+        for docs in minibatch(stream, batch_size):  # type: ignore[no-untyped-call]
+            try:
+                self._annotate(docs)
+                yield from docs
+            except Exception as error:
+                handle(self.name, self, docs, error)
+
+    def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:  # noqa: ARG002
+        """Copy the files of the model into a folder; ``nlp.to_disk`` does so.
+
+        Args:
+            path: The folder, made if it is not there.
+            exclude: Not used; there are no parts.
+
+        Raises:
+            DataError: If the folder of the model is gone, or a file cannot be written.
+        """
+        model_files.copy(self._files(), Path(path))
+
+    def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> Self:  # noqa: ARG002
+        """Load the model from a folder in which `to_disk` wrote.
+
+        Args:
+            path: The folder.
+            exclude: Not used; there are no parts.
+
+        Raises:
+            DataError: If a file is missing or damaged.
+        """
+        self._load(os.fspath(path))
+        return self
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:  # noqa: ARG002
+        """Return the files of the model as one piece; ``nlp.to_bytes`` does so.
+
+        Args:
+            exclude: Not used; there are no parts.
+
+        Raises:
+            DataError: If the folder of the model is gone.
+        """
+        packed: bytes = srsly.msgpack_dumps(model_files.read(self._files()))
+        return packed
+
+    def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> Self:  # noqa: ARG002
+        """Load the model from what `to_bytes` returned, by a temporary folder that lasts as long as the component.
+
+        Args:
+            data: The files of the model.
+            exclude: Not used; there are no parts.
+
+        Raises:
+            DataError: If a file is missing, damaged, or none of a model.
+        """
+        folder = tempfile.mkdtemp(prefix="strukt-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        model_files.write(srsly.msgpack_loads(data), Path(folder))
+        self._load(folder)
+        return self
+
+    def _files(self) -> Path:
+        """The folder of the model, which is fetched from the hub if need be."""
+        assert self.model is not None
+        return Path(self.folder)
+
+    def _load(self, folder: str) -> None:
+        if folder.startswith(HUB):
+            from strukt.train.hub import fetched
+
+            folder = fetched(folder)
+        self._model = require_supported(load(folder))
+        self.folder = folder
+
+    def _annotate(self, docs: Sequence[Doc]) -> None:
+        if os.getpid() != self._process:
+            torch.set_num_threads(1)  # a forked worker has none of the threads that OpenMP would wait for
+        model = self.model
+        attribute, are_entities = tag_attribute(model), has_entities(model)
+        for doc, answers in zip(docs, self._answers(docs), strict=True):
+            structure = joined([answer.structure(attribute) for answer in answers])
+            attributes.write(doc, self.name, structure, attribute, are_entities)
+            details: dict[str, Any] = {}
+            if self.probabilities:
+                details |= joined([answer.probabilities() for answer in answers])
+            if isinstance(model, ConstituencyParser):
+                details["trees"] = [answer.analysis.bracketed for answer in answers]
+            if self.k:
+                details["best"] = [answer.ranked(attribute) for answer in answers]
+            if details:
+                doc._.strukt[self.name] = details
+
+    def _answers(self, docs: Sequence[Doc]) -> Iterator[list[Answer]]:
+        """What the model says of the sentences of each document, at least of one."""
+        model, of_docs = self.model, [sentence_tokens(doc) for doc in docs]
+        read = [
+            tokens.sentence(doc)
+            for doc, sentences in zip(docs, of_docs, strict=True)
+            for tokens in sentences
+            if tokens.words
+        ]
+        found = iter(analyses(model, read, self.probabilities))
+        best = iter(k_best(model, read, self.k) if self.k else [[]] * len(read))
+        nothing = empty_analysis(model)
+        for sentences in of_docs:
+            yield [
+                Answer(tokens, next(found), next(best)) if tokens.words else Answer(tokens, nothing, [])
+                for tokens in sentences
+            ]

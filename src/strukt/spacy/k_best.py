@@ -1,0 +1,121 @@
+"""The k best structures of sentences with their probabilities, of models of each task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from strukt.data.binarisation import EMPTY
+from strukt.data.conllu import Sentence
+from strukt.spacy.analysis import Analysis, Supported, entity_spans
+from strukt.structures.topk import TopK
+from strukt.tasks.batch import Batch
+from strukt.tasks.code_spans import CodeSpans
+from strukt.tasks.constituency_parser import ConstituencyParser
+from strukt.tasks.entity_model import JOINT, EntityModel
+from strukt.tasks.parser import TREES, Parser
+from strukt.tasks.span_layer import SpanLayer, spans_of
+from strukt.tasks.tag_spans import TagSpans
+from strukt.tasks.tagger import Tagger
+
+AnalysisOf = Callable[[int, int, int], Analysis]
+"""From a sentence of a batch, a rank and a number of words to the structure of this rank."""
+
+
+class Weighted(NamedTuple):
+    """A structure and its probability."""
+
+    probability: float
+    analysis: Analysis
+
+
+def k_best(model: Supported, sentences: Sequence[Sentence], k: int) -> list[list[Weighted]]:
+    """Return the best structures of each sentence, the best one first.
+
+    Args:
+        model: The model.
+        sentences: Their words are read.
+        k: How many structures of its distribution are looked for. Those that differ in nothing that spaCy is told,
+            such as trees with the same entities, count as one, whose probability is the sum of theirs.
+
+    Returns:
+        At most k for each sentence.
+    """
+    return model.batched(sentences, lambda batch: _of_batch(model, batch, k))
+
+
+def _of_batch(model: Supported, batch: Batch, k: int) -> list[list[Weighted]]:
+    best, analysis_of = _of_model(model, batch, k)
+    probabilities, counts = best.probs.double().tolist(), (best.scores > -torch.inf).sum(-1).tolist()
+    result = []
+    for row, length in enumerate(batch.lengths.tolist()):
+        merged: dict[Analysis, float] = {}
+        for rank in range(counts[row]):
+            analysis = analysis_of(row, rank, length)
+            merged[analysis] = merged.get(analysis, 0.0) + probabilities[row][rank]
+        ranked = sorted(merged.items(), key=lambda item: -item[1])
+        result.append([Weighted(probability, analysis) for analysis, probability in ranked])
+    return result
+
+
+def _of_model(model: Supported, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]:
+    if isinstance(model, Parser):
+        return _of_parser(model, batch, k)
+    return _of_tagger(model, batch, k) if isinstance(model, Tagger) else _of_span_model(model, batch, k)
+
+
+def _of_parser(model: Parser, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]:
+    """The k best trees, each with the best relations of its arcs."""
+    arcs, vectors = model.scores(batch.inputs, batch.lengths)
+    best = TREES[model.config.trees](arcs, batch.lengths).topk(k)
+    heads = best.events.tolist()
+    relations = [model.label_scores(vectors, each).argmax(-1).tolist() for each in best.events.unbind(1)]
+    symbols = model.vocabularies["labels"].symbols
+
+    def analysis_of(row: int, rank: int, length: int) -> Analysis:
+        names = tuple(symbols[number] for number in relations[rank][row][:length])
+        return Analysis(heads=tuple(heads[row][rank][:length]), relations=names)
+
+    return best, analysis_of
+
+
+def _of_tagger(model: Tagger, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]:
+    best = model.distribution_of(batch).topk(k)
+    events, symbols = best.events.tolist(), model.vocabularies["labels"].symbols
+
+    def analysis_of(row: int, rank: int, length: int) -> Analysis:
+        tags = tuple(symbols[number] for number in events[row][rank][:length])
+        return Analysis(spans=tuple(entity_spans(tags))) if model.marks_spans else Analysis(tags=tags)
+
+    return best, analysis_of
+
+
+def _of_span_model(model: EntityModel | ConstituencyParser, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]:
+    """The k best trees of spans, or sequences of tags that mark some."""
+    best = model.distribution_of(batch).topk(k)
+    joint = JOINT if isinstance(model, EntityModel) else " "  # as `data.binarisation` joins labels
+
+    def analysis_of(row: int, rank: int, length: int) -> Analysis:
+        labelled = _labelled(model.layer, best.events[row, rank], length)
+        return Analysis(
+            spans=tuple(
+                (start, end, part)
+                for start, end, label in labelled
+                if label != EMPTY
+                for part in label.split(joint)
+                if part != EMPTY
+            )
+        )
+
+    return best, analysis_of
+
+
+def _labelled(layer: SpanLayer, event: Tensor, length: int) -> list[tuple[int, int, str]]:
+    """The spans of a structure of a layer."""
+    if isinstance(layer, TagSpans):
+        return entity_spans([layer.tags[number] for number in event[:length].tolist()])
+    label_of = layer.label if isinstance(layer, CodeSpans) else layer.labels.symbols.__getitem__
+    return [(start, end, label_of(number)) for start, end, number in spans_of(event)]

@@ -1,0 +1,79 @@
+"""The files of a saved model inside a saved pipeline: copied as they are, never pickled."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+from strukt.data.digests import explained
+from strukt.errors import DataError
+from strukt.train.bundle import PARTS
+
+LAST = "format.json"
+"""It is written last, so that a folder that has it is complete."""
+
+
+def copy(folder: Path, to: Path) -> None:
+    """Copy a saved model, without checkpoints of its training and other files of its folder.
+
+    Args:
+        folder: Where it was saved.
+        to: Made if it is not there; a model in it is replaced. Nothing happens if it is the same folder.
+
+    Raises:
+        DataError: If there is no such model any more, or a file can be neither read nor written.
+    """
+    names = _names(folder)
+    if to.exists() and to.samefile(folder):
+        return
+    with explained(to, "written"):
+        _clear(to)
+        for name in names:
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folder / name, to / name)
+
+
+def read(folder: Path) -> dict[str, bytes]:
+    """Return the content of each file of a saved model, by its path in the folder.
+
+    Raises:
+        DataError: If there is no such model any more, or a file cannot be read.
+    """
+    with explained(folder, "read"):
+        return {str(name): (folder / name).read_bytes() for name in _names(folder)}
+
+
+def write(files: Mapping[str, bytes], folder: Path) -> None:
+    """Write what `read` returned into an empty folder.
+
+    Raises:
+        DataError: If one is no file of a model, or cannot be written.
+    """
+    for name in files:
+        first, *others = PurePosixPath(name).parts or [""]
+        if first not in (*PARTS, LAST) or ".." in others:
+            raise DataError(f"{name!r} is no file of a model; expected one of {', '.join((*PARTS, LAST))}")
+    with explained(folder, "written"):
+        for name, content in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+
+
+def _names(folder: Path) -> list[PurePosixPath]:
+    """The paths of all files of a model, in its folder."""
+    if not (folder / LAST).exists():
+        raise DataError("there is no such saved model any more; it is copied from there", folder)
+    parts = [folder / part for part in PARTS]
+    paths = [path for part in parts for path in ([part] if part.is_file() else sorted(part.rglob("*")))]
+    files = [PurePosixPath(path.relative_to(folder).as_posix()) for path in paths if path.is_file()]
+    return [*files, PurePosixPath(LAST)]
+
+
+def _clear(folder: Path) -> None:
+    """Delete a model, the mark that it is complete first."""
+    for part in (folder / LAST, *(folder / part for part in PARTS)):
+        if part.is_dir():
+            shutil.rmtree(part)
+        else:
+            part.unlink(missing_ok=True)

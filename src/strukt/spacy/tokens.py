@@ -1,0 +1,137 @@
+"""From a spaCy `Doc` to the sentences that a model reads, and from their words back to its tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from spacy.tokens import Doc, Span
+
+from strukt.data import conllu
+
+ROOT = "ROOT"
+"""The label of the arc from the root, which spaCy writes in capitals, also where it converts a treebank."""
+
+SPACE_ARC = "dep"
+"""The label of the arc to a token of white space, as spaCy's own parsers learn it."""
+
+_NO_TEXT = str.maketrans(dict.fromkeys("\t\n\r\0", "\N{REPLACEMENT CHARACTER}"))
+"""No corpus holds these characters in a word; a `Doc` may."""
+
+
+@dataclass(frozen=True)
+class SentenceTokens:
+    """The tokens of a sentence, and which of them are words: spaCy makes tokens of white space, too.
+
+    Args:
+        start: The first token, counted from 0 in its `Doc`.
+        end: The token after the last one.
+        words: The tokens that a model reads, in their order.
+    """
+
+    start: int
+    end: int
+    words: Sequence[int]
+
+    def of_tokens(self, values: Iterable[Any], of_space: Any) -> list[Any]:
+        """Return a value for each token, given one for each word.
+
+        Examples:
+            >>> SentenceTokens(4, 7, (4, 6)).of_tokens(["DT", "NN"], "_SP")
+            ['DT', '_SP', 'NN']
+        """
+        result = [of_space] * (self.end - self.start)
+        for token, value in zip(self.words, values, strict=True):
+            result[token - self.start] = value
+        return result
+
+    def heads(self, heads: Sequence[int]) -> list[int]:
+        """Return the head of each token as a place in its `Doc`; a root is its own head.
+
+        A token of white space depends on the word before it, or else on the first word, as in the data from which
+        spaCy's own parsers learn. A sentence without words consists of roots.
+
+        Args:
+            heads: The head of each word, counted from 1 in the sentence; 0 for the root.
+
+        Examples:
+            >>> SentenceTokens(4, 8, (5, 7)).heads([2, 0])  # the tokens 4 and 6 are white space
+            [5, 7, 5, 7]
+        """
+        nearest = self.words[0] if self.words else None
+        head_of = dict(zip(self.words, heads, strict=True))
+        result = []
+        for token in range(self.start, self.end):
+            if token in head_of:
+                nearest = token
+                result.append(self.words[head_of[token] - 1] if head_of[token] else token)
+            else:
+                result.append(token if nearest is None else nearest)
+        return result
+
+    def labels(self, labels: Iterable[str]) -> list[str]:
+        """Return the label of the arc to each token, given those of the words."""
+        named = [ROOT if label == ROOT.lower() else label for label in labels]
+        return self.of_tokens(named, SPACE_ARC if self.words else ROOT)
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return the first token of a span of words, and the token after its last one.
+
+        Examples:
+            >>> SentenceTokens(4, 8, (5, 7)).span(0, 2)
+            (5, 8)
+        """
+        return self.words[start], self.words[end - 1] + 1
+
+    def sentence(self, doc: Doc) -> conllu.Sentence:
+        """Return the words as a sentence, ready to be annotated.
+
+        Raises:
+            ValueError: If there are none.
+        """
+        return conllu.from_forms([doc[token].text.translate(_NO_TEXT) for token in self.words])
+
+
+def sentence_tokens(doc: Doc) -> list[SentenceTokens]:
+    """Return the sentences of a `Doc`: those that it is marked with, otherwise one of all its tokens.
+
+    Args:
+        doc: A document of any length.
+
+    Returns:
+        Its sentences in their order, which have all its tokens; an empty document is one empty sentence.
+    """
+    return [
+        SentenceTokens(span.start, span.end, [token.i for token in span if token.text.strip()])
+        for span in _spans(doc)
+    ]
+
+
+def sentences(doc: Doc) -> list[conllu.Sentence]:
+    """Return the sentences of a spaCy document as strukt's models read them: their words, without white space.
+
+    What the document is annotated with is not read, apart from the ends of sentences. A document without these,
+    from a pipeline with neither a parser nor a `sentencizer`, is one sentence.
+
+    Args:
+        doc: A document of any length.
+
+    Returns:
+        A sentence for each one that has words.
+
+    Examples:
+        >>> import spacy
+        >>> nlp = spacy.blank("en")
+        >>> _ = nlp.add_pipe("sentencizer")
+        >>> [sentence.forms for sentence in sentences(nlp("It works.  Try it!"))]
+        [['It', 'works', '.'], ['Try', 'it', '!']]
+    """
+    return [tokens.sentence(doc) for tokens in sentence_tokens(doc) if tokens.words]
+
+
+def _spans(doc: Doc) -> Iterator[Span]:
+    if len(doc) and doc.has_annotation("SENT_START"):
+        yield from doc.sents
+    else:
+        yield doc[:]
