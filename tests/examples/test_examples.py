@@ -15,6 +15,7 @@ PROMISES = {
     "own_factor.py": "it moves with its own score by 0.25, with the price by -0.25",
     "own_structure.py": "a ring keeps every law",
     "own_table.py": "pairs: [(0, 1), (4, 6), (3, 7)]",
+    "spacy_pipeline.py": "the words that the models read: ['The', 'dog', 'likes', 'a', 'fish', '.']",
     "tree_uncertainty.py": "given that the stars have the telescopes: [2, 0, 2, 5, 3]",
 }
 
@@ -52,3 +53,8 @@ def test_the_guide_shows_the_whole_factor():
     guide, shown, code = shown_and_code("factor-graphs.md", "own_factor.py")
     assert code in shown
     assert PROMISES["own_factor.py"] in guide
+
+
+def test_the_guide_shows_the_whole_pipeline():
+    _, shown, code = shown_and_code("spacy.md", "spacy_pipeline.py")
+    assert shown == [code]

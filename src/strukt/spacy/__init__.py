@@ -1,8 +1,13 @@
 """Saved models as components of a spaCy pipeline: ``nlp.add_pipe("strukt", config={"model": "folder"})``.
 
-spaCy finds the component by itself, without an import of this package, because strukt's entry point
-`spacy_factories` names it.
+spaCy finds the component without an import of this package, by the entry point `spacy_factories` of an installed
+strukt. It imports the package for every pipeline that anybody makes, so that names are loaded on first use.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from strukt.errors import MissingExtraError
 
@@ -11,7 +16,18 @@ try:
 except ImportError as error:
     raise MissingExtraError("spacy", "spacy") from error
 
-from strukt.spacy.component import StruktComponent, make_component
-from strukt.spacy.tokens import sentences
+from strukt.spacy.factory import make_component
+
+if TYPE_CHECKING:
+    from strukt.spacy.component import StruktComponent
+    from strukt.spacy.tokens import sentences
 
 __all__ = ["StruktComponent", "make_component", "sentences"]
+
+_HOMES = {"StruktComponent": "strukt.spacy.component", "sentences": "strukt.spacy.tokens"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'strukt.spacy' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

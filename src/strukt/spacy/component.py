@@ -1,6 +1,6 @@
 """The component: a saved model in a spaCy pipeline."""
 
-# Without `from __future__ import annotations`: spaCy checks a configuration against the types of the factory.
+from __future__ import annotations
 
 import os
 import shutil
@@ -12,7 +12,6 @@ from typing import Any
 
 import srsly
 import torch
-from spacy.language import Language
 from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 from spacy.util import minibatch
@@ -34,33 +33,6 @@ from strukt.spacy.k_best import k_best
 from strukt.spacy.tokens import sentence_tokens
 from strukt.tasks.constituency_parser import ConstituencyParser
 from strukt.train.bundle import HUB, load
-
-EXTENSION = "strukt"
-"""The attribute ``doc._.strukt``: a dictionary with an entry for each component that has more to say."""
-
-
-@Language.factory(
-    "strukt",
-    default_config={"probabilities": False, "k": 0},
-    assigns=["token.tag", "token.pos", "token.head", "token.dep", "doc.ents", "doc.spans", "doc._.strukt"],
-)
-def make_component(
-    nlp: Language,  # noqa: ARG001  # spaCy hands it to every factory
-    name: str,
-    model: str,
-    probabilities: bool,
-    k: int,
-) -> "StruktComponent":
-    """Make the component of a pipeline; spaCy calls this for ``nlp.add_pipe("strukt", config={"model": ...})``.
-
-    Args:
-        nlp: The pipeline.
-        name: As the component is called in the pipeline.
-        model: As for `StruktComponent`.
-        probabilities: As for `StruktComponent`.
-        k: As for `StruktComponent`.
-    """
-    return StruktComponent(name, model, probabilities, k)
 
 
 class StruktComponent(Pipe):
@@ -111,8 +83,6 @@ class StruktComponent(Pipe):
     def __init__(self, name: str, model: str, probabilities: bool = False, k: int = 0) -> None:
         if k < 0:
             raise SettingError(f"k is {k}; expected 0 or more")
-        if not Doc.has_extension(EXTENSION):
-            Doc.set_extension(EXTENSION, default={})
         self.name = name
         self.folder = model
         self.probabilities = probabilities

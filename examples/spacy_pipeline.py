@@ -1,0 +1,53 @@
+"""A tagger and a parser of your own in a pipeline of spaCy."""
+
+from itertools import product
+from tempfile import TemporaryDirectory
+
+import spacy
+import torch
+
+from strukt.data import conllu
+from strukt.spacy import sentences
+from strukt.tasks import dependency, tag
+from strukt.tasks.config import EncoderConfig
+from strukt.train.bundle import save
+
+nouns, verbs = ["cat", "dog", "fish"], ["sees", "likes"]
+corpus = [
+    conllu.from_forms(["the", subject, verb, "a", thing, "."]).annotated(
+        upos=["DET", "NOUN", "VERB", "DET", "NOUN", "PUNCT"],
+        head=[2, 3, 0, 5, 3, 3],
+        deprel=["det", "nsubj", "root", "det", "obj", "punct"],
+    )
+    for subject, verb, thing in product(nouns, verbs, nouns)
+]
+encoder = EncoderConfig(layers=1, hidden=24, words=16, minimum_count=1)
+nlp = spacy.blank("en")
+nlp.add_pipe("sentencizer")  # each sentence is read by itself
+for name, task, config in [
+    ("tagger", tag, tag.Config(column="upos", encoder=encoder)),
+    ("parser", dependency, dependency.Config(arc_size=32, label_size=16, encoder=encoder)),
+]:
+    torch.manual_seed(0)
+    model = task.model_class().from_corpus(config, corpus)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(60):
+        optimizer.zero_grad()
+        model.loss(model.collate(corpus)).backward()
+        optimizer.step()
+    with TemporaryDirectory() as folder:  # `strukt train` makes such a folder, from files
+        save(model, folder)
+        nlp.add_pipe("strukt", name=name, config={"model": folder, "probabilities": True, "k": 2})
+
+doc = nlp("The dog  likes a fish. The cat sees the dog.")
+for sentence in doc.sents:
+    print(
+        *(
+            f"{token.text}/{token.pos_}/{token.dep_}<-{token.head.text}"
+            for token in sentence
+            if not token.is_space
+        )
+    )
+best, second = doc._.strukt["parser"]["best"][0]
+print(f"the best tree is more probable than the second: {best['probability'] > second['probability']}")
+print("the words that the models read:", sentences(doc)[0].forms)
