@@ -21,7 +21,7 @@ corpus = [
     )
     for subject, verb, thing in product(nouns, verbs, nouns)
 ]
-encoder = EncoderConfig(layers=1, hidden=24, words=16, minimum_count=1)
+encoder = EncoderConfig(layers=1, hidden=24, words=16, characters="none", affixes=0, minimum_count=1)
 nlp = spacy.blank("en")
 nlp.add_pipe("sentencizer")  # each sentence is read by itself
 for name, task, config in [
@@ -30,8 +30,8 @@ for name, task, config in [
 ]:
     torch.manual_seed(0)
     model = task.model_class().from_corpus(config, corpus)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    for _ in range(60):
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.03)
+    for _ in range(30):
         optimizer.zero_grad()
         model.loss(model.collate(corpus)).backward()
         optimizer.step()
