@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from strukt.kernels.engine.program import Program, ProgramBuilder
     from strukt.losses import (
         budget_loss,
+        ctc_loss,
         entmax15_loss,
         entmax_loss,
         fenchel_young_loss,
@@ -46,6 +47,7 @@ _HOMES = {  # of what is no structure
     "factors": "strukt.factor_graph",
     "lengths_from_mask": "strukt.checks.lengths",
     "budget_loss": "strukt.losses",
+    "ctc_loss": "strukt.losses",
     "entmax15_loss": "strukt.losses",
     "entmax_loss": "strukt.losses",
     "fenchel_young_loss": "strukt.losses",
@@ -103,6 +105,7 @@ __all__ = [
     "TableStructure",
     "budget",
     "budget_loss",
+    "ctc_loss",
     "entmax",
     "entmax15",
     "entmax15_loss",

@@ -1,4 +1,4 @@
-"""Losses by convex duality, one for each mapping and for every structure, and the loss of binary codes.
+"""Losses by convex duality, for each mapping and for every structure, and those of binary codes and of speech.
 
 Examples:
     >>> import torch
@@ -8,6 +8,7 @@ Examples:
 """
 
 from strukt.losses.contrastive_hashing import contrastive_hashing
+from strukt.losses.speech import ctc_loss
 from strukt.losses.structures import fenchel_young_loss
 from strukt.losses.vectors import (
     Options,
@@ -25,6 +26,7 @@ __all__ = [
     "Options",
     "budget_loss",
     "contrastive_hashing",
+    "ctc_loss",
     "entmax15_loss",
     "entmax_loss",
     "fenchel_young_loss",

@@ -1,0 +1,123 @@
+"""Losses of transcripts whose alignment to the frames is unknown, with the arguments of PyTorch's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from strukt.checks import arguments
+from strukt.checks.lengths import Lengths, as_tensor
+from strukt.structures.ctc.distribution import CTC
+
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Lengths,
+    target_lengths: Lengths,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
+    """Return -log p(target), as ``torch.nn.functional.ctc_loss`` does, with derivatives of any order.
+
+    The gradient is that in ``log_probs``: minus the probability of each label at each frame, given the target.
+    PyTorch's is ``exp(log_probs)`` less that, which holds for the input of ``log_softmax`` and for nothing else;
+    behind ``log_softmax`` both are the same. A target that does not fit into its frames has gradient 0 here, and
+    NaN there.
+
+    Args:
+        log_probs: ``(T, N, C)`` or ``(T, C)``: T frames, N items, C labels with the blank, from ``log_softmax``.
+        targets: Labels other than the blank, ``(N, S)``, padded with anything, or ``(sum of target_lengths,)``,
+            one target behind the other; ``(S,)`` without N.
+        input_lengths: ``(N,)``, frames of each item; a number, or one in a list, without N.
+        target_lengths: ``(N,)``, labels of each target; may be 0.
+        blank: The label that stands for none.
+        reduction: ``"none"``: ``(N,)``, or a number without N. ``"sum"`` over the items. ``"mean"`` over the items
+            of the loss divided by the length of the target, at least 1.
+        zero_infinity: Whether targets that do not fit into their frames have loss 0 in place of infinity.
+
+    Raises:
+        ValueError: If shapes, types or values do not fit, or there is no such reduction.
+
+    Complexity:
+        Time O(T (S + C)) an item.
+
+    Source:
+        Graves et al. (2006), "Connectionist temporal classification", section 4.
+
+    Examples:
+        >>> log_probs = torch.zeros(4, 2, 3).log_softmax(-1)
+        >>> targets = torch.tensor([[1, 2], [1, 1]])
+        >>> ctc_loss(log_probs, targets, (4, 2), (2, 2), reduction="none")
+        tensor([1.6864,    inf])
+        >>> ctc_loss(log_probs, targets, (4, 2), (2, 2), zero_infinity=True)
+        tensor(0.4216)
+    """
+    _require_reduction(reduction)
+    arguments.scores("log_probs", log_probs, "(T, N, C) or (T, C)", 2)
+    if log_probs.dim() > 3:
+        raise ValueError(
+            f"log_probs has shape {tuple(log_probs.shape)}; expected (T, N, C), or (T, C) for one item"
+        )
+    batched = log_probs.dim() == 3
+    items = log_probs.transpose(0, 1) if batched else log_probs.unsqueeze(0)
+    batch, frames, _ = items.shape
+    lengths = _lengths("input_lengths", input_lengths, batch, frames, items.device, batched)
+    target_lengths = _lengths("target_lengths", target_lengths, batch, None, items.device, batched)
+    targets = _padded(targets, target_lengths, items.device, batched)
+    losses = -CTC(items, targets, lengths, target_lengths, blank).log_partition
+    if zero_infinity:
+        losses = torch.where(losses == torch.inf, 0.0, losses)
+    if reduction == "mean":
+        losses = losses / target_lengths.clamp(min=1)
+    return _reduced(losses if batched else losses.squeeze(0), reduction)
+
+
+def _require_reduction(reduction: str) -> None:
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"reduction is {reduction!r}; expected 'none', 'mean' or 'sum'")
+
+
+def _reduced(losses: Tensor, reduction: str) -> Tensor:
+    if reduction == "none":
+        return losses
+    return losses.sum() if reduction == "sum" else losses.mean()
+
+
+def _lengths(
+    name: str, value: Lengths, batch: int, longest: int | None, device: torch.device, batched: bool
+) -> Tensor:
+    """Lengths ``(batch,)`` on a device, at most ``longest`` unless it is None; for one item also a number."""
+    tensor = as_tensor(value, device, name)
+    if isinstance(tensor, Tensor):
+        tensor = tensor.to(device)
+        tensor = tensor if batched or tensor.dim() else tensor.unsqueeze(0)
+        longest = int(tensor.max()) if longest is None and tensor.numel() else longest
+    return arguments.lengths(tensor, torch.Size([batch]), max(longest or 0, 0), device, name)
+
+
+def _padded(targets: Tensor, target_lengths: Tensor, device: torch.device, batched: bool) -> Tensor:
+    """Targets ``(batch, S)``, also from those that stand one behind the other."""
+    arguments.integers("targets", targets, "(N, S) or (sum of target_lengths,)", targets.device)
+    targets = targets.to(device)
+    if targets.dim() == 2 or not batched:
+        batch, longest = len(target_lengths), int(target_lengths.max()) if len(target_lengths) else 0
+        rows = targets if targets.dim() == 2 else targets.unsqueeze(0)
+        if rows.dim() != 2 or len(rows) != batch or rows.shape[1] < longest:
+            raise ValueError(
+                f"targets has shape {tuple(targets.shape)}; expected (N, S) with N = {batch} items and S of at "
+                f"least {longest}, the longest of target_lengths"
+            )
+        return rows
+    total = int(target_lengths.sum())
+    if targets.shape != (total,):
+        raise ValueError(
+            f"targets has shape {tuple(targets.shape)}; expected ({total},), the sum of target_lengths, or (N, S)"
+        )
+    parts: Sequence[Tensor] = targets.split(target_lengths.tolist())
+    return torch.nn.utils.rnn.pad_sequence(list(parts), batch_first=True) if parts else targets.view(0, 0)
