@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         sparsemax_loss,
     )
     from strukt.mappings import budget, entmax, entmax15, fusedmax, ksubset, normmax, oscarmax, sparsemax
+    from strukt.structures.ctc.decoding import ctc_beam_search, ctc_greedy
     from strukt.train.bundle import load
 
 _HOMES = {  # of what is no structure
@@ -47,6 +48,8 @@ _HOMES = {  # of what is no structure
     "factors": "strukt.factor_graph",
     "lengths_from_mask": "strukt.checks.lengths",
     "budget_loss": "strukt.losses",
+    "ctc_beam_search": "strukt.structures.ctc.decoding",
+    "ctc_greedy": "strukt.structures.ctc.decoding",
     "ctc_loss": "strukt.losses",
     "entmax15_loss": "strukt.losses",
     "entmax_loss": "strukt.losses",
@@ -105,6 +108,8 @@ __all__ = [
     "TableStructure",
     "budget",
     "budget_loss",
+    "ctc_beam_search",
+    "ctc_greedy",
     "ctc_loss",
     "entmax",
     "entmax15",

@@ -210,6 +210,18 @@ def integers(name: str, value: Tensor, axes: str, device: torch.device) -> None:
         )
 
 
+def blank(value: Any, labels: int) -> None:
+    """Check that the blank of transcripts is one of the labels.
+
+    Raises:
+        ValueError: If it is not.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < labels:
+        raise ValueError(
+            f"blank is {value!r}; expected one of the labels, an integer from 0 to {labels - 1}"
+        )
+
+
 def mask(name: str, value: Tensor, shape: torch.Size) -> None:
     """Check that a mask is Boolean and of the given shape.
 

@@ -18,6 +18,7 @@ from strukt.kernels.semiring import NEG_INF
 from strukt.structures import events
 from strukt.structures.ctc.oracles import ORACLES
 from strukt.structures.ctc.reference import max_marginals
+from strukt.structures.ctc.spans import LabelSpans, label_spans
 from strukt.structures.explanations import sequences
 from strukt.structures.positional import PositionalStructure
 
@@ -67,10 +68,7 @@ class CTC(PositionalStructure):
     ) -> None:
         arguments.scores("logits", logits, "batch + (n, c)", 2)
         batch_shape, labels = logits.shape[:-2], logits.shape[-1]
-        if isinstance(blank, bool) or not isinstance(blank, int) or not 0 <= blank < labels:
-            raise ValueError(
-                f"blank is {blank!r}; expected one of the labels, an integer from 0 to {labels - 1}"
-            )
+        arguments.blank(blank, labels)
         arguments.integers("targets", targets, "batch + (m,)", logits.device)
         if targets.shape[:-1] != batch_shape or not targets.dim():
             raise ValueError(
@@ -95,6 +93,28 @@ class CTC(PositionalStructure):
     def target_lengths(self) -> Tensor:
         """``batch``, in labels."""
         return self.constants[1]
+
+    def spans(self, event: Tensor | None = None) -> LabelSpans:
+        """When each label of the target is spoken, ``batch + (m,)``: its first frame, the frame behind its last.
+
+        Args:
+            event: Labels of frames, ``sample_shape + batch + (n,)``; those of the mode if None.
+
+        Returns:
+            The spans, in the order of the targets, with the mean score of each label over its frames.
+
+        Raises:
+            ValueError: If an event does not say the target.
+            InfeasibleError: If it is to be the mode, and a target does not fit into its frames.
+
+        Examples:
+            >>> frames = torch.tensor([0, 2, 2, 0, 2, 1])
+            >>> ctc = CTC(torch.nn.functional.one_hot(frames).float(), torch.tensor([2, 2, 1]))
+            >>> ctc.spans().starts, ctc.spans().ends
+            (tensor([1, 4, 5]), tensor([3, 5, 6]))
+        """
+        event = self.mode if event is None else self._checked(event)
+        return label_spans(event, self.scores[0], self.lengths, self.blank, self.targets.shape[-1])
 
     def _max_marginals(self) -> Tensor:
         found = self._to_batch(max_marginals(*self._arguments()))

@@ -1,0 +1,298 @@
+"""Prefix beam search in Numba: see `strukt.structures.ctc.decoding`.
+
+Each text on the beam has the total of its labellings so far that end in a blank, and of those that end in its
+last label. Texts are nodes of a tree, so that one that returns to the beam is known as the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from strukt.kernels.jit import inner, kernel
+from strukt.structures.ctc.ngrams import Ngrams, begin, follow, next_probabilities
+
+Array = npt.NDArray[Any]
+
+
+class Tree(NamedTuple):
+    """The texts that were ever on the beam; node 0 is the empty one, and the children of a node are a list.
+
+    Attributes:
+        parent: The text without the last label.
+        label: The last label.
+        child: The first child of each node, -1 for none.
+        sibling: The next child of the parent, -1 for none.
+        bonus: What the text scores beyond its labellings.
+        state: The state of the language model.
+        size: How many nodes there are, ``(1,)``.
+    """
+
+    parent: Array
+    label: Array
+    child: Array
+    sibling: Array
+    bonus: Array
+    state: Array
+    size: Array
+
+
+class Beam(NamedTuple):
+    """Texts: their nodes, the slots of their rows, the log-totals that end in a blank and in the last label."""
+
+    node: Array
+    slot: Array
+    blank: Array
+    label: Array
+
+
+class Best(NamedTuple):
+    """A heap of the best candidates, the worst one first: text ``source`` with one more ``label``, -1 for none."""
+
+    rank: Array
+    source: Array
+    label: Array
+
+
+@kernel
+def search(
+    log_probs: Array, lengths: Array, blank: int, size: int, ngrams: Ngrams, weight: float, bonus: Array,
+    labels: Array, scores: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    """The best texts ``(batch, k, n)`` found with ``size`` on the beam, and their scores ``(batch, k)``."""
+    rows, used = np.empty((size, log_probs.shape[2])), np.empty(size, np.bool_)
+    taken = np.zeros(rows.shape, np.bool_)
+    beam, stay, other, best = _make_beam(size), _make_beam(size), _make_beam(size), _make_best(size)
+    for b in range(start, log_probs.shape[0], step):
+        tree = _make_tree(1 + lengths[b] * size, len(ngrams.first) - 1)
+        position = np.full(len(tree.parent), -1)
+        begin(ngrams, tree.state[0])
+        beam.node[0], beam.slot[0], beam.blank[0], beam.label[0] = 0, -1, 0.0, -np.inf
+        found = 1
+        for t in range(lengths[b]):
+            frame, on_beam = log_probs[b, t], found
+            _fill_new(tree, beam, on_beam, rows, used, ngrams, weight, bonus)
+            _stay(frame, blank, tree, beam, on_beam, stay, position, taken)
+            found = _choose(frame, blank, tree, beam, on_beam, stay, rows, taken, best)
+            _clear(tree, beam, on_beam, position, taken)
+            _move(frame, tree, beam, stay, found, rows, best, ngrams, other)
+            beam, other = other, beam
+        _list(tree, beam, found, labels[b], scores[b])
+
+
+@inner
+def _make_tree(nodes: int, levels: int) -> Tree:
+    return Tree(
+        np.full(nodes, -1),
+        np.full(nodes, -1),
+        np.full(nodes, -1),
+        np.full(nodes, -1),
+        np.zeros(nodes),
+        np.empty((nodes, levels), np.int64),
+        np.ones(1, np.int64),
+    )
+
+
+@inner
+def _make_beam(size: int) -> Beam:
+    return Beam(np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size), np.zeros(size))
+
+
+@inner
+def _make_best(size: int) -> Best:
+    return Best(np.zeros(size), np.zeros(size, np.int64), np.zeros(size, np.int64))
+
+
+@inner
+def _add(a: float, b: float) -> float:
+    """The log of the sum of exponentials."""
+    high, low = max(a, b), min(a, b)
+    return high if low == -np.inf else high + np.log1p(np.exp(low - high))
+
+
+@inner
+def _fill(ngrams: Ngrams, state: Array, weight: float, bonus: Array, row: Array) -> None:
+    """What each label adds behind a text to the score of its labellings."""
+    row[:] = bonus
+    if len(state):
+        probability = np.empty(len(row))
+        next_probabilities(ngrams, state, probability)
+        row += weight * np.log(probability)
+
+
+@inner
+def _last(tree: Tree, beam: Beam, i: int) -> int:
+    """The last label of a text, -1 if it is empty."""
+    return tree.label[beam.node[i]]  # type: ignore[no-any-return]
+
+
+@inner
+def _before(tree: Tree, beam: Beam, i: int, label: int) -> float:
+    """The log-total of the labellings that one more label can follow: a repeat needs a blank between."""
+    return beam.blank[i] if _last(tree, beam, i) == label else _add(beam.blank[i], beam.label[i])  # type: ignore[no-any-return]
+
+
+@inner
+def _stay(
+    frame: Array, blank: int, tree: Tree, beam: Beam, size: int, stay: Beam, position: Array, taken: Array
+) -> None:
+    """Totals behind the frame of texts that are on the beam, from themselves and from their parents on the beam.
+
+    What goes from a parent to a child on the beam is ``taken``, as it makes no new text.
+    """
+    for i in range(size):
+        last = _last(tree, beam, i)
+        stay.node[i], stay.slot[i] = beam.node[i], beam.slot[i]
+        stay.blank[i] = _add(beam.blank[i], beam.label[i]) + frame[blank]
+        stay.label[i] = beam.label[i] + frame[last] if last >= 0 else -np.inf
+        position[beam.node[i]] = i
+    for i in range(size):
+        parent = tree.parent[beam.node[i]]
+        if parent >= 0 and position[parent] >= 0:
+            last, source = _last(tree, beam, i), position[parent]
+            stay.label[i] = _add(stay.label[i], _before(tree, beam, source, last) + frame[last])
+            taken[source, last] = True
+
+
+@inner
+def _clear(tree: Tree, beam: Beam, size: int, position: Array, taken: Array) -> None:
+    """Take back the marks of `_stay`."""
+    for i in range(size):
+        parent = tree.parent[beam.node[i]]
+        if parent >= 0 and position[parent] >= 0:
+            taken[position[parent], _last(tree, beam, i)] = False
+    for i in range(size):
+        position[beam.node[i]] = -1
+
+
+@inner
+def _choose(
+    frame: Array, blank: int, tree: Tree, beam: Beam, size: int, stay: Beam, rows: Array, taken: Array, best: Best
+) -> int:
+    """Find the texts of the highest scores behind the frame; return their number."""
+    found = 0
+    for i in range(size):
+        rank = _add(stay.blank[i], stay.label[i]) + tree.bonus[beam.node[i]]
+        found = _offer(best, found, rank, i, -1)
+    for i in range(size):
+        last, bonus, row = _last(tree, beam, i), tree.bonus[beam.node[i]], rows[beam.slot[i]]
+        every = _add(beam.blank[i], beam.label[i]) + bonus
+        for label in range(len(frame)):
+            rank = (beam.blank[i] + bonus if label == last else every) + frame[label] + row[label]
+            if (found < len(best.rank) or rank > best.rank[0]) and label != blank and not taken[i, label]:
+                found = _offer(best, found, rank, i, label)
+    return found
+
+
+@inner
+def _offer(best: Best, found: int, rank: float, source: int, label: int) -> int:
+    """Keep a candidate if it is among the best; return how many are kept."""
+    if rank == -np.inf or (found == len(best.rank) and rank <= best.rank[0]):
+        return found
+    if found < len(best.rank):
+        place = found
+        found += 1
+        while place > 0 and best.rank[(place - 1) // 2] > rank:
+            _copy(best, (place - 1) // 2, place)
+            place = (place - 1) // 2
+    else:
+        place = 0
+        while 2 * place + 1 < found:
+            lower = 2 * place + 1
+            if lower + 1 < found and best.rank[lower + 1] < best.rank[lower]:
+                lower += 1
+            if best.rank[lower] >= rank:
+                break
+            _copy(best, lower, place)
+            place = lower
+    best.rank[place], best.source[place], best.label[place] = rank, source, label
+    return found
+
+
+@inner
+def _copy(best: Best, source: int, place: int) -> None:
+    best.rank[place], best.source[place], best.label[place] = (
+        best.rank[source],
+        best.source[source],
+        best.label[source],
+    )
+
+
+@inner
+def _move(
+    frame: Array, tree: Tree, beam: Beam, stay: Beam, found: int, rows: Array, best: Best, ngrams: Ngrams,
+    other: Beam,
+) -> None:  # fmt: skip
+    """Put the best texts on the other beam; new ones have no row of labels yet, slot -1."""
+    for place in range(found):
+        source, label = best.source[place], best.label[place]
+        if label < 0:
+            other.node[place], other.slot[place] = stay.node[source], stay.slot[source]
+            other.blank[place], other.label[place] = stay.blank[source], stay.label[source]
+        else:
+            node = _child(tree, beam.node[source], label)
+            if node < 0:
+                node = _grow(tree, beam.node[source], label, rows[beam.slot[source], label], ngrams)
+            other.node[place], other.slot[place] = node, -1
+            other.blank[place], other.label[place] = -np.inf, _before(tree, beam, source, label) + frame[label]
+
+
+@inner
+def _child(tree: Tree, node: int, label: int) -> int:
+    """The text with one more label, -1 if it is new."""
+    child = tree.child[node]
+    while child >= 0 and tree.label[child] != label:
+        child = tree.sibling[child]
+    return child  # type: ignore[no-any-return]
+
+
+@inner
+def _grow(tree: Tree, parent: int, label: int, added: float, ngrams: Ngrams) -> int:
+    """Make a text of one more label."""
+    node = tree.size[0]
+    tree.size[0] += 1
+    tree.parent[node], tree.label[node] = parent, label
+    tree.sibling[node], tree.child[parent] = tree.child[parent], node
+    tree.bonus[node] = tree.bonus[parent] + added
+    follow(ngrams, tree.state[parent], label, tree.state[node])
+    return node  # type: ignore[no-any-return]
+
+
+@inner
+def _fill_new(
+    tree: Tree, beam: Beam, size: int, rows: Array, used: Array, ngrams: Ngrams, weight: float, bonus: Array
+) -> None:
+    """Give new texts the slots that others have left, and fill their rows."""
+    used[:] = False
+    for i in range(size):
+        if beam.slot[i] >= 0:
+            used[beam.slot[i]] = True
+    slot = 0
+    for i in range(size):
+        if beam.slot[i] < 0:
+            while used[slot]:
+                slot += 1
+            used[slot] = True
+            beam.slot[i] = slot
+            _fill(ngrams, tree.state[beam.node[i]], weight, bonus, rows[slot])
+
+
+@inner
+def _list(tree: Tree, beam: Beam, size: int, labels: Array, scores: Array) -> None:
+    """The best texts on the beam, the best one first."""
+    ranks = np.empty(size)
+    for i in range(size):
+        ranks[i] = _add(beam.blank[i], beam.label[i]) + tree.bonus[beam.node[i]]
+    order = np.argsort(-ranks)
+    for place in range(min(size, len(scores))):
+        node = beam.node[order[place]]
+        scores[place] = ranks[order[place]]
+        length, above = 0, node
+        while above > 0:
+            length, above = length + 1, tree.parent[above]
+        while node > 0:
+            length -= 1
+            labels[place, length] = tree.label[node]
+            node = tree.parent[node]

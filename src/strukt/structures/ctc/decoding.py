@@ -1,0 +1,179 @@
+"""Transcripts from the label probabilities of frames (CTC): the best path, and prefix beam search."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from strukt.checks import arguments, guards
+from strukt.checks.guards import UNBOUNDED
+from strukt.checks.lengths import Lengths
+from strukt.kernels.jit import over_batch, thread_count
+from strukt.kernels.memory import filled, no_events
+from strukt.structures.ctc import cpu_beam
+from strukt.structures.ctc.ngrams import NgramModel, ngrams_of
+from strukt.structures.ctc.spans import LabelSpans, label_spans
+
+
+class Transcripts(NamedTuple):
+    """The best transcripts that a search has found.
+
+    Attributes:
+        scores: ``batch + (k,)``, descending; -inf where there are fewer than k.
+        labels: ``batch + (k, m)`` for the longest transcript; -1 behind the last label.
+    """
+
+    scores: Tensor
+    labels: Tensor
+
+    @property
+    def lengths(self) -> Tensor:
+        """``batch + (k,)``, in labels."""
+        return (self.labels >= 0).sum(-1)
+
+
+def ctc_greedy(log_probs: Tensor, lengths: Lengths | None = None, blank: int = 0) -> LabelSpans:
+    """Return the labels of the best path: the best label of each frame, repeats merged, blanks dropped.
+
+    The path is the best labelling of the frames, but its transcript need not be the most probable one, which sums
+    over all labellings that say it: `ctc_beam_search`.
+
+    Args:
+        log_probs: ``batch + (n, c)``, n frames, in any scale.
+        lengths: ``batch``, in frames; all n if None.
+        blank: The label that stands for none.
+
+    Returns:
+        The labels, ``batch + (m,)`` for the longest transcript, with the frames and the mean score of each.
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Complexity:
+        Time O(n c) an item.
+
+    Examples:
+        >>> frames = torch.tensor([0, 2, 2, 0, 2, 1])
+        >>> found = ctc_greedy(torch.nn.functional.one_hot(frames).float())
+        >>> found.labels, found.starts
+        (tensor([2, 2, 1]), tensor([1, 4, 5]))
+    """
+    lengths = _checked(log_probs, lengths, blank)
+    return label_spans(log_probs.argmax(-1), log_probs, lengths, blank)
+
+
+@torch.no_grad()
+def ctc_beam_search(
+    log_probs: Tensor,
+    lengths: Lengths | None = None,
+    blank: int = 0,
+    beam_size: int = 16,
+    k: int = 1,
+    language_model: NgramModel | None = None,
+    language_weight: float = 1.0,
+    insertion_bonus: float | Tensor = 0.0,
+) -> Transcripts:
+    """Return transcripts of high score, by prefix beam search; it runs on the CPU.
+
+    The score of a transcript y is
+
+        log p(y | frames) + language_weight log p(y | language model) + the sum of the bonuses of its labels,
+
+    where p(y | frames) sums over its labellings that stay on the beam: at most the log-partition of `CTC`, and
+    equal to it if the beam is wide enough for all transcripts that the frames can begin with.
+
+    Args:
+        log_probs: ``batch + (n, c)``, n frames, from ``log_softmax``.
+        lengths: ``batch``, in frames; all n if None.
+        blank: The label that stands for none.
+        beam_size: How many beginnings of transcripts are kept at each frame.
+        k: How many transcripts are returned, at most ``beam_size``.
+        language_model: A `strukt.nn.KneserNey` of c words, which are the labels; the blank never occurs.
+        language_weight: How much it counts.
+        insertion_bonus: What each label adds, against the language model's liking for short transcripts; or
+            ``(c,)``, for each label its own. With a bonus of the space alone it is one for each word.
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Complexity:
+        Time O(n beam_size c) an item, memory O(beam_size (n + c)); items in parallel.
+
+    Source:
+        Hannun et al. (2014), "First-pass large vocabulary continuous speech recognition using bi-directional
+        recurrent DNNs", algorithm 1.
+
+    Examples:
+        The best path has no label, but all paths that say it together have more probability:
+
+        >>> log_probs = torch.tensor([[0.6, 0.4], [0.6, 0.4]]).log()
+        >>> ctc_greedy(log_probs).labels
+        tensor([], dtype=torch.int64)
+        >>> found = ctc_beam_search(log_probs, k=2)
+        >>> found.labels.tolist(), found.scores.exp()
+        ([[1], [-1]], tensor([0.6400, 0.3600]))
+    """
+    lengths = _checked(log_probs, lengths, blank)
+    if isinstance(beam_size, bool) or not isinstance(beam_size, int) or beam_size < 1:
+        raise ValueError(f"beam_size is {beam_size!r}; expected an integer from 1 on")
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= beam_size:
+        raise ValueError(f"k is {k!r}; expected an integer from 1 to beam_size, which is {beam_size}")
+    *batch, n, labels = log_probs.shape
+    if language_model is not None:
+        _require_words(language_model, labels)
+    bonus = torch.as_tensor(insertion_bonus, dtype=torch.float64, device="cpu")
+    arguments.fitting("insertion_bonus", bonus, torch.Size([labels]))
+    items = torch.Size(batch).numel()
+    (rows,) = arguments.common_dtype((log_probs,), ("log_probs",))
+    rows, sizes = rows.cpu().reshape(items, n, labels).contiguous(), lengths.cpu().reshape(items).contiguous()
+    found, scores = no_events(items, k, n), filled((items, k), -torch.inf, torch.float64)
+    over_batch(
+        cpu_beam.search,
+        thread_count(items, items * n * beam_size * labels),
+        rows.numpy(),
+        sizes.numpy(),
+        blank,
+        beam_size,
+        ngrams_of(language_model),
+        float(language_weight),
+        bonus.expand(labels).contiguous().numpy(),
+        found.numpy(),
+        scores.numpy(),
+    )
+    longest = int((found >= 0).sum(-1).max()) if found.numel() else 0
+    return Transcripts(
+        scores.to(rows.dtype).reshape(*batch, k).to(log_probs.device),
+        found[..., :longest].reshape(*batch, k, longest).to(log_probs.device),
+    )
+
+
+def _checked(log_probs: Tensor, lengths: Lengths | None, blank: int) -> Tensor:
+    """The lengths as a tensor.
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+    """
+    arguments.scores("log_probs", log_probs, "batch + (n, c)", 2)
+    *batch, n, labels = log_probs.shape
+    arguments.blank(blank, labels)
+    lengths = arguments.lengths(lengths, torch.Size(batch), n, log_probs.device)
+    items = torch.Size(batch).numel()
+    rows = log_probs.detach().reshape(items, n, labels)
+    guards.require_scores(rows, lengths.reshape(items), [0, UNBOUNDED], "log_probs")
+    return lengths
+
+
+def _require_words(language_model: NgramModel, labels: int) -> None:
+    if not hasattr(language_model, "levels") or not hasattr(language_model, "words"):
+        raise ValueError(
+            f"language_model is a {type(language_model).__name__}; expected a strukt.nn.KneserNey, or None"
+        )
+    if language_model.words != labels:
+        raise ValueError(
+            f"language_model has {language_model.words} words; expected {labels}, all labels of log_probs, which "
+            "has the blank, too"
+        )
+    if not language_model.levels:
+        raise ValueError("language_model has counted no sentences; call its count(sentences) first")
