@@ -106,6 +106,7 @@ __all__ = [
     "StructuredDistribution",
     "StruktError",
     "TableStructure",
+    "Transducer",
     "budget",
     "budget_loss",
     "ctc_beam_search",

@@ -28,3 +28,4 @@ from strukt.structures.semi_markov.distribution import SemiMarkov as SemiMarkov
 from strukt.structures.span_tree.distribution import SpanTree as SpanTree
 from strukt.structures.spanning_tree.distribution import SpanningTree as SpanningTree
 from strukt.structures.table_structure.distribution import TableStructure as TableStructure
+from strukt.structures.transducer.distribution import Transducer as Transducer

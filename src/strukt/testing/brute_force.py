@@ -24,6 +24,7 @@ from strukt.structures.semi_markov.brute_force import semi_markov
 from strukt.structures.span_tree.brute_force import span_tree
 from strukt.structures.spanning_tree.brute_force import spanning_tree
 from strukt.structures.table_structure.brute_force import folding
+from strukt.structures.transducer.brute_force import transducer
 
 __all__ = [
     "Table",
@@ -46,4 +47,5 @@ __all__ = [
     "semi_markov",
     "span_tree",
     "spanning_tree",
+    "transducer",
 ]

@@ -107,8 +107,8 @@ def test_a_beam_of_some_hundred_finds_nearly_all_probability_of_the_best():
     frames = log_probs(60, 6, scale=10.0)
     found = strukt.ctc_beam_search(frames, beam_size=200)
     total = strukt.CTC(frames, found.labels[0]).log_partition
-    assert torch.isclose(found.scores[0], total, atol=1e-3)
-    assert found.scores[0] >= strukt.CTC(frames, strukt.ctc_greedy(frames).labels).log_partition - 1e-3
+    assert torch.isclose(found.scores[0], total, atol=5e-3)
+    assert found.scores[0] >= strukt.CTC(frames, strukt.ctc_greedy(frames).labels).log_partition - 5e-3
 
 
 def test_items_of_a_batch_are_decoded_alone():

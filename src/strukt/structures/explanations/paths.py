@@ -56,3 +56,37 @@ def _walk(visited: dict[tuple[int, int], int], last: tuple[int, int]) -> str | N
         cell = before
     beside = sorted(set(visited) - passed)
     return f"cell {beside[0]} is visited, but is not on the path to the last cell {last}" if beside else None
+
+
+def emissions(event: Sequence[Sequence[int]], frames: int, labels: int) -> str | None:
+    """The first fault of the moves out of visited nodes, None if they go through all frames and labels.
+
+    Examples:
+        >>> emissions([[1, 0], [-1, 1]], 2, 1)
+        'the label out of node (1, 1) is one more than the target has, 1'
+        >>> emissions([[0, -1], [0, -1]], 2, 1)
+        'the last frame is left behind 0 labels; expected 1'
+    """
+    if not frames:
+        return f"no frame emits the {labels} labels of the target" if labels else None
+    t = u = 0
+    passed = set()
+    while t < frames:
+        move = event[t][u]
+        if move == -1:
+            return f"node ({t}, {u}) is on the path, but no move leads out of it"
+        if move < 0:
+            return unknown(f"node ({t}, {u})", move, frames, "0 (blank), 1 (label), or -1 for none")
+        if move > 1:
+            return f"move {move} out of node ({t}, {u}) is out of range; expected 0 (blank) or 1 (label)"
+        if move == 1 and u == labels:
+            return f"the label out of node ({t}, {u}) is one more than the target has, {labels}"
+        passed.add((t, u))
+        t, u = (t, u + 1) if move == 1 else (t + 1, u)
+    if u < labels:
+        return f"the last frame is left behind {u} labels; expected {labels}"
+    for t in range(frames):
+        for u in range(labels + 1):
+            if event[t][u] != -1 and (t, u) not in passed:
+                return f"node ({t}, {u}) has move {event[t][u]}, but is not on the path; expected -1"
+    return None

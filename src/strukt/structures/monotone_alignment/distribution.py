@@ -15,20 +15,18 @@ from strukt.checks.lengths import Lengths
 from strukt.kernels.oracles import Oracles
 from strukt.kernels.places import Places
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures import events, sparse
-from strukt.structures.distribution import StructuredDistribution
+from strukt.structures import events
 from strukt.structures.events import shifted
 from strukt.structures.explanations import paths
+from strukt.structures.grid_paths import GridPaths
 from strukt.structures.monotone_alignment.grid import any_before, number_of_paths, paths_to
 from strukt.structures.monotone_alignment.oracles import ORACLES
 from strukt.structures.monotone_alignment.reference import max_marginals
-from strukt.structures.sparse import Array
 
 MOST_CANDIDATES = 1 << 18
-MOVES = 3
 
 
-class MonotoneAlignment(StructuredDistribution):
+class MonotoneAlignment(GridPaths):
     """Paths through the cells of a grid, scored by each move and by each pair of moves in a row.
 
     A path aligns a sequence of n positions with one of m. It goes from the cell (0, 0) to the cell (n - 1, m - 1).
@@ -69,6 +67,7 @@ class MonotoneAlignment(StructuredDistribution):
     """
 
     oracles: ClassVar[Oracles] = ORACLES
+    moves: ClassVar[tuple[str, ...]] = paths.MOVES
     score_names: ClassVar[tuple[str, ...]] = ("moves", "transition")
     constant_names: ClassVar[tuple[str, ...]] = ("target_lengths",)
     extents = ([0, UNBOUNDED, UNBOUNDED], [UNBOUNDED, UNBOUNDED])
@@ -133,38 +132,13 @@ class MonotoneAlignment(StructuredDistribution):
         super().__init__((moves, transition), lengths, (), validate_args, (target_lengths,))
 
     @property
-    def target_lengths(self) -> Tensor:
-        """``batch``, positions of the second sequence."""
-        return self.constants[0]
-
-    @property
-    def visits(self) -> Tensor:
-        """The probability that the path visits each cell: ``batch + (n, m)``; differentiable."""
-        return self.marginals.sum(-1)
-
-    @property
     def transition_marginals(self) -> Tensor:
         """The expected number of times that each move follows each other: ``batch + (3, 3)``; differentiable."""
         return self._marginals_beside(3, 3)
 
-    def _events_of_parts(self, parts: Array, sizes: Array) -> Tensor:
-        return sparse.events_of_parts(parts, sizes, self.event_shape, MOVES, MOVES)
-
     def _max_marginals(self) -> Tensor:
         found = self._to_batch(max_marginals(*self._arguments()))
         return torch.where(self._within.unsqueeze(-1), found, NEG_INF)
-
-    def to_parts(self, event: Tensor) -> Tensor:
-        main = self.scores[0]
-        event = arguments.event(event, self.batch_shape, self.event_shape)
-        if self._validate_args:
-            named = self._is_named(event).flatten(-2).all(-1)
-            guards.require_structures(event, named, "made of moves 0 to 2, or -1 for none")
-        moves = torch.arange(3, device=main.device)
-        return (self._within.unsqueeze(-1) & (event.unsqueeze(-1) == moves)).to(main.dtype)
-
-    def from_parts(self, parts: Tensor) -> Tensor:
-        return torch.where((parts > 0).any(-1), parts.argmax(-1), -1)
 
     def is_structure(self, event: Tensor) -> Tensor:
         return self._ask(events.are_paths, event, self.target_lengths, axes=2)  # type: ignore[no-any-return]
@@ -172,18 +146,10 @@ class MonotoneAlignment(StructuredDistribution):
     def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
         return paths.path(event, length, constants[0])
 
-    def _part_name(self, name: str, index: tuple[int, ...]) -> str:
-        if name != "moves":
-            return super()._part_name(name, index)
-        return super()._part_name(paths.MOVES[index[-1]], index[:-1])
-
     @property
     def _within(self) -> Tensor:
         """Which cells lie within the lengths: ``batch + (n, m)``."""
         return events.cells_within(self.event_shape, self.lengths, self.target_lengths)
-
-    def _is_named(self, event: Tensor) -> Tensor:
-        return ((event >= -1) & (event < 3)) | ~self._within
 
     def _check_scores(self) -> None:
         moves, transition, lengths, _ = (value.detach() for value in self._arguments())
@@ -221,12 +187,6 @@ class MonotoneAlignment(StructuredDistribution):
             -1,
         )
         return moves.masked_fill(others | passing, NEG_INF), transition
-
-    def _agreeing(self, event: Tensor, known: Tensor) -> Self:
-        known = (known & self._within).unsqueeze(-1)
-        present = known & (event.unsqueeze(-1) == torch.arange(3, device=event.device))
-        absent = known & (event < 0).unsqueeze(-1)
-        return self.condition(required=present, forbidden=absent.expand(present.shape))
 
     def _candidates(self) -> Tensor:
         n, m = self.event_shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from strukt.distributions import CTC, MonotoneAlignment
+from strukt.distributions import CTC, MonotoneAlignment, Transducer
 from strukt.testing import brute_force
 from strukt.testing.brute_force import Table
 from strukt.testing.subject import Subject
@@ -84,6 +84,28 @@ def _cells(length: int, moves: Tensor, transition: Tensor) -> tuple[Tensor, Tens
     return cells.unsqueeze(-1).expand(moves.shape), torch.ones_like(transition, dtype=torch.bool)
 
 
+def _lattice(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
+    return (normal(generator, *batch, size, size, 2),)
+
+
+def _transducer(
+    moves: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None
+) -> Transducer:
+    """Of one label less than frames, unless none were left."""
+    frames = torch.full(moves.shape[:-3], moves.shape[-3]) if lengths is None else lengths
+    return Transducer(moves, lengths, (frames - 1).clamp(min=0), validate_args)
+
+
+def _all_of_transducer(length: int, moves: Tensor) -> Table:
+    return brute_force.transducer(length, max(length - 1, 0), moves)
+
+
+def _nodes(length: int, moves: Tensor) -> tuple[Tensor]:
+    n, columns, _ = moves.shape
+    frame, column = (torch.arange(n) < length)[:, None, None], torch.arange(columns)[:, None]
+    return (frame & (column < torch.tensor([max(length, 1), max(length - 1, 0)])),)
+
+
 SUBJECTS = (
     _ctc("CTC", (1, 2), blank=0, spare=0),
     _ctc("CTC, repeated label", (0, 0), blank=2, spare=1),
@@ -96,4 +118,5 @@ SUBJECTS = (
         {"moves": 3, "transition": 2},
         within=_cells,
     ),
+    Subject("Transducer", _transducer, _all_of_transducer, _lattice, {"moves": 3}, within=_nodes),
 )

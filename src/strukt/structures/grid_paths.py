@@ -1,0 +1,71 @@
+"""Structures whose event names a move at each visited cell of a grid: alignments of two sequences."""
+
+from __future__ import annotations
+
+import abc
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.checks import arguments, guards
+from strukt.structures import sparse
+from strukt.structures.distribution import StructuredDistribution
+from strukt.structures.sparse import Array
+
+
+class GridPaths(StructuredDistribution, abc.ABC):
+    """A structure with main scores ``batch + (rows, columns, moves)`` and events ``batch + (rows, columns)``.
+
+    -1 stands where no move is. ``constants`` begin with the lengths of the second sequence.
+    """
+
+    moves: ClassVar[tuple[str, ...]]
+    """The names of the moves."""
+
+    @property
+    def target_lengths(self) -> Tensor:
+        """``batch``, the lengths of the second sequence."""
+        return self.constants[0]
+
+    @property
+    def visits(self) -> Tensor:
+        """The probability that the path visits each cell: ``batch + (rows, columns)``; differentiable."""
+        return self.marginals.sum(-1)
+
+    @property
+    @abc.abstractmethod
+    def _within(self) -> Tensor:
+        """Which cells lie within the lengths: ``batch + (rows, columns)``."""
+
+    def to_parts(self, event: Tensor) -> Tensor:
+        main = self.scores[0]
+        event = arguments.event(event, self.batch_shape, self.event_shape)
+        if self._validate_args:
+            named = self._is_named(event).flatten(-2).all(-1)
+            guards.require_structures(
+                event, named, f"made of moves 0 to {len(self.moves) - 1}, or -1 for none"
+            )
+        moves = torch.arange(len(self.moves), device=main.device)
+        return (self._within.unsqueeze(-1) & (event.unsqueeze(-1) == moves)).to(main.dtype)
+
+    def from_parts(self, parts: Tensor) -> Tensor:
+        return torch.where((parts > 0).any(-1), parts.argmax(-1), -1)
+
+    def _events_of_parts(self, parts: Array, sizes: Array) -> Tensor:
+        return sparse.events_of_parts(parts, sizes, self.event_shape, len(self.moves), len(self.moves))
+
+    def _part_name(self, name: str, index: tuple[int, ...]) -> str:
+        if name != "moves":
+            return super()._part_name(name, index)
+        return super()._part_name(self.moves[index[-1]], index[:-1])
+
+    def _is_named(self, event: Tensor) -> Tensor:
+        return ((event >= -1) & (event < len(self.moves))) | ~self._within
+
+    def _agreeing(self, event: Tensor, known: Tensor) -> Self:
+        known = (known & self._within).unsqueeze(-1)
+        present = known & (event.unsqueeze(-1) == torch.arange(len(self.moves), device=event.device))
+        absent = known & (event < 0).unsqueeze(-1)
+        return self.condition(required=present, forbidden=absent.expand(present.shape))

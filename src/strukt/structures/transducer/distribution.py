@@ -1,0 +1,196 @@
+"""Transducers (RNN-T): alignments of frames with a target of which each frame emits any number of labels."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.checks import arguments, guards
+from strukt.checks.guards import UNBOUNDED
+from strukt.checks.lengths import Lengths
+from strukt.kernels.oracles import Oracles
+from strukt.kernels.places import Places
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures import events
+from strukt.structures.events import shifted
+from strukt.structures.explanations import paths
+from strukt.structures.grid_paths import GridPaths
+from strukt.structures.monotone_alignment.grid import any_before
+from strukt.structures.transducer.emissions import are_emissions, frames_of_labels, moves_of_labels
+from strukt.structures.transducer.oracles import ORACLES
+from strukt.structures.transducer.reference import used
+
+MOST_CANDIDATES = 1 << 18
+
+
+class Transducer(GridPaths):
+    """Paths through the nodes (t, u) of a lattice: frame t, behind u labels of the target (Graves 2012).
+
+    A path begins at (0, 0). A blank (move 0) leads from (t, u) to (t + 1, u), and the next label (move 1) to
+    (t, u + 1), so that a frame emits any number of labels. It ends with a blank out of the last frame, behind all m
+    labels. No frames have one empty path with no labels, and none with some.
+
+    Args:
+        moves: ``batch + (n, m + 1, 2)``, the score of the blank and of the label out of each node. The label
+            behind the last one of the target is not used. `from_logits` makes them of the scores of all labels.
+        lengths: ``batch``, in frames; all n if None.
+        target_lengths: ``batch``, in labels; all m if None.
+        validate_args: Whether to check values as well as shapes.
+
+    Events are ``batch + (n, m + 1)``: the move out of each visited node, -1 elsewhere; parts and marginals are
+    ``batch + (n, m + 1, 2)``. All operators take O(n m) time an item; `topk` looks at O(k (n + m)) candidates
+    more (the reference takes k^2 times that).
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Examples:
+        >>> transducer = Transducer(torch.zeros(3, 3, 2))
+        >>> transducer.log_count.exp().round()
+        tensor(6.)
+        >>> transducer.visits
+        tensor([[1.0000, 0.5000, 0.1667],
+                [0.5000, 0.6667, 0.5000],
+                [0.1667, 0.5000, 1.0000]])
+        >>> transducer.frames(torch.tensor([[1, 0, -1], [-1, 0, -1], [-1, 1, 0]]))
+        tensor([0, 2])
+    """
+
+    oracles: ClassVar[Oracles] = ORACLES
+    score_names: ClassVar[tuple[str, ...]] = ("moves",)
+    constant_names: ClassVar[tuple[str, ...]] = ("target_lengths",)
+    moves: ClassVar[tuple[str, ...]] = ("blank", "label")
+    extents = ([0, UNBOUNDED, UNBOUNDED],)
+
+    def __init__(
+        self,
+        moves: Tensor,
+        lengths: Lengths | None = None,
+        target_lengths: Lengths | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        arguments.scores("moves", moves, "batch + (n, m + 1, 2)", 3)
+        if moves.shape[-1] != 2 or not moves.shape[-2]:
+            raise ValueError(
+                f"moves has shape {tuple(moves.shape)}; expected batch + (n, m + 1, 2), the scores of the blank and "
+                "of the next label on the last axis; Transducer.from_logits makes them of those of all labels"
+            )
+        batch_shape = moves.shape[:-3]
+        if lengths is not None:  # before what may follow from them
+            lengths = arguments.lengths(lengths, batch_shape, moves.shape[-3], moves.device)
+        target_lengths = arguments.lengths(
+            target_lengths, batch_shape, moves.shape[-2] - 1, moves.device, "target_lengths"
+        )
+        super().__init__((moves,), lengths, (), validate_args, (target_lengths,))
+
+    @classmethod
+    def from_logits(
+        cls,
+        logits: Tensor,
+        targets: Tensor,
+        lengths: Lengths | None = None,
+        target_lengths: Lengths | None = None,
+        blank: int = 0,
+        validate_args: bool | None = None,
+    ) -> Self:
+        """The same from the scores of all labels at each node, as the joint network of a transducer has them.
+
+        Args:
+            logits: ``batch + (n, m + 1, c)``, normalised by ``log_softmax`` or not.
+            targets: ``batch + (m,)``, integers from 0 to c - 1 other than the blank.
+            lengths: ``batch``, in frames; all n if None.
+            target_lengths: ``batch``, in labels; all m if None. What stands beyond is ignored.
+            blank: The label that goes on to the next frame.
+            validate_args: Whether to check values as well as shapes.
+
+        Raises:
+            ValueError: If shapes, types or values do not fit.
+
+        Examples:
+            >>> logits = torch.zeros(2, 2, 3).log_softmax(-1)
+            >>> Transducer.from_logits(logits, torch.tensor([2])).log_partition.exp()  # 2 paths of 3 moves
+            tensor(0.0741)
+        """
+        arguments.scores("logits", logits, "batch + (n, m + 1, c)", 3)
+        moves = moves_of_labels(logits, targets, target_lengths, blank)
+        return cls(moves, lengths, target_lengths, validate_args)
+
+    def frames(self, event: Tensor | None = None) -> Tensor:
+        """The frame at which each label is emitted, ``sample_shape + batch + (m,)``; -1 behind the target.
+
+        Args:
+            event: Moves, ``sample_shape + batch + (n, m + 1)``; those of the mode if None.
+
+        Raises:
+            ValueError: If an event is no path.
+            InfeasibleError: If it is to be the mode, and every path of some item is forbidden.
+        """
+        return frames_of_labels(self.mode if event is None else self._checked(event))
+
+    def is_structure(self, event: Tensor) -> Tensor:
+        return self._ask(are_emissions, event, self.target_lengths, axes=2)  # type: ignore[no-any-return]
+
+    def _fault(self, event: Any, length: int, constants: Sequence[Any]) -> str | None:
+        return paths.emissions(event, length, constants[0])
+
+    @property
+    def _within(self) -> Tensor:
+        return events.cells_within(self.event_shape, self.lengths, self.target_lengths + 1)
+
+    @property
+    def _parts_within(self) -> Tensor:
+        return used(self.event_shape, self.lengths, self.target_lengths)
+
+    def _check_scores(self) -> None:
+        moves, lengths, target_lengths = (value.detach() for value in self._arguments())
+        if len(lengths):
+            cleaned = moves.masked_fill(~used(self.event_shape, lengths, target_lengths), 0.0)
+            guards.require_scores(cleaned, lengths, [UNBOUNDED] * 3, "moves")
+
+    def _places(self, event: Tensor) -> Places:
+        return (self._ask(_places, event, self.target_lengths, axes=2),)
+
+    def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
+        return type(self)(*scores, lengths, *constants, validate_args=False)
+
+    def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
+        """The other move out of a required node is forbidden, and all out of nodes that no path has with it.
+
+        A path has one node of each diagonal, so that it passes a node by if it has one above and to the right of
+        it, or below and to the left.
+        """
+        required = required & self._within.unsqueeze(-1)
+        nodes = required.any(-1)
+        others = nodes.unsqueeze(-1) & (~required | (required.sum(-1, keepdim=True) > 1))
+        above_right = shifted(any_before(nodes, rows=False, columns=True), 1, -1)
+        below_left = shifted(any_before(nodes, rows=True, columns=False), -1, 1)
+        passing = (above_right | below_left).unsqueeze(-1)
+        return (self.scores[0].masked_fill(others | passing, NEG_INF),)
+
+    def _candidates(self) -> Tensor:
+        n, columns = self.event_shape
+        count = int(self.target_lengths.flatten()[0])
+        if math.comb(n + count, n) > MOST_CANDIDATES:
+            raise ValueError(f"the paths through {n} frames and {count} labels are too many to enumerate")
+        frames = [*itertools.combinations_with_replacement(range(n), count)]
+        rows = torch.full((len(frames), n, columns), -1, dtype=torch.int64)
+        for row, emitted in zip(rows, frames, strict=True):
+            for u, t in enumerate(emitted):
+                row[t, u] = 1
+            for t in range(n):
+                row[t, sum(frame <= t for frame in emitted)] = 0
+        return rows.to(self.scores[0].device)
+
+
+def _places(event: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
+    """The places of moves ``(rows, n, m + 1)`` in the scores of an item, -1 for none."""
+    visited = events.cells_within(event.shape[-2:], lengths, target_lengths + 1) & (event >= 0)
+    n, columns = event.shape[-2:]
+    node = torch.arange(n * columns, device=event.device).view(n, columns)
+    return torch.where(visited, 2 * node + event.clamp(max=1), -1).flatten(-2)

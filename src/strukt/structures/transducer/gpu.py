@@ -1,0 +1,39 @@
+"""Transducers on a GPU, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.engine.gpu.structures import Rows
+from strukt.structures.transducer import program
+
+
+class Paths(Rows):
+    """One tensor of scores, and a second length of each item."""
+
+    def __init__(self) -> None:
+        super().__init__(program.build, lambda m, shape: program.cells(shape), scores=1, power=2)
+
+    def _sizes(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Sequence[Any]:
+        n, columns, _ = shape = tuple(scores[0].shape[1:])
+        return n, columns - 1, shape
+
+    def _terms(self, main: Tensor, options: Sequence[Any]) -> int:
+        return 2 * main[0].numel()
+
+    def _index(self, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]) -> Tensor:
+        """The first size has no path; no frames and no labels are the path that uses nothing."""
+        (labels,) = options
+        index = 1 + (lengths - 1) * scores[0].shape[2] + labels
+        return torch.where(lengths == 0, torch.where(labels == 0, -1, 0), index)
+
+    def _parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
+        (part,) = super()._parted(found, scores, options)
+        return part
+
+
+TABLE = Paths()
