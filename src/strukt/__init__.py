@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ksubset_loss,
         normmax_loss,
         oscarmax_loss,
+        rnnt_loss,
         sparsemax_loss,
     )
     from strukt.mappings import budget, entmax, entmax15, fusedmax, ksubset, normmax, oscarmax, sparsemax
@@ -58,6 +59,7 @@ _HOMES = {  # of what is no structure
     "ksubset_loss": "strukt.losses",
     "normmax_loss": "strukt.losses",
     "oscarmax_loss": "strukt.losses",
+    "rnnt_loss": "strukt.losses",
     "sparsemax_loss": "strukt.losses",
     "budget": "strukt.mappings",
     "entmax": "strukt.mappings",
@@ -129,6 +131,7 @@ __all__ = [
     "normmax_loss",
     "oscarmax",
     "oscarmax_loss",
+    "rnnt_loss",
     "sparsemax",
     "sparsemax_loss",
 ]

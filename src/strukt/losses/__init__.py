@@ -8,7 +8,7 @@ Examples:
 """
 
 from strukt.losses.contrastive_hashing import contrastive_hashing
-from strukt.losses.speech import ctc_loss
+from strukt.losses.speech import ctc_loss, rnnt_loss
 from strukt.losses.structures import fenchel_young_loss
 from strukt.losses.vectors import (
     Options,
@@ -34,5 +34,6 @@ __all__ = [
     "ksubset_loss",
     "normmax_loss",
     "oscarmax_loss",
+    "rnnt_loss",
     "sparsemax_loss",
 ]

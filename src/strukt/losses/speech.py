@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
 
 from strukt.checks import arguments
 from strukt.checks.lengths import Lengths, as_tensor
 from strukt.structures.ctc.distribution import CTC
+from strukt.structures.transducer.distribution import Transducer
+from strukt.structures.transducer.emissions import labels_of_nodes
+from strukt.structures.transducer.softmax import log_prob_moves
 
 REDUCTIONS = ("none", "mean", "sum")
 
@@ -78,6 +84,96 @@ def ctc_loss(
     return _reduced(losses if batched else losses.squeeze(0), reduction)
 
 
+def rnnt_loss(
+    logits: Tensor,
+    targets: Tensor,
+    logit_lengths: Lengths,
+    target_lengths: Lengths,
+    blank: int = -1,
+    clamp: float = -1,
+    reduction: str = "mean",
+    fused_log_softmax: bool = True,
+) -> Tensor:
+    """Return -log p(target) of a transducer (RNN-T), as ``torchaudio.functional.rnnt_loss`` does.
+
+    The softmax is part of the loss: of the size of the logits only their gradient is made, and padding is not
+    read.
+
+    Args:
+        logits: ``(B, T, U + 1, V)``: B items, T frames, U labels of the longest target, V labels with the blank;
+            the output of the joint network.
+        targets: ``(B, U)``, labels other than the blank, padded with anything.
+        logit_lengths: ``(B,)``, frames of each item.
+        target_lengths: ``(B,)``, labels of each target.
+        blank: The label that goes on to the next frame; below 0 counted from the end.
+        clamp: The bound of the gradient of each item's loss in the logits, at both sides; none if not above 0.
+            With a bound there are no second derivatives.
+        reduction: ``"none"``: ``(B,)``. ``"sum"`` or ``"mean"`` over the items.
+        fused_log_softmax: Whether the loss takes the ``log_softmax`` of the logits; False if that was done.
+
+    Raises:
+        ValueError: If shapes, types or values do not fit, or there is no such reduction.
+
+    Complexity:
+        Time O(T U V) an item.
+
+    Source:
+        Graves (2012), "Sequence transduction with recurrent neural networks", section 2.4.
+
+    Examples:
+        >>> logits = torch.zeros(1, 2, 2, 3)
+        >>> loss = rnnt_loss(logits, torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1]))
+        >>> (-loss).exp()  # 2 paths of 3 moves
+        tensor(0.0741)
+    """
+    _require_reduction(reduction)
+    arguments.scores("logits", logits, "(B, T, U + 1, V)", 4)
+    if logits.dim() != 4 or not logits.shape[2]:
+        raise ValueError(
+            f"logits has shape {tuple(logits.shape)}; expected (B, T, U + 1, V), a score of each label at each "
+            "frame behind each number of labels"
+        )
+    batch, frames, columns, labels = logits.shape
+    lengths = _lengths("logit_lengths", logit_lengths, batch, frames, logits.device, batched=True)
+    counts = _lengths("target_lengths", target_lengths, batch, columns - 1, logits.device, batched=True)
+    blank = blank + labels if isinstance(blank, int) and -labels <= blank < 0 else blank
+    named = labels_of_nodes(logits.shape, logits.device, targets, counts, blank)
+
+    def losses_of(logits: Tensor) -> Tensor:
+        if fused_log_softmax:
+            moves = log_prob_moves(logits, named, lengths, counts)
+        else:
+            moves = logits.gather(-1, named.unsqueeze(1).expand(*logits.shape[:-1], 2))
+        return -Transducer(moves, lengths, counts).log_partition
+
+    losses = _with_bounded_gradient(losses_of, logits, clamp) if clamp > 0 else losses_of(logits)
+    return _reduced(losses, reduction)
+
+
+def _with_bounded_gradient(losses_of: Callable[[Tensor], Tensor], logits: Tensor, bound: float) -> Tensor:
+    """Losses ``(batch,)`` of which each has a bounded gradient, before it is weighted."""
+    with torch.enable_grad():
+        leaf = logits.detach().requires_grad_()
+        losses = losses_of(leaf)
+        (gradient,) = torch.autograd.grad(losses.sum(), leaf)
+    return _WithGradient.apply(logits, losses.detach(), gradient.clamp_(-bound, bound))  # type: ignore[no-any-return]
+
+
+class _WithGradient(Function):
+    """Losses ``(batch,)`` with a gradient that is known."""
+
+    @staticmethod
+    def forward(ctx: Any, _logits: Tensor, losses: Tensor, gradient: Tensor) -> Tensor:
+        ctx.save_for_backward(gradient)
+        return losses.clone()
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, factors: Tensor) -> Any:
+        (gradient,) = ctx.saved_tensors
+        return gradient * factors[:, None, None, None].to(gradient.dtype), None, None
+
+
 def _require_reduction(reduction: str) -> None:
     if reduction not in REDUCTIONS:
         raise ValueError(f"reduction is {reduction!r}; expected 'none', 'mean' or 'sum'")
@@ -119,5 +215,5 @@ def _padded(targets: Tensor, target_lengths: Tensor, device: torch.device, batch
         raise ValueError(
             f"targets has shape {tuple(targets.shape)}; expected ({total},), the sum of target_lengths, or (N, S)"
         )
-    parts: Sequence[Tensor] = targets.split(target_lengths.tolist())
+    parts = torch.split(targets, target_lengths.tolist())
     return torch.nn.utils.rnn.pad_sequence(list(parts), batch_first=True) if parts else targets.view(0, 0)

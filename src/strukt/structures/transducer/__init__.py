@@ -1,1 +1,1 @@
-"""Alignments of frames and labels that emit any number of labels at a frame (RNN-T): the recursion over a lattice."""
+"""Alignments of frames with a target that emit any number of labels at a frame (RNN-T): paths in a lattice."""

@@ -1,6 +1,7 @@
 """Kernels of transducers on the CPU: forward and backward in Numba, and a table for all other questions.
 
-The chart holds for each node the log of the total over the ways there, ``(n, m + 1)``.
+The chart holds for each node the total over the ways there, ``(n, m + 1, 2)``: a `strukt.kernels.extended` number,
+which neither underflows nor loses the digits that logs of large scores lose.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from torch import Tensor
 
 from strukt.kernels.engine.backend import RowBackend, shapes_of
 from strukt.kernels.engine.flat import Flat
+from strukt.kernels.extended import at_rank, from_log, settled, share, to_log
 from strukt.kernels.jit import inner, kernel, over_batch, thread_count
 from strukt.kernels.memory import empty, zeros
 from strukt.structures.transducer import program
@@ -48,9 +50,9 @@ surprise, surprise_gradient = _TABLE.surprise, _TABLE.surprise_gradient
 max_marginals, max_marginals_gradient = _TABLE.max_marginals, _TABLE.max_marginals_gradient
 
 
-def chart_shape(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[int, int, int]:
-    """``(batch, n, m + 1)``; charts are of float64."""
-    return len(moves), moves.shape[1], moves.shape[2]
+def chart_shape(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[int, ...]:
+    """``(batch, n, m + 1, 2)``; charts are of float64."""
+    return tuple(moves.shape)
 
 
 def inside(moves: Tensor, lengths: Tensor, target_lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -79,17 +81,24 @@ def _run(function: Callable[..., None], arguments: tuple[Tensor, ...], *arrays: 
 
 
 @inner
-def _add(a: float, b: float) -> float:
-    """The log of the sum of exponentials."""
-    high, low = max(a, b), min(a, b)
-    return high if low == -np.inf else high + np.log1p(np.exp(low - high))
+def _sum(mantissa: float, rank: float, other: float, other_rank: float) -> tuple[float, float]:
+    top = max(rank, other_rank)
+    return at_rank(mantissa, rank, top) + at_rank(other, other_rank, top), top
 
 
 @inner
-def _total(moves: Array, n: int, m: int, chart: Array) -> float:
+def _times(mantissa: float, rank: float, score: float) -> tuple[float, float]:
+    """A number times the weight of a move."""
+    weight, weight_rank = from_log(score)
+    return settled(mantissa * weight, rank + weight_rank)
+
+
+@inner
+def _total(moves: Array, n: int, m: int, chart: Array) -> tuple[float, float]:
+    """All ways to the end: one that uses nothing if there are neither frames nor labels."""
     if n == 0:
-        return 0.0 if m == 0 else -np.inf
-    return chart[n - 1, m] + moves[n - 1, m, BLANK]  # type: ignore[no-any-return]
+        return 1.0, 0.0 if m == 0 else -np.inf
+    return _times(chart[n - 1, m, 0], chart[n - 1, m, 1], moves[n - 1, m, BLANK])  # type: ignore[no-any-return]
 
 
 @kernel
@@ -100,30 +109,39 @@ def _forward(
         n, m, scores, alpha = lengths[b], target_lengths[b], moves[b], chart[b]
         for t in range(n):
             for u in range(m + 1):
-                came = alpha[t - 1, u] + scores[t - 1, u, BLANK] if t > 0 else -np.inf
-                said = alpha[t, u - 1] + scores[t, u - 1, LABEL] if u > 0 else -np.inf
-                alpha[t, u] = _add(came, said) if t + u > 0 else 0.0
-        log_partition[b] = _total(scores, n, m, alpha)
+                came, rank = 1.0, 0.0 if t + u == 0 else -np.inf
+                if t > 0:
+                    came, rank = _times(alpha[t - 1, u, 0], alpha[t - 1, u, 1], scores[t - 1, u, BLANK])
+                if u > 0:
+                    said, said_rank = _times(alpha[t, u - 1, 0], alpha[t, u - 1, 1], scores[t, u - 1, LABEL])
+                    came, rank = _sum(came, rank, said, said_rank)
+                alpha[t, u, 0], alpha[t, u, 1] = came, rank
+        log_partition[b] = to_log(*_total(scores, n, m, alpha))
 
 
 @kernel
 def _backward(
-    moves: Array, lengths: Array, target_lengths: Array, weights: Array, chart: Array, marginals: Array, start: int,
-    step: int,
+    moves: Array, lengths: Array, target_lengths: Array, weights: Array, chart: Array, marginals: Array,
+    start: int, step: int,
 ) -> None:  # fmt: skip
-    """From the last node on, the log of the total over the ways on from each node of a frame: ``beta``."""
+    """From the last node on, the total over the ways on from each node of a frame: ``beta``."""
     for b in range(start, moves.shape[0], step):
         n, m, scores, alpha = lengths[b], target_lengths[b], moves[b], chart[b]
-        total = _total(scores, n, m, alpha)
-        if total == -np.inf:
+        total, total_rank = _total(scores, n, m, alpha)
+        if total_rank == -np.inf:
             continue
-        beta = np.full(m + 2, -np.inf)
+        beta = np.ones((m + 1, 2))
+        beta[:, 1] = -np.inf
+        beta[m, 1] = 0.0  # behind the blank out of the last node
         for t in range(n - 1, -1, -1):
             for u in range(m, -1, -1):
-                ahead = 0.0 if t == n - 1 and u == m else -np.inf if t == n - 1 else beta[u]
-                left = scores[t, u, BLANK] + ahead
-                said = scores[t, u, LABEL] + beta[u + 1] if u < m else -np.inf
-                marginals[b, t, u, BLANK] = weights[b] * np.exp(alpha[t, u] + left - total)
+                here, rank = alpha[t, u, 0], alpha[t, u, 1]
+                ahead, ahead_rank = _times(beta[u, 0], beta[u, 1], scores[t, u, BLANK])
+                part = share(here * ahead, rank + ahead_rank, total, total_rank)
+                marginals[b, t, u, BLANK] = weights[b] * part
                 if u < m:
-                    marginals[b, t, u, LABEL] = weights[b] * np.exp(alpha[t, u] + said - total)
-                beta[u] = _add(left, said)
+                    said, said_rank = _times(beta[u + 1, 0], beta[u + 1, 1], scores[t, u, LABEL])
+                    part = share(here * said, rank + said_rank, total, total_rank)
+                    marginals[b, t, u, LABEL] = weights[b] * part
+                    ahead, ahead_rank = _sum(ahead, ahead_rank, said, said_rank)
+                beta[u, 0], beta[u, 1] = ahead, ahead_rank

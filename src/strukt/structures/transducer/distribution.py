@@ -33,8 +33,8 @@ class Transducer(GridPaths):
     """Paths through the nodes (t, u) of a lattice: frame t, behind u labels of the target (Graves 2012).
 
     A path begins at (0, 0). A blank (move 0) leads from (t, u) to (t + 1, u), and the next label (move 1) to
-    (t, u + 1), so that a frame emits any number of labels. It ends with a blank out of the last frame, behind all m
-    labels. No frames have one empty path with no labels, and none with some.
+    (t, u + 1), so that a frame emits any number of labels. It ends with a blank out of the last frame, behind all
+    m labels. If there are no frames, no labels have one empty path, and any others have none.
 
     Args:
         moves: ``batch + (n, m + 1, 2)``, the score of the blank and of the label out of each node. The label
@@ -78,8 +78,8 @@ class Transducer(GridPaths):
         arguments.scores("moves", moves, "batch + (n, m + 1, 2)", 3)
         if moves.shape[-1] != 2 or not moves.shape[-2]:
             raise ValueError(
-                f"moves has shape {tuple(moves.shape)}; expected batch + (n, m + 1, 2), the scores of the blank and "
-                "of the next label on the last axis; Transducer.from_logits makes them of those of all labels"
+                f"moves has shape {tuple(moves.shape)}; expected batch + (n, m + 1, 2), the scores of the blank "
+                "and of the next label on the last axis; Transducer.from_logits makes them of those of all labels"
             )
         batch_shape = moves.shape[:-3]
         if lengths is not None:  # before what may follow from them

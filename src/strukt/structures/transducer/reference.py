@@ -43,7 +43,8 @@ def recursion(semiring: Semiring, moves: Tensor, lengths: Tensor, target_lengths
     neither = torch.where(target_lengths == 0, 0, 1)
     end = torch.where(lengths > 0, lengths + target_lengths + 1, neither)
     totals = torch.cat(ends, -1)
-    return totals.gather(-1, end[:, None].expand(*totals.shape[:-1], 1)).squeeze(-1)
+    chosen = totals.gather(-1, end[:, None].expand(*totals.shape[:-1], 1))
+    return semiring.sum(chosen, -1)  # which knows what is impossible
 
 
 def _first_column(semiring: Semiring, moves: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ needed = pytest.mark.skipif(
 
 KINDS = (
     "BitSpanTree", "CTC", "LexicalisedTree", "LinearChain", "MonotoneAlignment", "ProjectiveTree",
-    "SecondOrderTree", "SemiMarkov", "SpanTree",
+    "SecondOrderTree", "SemiMarkov", "SpanTree", "Transducer",
 )  # fmt: skip
 """Structures that have a table."""
 

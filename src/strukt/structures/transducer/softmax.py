@@ -1,0 +1,89 @@
+"""Log-probabilities of the moves out of nodes, without a tensor of those of all labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+
+def log_prob_moves(logits: Tensor, labels: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
+    """The log-softmax of logits ``(batch, n, m + 1, c)`` at two labels of each node: ``(batch, n, m + 1, 2)``.
+
+    Nothing of the size of the logits is made but their gradient, item by item and without the padding.
+
+    Args:
+        logits: In float32 or float64; half types are computed in float32.
+        labels: ``(batch, m + 1, 2)``, from 0 to c - 1.
+        lengths: ``(batch,)``, in frames. Nodes beyond both lengths have 0 and gradient 0.
+        target_lengths: ``(batch,)``, in labels.
+
+    Complexity: O(c) a node.
+
+    Examples:
+        >>> logits = torch.tensor([1.0, 3.0]).log().expand(1, 1, 1, 2)
+        >>> log_prob_moves(logits, torch.tensor([[[1, 0]]]), torch.tensor([1]), torch.tensor([0])).exp()
+        tensor([[[[0.7500, 0.2500]]]])
+    """
+    return _LogProbMoves.apply(logits, labels, lengths, target_lengths)  # type: ignore[no-any-return]
+
+
+class _LogProbMoves(Function):
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, labels: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
+        ctx.save_for_backward(logits, labels, lengths, target_lengths)
+        dtype = torch.promote_types(logits.dtype, torch.float32)
+        moves = logits.new_zeros(*logits.shape[:-1], 2, dtype=dtype)
+        for item, index in _nodes(lengths, target_lengths):
+            scores = logits[item][index].to(dtype)
+            chosen = scores.gather(-1, labels[item, index[1]].expand(*scores.shape[:-1], 2))
+            moves[item][index] = chosen - scores.logsumexp(-1, keepdim=True)
+        return moves
+
+    @staticmethod
+    def backward(ctx: Any, grads: Tensor) -> Any:
+        return _Gradient.apply(grads, *ctx.saved_tensors), None, None, None
+
+
+class _Gradient(Function):
+    """The gradient in the logits, linear in that of the moves: itself differentiable once more."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, grads: Tensor, logits: Tensor, labels: Tensor, lengths: Tensor, target_lengths: Tensor
+    ) -> Tensor:
+        ctx.save_for_backward(grads, logits, labels, lengths, target_lengths)
+        found = torch.zeros_like(logits)
+        for item, index in _nodes(lengths, target_lengths):
+            each, scores = grads[item][index], logits[item][index].to(grads.dtype)
+            part = scores.softmax(-1).mul_(-each.sum(-1, keepdim=True))
+            part.scatter_add_(-1, labels[item, index[1]].expand(each.shape), each)
+            found[item][index] = part.to(found.dtype)
+        return found
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, directions: Tensor) -> Any:
+        grads, logits, labels, lengths, target_lengths = ctx.saved_tensors
+        of_grads, of_logits = torch.zeros_like(grads), torch.zeros_like(logits)
+        for item, index in _nodes(lengths, target_lengths):
+            each, direction = grads[item][index], directions[item][index].to(grads.dtype)
+            shares = logits[item][index].to(grads.dtype).softmax(-1)
+            expected = (shares * direction).sum(-1, keepdim=True)
+            of_grads[item][index] = (
+                direction.gather(-1, labels[item, index[1]].expand(each.shape)) - expected
+            )
+            turned = shares * (expected - direction) * each.sum(-1, keepdim=True)
+            of_logits[item][index] = turned.to(of_logits.dtype)
+        return of_grads, of_logits, None, None, None
+
+
+def _nodes(lengths: Tensor, target_lengths: Tensor) -> Iterator[tuple[int, tuple[slice, slice]]]:
+    """Each item, and its nodes within both lengths."""
+    sizes = zip(lengths.tolist(), target_lengths.tolist(), strict=True)
+    for item, (frames, labels) in enumerate(sizes):
+        yield item, (slice(frames), slice(labels + 1))
