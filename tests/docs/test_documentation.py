@@ -35,7 +35,7 @@ def test_the_readme_is_read_in_a_minute():
         assert command in text
 
 
-PRINTED = ("getting-started", "tagging", "hidden-markov-models")
+PRINTED = ("getting-started", "tagging", "hidden-markov-models", "speech")
 """Guides of which all that is printed stands below the block that prints it."""
 
 RUN = [page for page in PAGES if blocks(page, "python") and page.stem not in PRINTED]

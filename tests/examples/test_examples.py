@@ -16,6 +16,7 @@ PROMISES = {
     "own_structure.py": "a ring keeps every law",
     "own_table.py": "pairs: [(0, 1), (4, 6), (3, 7)]",
     "spacy_pipeline.py": "the words that the models read: ['The', 'dog', 'likes', 'a', 'fish', '.']",
+    "speech.py": "with n-grams: the cat ran to a dog",
     "tree_uncertainty.py": "given that the stars have the telescopes: [2, 0, 2, 5, 3]",
 }
 

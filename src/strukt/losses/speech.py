@@ -156,7 +156,8 @@ def _with_bounded_gradient(losses_of: Callable[[Tensor], Tensor], logits: Tensor
         leaf = logits.detach().requires_grad_()
         losses = losses_of(leaf)
         (gradient,) = torch.autograd.grad(losses.sum(), leaf)
-    return _WithGradient.apply(logits, losses.detach(), gradient.clamp_(-bound, bound))  # type: ignore[no-any-return]
+    bounded = gradient.clamp_(-bound, bound)
+    return _WithGradient.apply(logits, losses.detach(), bounded)  # type: ignore[no-any-return, no-untyped-call]
 
 
 class _WithGradient(Function):
@@ -168,7 +169,7 @@ class _WithGradient(Function):
         return losses.clone()
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, factors: Tensor) -> Any:
         (gradient,) = ctx.saved_tensors
         return gradient * factors[:, None, None, None].to(gradient.dtype), None, None

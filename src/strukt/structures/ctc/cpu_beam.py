@@ -131,7 +131,7 @@ def _last(tree: Tree, beam: Beam, i: int) -> int:
 @inner
 def _before(tree: Tree, beam: Beam, i: int, label: int) -> float:
     """The log-total of the labellings that one more label can follow: a repeat needs a blank between."""
-    return beam.blank[i] if _last(tree, beam, i) == label else _add(beam.blank[i], beam.label[i])  # type: ignore[no-any-return]
+    return beam.blank[i] if _last(tree, beam, i) == label else _add(beam.blank[i], beam.label[i])
 
 
 @inner

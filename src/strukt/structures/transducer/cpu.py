@@ -98,7 +98,7 @@ def _total(moves: Array, n: int, m: int, chart: Array) -> tuple[float, float]:
     """All ways to the end: one that uses nothing if there are neither frames nor labels."""
     if n == 0:
         return 1.0, 0.0 if m == 0 else -np.inf
-    return _times(chart[n - 1, m, 0], chart[n - 1, m, 1], moves[n - 1, m, BLANK])  # type: ignore[no-any-return]
+    return _times(chart[n - 1, m, 0], chart[n - 1, m, 1], moves[n - 1, m, BLANK])
 
 
 @kernel

@@ -157,7 +157,8 @@ class Transducer(GridPaths):
         return (self._ask(_places, event, self.target_lengths, axes=2),)
 
     def _rebuilt(self, scores: tuple[Tensor, ...], lengths: Tensor, constants: tuple[Tensor, ...]) -> Self:
-        return type(self)(*scores, lengths, *constants, validate_args=False)
+        (moves,), (target_lengths,) = scores, constants
+        return type(self)(moves, lengths, target_lengths, validate_args=False)
 
     def _requiring(self, required: Tensor) -> tuple[Tensor, ...]:
         """The other move out of a required node is forbidden, and all out of nodes that no path has with it.

@@ -31,9 +31,5 @@ class Paths(Rows):
         index = 1 + (lengths - 1) * scores[0].shape[2] + labels
         return torch.where(lengths == 0, torch.where(labels == 0, -1, 0), index)
 
-    def _parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        (part,) = super()._parted(found, scores, options)
-        return part
-
 
 TABLE = Paths()

@@ -29,7 +29,7 @@ def log_prob_moves(logits: Tensor, labels: Tensor, lengths: Tensor, target_lengt
         >>> log_prob_moves(logits, torch.tensor([[[1, 0]]]), torch.tensor([1]), torch.tensor([0])).exp()
         tensor([[[[0.7500, 0.2500]]]])
     """
-    return _LogProbMoves.apply(logits, labels, lengths, target_lengths)  # type: ignore[no-any-return]
+    return _LogProbMoves.apply(logits, labels, lengths, target_lengths)  # type: ignore[no-any-return, no-untyped-call]
 
 
 class _LogProbMoves(Function):
@@ -46,7 +46,8 @@ class _LogProbMoves(Function):
 
     @staticmethod
     def backward(ctx: Any, grads: Tensor) -> Any:
-        return _Gradient.apply(grads, *ctx.saved_tensors), None, None, None
+        gradient = _Gradient.apply(grads, *ctx.saved_tensors)  # type: ignore[no-untyped-call]
+        return gradient, None, None, None
 
 
 class _Gradient(Function):
@@ -66,7 +67,7 @@ class _Gradient(Function):
         return found
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, directions: Tensor) -> Any:
         grads, logits, labels, lengths, target_lengths = ctx.saved_tensors
         of_grads, of_logits = torch.zeros_like(grads), torch.zeros_like(logits)

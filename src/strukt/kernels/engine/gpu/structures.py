@@ -243,9 +243,10 @@ class Rows(Gpu):
     def _own(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
         return joined([score.flatten(1) for score in scores])
 
-    def _parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Scores:
-        parts = zip(parted(found, scores), scores, strict=True)
-        return tuple(torch.empty_like(score, dtype=found.dtype).copy_(part) for part, score in parts)
+    def _parted(self, found: Tensor, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor | Scores:
+        pairs = zip(parted(found, scores), scores, strict=True)
+        parts = tuple(torch.empty_like(score, dtype=found.dtype).copy_(part) for part, score in pairs)
+        return parts if len(parts) > 1 else parts[0]
 
     def _events(self, used: Tensor, scores: Sequence[Tensor], options: Sequence[Any], draw: bool) -> Tensor:
         shape = scores[0].shape[1:]
