@@ -58,13 +58,13 @@ class _Gradient(Function):
         ctx: Any, grads: Tensor, logits: Tensor, labels: Tensor, lengths: Tensor, target_lengths: Tensor
     ) -> Tensor:
         ctx.save_for_backward(grads, logits, labels, lengths, target_lengths)
-        found = torch.zeros_like(logits)
+        found = torch.zeros_like(logits, dtype=grads.dtype)
         for item, index in _nodes(lengths, target_lengths):
             each, scores = grads[item][index], logits[item][index].to(grads.dtype)
-            part = scores.softmax(-1).mul_(-each.sum(-1, keepdim=True))
+            part = found[item][index]
+            torch.softmax(scores, -1, out=part).mul_(-each.sum(-1, keepdim=True))
             part.scatter_add_(-1, labels[item, index[1]].expand(each.shape), each)
-            found[item][index] = part.to(found.dtype)
-        return found
+        return found.to(logits.dtype)
 
     @staticmethod
     @once_differentiable
