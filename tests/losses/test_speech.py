@@ -10,6 +10,7 @@ from torch.autograd import gradcheck, gradgradcheck
 from torch.nn import functional
 
 import strukt
+from strukt.structures.transducer import softmax
 from strukt.testing import brute_force
 
 FRAMES = torch.tensor([9, 9, 7, 3, 5])
@@ -211,6 +212,17 @@ def test_rnnt_derivatives_of_second_order():
 
     assert gradcheck(loss, scores)
     assert gradgradcheck(loss, scores)
+
+
+def test_rnnt_is_the_same_in_blocks_of_frames(monkeypatch):
+    given = WORDS, FRAME_LENGTHS, TARGET_LENGTHS
+    whole, blocks = lattice().requires_grad_(), lattice().requires_grad_()
+    loss = strukt.rnnt_loss(whole, *given)
+    monkeypatch.setattr(softmax, "BLOCK", 40)  # two frames
+    other = strukt.rnnt_loss(blocks, *given)
+    assert torch.allclose(loss, other, rtol=1e-14)
+    (one,), (two,) = torch.autograd.grad(loss, whole), torch.autograd.grad(other, blocks)
+    assert torch.allclose(one, two, rtol=1e-14)
 
 
 def test_rnnt_reads_no_padding():

@@ -10,6 +10,9 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
+BLOCK = 1 << 20
+"""Scores that are computed with at once on a CPU: few enough for its caches, so many that calls do not count."""
+
 
 def log_prob_moves(logits: Tensor, labels: Tensor, lengths: Tensor, target_lengths: Tensor) -> Tensor:
     """The log-softmax of logits ``(batch, n, m + 1, c)`` at two labels of each node: ``(batch, n, m + 1, 2)``.
@@ -38,7 +41,7 @@ class _LogProbMoves(Function):
         ctx.save_for_backward(logits, labels, lengths, target_lengths)
         dtype = torch.promote_types(logits.dtype, torch.float32)
         moves = logits.new_zeros(*logits.shape[:-1], 2, dtype=dtype)
-        for item, index in _nodes(lengths, target_lengths):
+        for item, index in _nodes(logits, lengths, target_lengths):
             scores = logits[item][index].to(dtype)
             chosen = scores.gather(-1, labels[item, index[1]].expand(*scores.shape[:-1], 2))
             moves[item][index] = chosen - scores.logsumexp(-1, keepdim=True)
@@ -59,7 +62,7 @@ class _Gradient(Function):
     ) -> Tensor:
         ctx.save_for_backward(grads, logits, labels, lengths, target_lengths)
         found = torch.zeros_like(logits, dtype=grads.dtype)
-        for item, index in _nodes(lengths, target_lengths):
+        for item, index in _nodes(logits, lengths, target_lengths):
             each, scores = grads[item][index], logits[item][index].to(grads.dtype)
             part = found[item][index]
             torch.softmax(scores, -1, out=part).mul_(-each.sum(-1, keepdim=True))
@@ -71,7 +74,7 @@ class _Gradient(Function):
     def backward(ctx: Any, directions: Tensor) -> Any:
         grads, logits, labels, lengths, target_lengths = ctx.saved_tensors
         of_grads, of_logits = torch.zeros_like(grads), torch.zeros_like(logits)
-        for item, index in _nodes(lengths, target_lengths):
+        for item, index in _nodes(logits, lengths, target_lengths):
             each, direction = grads[item][index], directions[item][index].to(grads.dtype)
             shares = logits[item][index].to(grads.dtype).softmax(-1)
             expected = (shares * direction).sum(-1, keepdim=True)
@@ -83,8 +86,10 @@ class _Gradient(Function):
         return of_grads, of_logits, None, None, None
 
 
-def _nodes(lengths: Tensor, target_lengths: Tensor) -> Iterator[tuple[int, tuple[slice, slice]]]:
-    """Each item, and its nodes within both lengths."""
+def _nodes(logits: Tensor, lengths: Tensor, target_lengths: Tensor) -> Iterator[tuple[int, tuple[slice, slice]]]:
+    """The nodes of each item within both lengths, in blocks of frames whose scores stay in the cache of a CPU."""
+    rows = max(BLOCK // max(logits[0, 0].numel(), 1), 1) if logits.is_cpu and logits.numel() else logits.shape[1]
     sizes = zip(lengths.tolist(), target_lengths.tolist(), strict=True)
     for item, (frames, labels) in enumerate(sizes):
-        yield item, (slice(frames), slice(labels + 1))
+        for first in range(0, frames, rows):
+            yield item, (slice(first, min(first + rows, frames)), slice(labels + 1))
