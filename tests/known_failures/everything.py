@@ -23,6 +23,7 @@ from strukt.distributions import (
     SemiMarkov,
     SpanningTree,
     SpanTree,
+    Transducer,
 )
 from strukt.testing import Case
 from strukt.testing.operators import Question, operators
@@ -91,6 +92,7 @@ LONG: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
     "LowRankPCFG": (LowRankPCFG, ((4,), (5, 10), (5, 10), (4, 5), (25, 6))),
     "CTC": (partial(CTC, targets=TARGETS), ((400, 12),)),
     "MonotoneAlignment": (MonotoneAlignment.from_moves, ((60, 50, 3), (3, 3))),
+    "Transducer": (Transducer, ((60, 31, 2),)),
     "KSubset": (partial(KSubset, k=40), ((200,),)),
     "SpanningTree": (SpanningTree, ((30, 30),)),
 }

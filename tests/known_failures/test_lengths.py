@@ -22,6 +22,7 @@ from strukt.distributions import (
     SemiMarkov,
     SpanningTree,
     SpanTree,
+    Transducer,
 )
 from strukt.testing.comparison import agree
 from strukt.testing.operators import operators, question, truth
@@ -64,6 +65,7 @@ NOTHING = {
     ),
     "CTC": lambda: CTC(torch.zeros(2, 0, 3), torch.zeros(2, 0, dtype=torch.int64)),
     "MonotoneAlignment": lambda: MonotoneAlignment.from_moves(torch.zeros(2, 0, 0, 3)),
+    "Transducer": lambda: Transducer(torch.zeros(2, 0, 1, 2)),
     "KSubset": lambda: KSubset(torch.zeros(2, 0), 0),
     "KDPP": lambda: KDPP(torch.zeros(2, 0, 0), 0),
     "Matching": lambda: Matching(torch.zeros(2, 0, 3)),

@@ -49,6 +49,23 @@ def test_each_frame_is_left_once_and_each_label_emitted_once():
     assert (marginals[1, :, 2:, 1] == 0).all()
 
 
+@pytest.mark.parametrize("backend", ["reference", "cpu"])
+def test_the_label_behind_the_last_one_is_not_read(on, backend):
+    on(backend)
+    moves, frames, labels = normal(2, 4, 4, 2), [4, 3], [3, 1]
+    dirty = moves.clone()
+    dirty[0, :, 3, 1] = dirty[1, :, 1, 1] = math.nan
+    dirty.requires_grad_()
+    clean, other = Transducer(moves, frames, labels), Transducer(dirty, frames, labels)
+    assert torch.equal(clean.log_partition, other.log_partition)
+    assert torch.equal(clean.marginals, other.marginals)
+    assert torch.equal(clean.mode, other.mode)
+    assert torch.equal(clean.entropy(), other.entropy())
+    assert torch.equal(clean.score(clean.mode), other.score(other.mode))
+    (gradient,) = torch.autograd.grad(other.entropy().sum(), dirty)
+    assert torch.isfinite(gradient).all()
+
+
 def test_frames_of_the_best_path():
     moves = torch.zeros(5, 4, 2)
     for t, u in ((1, 0), (1, 1), (4, 2)):

@@ -102,8 +102,8 @@ def _all_of_transducer(length: int, moves: Tensor) -> Table:
 
 def _nodes(length: int, moves: Tensor) -> tuple[Tensor]:
     n, columns, _ = moves.shape
-    frame, column = (torch.arange(n) < length)[:, None, None], torch.arange(columns)[:, None]
-    return (frame & (column < torch.tensor([max(length, 1), max(length - 1, 0)])),)
+    nodes = (torch.arange(n) < length)[:, None] & (torch.arange(columns) < length)
+    return (nodes.unsqueeze(-1).expand(moves.shape),)
 
 
 SUBJECTS = (
