@@ -85,6 +85,14 @@ def test_language_model_and_bonus_are_added(order, weight):
     assert_found(found, expected, 9)
 
 
+def test_a_language_model_without_weight_is_not_asked():
+    frames, model = log_probs(6, 3), language_model()
+    silent = strukt.ctc_beam_search(frames, k=4, language_model=model, language_weight=0.0)
+    alone = strukt.ctc_beam_search(frames, k=4)
+    assert torch.equal(silent.labels, alone.labels)
+    assert torch.equal(silent.scores, alone.scores)
+
+
 def test_one_bonus_for_all_labels():
     frames = log_probs(5, 3)
     expected = all_transcripts(frames, 0, lambda labels: 1.5 * len(labels))

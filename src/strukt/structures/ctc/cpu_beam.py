@@ -116,7 +116,7 @@ def _add(a: float, b: float) -> float:
 def _fill(ngrams: Ngrams, state: Array, weight: float, bonus: Array, row: Array) -> None:
     """What each label adds behind a text to the score of its labellings."""
     row[:] = bonus
-    if len(state):
+    if len(state) and weight != 0.0:  # which would make NaN of impossible words
         probability = np.empty(len(row))
         next_probabilities(ngrams, state, probability)
         row += weight * np.log(probability)
