@@ -1,0 +1,65 @@
+"""Scores of labels from sparse features, and the expectations of features from marginals of labels.
+
+An attribute, such as the word itself, has a feature, which is a weight, for each of some labels: those of
+attribute a are ``labels[starts[a] : starts[a + 1]]``, in order, and the weights stand alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+from strukt.kernels.jit import kernel, rows_of
+
+Array = npt.NDArray[Any]
+
+
+@kernel
+def gather(
+    indptr: Array, attributes: Array, values: Array, starts: Array, labels: Array, weights: Array, cells: Array,
+    out: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    """Write the scores of token t into row ``cells[t]`` of ``out``, ``(cells, c)``.
+
+    The attributes of token t and their values are those from ``indptr[t]`` to ``indptr[t + 1]``.
+    """
+    c = out.shape[1]
+    first, last = rows_of(cells.shape[0], start, step)
+    for t in range(first, last):
+        row = out[cells[t]]
+        row[:] = 0.0
+        for entry in range(indptr[t], indptr[t + 1]):
+            begin, end = starts[attributes[entry]], starts[attributes[entry] + 1]
+            value = values[entry]
+            if end - begin == c:  # has all labels, in order: a loop in vectors
+                for j in range(c):
+                    row[j] += weights[begin + j] * value
+            else:
+                for f in range(begin, end):
+                    row[labels[f]] += weights[f] * value
+
+
+@kernel
+def scatter(
+    indptr: Array, attributes: Array, values: Array, starts: Array, labels: Array, cells: Array, marginals: Array,
+    out: Array, start: int, step: int,
+) -> None:  # fmt: skip
+    """Add to ``out``, one number for each feature, its values times the marginals ``(cells, c)`` of its label.
+
+    Each thread goes through all tokens and has its own labels.
+    """
+    c = marginals.shape[1]
+    low, high = rows_of(c, start, step)
+    for t in range(cells.shape[0]):
+        row = marginals[cells[t]]
+        for entry in range(indptr[t], indptr[t + 1]):
+            begin, end = starts[attributes[entry]], starts[attributes[entry] + 1]
+            value = values[entry]
+            if end - begin == c:
+                for j in range(low, high):
+                    out[begin + j] += row[j] * value
+            else:
+                for f in range(begin, end):
+                    if low <= labels[f] < high:
+                        out[f] += row[labels[f]] * value

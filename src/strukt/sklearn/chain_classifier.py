@@ -1,0 +1,292 @@
+"""The linear-chain conditional random field as an estimator of scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from strukt.sklearn import ftrl, online
+from strukt.sklearn.features import Features, observed
+from strukt.sklearn.likelihood import NegativeLogLikelihood
+from strukt.sklearn.model import ChainModel, without_zeros
+from strukt.sklearn.owlqn import Stopping, minimise
+from strukt.sklearn.settings import require_settings
+from strukt.sklearn.tokens import Labelled, Rows, are_vectors, as_sequences, attributes, numbered, vectors
+
+Array = npt.NDArray[Any]
+
+
+class ChainClassifier(BaseEstimator):  # type: ignore[misc]
+    """Labels for sequences by a linear-chain conditional random field (Lafferty et al. 2001).
+
+    ``X`` is a list of sequences. The tokens of a sequence are dictionaries from names to values as in
+    python-crfsuite (a number or bool is the value of the attribute ``name``, a string makes the attribute
+    ``name:string`` of value 1, a list, set or dictionary is nested), or lists of names, or vectors: then a
+    sequence is an array ``(n, d)``. ``y`` is a list of as many sequences of labels, all strings or all numbers.
+
+    Training minimises, summed over all sequences and in float64,
+
+        -log p(y | X) + c1 * |w|_1 + c2 * |w|^2,
+
+    which is the objective of CRFsuite. The parameters have its names and defaults.
+
+    Args:
+        c1: Weight of the L1 norm; most weights become 0.
+        c2: Weight of the squared L2 norm.
+        min_freq: Features that occur less often in the training data get no weight.
+        all_possible_states: Whether each attribute has a weight for each label, also for labels that it never
+            occurs with. Vectors always have.
+        all_possible_transitions: Whether each pair of labels has a weight, also pairs that never occur.
+        max_iterations: Most iterations; no bound if None. `converged_` says whether it was enough.
+        epsilon: Training stops where the gradient is as small, see `strukt.sklearn.owlqn.Stopping`.
+        period: Iterations over which ``delta`` is measured.
+        delta: Training stops where the objective falls relatively by less.
+        learning_rate: The size of the first steps of `partial_fit`.
+        verbose: Whether to print the objective after each iteration.
+
+    Attributes:
+        classes_: The labels, sorted.
+        n_features_in_: The size d of vectors; absent for dictionaries.
+        n_iter_: Iterations of the last `fit`.
+        loss_: The objective that it reached.
+        converged_: Whether it ended before ``max_iterations``.
+
+    It is no `sklearn.base.ClassifierMixin`, because scikit-learn would then take ``y`` for labels of samples and
+    refuse a list of lists; cross-validation splits sequences as they come.
+
+    Examples:
+        >>> X = [[{"word": "Anna", "title": True}, {"word": "sings"}], [{"word": "it"}, {"word": "rains"}]]
+        >>> y = [["name", "other"], ["other", "other"]]
+        >>> model = ChainClassifier(c2=0.01).fit(X, y)
+        >>> model.predict([[{"word": "Otto", "title": True}, {"word": "met"}, {"word": "her"}]])
+        [['name', 'other', 'other']]
+        >>> model.score(X, y)
+        1.0
+    """
+
+    def __init__(
+        self,
+        *,
+        c1: float = 0.0,
+        c2: float = 1.0,
+        min_freq: float = 0.0,
+        all_possible_states: bool = False,
+        all_possible_transitions: bool = False,
+        max_iterations: int | None = None,
+        epsilon: float = 1e-5,
+        period: int = 10,
+        delta: float = 1e-5,
+        learning_rate: float = 0.5,
+        verbose: bool = False,
+    ) -> None:
+        self.c1 = c1
+        self.c2 = c2
+        self.min_freq = min_freq
+        self.all_possible_states = all_possible_states
+        self.all_possible_transitions = all_possible_transitions
+        self.max_iterations = max_iterations
+        self.epsilon = epsilon
+        self.period = period
+        self.delta = delta
+        self.learning_rate = learning_rate
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> ChainClassifier:  # noqa: N803
+        """Learn from labelled sequences, anew.
+
+        Args:
+            X: A list of sequences of dictionaries, lists of names, or vectors.
+            y: Their labels.
+
+        Raises:
+            ValueError: If X and y do not fit, have no token, or a parameter is out of range.
+
+        Time O(m + n c^2) for each evaluation of the objective, mostly one an iteration, for n tokens with m
+        weights in all and c labels. Memory O(m + weights).
+        """
+        require_settings(self)
+        sequences = as_sequences("X", X)
+        columns: dict[str, int] | None = None if are_vectors(sequences) else {}
+        rows = vectors(sequences, None) if columns is None else attributes(sequences, columns, grow=True)
+        classes, labels = numbered(y, rows.lengths, None)
+        if not len(labels):
+            raise ValueError("X has no tokens; expected 1 or more to learn from")
+        data = Labelled(*rows, labels)
+        features = self._features(data, len(classes))
+        objective = NegativeLogLikelihood(data._replace(tokens=without_zeros(rows.tokens)), features, self.c2)
+        stopping = Stopping(self.max_iterations, self.epsilon, self.period, self.delta)
+        report = _print_progress if self.verbose else None
+        minimum = minimise(objective, np.zeros(len(features.used)), self.c1, stopping, report)
+        self.n_iter_, self.loss_, self.converged_ = minimum.iterations, minimum.value, minimum.converged
+        # the steps of `partial_fit` continue as after one gradient of 1 for each time that a feature occurred
+        seen = np.abs(objective.observed)
+        stream = ftrl.begin(minimum.point, seen, self.c1, self.c2, self.learning_rate)
+        self._take(ChainModel(classes, columns, features, minimum.point, stream).pruned())
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Sequence[Any] | None = None) -> ChainClassifier:  # noqa: N803
+        """Learn from more labelled sequences, in one pass over them.
+
+        Weights change after every few sequences, by FTRL-Proximal (`strukt.sklearn.ftrl`), towards the minimum of
+        the same objective over all sequences seen so far; also after `fit`. New attributes get weights.
+
+        Args:
+            X: As in `fit`.
+            y: As in `fit`.
+            classes: All labels that there can be; needed in the first call if its ``y`` lacks some.
+
+        Raises:
+            ValueError: If X and y do not fit, or there is a label that is none of the classes.
+        """
+        require_settings(self)
+        model: ChainModel | None = getattr(self, "_model", None)
+        if model is not None and classes is not None and sorted(classes) != model.classes:
+            raise ValueError(f"classes is {list(classes)}; expected those of the first call, {model.classes}")
+        sequences = as_sequences("X", X)
+        columns: dict[str, int] | None = None
+        if model is None and not are_vectors(sequences):
+            columns = {}
+        elif model is not None and model.columns is not None:
+            columns = dict(model.columns)
+        size = getattr(self, "n_features_in_", None)
+        rows = vectors(sequences, size) if columns is None else attributes(sequences, columns, grow=True)
+        known = sorted(set(classes)) if classes is not None else None if model is None else model.classes
+        found, labels = numbered(y, rows.lengths, known)
+        data = Labelled(*rows, labels)
+        features = self._features(data, len(found))
+        model = online.extended(model, features, columns) if model else online.begun(found, columns, features)
+        data = data._replace(tokens=without_zeros(rows.tokens))
+        self._take(online.learned(model, data, self.c1, self.c2, self.learning_rate))
+        return self
+
+    def predict(self, X: Any) -> list[list[Any]]:  # noqa: N803
+        """Return the best labels of each sequence (Viterbi 1967); time O(m + n c^2).
+
+        Raises:
+            ValueError: If X is no list of sequences as in `fit`.
+            sklearn.exceptions.NotFittedError: If nothing has been learned yet.
+        """
+        rows = self._rows(X)
+        classes = self._model.classes
+        return [[classes[number] for number in tags.tolist()] for tags in self._model.answers(rows, "mode")]
+
+    def predict_single(self, xseq: Any) -> list[Any]:
+        """Return the best labels of one sequence."""
+        return self.predict([xseq])[0]
+
+    def predict_marginals(self, X: Any) -> list[list[dict[Any, float]]]:  # noqa: N803
+        """Return for each token of each sequence the probability of each label; raises as `predict`."""
+        rows = self._rows(X)
+        classes = self._model.classes
+        return [
+            [dict(zip(classes, token, strict=True)) for token in marginals.tolist()]
+            for marginals in self._model.answers(rows, "marginals")
+        ]
+
+    def predict_marginals_single(self, xseq: Any) -> list[dict[Any, float]]:
+        """Return for each token of one sequence the probability of each label."""
+        return self.predict_marginals([xseq])[0]
+
+    def score(self, X: Any, y: Any) -> float:  # noqa: N803
+        """Return the share of tokens with the right label: accuracy by token, not by sequence.
+
+        Raises:
+            ValueError: If X and y do not fit, or have no token.
+        """
+        predicted = self.predict(X)
+        labels = as_sequences("y", y)
+        numbered(labels, np.array([len(one) for one in predicted], np.int64), None)
+        right = [
+            a == b for one, two in zip(predicted, labels, strict=True) for a, b in zip(one, two, strict=True)
+        ]
+        if not right:
+            raise ValueError("X has no tokens; expected 1 or more to score")
+        return float(np.mean(right))
+
+    @property
+    def attributes_(self) -> list[str]:
+        """The attributes that have a weight; ``x0``, ``x1`` ... for vectors."""
+        check_is_fitted(self)
+        return self._model.names
+
+    @property
+    def state_features_(self) -> dict[tuple[str, Any], float]:
+        """The weight of each attribute with each label, ``{(attribute, label): weight}``, without zeros."""
+        check_is_fitted(self)
+        return dict(self._model.state_features())
+
+    @property
+    def transition_features_(self) -> dict[tuple[Any, Any], float]:
+        """The weight of each label followed by each other, ``{(from, to): weight}``, without zeros."""
+        check_is_fitted(self)
+        return dict(self._model.transition_features())
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write the model into a folder, as ``model.json`` and ``weights.safetensors``, never pickle.
+
+        Raises:
+            strukt.errors.DataError: If a file cannot be written.
+            sklearn.exceptions.NotFittedError: If nothing has been learned yet.
+        """
+        check_is_fitted(self)
+        results = {
+            name: getattr(self, name) for name in ("n_iter_", "loss_", "converged_") if hasattr(self, name)
+        }
+        parameters = {name: _plain(value) for name, value in self.get_params().items()}
+        self._model.save(folder, {"parameters": parameters, "results": results})
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> ChainClassifier:
+        """Read a model that `save` has written.
+
+        Raises:
+            strukt.errors.DataError: If a file is missing or damaged.
+        """
+        model, content = ChainModel.load(folder)
+        loaded = cls(**content["parameters"])
+        for name, value in content["results"].items():
+            setattr(loaded, name, value)
+        loaded._take(model)
+        return loaded
+
+    def __sklearn_tags__(self) -> Any:
+        """Sequences of dictionaries or strings; not the matrix of samples that most estimators take."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = tags.input_tags.dict = tags.input_tags.string = True
+        tags.target_tags.required = True
+        tags.target_tags.one_d_labels = False
+        return tags
+
+    def _features(self, data: Labelled, count: int) -> Features:
+        return observed(data, count, self.min_freq, self.all_possible_states, self.all_possible_transitions)
+
+    def _take(self, model: ChainModel) -> None:
+        self._model = model
+        self.classes_ = np.array(model.classes)
+        if model.columns is None:
+            self.n_features_in_ = len(model.features.starts) - 1
+        elif hasattr(self, "n_features_in_"):
+            del self.n_features_in_
+
+    def _rows(self, X: Any) -> Rows:  # noqa: N803
+        check_is_fitted(self)
+        sequences = as_sequences("X", X)
+        if self._model.columns is None:
+            return vectors(sequences, self.n_features_in_)
+        return attributes(sequences, self._model.columns, grow=False)
+
+
+def _print_progress(iteration: int, loss: float, weights: Array) -> None:
+    print(f"Iter {iteration:<4} loss={loss:<12.2f} active={np.count_nonzero(weights)}", flush=True)
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON has it; searches set numbers of NumPy."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,149 @@
+"""The penalised likelihood of chains and its gradient, in batches of sequences of about the same length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy.sparse import csr_array
+from torch import Tensor
+
+from strukt.distributions import LinearChain
+from strukt.kernels import active_features
+from strukt.kernels.jit import over_batch, thread_count
+from strukt.sklearn.features import Features, state_keys
+from strukt.sklearn.tokens import Labelled
+
+Array = npt.NDArray[Any]
+
+LARGEST = 1 << 17
+"""Scores in a batch; a sequence that has more makes one by itself."""
+
+
+class Batch(NamedTuple):
+    """Sequences of about the same length.
+
+    Attributes:
+        sequences: Their numbers.
+        lengths: Of each, falling.
+        tokens: Their rows ``(tokens, attributes)``, sparse or dense, one sequence behind the other.
+        cells: The place of each token among all of the padded ``sequences x longest``.
+    """
+
+    sequences: Array
+    lengths: Tensor
+    tokens: Any
+    cells: Array
+
+    @property
+    def longest(self) -> int:
+        """The positions that the scores have room for, 1 or more."""
+        return max(int(self.lengths[0]), 1)
+
+
+def batches(tokens: Any, lengths: Array, labels: int) -> Iterator[Batch]:
+    """Cut sequences into batches of at most `LARGEST` scores, the longest first."""
+    begins = np.cumsum(lengths) - lengths
+    order = np.argsort(-lengths, kind="stable")
+    first = 0
+    while first < len(order):
+        longest = max(int(lengths[order[first]]), 1)
+        taken = order[first : first + max(LARGEST // (longest * labels), 1)]
+        first += len(taken)
+        inside = np.arange(longest) < lengths[taken, None]
+        rows = (begins[taken, None] + np.arange(longest))[inside]
+        yield Batch(taken, torch.from_numpy(lengths[taken]), tokens[rows], np.flatnonzero(inside))
+
+
+def scores(batch: Batch, features: Features, weights: Array) -> tuple[Tensor, Tensor]:
+    """Return the scores of labels of a batch, ``(sequences, longest, c)``, and those of their pairs ``(c, c)``."""
+    states, transitions = features.parts(weights)
+    count, longest = len(batch.sequences), batch.longest
+    unary = np.empty((count * longest, features.classes))
+    if isinstance(batch.tokens, csr_array):
+        arrays = batch.tokens.indptr, batch.tokens.indices, batch.tokens.data
+        threads = thread_count(len(batch.cells), batch.tokens.nnz * features.classes)
+        places = features.starts, features.labels
+        over_batch(active_features.gather, threads, *arrays, *places, states, batch.cells, unary)
+    else:
+        unary[batch.cells] = batch.tokens @ states.reshape(-1, features.classes)
+    return torch.from_numpy(unary).view(count, longest, features.classes), torch.from_numpy(
+        transitions.copy()
+    )
+
+
+class NegativeLogLikelihood:
+    """Minus the log-likelihood of labelled sequences, summed over them, plus ``l2`` times the squared weights.
+
+    Args:
+        data: Sequences with labels.
+        features: Which have a weight.
+        l2: Weight of the squared norm.
+
+    Its gradient is expected minus observed values of the features (Lafferty et al. 2001). Each call takes
+    O(m + n c^2) time for n tokens with m state features, and memory for one batch.
+    """
+
+    def __init__(self, data: Labelled, features: Features, l2: float) -> None:
+        self.features, self.l2 = features, l2
+        self._batches = list(batches(data.tokens, data.lengths, features.classes))
+        self.observed = np.where(features.used, _values(data, features), 0.0)
+
+    def __call__(self, weights: Array) -> tuple[float, Array]:
+        """The value, and the gradient ``(weights,)``, which is 0 where a weight is not in use."""
+        value, gradient = self.l2 * float(weights @ weights), np.zeros_like(weights)
+        value += sum(self._add_expectations(batch, weights, gradient) for batch in self._batches)
+        value -= float(weights @ self.observed)
+        gradient += 2.0 * self.l2 * weights - self.observed
+        gradient[~self.features.used] = 0.0
+        return value, gradient
+
+    def _add_expectations(self, batch: Batch, weights: Array, expected: Array) -> float:
+        """Add the expected values of the features of a batch; return its log-partition."""
+        unary, transition = scores(batch, self.features, weights)
+        unary.requires_grad_()
+        transition.requires_grad_()
+        log_partition = LinearChain(unary, transition, batch.lengths, validate_args=False).log_partition.sum()
+        tags, pairs = torch.autograd.grad(log_partition, (unary, transition))
+        states, transitions = self.features.parts(expected)
+        transitions += pairs.numpy()
+        marginals = tags.numpy().reshape(-1, self.features.classes)
+        _add_states(batch, self.features, marginals, states)
+        return log_partition.item()
+
+
+def _add_states(batch: Batch, features: Features, marginals: Array, out: Array) -> None:
+    if not isinstance(batch.tokens, csr_array):
+        out += (batch.tokens.T @ marginals[batch.cells]).ravel()
+        return
+    arrays = batch.tokens.indptr, batch.tokens.indices, batch.tokens.data
+    threads = thread_count(features.classes, batch.tokens.nnz * features.classes)
+    over_batch(
+        active_features.scatter,
+        threads,
+        *arrays,
+        features.starts,
+        features.labels,
+        batch.cells,
+        marginals,
+        out,
+    )
+
+
+def _values(data: Labelled, features: Features) -> Array:
+    """The sum of the values of each feature under the given labels."""
+    result = np.zeros(len(features.used))
+    states, transitions = features.parts(result)
+    np.add.at(transitions, data.pairs, 1.0)
+    if isinstance(data.tokens, csr_array):
+        keys, wanted = features.states, state_keys(data, features.classes)
+        places = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+        present = keys[places] == wanted if len(keys) else np.zeros(len(wanted), np.bool_)
+        states[:] = np.bincount(places[present], data.tokens.data[present], len(keys))
+    else:
+        chosen = np.eye(features.classes)[data.labels]
+        states[:] = (data.tokens.T @ chosen).ravel()
+    return result

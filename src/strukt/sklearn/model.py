@@ -1,0 +1,159 @@
+"""A trained chain: its labels, attributes and weights; what it predicts, and how it stands on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy.sparse import csr_array
+
+from strukt.distributions import LinearChain
+from strukt.errors import DataError
+from strukt.sklearn.features import Features, of_keys
+from strukt.sklearn.ftrl import Stream
+from strukt.sklearn.likelihood import batches, scores
+from strukt.sklearn.tokens import Rows
+from strukt.train.storage import read_json, read_tensors, write_json, write_tensors
+
+Array = npt.NDArray[Any]
+
+FORMAT = 1
+MODEL, WEIGHTS = "model.json", "weights.safetensors"
+
+
+@dataclass
+class ChainModel:
+    """A chain with its weights.
+
+    Attributes:
+        classes: The labels, in order.
+        columns: The number of each attribute; None if tokens are vectors.
+        features: Which attributes and labels have a weight.
+        weights: At the places of the features.
+        stream: What learning has seen, to go on from there.
+    """
+
+    classes: list[Any]
+    columns: dict[str, int] | None
+    features: Features
+    weights: Array
+    stream: Stream
+
+    @property
+    def names(self) -> list[str]:
+        """The attributes by number; ``x0``, ``x1`` ... for vectors, as scikit-learn calls them."""
+        if self.columns is not None:
+            return list(self.columns)
+        return [f"x{number}" for number in range(len(self.features.starts) - 1)]
+
+    def answers(self, rows: Rows, question: str) -> list[Array]:
+        """Ask a chain for each sequence: its ``mode`` ``(n,)``, or its ``marginals`` ``(n, c)``."""
+        results: list[Array] = [np.empty(0)] * len(rows.lengths)
+        for batch in batches(rows.tokens, rows.lengths, len(self.classes)):
+            chain = LinearChain(
+                *scores(batch, self.features, self.weights), batch.lengths, validate_args=False
+            )
+            answers = getattr(chain, question).numpy()
+            for number, length, answer in zip(batch.sequences, batch.lengths.tolist(), answers, strict=True):
+                results[number] = answer[:length]
+        return results
+
+    def state_features(self) -> Iterator[tuple[tuple[str, Any], float]]:
+        """Attribute, label and weight of all state features of which it is not 0."""
+        names, weights = self.names, self.features.parts(self.weights)[0]
+        for place in np.flatnonzero(weights):
+            attribute, label = divmod(int(self.features.states[place]), self.features.classes)
+            yield (names[attribute], self.classes[label]), float(weights[place])
+
+    def transition_features(self) -> Iterator[tuple[tuple[Any, Any], float]]:
+        """A label, the one that follows, and the weight of all transitions of which it is not 0."""
+        weights = self.features.parts(self.weights)[1]
+        for first, second in zip(*np.nonzero(weights), strict=True):
+            yield (self.classes[first], self.classes[second]), float(weights[first, second])
+
+    def pruned(self) -> ChainModel:
+        """Leave out features of weight 0, and attributes without features, as an L1 penalty leaves many."""
+        if self.columns is None:
+            return self
+        kept = self.features._replace(used=self.weights != 0.0)
+        count, states = kept.classes, kept.states[kept.parts(kept.used)[0]]
+        attributes, places = np.unique(states // count, return_inverse=True)
+        features = of_keys(places * count + states % count, kept.parts(kept.used)[1], len(attributes))
+        names = self.names
+        columns = {names[attribute]: number for number, attribute in enumerate(attributes)}
+        values = [_placed(old[kept.used], features) for old in (self.weights, *self.stream)]
+        return ChainModel(self.classes, columns, features, values[0], Stream(*values[1:]))
+
+    def save(self, folder: str | PathLike[str], description: dict[str, Any]) -> None:
+        """Write a folder of JSON and safetensors; ``description`` is written beside the labels and attributes."""
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        states, transitions = self.features.parts(self.features.used)
+        tensors = {
+            "states": self.features.states[states],
+            "transitions": transitions,
+            "weights": self.weights[self.features.used],
+            "sums": self.stream.sums[self.features.used],
+            "squares": self.stream.squares[self.features.used],
+        }
+        write_tensors(
+            path / WEIGHTS, {name: torch.from_numpy(array.copy()) for name, array in tensors.items()}
+        )
+        attributes = len(self.features.starts) - 1 if self.columns is None else list(self.columns)
+        content = {"format": FORMAT, "classes": self.classes, "attributes": attributes}
+        write_json(path / MODEL, content | description)
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> tuple[ChainModel, dict[str, Any]]:
+        """Read what `save` has written: the model, and all of its JSON.
+
+        Raises:
+            DataError: If a file is missing or damaged, or the two do not belong together.
+        """
+        path = Path(folder)
+        content, tensors = read_json(path / MODEL), read_tensors(path / WEIGHTS)
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise DataError(f"is no model of format {FORMAT} of a ChainClassifier", path / MODEL)
+        try:
+            classes, attributes = list(content["classes"]), content["attributes"]
+            count, columns = (
+                (attributes, None)
+                if isinstance(attributes, int)
+                else (len(attributes), {name: number for number, name in enumerate(attributes)})
+            )
+            arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+            states, transitions = arrays["states"], arrays["transitions"]
+            if (
+                transitions.shape != (len(classes),) * 2
+                or (np.diff(states, append=count * len(classes)) <= 0).any()
+            ):
+                raise ValueError(f"no weights of {len(classes)} labels and {count} attributes")
+            if states.size and states[0] < 0:
+                raise ValueError("a negative number of an attribute")
+            features = of_keys(states, transitions, count)
+            weights, *stream = (_placed(arrays[name], features) for name in ("weights", "sums", "squares"))
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(
+                f"does not fit {MODEL} ({error}); save the model again", path / WEIGHTS
+            ) from error
+        return cls(classes, columns, features, weights, Stream(*stream)), content
+
+
+def _placed(values: Array, features: Features) -> Array:
+    """Put numbers at the places in use, in order; 0 elsewhere."""
+    result = np.zeros(len(features.used))
+    result[features.used] = values
+    return result
+
+
+def without_zeros(tokens: Any) -> Any:
+    """Drop attributes of value 0 from sparse tokens: they add nothing to scores."""
+    if isinstance(tokens, csr_array):
+        tokens.eliminate_zeros()
+    return tokens

@@ -1,0 +1,27 @@
+"""The ranges of the parameters of `ChainClassifier`."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+
+def require_settings(estimator: Any) -> None:
+    """Look at the parameters of an estimator before it learns.
+
+    Raises:
+        ValueError: If one is out of its range; it is named, with what was given and what is expected.
+    """
+    for name in ("c1", "c2", "min_freq", "epsilon", "delta"):
+        value = getattr(estimator, name)
+        if not (isinstance(value, Real) and 0 <= float(value) < math.inf):
+            raise ValueError(f"{name} is {value!r}; expected a finite number of 0 or more")
+    rate = estimator.learning_rate
+    if not (isinstance(rate, Real) and 0 < float(rate) < math.inf):
+        raise ValueError(f"learning_rate is {rate!r}; expected a finite number above 0")
+    for name, optional in (("period", False), ("max_iterations", True)):
+        value = getattr(estimator, name)
+        if not ((isinstance(value, Integral) and int(value) >= 1) or (optional and value is None)):
+            also = " or None" if optional else ""
+            raise ValueError(f"{name} is {value!r}; expected a whole number of 1 or more{also}")

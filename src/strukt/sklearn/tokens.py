@@ -1,0 +1,205 @@
+"""Sequences as users have them, dictionaries, strings or vectors, as one matrix with a row for each token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+Array = npt.NDArray[Any]
+
+ITEM = "a dict of names and values (float, bool, str, or a list, set or dict), a list of names, or a vector"
+
+
+class Labelled(NamedTuple):
+    """Sequences with their labels.
+
+    Attributes:
+        tokens: Values of attributes ``(tokens, attributes)``, sparse or dense.
+        lengths: Tokens of each sequence.
+        labels: The number of the label of each token.
+    """
+
+    tokens: Any
+    lengths: Array
+    labels: Array
+
+    @property
+    def pairs(self) -> tuple[Array, Array]:
+        """The labels of neighbours within a sequence: the first of each pair, and the second."""
+        inside = np.ones(len(self.labels), np.bool_)
+        ends = np.cumsum(self.lengths)
+        inside[ends[self.lengths > 0] - 1] = False
+        (first,) = np.nonzero(inside)
+        return self.labels[first], self.labels[first + 1]
+
+
+class Rows(NamedTuple):
+    """Sequences as rows: ``tokens`` ``(tokens, attributes)``, sparse or dense, and the length of each sequence."""
+
+    tokens: Any
+    lengths: Array
+
+
+def as_sequences(name: str, given: Any) -> list[Any]:
+    """Return a list of sequences, each a list or an array.
+
+    Raises:
+        ValueError: If it is no collection of sequences.
+    """
+    if isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype != object:
+        raise ValueError(
+            f"{name} is one array of shape {given.shape}; expected a list of sequences: [{name}] if it is one"
+        )
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise ValueError(f"{name} is of type {type(given).__name__}; expected a list of sequences")
+    sequences = [np.asarray(one) if hasattr(one, "__array__") else one for one in given]
+    for number, sequence in enumerate(sequences):
+        if isinstance(sequence, str | bytes | Mapping) or not isinstance(sequence, Sequence | np.ndarray):
+            raise ValueError(
+                f"{name}[{number}] is of type {type(sequence).__name__}; expected a sequence, as a list with one "
+                f"entry for each token"
+            )
+    return sequences
+
+
+def are_vectors(sequences: Iterable[Any]) -> bool:
+    """Whether tokens are vectors of numbers, judged by the first one."""
+    for sequence in sequences:
+        for item in sequence:
+            if isinstance(item, np.ndarray):
+                return item.dtype != object and item.dtype.kind not in "US"
+            return isinstance(item, list | tuple) and bool(item) and isinstance(item[0], Real)
+    return False
+
+
+def vectors(sequences: Sequence[Any], size: int | None) -> Rows:
+    """Stack sequences of vectors, ``(n, d)`` each.
+
+    Args:
+        sequences: Arrays or lists of lists of numbers.
+        size: The expected d; that of the first vector if None.
+
+    Raises:
+        ValueError: If a sequence is no array of finite numbers with d columns.
+    """
+    rows, lengths = [], np.array([len(sequence) for sequence in sequences], np.int64)
+    for number, sequence in enumerate(sequences):
+        if not len(sequence):
+            continue
+        row = _numbers(number, sequence)
+        size = row.shape[-1] if size is None and row.ndim == 2 else size
+        if row.ndim != 2 or row.shape[1] != size:
+            raise ValueError(
+                f"X[{number}] has shape {row.shape}; expected (n, {'d' if size is None else size})"
+            )
+        if not np.isfinite(row).all():
+            raise ValueError(f"X[{number}] contains NaN or infinity; expected finite numbers")
+        rows.append(row)
+    return Rows(np.concatenate(rows) if rows else np.zeros((0, size or 0)), lengths)
+
+
+def _numbers(number: int, sequence: Any) -> Array:
+    try:
+        return np.asarray(sequence, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"X[{number}] is no array of numbers ({error}); expected shape (n, d)") from None
+
+
+def attributes(sequences: Sequence[Any], columns: dict[str, int], grow: bool) -> Rows:
+    """Read sequences of dictionaries or lists of strings; attributes of value 0 (or False) are kept as such.
+
+    Args:
+        sequences: Of each token its attributes.
+        columns: The number of each attribute.
+        grow: Whether new attributes are entered into ``columns``; otherwise they are left out.
+
+    Raises:
+        ValueError: If a token is none of these, or a value is none that it can have.
+    """
+    names: list[str] = []
+    values: list[float] = []
+    indptr = [0]
+    for number, sequence in enumerate(sequences):
+        for place, item in enumerate(sequence):
+            try:
+                _read(item, "", names.append, values.append)
+            except TypeError as error:
+                raise ValueError(f"X[{number}][{place}] {error}; expected {ITEM}") from None
+            indptr.append(len(names))
+    find: Callable[[str], int] = (
+        (lambda name: columns.setdefault(name, len(columns))) if grow else lambda name: columns.get(name, -1)
+    )
+    indices, data = np.fromiter(map(find, names), np.int32, len(names)), np.array(values)
+    if not np.isfinite(data).all():
+        bad = names[int(np.flatnonzero(~np.isfinite(data))[0])]
+        raise ValueError(f"the value of {bad!r} in X is NaN or infinite; expected a finite number")
+    known = indices >= 0
+    kept = np.concatenate([[0], np.cumsum(known)])[indptr]
+    matrix = csr_array((data[known], indices[known], kept), shape=(len(kept) - 1, len(columns)))
+    return Rows(matrix, np.array([len(sequence) for sequence in sequences], np.int64))
+
+
+def _read(item: Any, prefix: str, name: Callable[[str], None], number: Callable[[float], None]) -> None:
+    """Name the attributes of a token as python-crfsuite does: ``name:text``, and ``prefix:`` for nested ones."""
+    if isinstance(item, Mapping):
+        for key, value in item.items():
+            if not isinstance(key, str):
+                raise TypeError(f"has a name of type {type(key).__name__}")
+            if isinstance(value, str):
+                name(f"{prefix}{key}:{value}")
+                number(1.0)
+            elif isinstance(value, Real | np.bool_):
+                name(prefix + key)
+                number(float(value))
+            elif isinstance(value, Mapping | list | tuple | set | frozenset):
+                _read(value, f"{prefix}{key}:", name, number)
+            else:
+                raise TypeError(f"has a value of type {type(value).__name__} for {prefix + key!r}")
+    elif isinstance(item, list | tuple | set | frozenset | np.ndarray):
+        for key in item:
+            if not isinstance(key, str):
+                raise TypeError(f"has a name of type {type(key).__name__}")
+            name(prefix + key)
+            number(1.0)
+    else:
+        raise TypeError(f"is of type {type(item).__name__}")
+
+
+def numbered(y: Any, lengths: Array, classes: Sequence[Any] | None) -> tuple[list[Any], Array]:
+    """Number the labels of sequences.
+
+    Args:
+        y: Labels of each sequence.
+        lengths: Those of the sequences of X.
+        classes: The labels that there can be; those of y in order if None.
+
+    Returns:
+        The classes, and the number of the label of each token.
+
+    Raises:
+        ValueError: If labels and tokens differ in number, or there is a label that no class has.
+    """
+    sequences = [one.tolist() if isinstance(one, np.ndarray) else one for one in as_sequences("y", y)]
+    if len(sequences) != len(lengths):
+        raise ValueError(f"y has {len(sequences)} sequences and X has {len(lengths)}; expected as many")
+    for number, (sequence, length) in enumerate(zip(sequences, lengths, strict=True)):
+        if len(sequence) != length:
+            raise ValueError(
+                f"y[{number}] has {len(sequence)} labels and X[{number}] {length} tokens; expected one for each"
+            )
+    flat = [label for sequence in sequences for label in sequence]
+    try:
+        found = sorted(set(flat)) if classes is None else list(classes)
+        numbers = {label: number for number, label in enumerate(found)}
+        return found, np.array([numbers[label] for label in flat], np.int64)
+    except TypeError as error:
+        raise ValueError(
+            f"labels in y cannot be sorted ({error}); expected all strings or all numbers"
+        ) from None
+    except KeyError as error:
+        raise ValueError(f"y has the label {error}, which is none of the classes {classes}") from None
