@@ -39,6 +39,7 @@ def main(folder: str = ".venv-peers") -> None:
     install(python, "--editable", f"{ROOT}[train]", "mpmath")
     install(python, "--no-deps", *PEERS)
     install(python, "clarabel==0.11.1", "dynamax==1.0.3", "hmmlearn==0.3.3")
+    install(python, "sklearn-crfsuite==0.5.0", "scikit-learn")
     install(python, "cython==3.3.1")
     install(python, "--no-deps", "--no-build-isolation", *COMPILED)
     print(f"done: {python} -m benchmarks.run", file=sys.stderr)

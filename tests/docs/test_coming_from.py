@@ -16,6 +16,7 @@ from strukt.distributions import StructuredDistribution
 from strukt.factor_graph import factors
 from strukt.inference.lp_sparsemap import Solution
 from strukt.losses.vectors import Options
+from strukt.sklearn import ChainClassifier
 from strukt.structures.topk import TopK
 
 PAGES = Path(__file__).parents[2] / "docs" / "coming-from"
@@ -29,7 +30,8 @@ CALL = re.compile(rf"({NAME.pattern})(?=\()")
 HOMES = {"crf": nn.CRF(2), "graph": FactorGraph, "structure": StructuredDistribution, "hmm": HMM}
 """Objects by the names that the tables have for them; their members may stand there alone, too."""
 
-MEMBERS = (*HOMES.values(), LinearChain, TopK, factors.Factor)
+ESTIMATOR = ChainClassifier().fit([[["a"]]], [["b"]])
+MEMBERS = (*HOMES.values(), LinearChain, TopK, factors.Factor, ESTIMATOR)
 ARGUMENTS = {*signature(FactorGraph.lp_sparsemap).parameters, *Options.__annotations__}
 RESULTS = {*Solution.__dataclass_fields__}
 PYTORCH = {"kl_divergence", "lengths.sum", "mask.sum", "mean", "sum"}
@@ -74,7 +76,7 @@ def exists(name: str) -> bool:
         return True
     if first in HOMES:
         return not rest or hasattr(HOMES[first], rest)
-    for path in (name, f"strukt.{name}"):
+    for path in (name, f"strukt.{name}", f"strukt.sklearn.{name}"):
         try:
             pkgutil.resolve_name(path)
         except (ImportError, AttributeError):

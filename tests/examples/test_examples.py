@@ -12,6 +12,7 @@ FOLDER = Path(__file__).parents[2] / "examples"
 GUIDES = FOLDER.parent / "docs" / "guides"
 PROMISES = {
     "crf_tagger.py": "parity right on 100.0% of a sequence of 500 bits",
+    "feature_chain.py": "Is/O Norway/B far/O from/O Bergen/B ?/O",
     "own_factor.py": "it moves with its own score by 0.25, with the price by -0.25",
     "own_structure.py": "a ring keeps every law",
     "own_table.py": "pairs: [(0, 1), (4, 6), (3, 7)]",

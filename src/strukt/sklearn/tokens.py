@@ -51,10 +51,6 @@ def as_sequences(name: str, given: Any) -> list[Any]:
     Raises:
         ValueError: If it is no collection of sequences.
     """
-    if isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype != object:
-        raise ValueError(
-            f"{name} is one array of shape {given.shape}; expected a list of sequences: [{name}] if it is one"
-        )
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise ValueError(f"{name} is of type {type(given).__name__}; expected a list of sequences")
     sequences = [np.asarray(one) if hasattr(one, "__array__") else one for one in given]
@@ -68,9 +64,15 @@ def as_sequences(name: str, given: Any) -> list[Any]:
 
 
 def are_vectors(sequences: Iterable[Any]) -> bool:
-    """Whether tokens are vectors of numbers, judged by the first one."""
-    for sequence in sequences:
+    """Whether tokens are vectors of numbers, judged by the first one.
+
+    Raises:
+        ValueError: If it is a number, as where a sequence stands for a list of sequences.
+    """
+    for number, sequence in enumerate(sequences):
         for item in sequence:
+            if isinstance(item, Real):
+                raise ValueError(f"X[{number}][0] is a number; expected {ITEM}; [X] if X is one sequence")
             if isinstance(item, np.ndarray):
                 return item.dtype != object and item.dtype.kind not in "US"
             return isinstance(item, list | tuple) and bool(item) and isinstance(item[0], Real)
