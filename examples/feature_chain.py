@@ -30,5 +30,5 @@ def features(words: list[str]) -> list[dict[str, str | bool]]:
 
 words, labels = zip(*map(read, SENTENCES), strict=True)
 model = ChainClassifier(c1=0.01, c2=0.01).fit([features(one) for one in words], labels)
-new = "Is Norway far from Bergen ?".split()
+new = ["Is", "Norway", "far", "from", "Bergen", "?"]
 print(" ".join(f"{word}/{label}" for word, label in zip(new, model.predict_single(features(new)), strict=True)))

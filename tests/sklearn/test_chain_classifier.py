@@ -1,6 +1,6 @@
 """The estimator: beside sklearn-crfsuite, in scikit-learn's tools, on disk."""
 
-# ruff: noqa: N803, N806  # scikit-learn calls its inputs X
+# ruff: noqa: N806  # scikit-learn calls its inputs X
 
 from __future__ import annotations
 

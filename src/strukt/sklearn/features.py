@@ -97,4 +97,5 @@ def state_keys(data: Labelled, count: int) -> Array:
     """Attribute times c plus the label of its token, for each value of sparse tokens."""
     sizes = np.diff(data.tokens.indptr)
     labels = np.repeat(data.labels, sizes)
-    return labels + data.tokens.indices.astype(np.int64) * count
+    keys: Array = labels + data.tokens.indices.astype(np.int64) * count
+    return keys
