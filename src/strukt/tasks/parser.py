@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 from typing_extensions import override
 
@@ -22,11 +22,10 @@ from strukt.errors import DataError
 from strukt.inference.sparsemap import TOL
 from strukt.losses import fenchel_young_loss
 from strukt.metrics.trees import AttachmentScore
-from strukt.nn import Biaffine, CRFAutoencoder, SharedDropout
+from strukt.nn import CRFAutoencoder, SharedDropout
+from strukt.nn.dependency_scorer import DependencyScores
 from strukt.nn.encoders import mask_of
 from strukt.nn.estimators import SparseMAP
-from strukt.nn.inputs import precise
-from strukt.nn.perceptron import perceptron
 from strukt.tasks.batch import Batch
 from strukt.tasks.dependency import READERS, Config
 from strukt.tasks.prediction import WordPrediction, probability_notes
@@ -54,7 +53,7 @@ SEARCHES_IN_PREDICTION = 100
 """The same there, nearly always to the end; not of models that have hardly learned, whose trees all tie."""
 
 
-class Parser(StructuredModel):
+class Parser(DependencyScores, StructuredModel):
     """Predicts the head of each word and the label of the arc to it.
 
     Source: Dozat and Manning (2017), "Deep biaffine attention for neural dependency parsing".
@@ -71,14 +70,8 @@ class Parser(StructuredModel):
     ) -> None:
         super().__init__(config, vocabularies, assets)
         size, dropout = self.encoder.size, config.encoder.outer_dropout
-        self.root = nn.Parameter(torch.zeros(size))
         self.dropout = SharedDropout(dropout)
-        self.arc_dependent = perceptron(size, config.arc_size, dropout)
-        self.arc_head = perceptron(size, config.arc_size, dropout)
-        self.label_dependent = perceptron(size, config.label_size, dropout)
-        self.label_head = perceptron(size, config.label_size, dropout)
-        self.arc_score = Biaffine(config.arc_size, config.arc_size, 1)
-        self.label_score = Biaffine(config.label_size, config.label_size, len(vocabularies["labels"]))
+        self.build_scores(size, len(vocabularies["labels"]), config.arc_size, config.label_size, dropout)
         self.autoencoder = None
         if config.unlabelled:
             self.autoencoder = CRFAutoencoder(len(vocabularies["words"]), config.encoder.words)
@@ -142,10 +135,10 @@ class Parser(StructuredModel):
         if self.autoencoder is not None:
             scores, targets = label_scores.flatten(0, 1), labels.flatten()
             of_labels = functional.cross_entropy(scores, targets, ignore_index=-1, reduction="sum")
-            joint = self._log_likelihood(self._arc_scores(vectors), heads, self.autoencoder, batch)
+            joint = self._log_likelihood(self.arc_scores(vectors), heads, self.autoencoder, batch)
             return (of_labels - joint.sum()) / batch.lengths.sum()
         of_labels = functional.cross_entropy(label_scores.flatten(0, 1), labels.flatten(), ignore_index=-1)
-        return of_labels + self._arc_loss(self._arc_scores(vectors), heads, batch.lengths)
+        return of_labels + self._arc_loss(self.arc_scores(vectors), heads, batch.lengths)
 
     def distribution_of(self, batch: Batch) -> NonProjectiveTree | ProjectiveTree:
         """The distribution over trees with one root."""
@@ -154,13 +147,7 @@ class Parser(StructuredModel):
     def scores(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Of arcs `(batch, n, n + 1)`, and the vectors `(batch, n + 1, size)` that `label_scores` reads."""
         vectors = self._encoded(inputs, lengths)
-        return self._arc_scores(vectors), vectors
-
-    def label_scores(self, vectors: Tensor, heads: Tensor) -> Tensor:
-        """`(batch, n, labels)`: of each word's arc to the given head; -1, which is padding, counts as the root."""
-        candidates: Tensor = self.label_head(vectors)
-        chosen = candidates.gather(1, _gatherable(heads).expand(-1, -1, candidates.shape[-1]))
-        return precise(self.label_score.aligned(self.label_dependent(vectors[:, 1:]), chosen))
+        return self.arc_scores(vectors), vectors
 
     @property
     @override
@@ -217,15 +204,8 @@ class Parser(StructuredModel):
 
     def _encoded(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
         """`(batch, n + 1, size)`, the root first."""
-        words: Tensor = self.encoder(inputs, lengths)
-        root = self.root.to(words.dtype).expand(words.shape[0], 1, -1)
-        vectors: Tensor = self.dropout(torch.cat([root, words], 1))
+        vectors: Tensor = self.dropout(self.with_root(self.encoder(inputs, lengths)))
         return vectors
-
-    def _arc_scores(self, vectors: Tensor) -> Tensor:
-        """`(batch, n, n + 1)`: of each word with each head."""
-        scores: Tensor = self.arc_score(self.arc_dependent(vectors[:, 1:]), self.arc_head(vectors))
-        return precise(scores.squeeze(-1))
 
     def _predictions_of(
         self, vectors: Tensor, heads: Tensor, lengths: Tensor, marginals: Tensor | None = None

@@ -43,14 +43,8 @@ class TokenCodes(nn.Module):
         return vectors, bits.to(torch.promote_types(bits.dtype, torch.float32))
 
     def loss(self, first: Tensor, second: Tensor, alike: Tensor) -> Tensor:
-        """The contrastive loss of words in two views: the cosine of scores with a code is their similarity.
-
-        Args:
-            first: Scores of bits ``(m, bits)``.
-            second: Those of the same words in the other view.
-            alike: Numbers ``(m,)``; words of equal ones are not to be told apart.
-        """
-        return contrastive_hashing(_sides(first), _sides(second), alike, self.variant, temperature=1.0)
+        """The contrastive loss of words in two views: `code_loss`."""
+        return code_loss(first, second, alike, self.variant)
 
     def codes(self, bits: Tensor) -> Tensor:
         """The codes ``(...)`` of scores ``(..., bits)``: their signs, that of 0 being -1."""
@@ -74,6 +68,18 @@ class TokenCodes(nn.Module):
     def set_extra_state(self, state: Tensor) -> None:
         """Takes over what `get_extra_state` gave."""
         self.vocabulary = code_counts.from_tensor(state, self.labels)
+
+
+def code_loss(first: Tensor, second: Tensor, alike: Tensor, variant: str) -> Tensor:
+    """Return the contrastive loss of words in two views: the cosine of scores with a code is their similarity.
+
+    Args:
+        first: Scores of bits ``(m, bits)``.
+        second: Those of the same words in the other view.
+        alike: Numbers ``(m,)``; words of equal ones are not to be told apart.
+        variant: Which words are compared, as `contrastive_hashing` has it.
+    """
+    return contrastive_hashing(_sides(first), _sides(second), alike, variant, temperature=1.0)
 
 
 def _sides(bits: Tensor) -> Tensor:

@@ -1,0 +1,36 @@
+"""Structured heads on encoders of Hugging Face: saved, loaded, trained and used as models of transformers are.
+
+Importing this package tells transformers of them: `AutoConfig`, `AutoModel` and `AutoModelForTokenClassification`
+load a saved `StructuredHead`, and `pipeline("token-classification")` tags words with it.
+"""
+
+from strukt.errors import MissingExtraError
+
+try:
+    import transformers
+except ImportError as error:
+    raise MissingExtraError("transformers", "hf") from error
+
+from transformers.pipelines import PIPELINE_REGISTRY
+
+from strukt.hf.collation import WordCollator
+from strukt.hf.configuration import StructuredHeadConfig
+from strukt.hf.encoding import encode_words, word_numbers
+from strukt.hf.modeling import StructuredHead, StructuredOutput
+from strukt.hf.pipelines import WordTagPipeline
+
+__all__ = [
+    "StructuredHead",
+    "StructuredHeadConfig",
+    "StructuredOutput",
+    "WordCollator",
+    "WordTagPipeline",
+    "encode_words",
+    "word_numbers",
+]
+
+transformers.AutoConfig.register(StructuredHeadConfig.model_type, StructuredHeadConfig, exist_ok=True)
+for _auto in (transformers.AutoModel, transformers.AutoModelForTokenClassification):
+    _auto.register(StructuredHeadConfig, StructuredHead, exist_ok=True)
+# `register_pipeline` would warn that the task is known and forget its default model.
+PIPELINE_REGISTRY.supported_tasks["token-classification"]["impl"] = WordTagPipeline

@@ -1,0 +1,73 @@
+"""Batches of sentences that `encode_words` has encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.hf.words import IGNORED
+
+
+@dataclass
+class WordCollator:
+    """Pad sentences to a batch: the `data_collator` of a `Trainer`, and the `collate_fn` of a `DataLoader`.
+
+    Pieces, `words` and labels of pieces are padded on the side on which the tokenizer pads; lists of spans behind
+    the last one. Other columns are left out.
+
+    Attributes:
+        tokenizer: What the sentences were encoded with.
+        pad_to_multiple_of: A number that the number of pieces of a row is to be a multiple of.
+    """
+
+    tokenizer: Any
+    pad_to_multiple_of: int | None = None
+
+    def __call__(self, features: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
+        """Pad a batch.
+
+        Args:
+            features: What `encode_words` returned for each sentence.
+
+        Returns:
+            What `StructuredHead` takes, `labels` among it if there are some.
+        """
+        names = [name for name in self.tokenizer.model_input_names if name in features[0]]
+        inputs = [{name: feature[name] for name in names} for feature in features]
+        batch: dict[str, Tensor] = {
+            **self.tokenizer.pad(inputs, pad_to_multiple_of=self.pad_to_multiple_of, return_tensors="pt")
+        }
+        pieces = batch["input_ids"].shape[1]
+        if "words" in features[0]:
+            batch["words"] = self._padded([feature["words"] for feature in features], pieces, -1)
+        if "labels" in features[0]:
+            rows = [feature["labels"] for feature in features]
+            batch["labels"] = _spans(rows) if _are_spans(rows) else self._padded(rows, pieces, IGNORED)
+        return batch
+
+    def _padded(self, rows: Sequence[Any], pieces: int, fill: int) -> Tensor:
+        """Rows of values of pieces, as one tensor `(batch, pieces, ...)`."""
+        tensors = [torch.as_tensor(row, dtype=torch.long) for row in rows]
+        padded = torch.full((len(rows), pieces, *tensors[0].shape[1:]), fill)
+        for target, row in zip(padded, tensors, strict=True):
+            begin = pieces - len(row) if self.tokenizer.padding_side == "left" else 0
+            target[begin : begin + len(row)] = row
+        return padded
+
+
+def _are_spans(rows: Sequence[Any]) -> bool:
+    """Whether labels are triples, or there are none at all, as only sentences without spans have none."""
+    first = next((row[0] for row in rows if len(row)), None)
+    return first is None or (isinstance(first, Sequence) and len(first) == 3)
+
+
+def _spans(rows: Sequence[Any]) -> Tensor:
+    """Lists of spans as one tensor `(batch, spans, 3)`."""
+    padded = torch.full((len(rows), max(map(len, rows)), 3), IGNORED)
+    for target, row in zip(padded, rows, strict=True):
+        target[: len(row)] = torch.as_tensor(row, dtype=torch.long).reshape(-1, 3)
+    return padded

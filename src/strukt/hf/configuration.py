@@ -1,0 +1,108 @@
+"""The configuration of a head on an encoder."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from transformers import AutoConfig, PretrainedConfig
+
+from strukt.nn.inputs import require_sizes
+
+CHOICES = {
+    "head": ("crf", "biaffine", "span", "bits"),
+    "trees": ("nonprojective", "projective"),
+    "variant": ("hash", "self", "sup", "max"),
+}
+"""The values of the options that have names."""
+
+
+class StructuredHeadConfig(PretrainedConfig):  # type: ignore[misc]
+    """The encoder, the head and the labels of a `StructuredHead`; saved as `config.json`.
+
+    Args:
+        encoder: The configuration of the encoder, or a dictionary of one with its `model_type`.
+        head: `crf` (tags), `biaffine` (dependency trees), `span` (nested spans: constituents, entities) or `bits`
+            (tags beside binary codes of words).
+        constraints: The scheme of the tags, such as `BIO` (see `strukt.nn.tag_constraints`), of which predictions
+            never break the rules; None for no rules. For `crf` and `bits`.
+        dropout: Dropout of vectors of words and of what the head makes of them.
+        arc_size: Size of the vectors that are compared to score an arc, for `biaffine`.
+        span_size: The same of spans, for `span`.
+        label_size: Size of the vectors that are compared to label arcs and spans.
+        trees: `nonprojective` or `projective`, for `biaffine`.
+        bits: Length of the codes, for `bits`.
+        variant: Which words the loss of codes compares, for `bits`; see `strukt.losses.contrastive_hashing`.
+        code_weight: Weight of that loss.
+        options: What every configuration has: `id2label`, `label2id`, `num_labels` ...
+
+    Raises:
+        ValueError: If an option has a value that it cannot have.
+
+    Examples:
+        >>> config = StructuredHeadConfig({"model_type": "bert", "hidden_size": 48}, head="crf", num_labels=3)
+        >>> config.encoder.hidden_size, config.num_labels
+        (48, 3)
+    """
+
+    model_type = "strukt"
+    sub_configs: ClassVar[dict[str, Any]] = {"encoder": AutoConfig}
+    # `predictions` alone are gathered over an evaluation: scores of trees differ in two axes between batches.
+    keys_to_ignore_at_inference: ClassVar[list[str]] = ["logits", "codes"]
+
+    def __init__(
+        self,
+        encoder: PretrainedConfig | dict[str, Any] | None = None,
+        head: str = "crf",
+        constraints: str | None = None,
+        dropout: float = 0.1,
+        arc_size: int = 500,
+        span_size: int = 250,
+        label_size: int = 100,
+        trees: str = "nonprojective",
+        bits: int = 24,
+        variant: str = "hash",
+        code_weight: float = 1.0,
+        **options: Any,
+    ) -> None:
+        self.encoder = _as_config(encoder)
+        self.head, self.trees, self.variant = head, trees, variant
+        self.constraints = constraints
+        self.dropout = dropout
+        self.arc_size, self.span_size, self.label_size, self.bits = arc_size, span_size, label_size, bits
+        self.code_weight = code_weight
+        self._require_possible()
+        super().__init__(**options)
+
+    @property
+    def labels(self) -> list[str]:
+        """The names of the labels, in the order of their numbers."""
+        return [self.id2label[index] for index in range(len(self.id2label))]
+
+    def get_text_config(self, *_: Any, **__: Any) -> PretrainedConfig:
+        """The configuration of the encoder, where transformers asks for sizes and writes new ones."""
+        return self.encoder
+
+    def _require_possible(self) -> None:
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {', '.join(choices)}")
+        if self.constraints is not None and self.head not in ("crf", "bits"):
+            raise ValueError(
+                f"constraints is {self.constraints!r}; expected None with the head {self.head!r}, "
+                "which has no tags"
+            )
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout is {self.dropout}; expected a probability in [0, 1)")
+        require_sizes(
+            arc_size=self.arc_size, span_size=self.span_size, label_size=self.label_size, bits=self.bits
+        )
+
+
+def _as_config(encoder: PretrainedConfig | dict[str, Any] | None) -> PretrainedConfig:
+    """The configuration of the encoder; that of BERT if there is none, for transformers asks for a default."""
+    if isinstance(encoder, PretrainedConfig):
+        return encoder
+    options = {"model_type": "bert"} if encoder is None else dict(encoder)
+    if "model_type" not in options:
+        raise ValueError("encoder has no model_type; expected the configuration of an AutoModel")
+    return AutoConfig.for_model(options.pop("model_type"), **options)

@@ -1,0 +1,142 @@
+"""Words as pieces, with the number of the word of each piece, and labels of words as labels of pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from strukt.hf.words import IGNORED
+
+Span = tuple[int, int, int]
+"""First word, the word behind the last one, and the number of the label."""
+
+
+def word_numbers(encoding: Any) -> Tensor:
+    """Return the number of the word of each piece, -1 for special pieces and padding: the argument `words`.
+
+    In running text a word is what the tokenizer takes for one, as a rule punctuation by itself too.
+
+    Args:
+        encoding: What a fast tokenizer returned for some texts, or for lists of words.
+
+    Returns:
+        `(batch, pieces)`.
+
+    Raises:
+        ValueError: If it is of a tokenizer that does not know words, or not padded.
+    """
+    if not getattr(encoding, "encodings", None):
+        raise ValueError(
+            f"encoding is a {type(encoding).__name__} without words; expected the result of a fast tokenizer of "
+            "transformers (tokenizer.is_fast)"
+        )
+    rows = [[-1 if word is None else word for word in each.word_ids] for each in encoding.encodings]
+    if len({len(row) for row in rows}) > 1:
+        raise ValueError("encoding has rows of different lengths; expected padding=True for the tokenizer")
+    return torch.tensor(rows, dtype=torch.long)
+
+
+def encode_words(
+    tokenizer: Any,
+    words: Sequence[str],
+    *,
+    tags: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+    relations: Sequence[int] | None = None,
+    spans: Sequence[Span] | None = None,
+) -> dict[str, list[Any]]:
+    """Cut the words of a sentence into pieces, and write their labels as a `StructuredHead` reads them.
+
+    Meant for `datasets.Dataset.map`. A word of which the tokenizer makes nothing, such as a control character,
+    becomes the unknown piece. Sentences are cut off at the tokenizer's `model_max_length`: spans that reach behind
+    it are left out, and heads that lie there are unknown.
+
+    Args:
+        tokenizer: A fast one.
+        words: The words.
+        tags: The number of the tag of each word.
+        heads: Of each word the number of its head, counted from 1, or 0 for the root, as in CoNLL-U.
+        relations: The number of the label of the arc to it, with `heads`.
+        spans: Start, end and label of each span, nested or apart, none twice.
+
+    Returns:
+        What the tokenizer returns; `words`, the number of the word of each piece, -1 for special ones; and
+        `labels` if there are some.
+
+    Raises:
+        ValueError: If the tokenizer does not know words, there is not one label for each word, or spans cross.
+
+    Complexity: O(number of pieces), and O(s log s) for s spans.
+    """
+    encoding = _encoded(tokenizer, words)
+    numbers = [-1 if word is None else word for word in encoding.word_ids()]
+    result = {**encoding, "words": numbers}
+    kept = max(numbers, default=-1) + 1
+    if tags is not None:
+        _require_one_each("tags", tags, words)
+        return result | {"labels": _at_first(numbers, list(tags), IGNORED)}
+    if heads is not None or relations is not None:
+        _require_one_each("heads", heads, words)
+        _require_one_each("relations", relations, words)
+        pairs = [
+            [head if head <= kept else IGNORED, relation]
+            for head, relation in zip(heads or (), relations or (), strict=True)
+        ]
+        return result | {"labels": _at_first(numbers, pairs, [IGNORED, IGNORED])}
+    if spans is not None:
+        _require_nested(spans, len(words))
+        return result | {"labels": [list(span) for span in spans if span[1] <= kept]}
+    return result
+
+
+def _encoded(tokenizer: Any, words: Sequence[str]) -> Any:
+    """What the tokenizer returns for words, none of them without a piece, cut off at the longest that is read."""
+    if not tokenizer.is_fast:
+        kind = type(tokenizer).__name__
+        raise ValueError(f"tokenizer is a {kind}, which does not know words; expected a fast one")
+    options = {"is_split_into_words": True, "verbose": False}
+    encoding = tokenizer(list(words), truncation=True, **options)
+    if len({word for word in encoding.word_ids() if word is not None}) == len(words):
+        return encoding
+    there = set(tokenizer(list(words), add_special_tokens=False, **options).word_ids())
+    named = [word if index in there else tokenizer.unk_token for index, word in enumerate(words)]
+    return tokenizer(named, truncation=True, **options)
+
+
+def _at_first(numbers: Sequence[int], values: Sequence[Any], other: Any) -> list[Any]:
+    """The value of each word at its first piece, and another at all other pieces."""
+    before = [-1, *numbers]
+    return [
+        values[word] if word >= 0 and word != last else other
+        for word, last in zip(numbers, before, strict=False)
+    ]
+
+
+def _require_one_each(name: str, values: Sequence[int] | None, words: Sequence[str]) -> None:
+    count = "None" if values is None else f"of length {len(values)}"
+    if values is None or len(values) != len(words):
+        raise ValueError(f"{name} is {count}; expected {len(words)} numbers, one for each word")
+
+
+def _require_nested(spans: Sequence[Span], n: int) -> None:
+    """Check that spans lie in the sentence, and do not cross.
+
+    Raises:
+        ValueError: If one does not; it is named.
+    """
+    around: list[Span] = []
+    for span in sorted(spans, key=lambda span: (span[0], -span[1])):
+        start, end, _ = span
+        if not 0 <= start < end <= n:
+            raise ValueError(f"spans has {tuple(span)}; expected 0 <= start < end <= {n}, the number of words")
+        while around and around[-1][1] <= start:
+            around.pop()
+        if around and (around[-1][1] < end or tuple(around[-1][:2]) == (start, end)):
+            raise ValueError(
+                f"spans has {tuple(around[-1])} and {tuple(span)}, which cross or are the same; expected spans "
+                "that nest or are apart"
+            )
+        around.append(span)

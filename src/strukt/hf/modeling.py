@@ -1,0 +1,270 @@
+"""A structured head on any encoder of Hugging Face."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import AutoModel, PreTrainedModel
+from transformers.utils import ModelOutput
+
+from strukt.hf.configuration import StructuredHeadConfig
+from strukt.hf.heads import Head
+from strukt.hf.tag_heads import BitsHead, CRFHead
+from strukt.hf.tree_heads import BiaffineHead, SpanHead
+from strukt.hf.words import WordPlaces, first_pieces
+from strukt.structures.distribution import StructuredDistribution
+
+HEADS: dict[str, type[CRFHead] | type[BiaffineHead] | type[SpanHead]] = {
+    "crf": CRFHead,
+    "biaffine": BiaffineHead,
+    "span": SpanHead,
+    "bits": BitsHead,
+}
+"""The heads, by the name that the configuration has for them."""
+
+
+@dataclass
+class StructuredOutput(ModelOutput):  # type: ignore[misc]
+    """What a `StructuredHead` returns.
+
+    Attributes:
+        loss: The mean loss per word, a scalar, with labels.
+        logits: The scores of the head; None in training with labels.
+        predictions: The best structures, in the form of the labels; None in training with labels.
+        codes: `(batch, pieces)`, the binary codes of words, of the head `bits`.
+    """
+
+    loss: Tensor | None = None
+    logits: Tensor | None = None
+    predictions: Tensor | None = None
+    codes: Tensor | None = None
+
+
+class StructuredHead(PreTrainedModel):  # type: ignore[misc]
+    """An encoder with a head that ends in a distribution over structures: tags, trees or spans of words.
+
+    The structure is one of words: the first piece of each word stands for it, and special pieces, padding and the
+    other pieces of words are no part of it. Rows may be padded on either side; the encoder reads them as if they
+    were padded on the right, so that predictions do not depend on it.
+
+    Args:
+        config: The configuration.
+        encoder: The encoder; one with random weights, as the configuration has it, if None.
+
+    Attributes:
+        encoder: What reads the pieces; of an encoder and a decoder the first.
+        head: The head.
+
+    Examples:
+        >>> encoder = {"model_type": "bert", "vocab_size": 9, "hidden_size": 8, "num_attention_heads": 2,
+        ...     "num_hidden_layers": 1, "intermediate_size": 8}
+        >>> model = StructuredHead(StructuredHeadConfig(encoder, head="crf", num_labels=3)).eval()
+        >>> pieces, words = torch.tensor([[1, 5, 6, 7, 2]]), torch.tensor([[-1, 0, 0, 1, -1]])
+        >>> output = model(pieces, words=words)
+        >>> output.logits.shape, (output.predictions >= 0).int()
+        (torch.Size([1, 5, 3]), tensor([[0, 1, 0, 1, 0]], dtype=torch.int32))
+        >>> labels = torch.tensor([[-100, 2, -100, 0, -100]])
+        >>> model(pieces, words=words, labels=labels).loss.shape
+        torch.Size([])
+    """
+
+    config_class = StructuredHeadConfig
+    base_model_prefix = "encoder"
+    main_input_name = "input_ids"
+    supports_gradient_checkpointing = True
+    accepts_loss_kwargs = False  # the loss is a mean over the words of a batch, not of an accumulated one
+    _supports_sdpa = True
+    _supports_flash_attn = True
+
+    def __init__(self, config: StructuredHeadConfig, encoder: PreTrainedModel | None = None) -> None:
+        super().__init__(config)
+        encoder = AutoModel.from_config(config.encoder) if encoder is None else encoder
+        config.encoder = encoder.config  # one object, so that changes of the encoder are saved
+        self.encoder = encoder.get_encoder() if config.encoder.is_encoder_decoder else encoder
+        self.head: Head = _head(config)
+        for tensor in self.head.state_dict(keep_vars=True).values():
+            tensor._is_hf_initialized = True  # its layers know best how to begin
+        self.post_init()
+
+    @classmethod
+    def from_encoder(
+        cls,
+        encoder: str | os.PathLike[str] | PreTrainedModel,
+        labels: Sequence[str],
+        head: str = "crf",
+        dtype: torch.dtype | str = torch.float32,
+        **options: Any,
+    ) -> StructuredHead:
+        """Put a new head on a pretrained encoder.
+
+        Args:
+            encoder: What `AutoModel.from_pretrained` takes, or a model.
+            labels: The names of tags, or of the labels of arcs or spans, in the order of their numbers.
+            head: `crf`, `biaffine`, `span` or `bits`.
+            dtype: The type that the weights of the encoder are loaded in.
+            options: Of `StructuredHeadConfig`, such as `constraints="BIO"`.
+
+        Raises:
+            ValueError: If there are no labels, or one twice, or an option has a value that it cannot have.
+            OSError: If there is no such model.
+        """
+        names = list(labels)
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"labels is {names}; expected at least one name, and none of them twice")
+        if not isinstance(encoder, PreTrainedModel):
+            encoder = AutoModel.from_pretrained(encoder, dtype=dtype)
+        config = StructuredHeadConfig(
+            encoder.config.to_dict(),
+            head=head,
+            id2label=dict(enumerate(names)),
+            label2id={name: index for index, name in enumerate(names)},
+            **options,
+        )
+        return cls(config, encoder)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        words: Tensor | None = None,
+        labels: Tensor | None = None,
+        return_dict: bool | None = None,
+        **encoder_inputs: Any,
+    ) -> StructuredOutput | tuple[Tensor, ...]:
+        """Read sentences.
+
+        Args:
+            input_ids: `(batch, pieces)`.
+            attention_mask: `(batch, pieces)`, 0 in the padding; no padding if None.
+            token_type_ids: `(batch, pieces)`, if the encoder has types.
+            words: `(batch, pieces)`, the number of the word of each piece, below 0 for special pieces and padding,
+                as `encode_words` and `word_numbers` give it. If None, words begin where there are labels.
+            labels: `(batch, pieces)` tags at the first piece of each word (`crf`, `bits`); `(batch, pieces, 2)`
+                head and label there (`biaffine`); `(batch, spans, 3)` start, end and label (`span`). -100 where
+                there is none; a word without one is summed over.
+            return_dict: Whether to return a `StructuredOutput`, in place of a tuple of what is not None.
+            encoder_inputs: What else the encoder takes.
+
+        Returns:
+            The loss if there are labels; scores and predictions, but in training with labels.
+
+        Raises:
+            ValueError: If nothing says where words begin, or shapes do not fit.
+        """
+        places = self._places(input_ids, attention_mask, words, labels)
+        encoder_inputs["token_type_ids"] = token_type_ids
+        learns = self.training and labels is not None
+        views = [
+            self._vectors(input_ids, attention_mask, places, encoder_inputs)
+            for _ in range(self.head.views if learns else 1)
+        ]
+        output = StructuredOutput()
+        if labels is not None:
+            output.loss = self.head.loss(views if learns else views * self.head.views, places, labels)
+        if not learns:
+            output.logits, output.predictions, output.codes = self.head.answer(views[0], places)
+        by_name = self.config.return_dict if return_dict is None else return_dict
+        return output if by_name else output.to_tuple()
+
+    def distribution(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        words: Tensor | None = None,
+        **encoder_inputs: Any,
+    ) -> StructuredDistribution:
+        """Return the distribution over the structures of each sentence, which answers all other questions.
+
+        It is a `LinearChain`, `NonProjectiveTree`, `ProjectiveTree` or `SpanTree` over words, not pieces, with
+        `marginals`, `topk`, `entropy` and all other members. Arguments are those of `forward`.
+
+        Raises:
+            ValueError: As `forward`.
+        """
+        places = self._places(input_ids, attention_mask, words, None)
+        encoder_inputs["token_type_ids"] = token_type_ids
+        vectors = self._vectors(input_ids, attention_mask, places, encoder_inputs)
+        return self.head.distribution(vectors, places.lengths)
+
+    def get_input_embeddings(self) -> Any:
+        """The table of vectors of pieces."""
+        return self.encoder.get_input_embeddings()
+
+    def set_input_embeddings(self, value: Any) -> None:
+        """Replace the table of vectors of pieces."""
+        self.encoder.set_input_embeddings(value)
+
+    def _places(
+        self, input_ids: Tensor, mask: Tensor | None, words: Tensor | None, labels: Tensor | None
+    ) -> WordPlaces:
+        """The places of the words.
+
+        Raises:
+            ValueError: If nothing tells them, or shapes do not fit.
+        """
+        if labels is not None:
+            _require_form("labels", labels, input_ids.shape, self.head.axes)
+        if words is not None:
+            _require_form("words", words, input_ids.shape, Head.axes)
+            starts = first_pieces(words)
+        elif labels is not None and "pieces" in self.head.axes:
+            starts = (labels if labels.dim() == 2 else labels[..., 0]) >= 0
+        else:
+            raise ValueError(
+                "words is None; expected the number of the word of each piece, (batch, pieces), as "
+                "strukt.hf.word_numbers(encoding) has it for what a tokenizer returns, and "
+                "strukt.hf.encode_words for lists of words"
+            )
+        return WordPlaces.of(starts if mask is None else starts & mask.bool())
+
+    def _vectors(
+        self, input_ids: Tensor, mask: Tensor | None, places: WordPlaces, others: dict[str, Any]
+    ) -> Tensor:
+        """Vectors of words, `(batch, n, size)`, zero in the padding."""
+        mask = torch.ones_like(input_ids) if mask is None else mask
+        order = mask.bool().int().argsort(dim=1, descending=True, stable=True)  # padding to the right
+        inputs = {"input_ids": input_ids, "attention_mask": mask, **others}
+        moved = {name: _moved(value, order) for name, value in inputs.items() if value is not None}
+        states: Tensor = self.encoder(**moved).last_hidden_state
+        return places.gather(_moved(states, order.argsort(dim=1)))
+
+    @torch.no_grad()
+    def _init_weights(self, module: Any) -> None:
+        """Give weights of the head that a checkpoint lacks the values that its layers begin with."""
+        names = {each: name for name, each in self.head.named_modules()}
+        fresh = _head(self.config).get_submodule(names[module]).state_dict()
+        for name, tensor in module.state_dict(keep_vars=True).items():
+            if not getattr(tensor, "_is_hf_initialized", False):
+                tensor.copy_(fresh[name])
+
+
+def _head(config: StructuredHeadConfig) -> CRFHead | BiaffineHead | SpanHead:
+    return HEADS[config.head](config, config.encoder.hidden_size)
+
+
+def _moved(value: Any, order: Tensor) -> Any:
+    """Pieces in another order, of whatever has a value for each piece: `(batch, pieces, ...)`."""
+    if not isinstance(value, Tensor) or value.shape[:2] != order.shape:
+        return value
+    return value.take_along_dim(order.reshape(*order.shape, *(1,) * (value.dim() - 2)), 1)
+
+
+def _require_form(name: str, value: Tensor, pieces: torch.Size, axes: str) -> None:
+    sizes = axes.strip("()").split(", ")
+    fits = value.dim() == len(sizes) and value.shape[0] == pieces[0]
+    fits = fits and all(
+        size == (pieces[1] if axis == "pieces" else int(axis))
+        for axis, size in zip(sizes[1:], value.shape[1:], strict=True)
+        if axis != "spans"
+    )
+    if not fits:
+        raise ValueError(
+            f"{name} has shape {tuple(value.shape)}; expected {axes}, where (batch, pieces) is {tuple(pieces)}"
+        )

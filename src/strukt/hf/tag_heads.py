@@ -1,0 +1,94 @@
+"""Heads that give each word a tag: a conditional random field, and one beside binary codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from strukt.distributions import LinearChain
+from strukt.hf.configuration import StructuredHeadConfig
+from strukt.hf.heads import Answer, Head, negative_log_likelihood
+from strukt.hf.words import IGNORED, WordPlaces
+from strukt.nn import CRF, HashLayer, tag_constraints
+from strukt.structures.bit_span_tree.distribution import to_codes
+from strukt.tasks.token_codes import code_loss
+
+
+class CRFHead(Head):
+    """A linear-chain conditional random field over the words.
+
+    The `logits` of a tag are the log-probability of the best sequence that has this tag there (max-marginals), so
+    that their argmax is the tag of the best sequence, by Viterbi, wherever transformers takes an argmax.
+
+    Args:
+        config: The configuration of the model.
+        size: Size of the vectors of words.
+    """
+
+    def __init__(self, config: StructuredHeadConfig, size: int) -> None:
+        super().__init__()
+        rules = None if config.constraints is None else tag_constraints(config.labels, config.constraints)
+        self.dropout = nn.Dropout(config.dropout)
+        self.score = nn.Linear(size, config.num_labels)
+        self.crf = CRF(config.num_labels, rules)
+
+    def distribution(self, vectors: Tensor, lengths: Tensor) -> LinearChain:
+        chain: LinearChain = self.crf(self.score(self.dropout(vectors)), lengths)
+        return chain
+
+    def loss(self, views: Sequence[Tensor], places: WordPlaces, labels: Tensor) -> Tensor:
+        tags = places.gather(labels, IGNORED)
+        known = tags >= 0
+        chain = self.distribution(views[0], places.lengths)
+        return negative_log_likelihood(chain, tags, known).sum() / known.sum().clamp(min=1)
+
+    def answer(self, vectors: Tensor, places: WordPlaces) -> Answer:
+        chain = self.distribution(vectors, places.lengths)
+        logits = chain.max_marginals - chain.log_partition[:, None, None]
+        logits = logits.masked_fill(~places.inside.unsqueeze(-1), 0)
+        tags = chain.mode.masked_fill(~places.inside, IGNORED)
+        return Answer(places.scatter(logits, 0), places.scatter(tags, IGNORED))
+
+
+class BitsHead(CRFHead):
+    """Each tag for itself, from a layer whose heads are the bits of codes of words, which are learned as well.
+
+    Transition scores stay 0; constraints may forbid sequences nevertheless. Words with the same tag are not told
+    apart by their codes.
+
+    Source: Wang et al. (2023), as section 2.2 of Wang and Utiyama (2024) has it.
+
+    Args:
+        config: The configuration of the model.
+        size: Size of the vectors of words.
+    """
+
+    views: ClassVar[int] = 2
+
+    def __init__(self, config: StructuredHeadConfig, size: int) -> None:
+        super().__init__(config, size)
+        self.crf.requires_grad_(False)
+        self.layer = HashLayer(size, config.bits, config.dropout)
+        self.variant, self.code_weight = config.variant, config.code_weight
+
+    def distribution(self, vectors: Tensor, lengths: Tensor) -> LinearChain:
+        return super().distribution(self.layer(vectors, lengths)[0], lengths)
+
+    def loss(self, views: Sequence[Tensor], places: WordPlaces, labels: Tensor) -> Tensor:
+        tags = places.gather(labels, IGNORED)
+        known = tags >= 0
+        first, second = (self._bits(view, places)[known] for view in views)
+        codes = code_loss(first, second, tags[known], self.variant)
+        return super().loss(views, places, labels) + self.code_weight * codes
+
+    def answer(self, vectors: Tensor, places: WordPlaces) -> Answer:
+        codes = to_codes(self._bits(vectors, places) > 0)
+        return super().answer(vectors, places)._replace(codes=places.scatter(codes, IGNORED))
+
+    def _bits(self, vectors: Tensor, places: WordPlaces) -> Tensor:
+        """Scores of bits, `(batch, n, bits)`."""
+        bits: Tensor = self.layer(vectors, places.lengths)[1]
+        return bits.to(torch.promote_types(bits.dtype, torch.float32))

@@ -1,0 +1,156 @@
+"""Heads that give a sentence a tree: of dependencies, or of labelled spans."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from strukt.distributions import NonProjectiveTree, ProjectiveTree, SpanTree
+from strukt.hf.configuration import StructuredHeadConfig
+from strukt.hf.heads import Answer, Head, negative_log_likelihood
+from strukt.hf.words import IGNORED, WordPlaces
+from strukt.nn import SharedDropout
+from strukt.nn.dependency_scorer import DependencyScorer
+from strukt.nn.inputs import precise
+from strukt.nn.spans import SpanScorer, fenceposts
+from strukt.tasks.label_spans import CRITERIA, agreeing
+from strukt.tasks.parser import TREES
+from strukt.tasks.span_layer import GoldSpans
+
+
+class BiaffineHead(Head):
+    """A distribution over dependency trees with one root, and a label of each arc.
+
+    Labels and predictions are pairs at the first piece of each word: its head, a number of a word counted from 1
+    or 0 for the root, and the label of the arc. The `logits` are the scores of arcs, `(batch, n, n + 1)`.
+
+    Source: Dozat and Manning (2017), "Deep biaffine attention for neural dependency parsing".
+
+    Args:
+        config: The configuration of the model.
+        size: Size of the vectors of words.
+    """
+
+    axes: ClassVar[str] = "(batch, pieces, 2)"
+
+    def __init__(self, config: StructuredHeadConfig, size: int) -> None:
+        super().__init__()
+        self.dropout = SharedDropout(config.dropout)
+        self.scorer = DependencyScorer(
+            size, config.num_labels, config.arc_size, config.label_size, config.dropout
+        )
+        self.trees = TREES[config.trees]
+
+    def distribution(self, vectors: Tensor, lengths: Tensor) -> NonProjectiveTree | ProjectiveTree:
+        return self.trees(self.scorer.arc_scores(self._with_root(vectors)), lengths)
+
+    def loss(self, views: Sequence[Tensor], places: WordPlaces, labels: Tensor) -> Tensor:
+        heads, relations = places.gather(labels, IGNORED).unbind(-1)
+        vectors, known = self._with_root(views[0]), heads >= 0
+        trees = self.trees(self.scorer.arc_scores(vectors), places.lengths)
+        of_arcs = negative_log_likelihood(trees, heads, known).sum()
+        of_labels = functional.cross_entropy(
+            self.scorer.label_scores(vectors, heads).flatten(0, 1),
+            relations.masked_fill(~known, IGNORED).flatten(),
+            ignore_index=IGNORED,
+            reduction="sum",
+        )
+        return (of_arcs + of_labels) / known.sum().clamp(min=1)
+
+    def answer(self, vectors: Tensor, places: WordPlaces) -> Answer:
+        vectors = self._with_root(vectors)
+        arcs = self.scorer.arc_scores(vectors)
+        heads = self.trees(arcs, places.lengths).mode
+        relations = self.scorer.label_scores(vectors, heads).argmax(-1)
+        pairs = torch.stack([heads, relations], -1)
+        return Answer(arcs, places.scatter(pairs, IGNORED))
+
+    def _with_root(self, vectors: Tensor) -> Tensor:
+        dropped: Tensor = self.dropout(self.scorer.with_root(vectors))
+        return dropped
+
+
+class SpanHead(Head):
+    """A distribution over binary trees of labelled spans, of which those that have a label are predicted.
+
+    Labels and predictions are triples, `(batch, spans, 3)`: first word, word behind the last one, label; outer
+    before inner ones, -100 behind the last. What the other spans of the tree are is not known: the likelihood is
+    that of all trees that have the given ones. One more label than the configuration has, number 0 of the scores,
+    stands for spans that are nothing. The `logits` are the scores of spans, `(batch, n + 1, n + 1, labels + 1)`.
+
+    Source: Fu et al. (2021), "Nested named entity recognition with partially-observed TreeCRFs"; the scores of
+    Zhang, Zhou and Li (2020), "Fast and accurate neural CRF constituency parsing".
+
+    Args:
+        config: The configuration of the model.
+        size: Size of the vectors of words.
+    """
+
+    axes: ClassVar[str] = "(batch, spans, 3)"
+
+    def __init__(self, config: StructuredHeadConfig, size: int) -> None:
+        super().__init__()
+        self.dropout = SharedDropout(config.dropout)
+        self.scorer = SpanScorer(
+            size, config.num_labels + 1, config.span_size, config.label_size, config.dropout
+        )
+
+    def distribution(self, vectors: Tensor, lengths: Tensor) -> SpanTree:
+        return SpanTree(precise(self.scorer(fenceposts(self.dropout(vectors)))), lengths)
+
+    def loss(self, views: Sequence[Tensor], places: WordPlaces, labels: Tensor) -> Tensor:
+        trees = self.distribution(views[0], places.lengths)
+        allowed = agreeing(_gold(labels, places.lengths), trees.scores[0], empty=0)
+        return CRITERIA["likelihood"](trees, allowed).sum() / places.lengths.sum().clamp(min=1)
+
+    def answer(self, vectors: Tensor, places: WordPlaces) -> Answer:
+        trees = self.distribution(vectors, places.lengths)
+        return Answer(trees.scores[0], labelled_spans(trees.mode))
+
+
+def labelled_spans(events: Tensor) -> Tensor:
+    """List the spans of trees that have a label above 0, outer before inner, left before right.
+
+    Args:
+        events: `(batch, n + 1, n + 1)`, as of `SpanTree`.
+
+    Returns:
+        `(batch, spans, 3)`: start, end and label less 1; -100 behind the last.
+
+    Examples:
+        >>> event = torch.full((1, 3, 3), -1)
+        >>> event[0, 0, 2], event[0, 0, 1], event[0, 1, 2] = 4, 0, 1
+        >>> labelled_spans(event)
+        tensor([[[0, 2, 3],
+                 [1, 2, 0]]])
+    """
+    items, starts, flipped = (events.flip(-1) > 0).nonzero(as_tuple=True)
+    ends = events.shape[-1] - 1 - flipped
+    counts = torch.bincount(items, minlength=len(events))
+    rank = torch.arange(len(items), device=items.device) - (counts.cumsum(0) - counts)[items]
+    longest = int(counts.max()) if len(counts) else 0
+    listed = events.new_full((len(events), longest, 3), IGNORED)
+    listed[items, rank] = torch.stack([starts, ends, events[items, starts, ends] - 1], -1)
+    return listed
+
+
+def _gold(labels: Tensor, lengths: Tensor) -> GoldSpans:
+    """The spans that are known, their labels counted from 1.
+
+    Raises:
+        ValueError: If a span is none of its sentence.
+    """
+    items, places = (labels[..., 0] >= 0).nonzero(as_tuple=True)
+    starts, ends, names = labels[items, places].unbind(-1)
+    wrong = ((ends <= starts) | (ends > lengths[items])).nonzero()
+    if len(wrong):
+        item, start, end = (int(part[wrong[0, 0]]) for part in (items, starts, ends))
+        raise ValueError(
+            f"labels has the span from {start} to {end} in batch item {item} of {int(lengths[item])} words; "
+            "expected 0 <= start < end <= words"
+        )
+    return GoldSpans(items, starts, ends, names + 1)

@@ -1,0 +1,101 @@
+"""Where the words of a batch stand among the pieces that an encoder reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from strukt.nn.encoders import mask_of
+
+IGNORED = -100
+"""The label of pieces that have none, as everywhere in transformers."""
+
+
+def first_pieces(words: Tensor) -> Tensor:
+    """Find the pieces that words begin with.
+
+    Args:
+        words: `(batch, pieces)`, the number of the word of each piece; below 0 for special pieces and padding.
+
+    Returns:
+        `(batch, pieces)` booleans. A word whose pieces are apart begins again behind the gap.
+
+    Examples:
+        >>> first_pieces(torch.tensor([[-1, 0, 0, 1, 3, -1]])).int()
+        tensor([[0, 1, 0, 1, 1, 0]], dtype=torch.int32)
+    """
+    before = torch.nn.functional.pad(words[:, :-1], (1, 0), value=-1)
+    return (words >= 0) & (words != before)
+
+
+@dataclass(frozen=True)
+class WordPlaces:
+    """The first piece of each word.
+
+    Attributes:
+        first: `(batch, n)` places among the pieces; 0 in the padding.
+        lengths: `(batch,)` numbers of words.
+        pieces: Number of pieces of a row, padding included.
+    """
+
+    first: Tensor
+    lengths: Tensor
+    pieces: int
+
+    @classmethod
+    def of(cls, starts: Tensor) -> WordPlaces:
+        """Collect the places of the pieces that represent words, whatever side the padding is on.
+
+        Args:
+            starts: `(batch, pieces)` booleans.
+
+        Examples:
+            >>> places = WordPlaces.of(torch.tensor([[False, True, True], [False, False, True]]))
+            >>> places.first, places.lengths
+            (tensor([[1, 2],
+                    [2, 0]]), tensor([2, 1]))
+        """
+        lengths = starts.sum(-1)
+        n = int(lengths.max()) if lengths.numel() else 0
+        first = starts.int().argsort(dim=-1, descending=True, stable=True)[:, :n]
+        return cls(first.masked_fill(~mask_of(lengths, n), 0), lengths, starts.shape[1])
+
+    @property
+    def inside(self) -> Tensor:
+        """True where there is a word: `(batch, n)`."""
+        return mask_of(self.lengths, self.first.shape[1])
+
+    def gather(self, values: Tensor, fill: float = 0) -> Tensor:
+        """Take the values of words from those of pieces.
+
+        Args:
+            values: `(batch, pieces, ...)`.
+            fill: The value of the padding.
+
+        Returns:
+            `(batch, n, ...)`.
+        """
+        taken = values.take_along_dim(_beside(self.first, values), 1)
+        return taken.masked_fill(~_beside(self.inside, values), fill)
+
+    def scatter(self, values: Tensor, fill: float) -> Tensor:
+        """Give the first piece of each word the value of the word.
+
+        Args:
+            values: `(batch, n, ...)`.
+            fill: The value of all other pieces.
+
+        Returns:
+            `(batch, pieces, ...)`.
+        """
+        batch, _, *rest = values.shape
+        target = values.new_full((batch, self.pieces + 1, *rest), fill)
+        index = self.first.masked_fill(~self.inside, self.pieces)  # a last place takes the padding, and is cut off
+        return target.scatter(1, _beside(index, values).expand_as(values), values)[:, : self.pieces]
+
+
+def _beside(index: Tensor, values: Tensor) -> Tensor:
+    """An index `(batch, n)` with as many axes as values."""
+    return index.reshape(*index.shape, *(1,) * (values.dim() - 2))

@@ -1,0 +1,96 @@
+"""Scores of all dependencies of a sentence, from vectors of its words."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from strukt.nn.biaffine import Biaffine
+from strukt.nn.inputs import precise
+from strukt.nn.perceptron import perceptron
+
+
+class DependencyScores(nn.Module):
+    """The layers of a biaffine parser, and the scores that they give; for a module that has other layers, too.
+
+    Attributes:
+        root: The vector of the root, `(size,)`, which is learned.
+    """
+
+    def build_scores(self, size: int, labels: int, arc_size: int, label_size: int, dropout: float) -> None:
+        """Add the layers to this module; arguments are those of `DependencyScorer`."""
+        self.root = nn.Parameter(torch.zeros(size))
+        self.arc_dependent = perceptron(size, arc_size, dropout)
+        self.arc_head = perceptron(size, arc_size, dropout)
+        self.label_dependent = perceptron(size, label_size, dropout)
+        self.label_head = perceptron(size, label_size, dropout)
+        self.arc_score = Biaffine(arc_size, arc_size, 1)
+        self.label_score = Biaffine(label_size, label_size, labels)
+
+    def with_root(self, words: Tensor) -> Tensor:
+        """Put the root in front of the words.
+
+        Args:
+            words: `(batch, n, size)`.
+
+        Returns:
+            `(batch, n + 1, size)`.
+        """
+        return torch.cat([self.root.to(words.dtype).expand(len(words), 1, -1), words], 1)
+
+    def arc_scores(self, vectors: Tensor) -> Tensor:
+        """Score each head of each word, in the type that structures are computed in.
+
+        Args:
+            vectors: `(batch, n + 1, size)`, the root first.
+
+        Returns:
+            `(batch, n, n + 1)`, as `NonProjectiveTree` takes them; `O(n^2)` time for each feature.
+        """
+        scores: Tensor = self.arc_score(self.arc_dependent(vectors[:, 1:]), self.arc_head(vectors))
+        return precise(scores.squeeze(-1))
+
+    def label_scores(self, vectors: Tensor, heads: Tensor) -> Tensor:
+        """Score each label of the arc from each word to its given head.
+
+        Args:
+            vectors: `(batch, n + 1, size)`, the root first.
+            heads: `(batch, n)`, 0 for the root; those below 0, which is padding, count as the root.
+
+        Returns:
+            `(batch, n, c)`.
+        """
+        candidates: Tensor = self.label_head(vectors)
+        index = heads.clamp(min=0).unsqueeze(-1).expand(-1, -1, candidates.shape[-1])
+        return precise(self.label_score.aligned(self.label_dependent(vectors[:, 1:]), candidates.gather(1, index)))
+
+
+class DependencyScorer(DependencyScores):
+    """A score of each head for each word, and of each label for the arc to a given head.
+
+    Source: Dozat and Manning (2017), "Deep biaffine attention for neural dependency parsing".
+
+    Args:
+        size: Size of the vectors of words.
+        labels: Number of labels `c`.
+        arc_size: Size of the vectors that are compared to score an arc.
+        label_size: Size of the vectors that are compared to label it.
+        dropout: Dropout of these vectors.
+
+    Raises:
+        ValueError: If a size is not above 0.
+
+    Examples:
+        >>> scorer = DependencyScorer(8, labels=5)
+        >>> vectors = scorer.with_root(torch.randn(2, 3, 8))
+        >>> scorer.arc_scores(vectors).shape
+        torch.Size([2, 3, 4])
+        >>> scorer.label_scores(vectors, torch.tensor([[0, 1, 1], [2, 0, 2]])).shape
+        torch.Size([2, 3, 5])
+    """
+
+    def __init__(
+        self, size: int, labels: int, arc_size: int = 500, label_size: int = 100, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.build_scores(size, labels, arc_size, label_size, dropout)
