@@ -1,0 +1,48 @@
+"""A tagger on an encoder of Hugging Face: a CRF head, the Trainer of transformers, and its pipeline.
+
+The encoder is small and random, so that nothing is downloaded; a pretrained one can stand in its place by name.
+"""
+
+import tempfile
+
+import datasets
+import tokenizers
+import transformers
+
+from strukt.hf import StructuredHead, WordCollator, encode_words
+
+tags = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
+text = """Ada/B-PER Lovelace/I-PER visits/O Rome/B-LOC
+Alan/B-PER Turing/I-PER likes/O New/B-LOC York/I-LOC
+Grace/B-PER visits/O Oslo/B-LOC
+New/B-LOC York/I-LOC likes/O Grace/B-PER Hopper/I-PER"""
+sentences = [[pair.split("/") for pair in line.split()] for line in text.splitlines()]
+vocabulary = ["[PAD]", "[UNK]", *sorted({word for sentence in sentences for word, _ in sentence})]
+words = tokenizers.Tokenizer(tokenizers.models.WordLevel({w: i for i, w in enumerate(vocabulary)}, "[UNK]"))
+words.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+tokenizer = transformers.PreTrainedTokenizerFast(
+    tokenizer_object=words, pad_token="[PAD]", unk_token="[UNK]", model_max_length=64
+)
+sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+transformers.set_seed(0)
+encoder = transformers.BertModel(transformers.BertConfig(vocab_size=len(vocabulary), **sizes))
+
+rows = [
+    encode_words(tokenizer, [word for word, _ in sentence], tags=[tags.index(tag) for _, tag in sentence])
+    for sentence in sentences
+]
+model = StructuredHead.from_encoder(encoder, tags, head="crf", constraints="BIO")
+arguments = transformers.TrainingArguments(
+    tempfile.mkdtemp(), max_steps=60, learning_rate=0.01, save_strategy="no", report_to=[], use_cpu=True,
+    disable_tqdm=True, dataloader_pin_memory=False,
+)  # fmt: skip
+trainer = transformers.Trainer(
+    model, arguments, train_dataset=datasets.Dataset.from_list(rows), data_collator=WordCollator(tokenizer)
+)
+trainer.train()
+
+ner = transformers.pipeline(
+    "token-classification", model=model, tokenizer=tokenizer, aggregation_strategy="simple"
+)
+for entity in ner("Grace Turing visits York"):
+    print(entity["entity_group"], entity["word"], "from", entity["start"], "to", entity["end"])
