@@ -258,7 +258,7 @@ TREES = [
                     ("number * sums[first + count - 1]", "number"),
                 ],
                 "kernels/cpu_search": [
-                    ("search.choices[rank] = search.choices[parent]", "pass"),
+                    ("= search.choices[parent, before]", "= 0"),
                     ("values, best, score)", "values, 0, score)"),
                 ],
             },

@@ -140,7 +140,8 @@ def test_a_search_takes_over_the_choices_of_the_parent():
     assert take(search, 1) == (3.0, 1)
     assert search.choices[1].tolist() == [5, 1]
     assert search.candidates.waiting[0] == 1
-    start(search)
+    start(search, 4.0)
+    assert take(search, 0) == (4.0, -1)
     assert take(search, 1)[0] == -np.inf
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from strukt.kernels.jit import kernel
+from strukt.kernels.jit import inner, kernel
 
 Array = npt.NDArray[Any]
 
@@ -63,8 +63,7 @@ def offer(candidates: Candidates, rank: int, place: int, choice: int, score: flo
     count = min(candidates.waiting[0] + 1, len(scores) - 1 - rank)
     i = count - 1
     while i > 0 and scores[i - 1] < score:
-        scores[i] = scores[i - 1]
-        entries[i] = entries[i - 1]
+        _move(candidates, i - 1, i)
         i -= 1
     scores[i] = score
     entries[i, 0], entries[i, 1], entries[i, 2] = rank, place, choice
@@ -99,6 +98,14 @@ def offer_others(
             least = least_wanted(candidates, rank)
 
 
+@inner
+def _move(candidates: Candidates, i: int, j: int) -> None:
+    """Put candidate i in the place of j, number by number: to assign arrays takes long to compile."""
+    candidates.scores[j] = candidates.scores[i]
+    for column in range(3):
+        candidates.entries[j, column] = candidates.entries[i, column]
+
+
 @kernel
 def take_candidate(candidates: Candidates) -> tuple[float, int, int, int]:
     """The best candidate, off the list: its score, -inf if there is none, and its entry."""
@@ -107,8 +114,7 @@ def take_candidate(candidates: Candidates) -> tuple[float, int, int, int]:
         return -np.inf, 0, 0, 0
     score, rank, place, choice = scores[0], entries[0, 0], entries[0, 1], entries[0, 2]
     for i in range(1, count):
-        scores[i - 1] = scores[i]
-        entries[i - 1] = entries[i]
+        _move(candidates, i, i - 1)
     candidates.waiting[0] = count - 1
     return score, rank, place, choice
 
@@ -132,20 +138,24 @@ def make_search(k: int, places: int) -> Search:
 
 
 @kernel
-def start(search: Search) -> None:
-    """Forget the candidates of another item."""
-    search.candidates.waiting[0] = 0
+def start(search: Search, score: float) -> None:
+    """Forget the candidates of another item; the best structure, of this score, is the only one at first."""
+    candidates = search.candidates
+    candidates.scores[0], candidates.waiting[0] = score, 1
+    candidates.entries[0, 0], candidates.entries[0, 1], candidates.entries[0, 2] = 0, -1, 0
 
 
 @kernel
 def take(search: Search, rank: int) -> tuple[float, int]:
     """Make the best candidate the structure of a rank: its score, and the place up to which it is given.
 
-    The score is -inf if no candidate is left.
+    That is -1 for the best of all. The score is -inf if no candidate is left.
     """
     score, parent, place, choice = take_candidate(search.candidates)
-    search.choices[rank] = search.choices[parent]
-    search.choices[rank, place] = choice
+    for before in range(place):
+        search.choices[rank, before] = search.choices[parent, before]
+    if place >= 0:
+        search.choices[rank, place] = choice
     return score, place
 
 

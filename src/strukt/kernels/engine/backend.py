@@ -118,7 +118,7 @@ class Backend(Questions):
         groups = self._groups(scores, lengths, options)
         rows = self._joined(scores, options).astype(np.float64, copy=False)
         places = math.prod(self._places(scores[0]))
-        batch, d = len(rows), places * rows.shape[3]
+        batch, d = len(rows), places * math.prod(rows.shape[2:])
         p = max([scores[0].shape[1], *(table.used for table, _ in groups)])  # padded positions have room, too
         k = capacity(d, begin, settings)
         found = make_found(batch, k, p)
@@ -135,8 +135,8 @@ class Backend(Questions):
     def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
         (main,) = scores
         places = self._places(main)
-        values = main.shape[-1] if main.dim() > 1 + len(places) else 1
-        return numpy_of(main).reshape(len(main), math.prod(places), 1, values)
+        values = main.shape[1 + len(places) :]
+        return numpy_of(main).reshape(len(main), math.prod(places), *((1, *values) if values else ()))
 
     def _places(self, main: Tensor) -> torch.Size:
         return main.shape[1 : 1 + self._place_dim]

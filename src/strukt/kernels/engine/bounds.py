@@ -6,10 +6,10 @@ import numpy as np
 
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
 from strukt.kernels.engine.rings import add_factors
-from strukt.kernels.jit import inner, kept_apart, kernel
+from strukt.kernels.jit import inner, kept_apart
 
 
-@kernel
+@inner
 def level(own: Array, groups: Array, times: Array) -> float:
     """Take from the scores of the weights of each group the best one; gives what every structure loses by that.
 
@@ -33,7 +33,7 @@ def level(own: Array, groups: Array, times: Array) -> float:
     return shift
 
 
-@kernel
+@inner
 def best(rows: Array, leaves: Array, own: Array, value: Array) -> None:
     """The best score of each cell, ``value (cells,)``, from scores ``own (weights,)``."""
     kept_apart()
@@ -64,7 +64,7 @@ def best(rows: Array, leaves: Array, own: Array, value: Array) -> None:
         value[np.uint64(rows[s, MIRROR])] = top
 
 
-@kernel
+@inner
 def bound(
     rows: Array, top: int, own: Array, value: Array, room: Array, around: Array, parts: Array
 ) -> None:

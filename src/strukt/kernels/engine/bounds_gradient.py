@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from strukt.kernels.engine.features import best_of
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
 from strukt.kernels.engine.rings import add_factors, share_out
-from strukt.kernels.jit import inner, kept_apart, kernel
+from strukt.kernels.jit import inner, kept_apart
 
 
 class Bounds(NamedTuple):
@@ -29,13 +30,13 @@ class Bounds(NamedTuple):
     pulls: Array
 
 
-@kernel
+@inner
 def make_bounds(count: int) -> Bounds:
     """Room for so many."""
     return Bounds(np.empty(count), np.empty(count, np.int32), np.empty(count))
 
 
-@kernel
+@inner
 def bound(
     rows: Array, top: int, own: Array, value: Array, room: Array, around: Bounds, parts: Bounds
 ) -> None:
@@ -76,7 +77,7 @@ def _raise_run(room: Array, scores: Array, origins: Array, first: int, count: in
         origins[start + k] = code if room[k] > before else kept
 
 
-@kernel
+@inner
 def pull(
     rows: Array, top: int, own: Array, value: Array, room: Array, around: Bounds, parts: Bounds, within: Array
 ) -> None:
@@ -153,7 +154,7 @@ def _pull_best(
             pulls[whole] += mass
 
 
-@kernel
+@inner
 def take_asked(scores: Array, places: Array, asked: Array, best: Array, parts: Bounds, grads: Array) -> None:
     """Fill the derivative in the bounds of weights from that ``asked`` in those of scores, which is used up.
 
@@ -168,31 +169,39 @@ def take_asked(scores: Array, places: Array, asked: Array, best: Array, parts: B
     for i in range(places.shape[0]):
         if parts.scores[i] == -np.inf or parts.scores[i] < best[places[i]]:
             continue
+        _take_value(scores, places[i], i, asked, parts.pulls, grads)
+
+
+@inner
+def _take_value(scores: Array, place: int, weight: int, asked: Array, pulls: Array, grads: Array) -> None:
+    if scores.ndim == 1:
+        pulls[weight] += asked[place] if scores[place] > -np.inf else 0.0
+        asked[place] = 0.0
+    else:
         for feature in range(scores.shape[1]):
-            chosen = _best_value(scores, places[i], feature)
+            chosen = best_of(scores, place, feature)
             for value in range(scores.shape[2]):
-                factor = asked[places[i], feature, value]
-                if scores[places[i], feature, value] > -np.inf:
-                    parts.pulls[i] += factor
-                    grads[places[i], feature, value] += factor
-                    grads[places[i], feature, chosen] -= factor
-                asked[places[i], feature, value] = 0.0
+                factor = asked[place, feature, value]
+                if scores[place, feature, value] > -np.inf:
+                    pulls[weight] += factor
+                    grads[place, feature, value] += factor
+                    grads[place, feature, chosen] -= factor
+                asked[place, feature, value] = 0.0
 
 
-@kernel
+@inner
 def spread_best(scores: Array, places: Array, pulls: Array, grads: Array) -> None:
     """Add the derivative in each weight to that in the best value of each of its features."""
     kept_apart()
     for i in range(places.shape[0]):
         if pulls[i] != 0.0:
-            for feature in range(scores.shape[1]):
-                grads[places[i], feature, _best_value(scores, places[i], feature)] += pulls[i]
+            _spread_best_value(scores, places[i], pulls[i], grads)
 
 
 @inner
-def _best_value(scores: Array, place: int, feature: int) -> int:
-    found = 0
-    for value in range(1, scores.shape[2]):
-        if scores[place, feature, value] > scores[place, feature, found]:
-            found = value
-    return found
+def _spread_best_value(scores: Array, place: int, pull: float, grads: Array) -> None:
+    if scores.ndim == 1:
+        grads[place] += pull
+    else:
+        for feature in range(scores.shape[1]):
+            grads[place, feature, best_of(scores, place, feature)] += pull

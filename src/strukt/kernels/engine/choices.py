@@ -6,38 +6,33 @@ import numpy as np
 
 from strukt.kernels.cpu_draw import find, uniform
 from strukt.kernels.cpu_search import Search, choice_of_value
-from strukt.kernels.engine.features import pair_odds, top_of, value_shares
+from strukt.kernels.engine.features import best_of, pair_odds, top_of, value_shares
 from strukt.kernels.engine.program import Array
-from strukt.kernels.jit import kept_apart, kernel
+from strukt.kernels.jit import inner, kept_apart
 
 
-@kernel
-def gather_best(scores: Array, places: Array, own: Array) -> None:
-    """The score of each weight with the best value of each feature, ``own (weights,)``."""
-    kept_apart()
-    for i in range(places.shape[0]):
-        own[i] = 0.0
-        for feature in range(scores.shape[1]):
-            own[i] += top_of(scores, places[i], feature)
-
-
-@kernel
+@inner
 def raise_values(scores: Array, places: Array, shift: float, parts: Array, found: Array) -> None:
     """Raise ``found``, as scores, to the best scores of structures that use each value of each weight."""
     kept_apart()
     for i in range(places.shape[0]):
-        if parts[i] == -np.inf:
-            continue
+        if parts[i] > -np.inf:
+            _raise_value(scores, places[i], shift + parts[i], found)
+
+
+@inner
+def _raise_value(scores: Array, place: int, bound: float, found: Array) -> None:
+    if scores.ndim == 1:
+        found[place] = max(found[place], bound)
+    else:
         for feature in range(scores.shape[1]):
-            best = top_of(scores, places[i], feature)
+            best = top_of(scores, place, feature)
             for value in range(scores.shape[2]):
-                less = np.float64(scores[places[i], feature, value]) - best
-                found[places[i], feature, value] = max(
-                    found[places[i], feature, value], shift + parts[i] + less
-                )
+                less = np.float64(scores[place, feature, value]) - best
+                found[place, feature, value] = max(found[place, feature, value], bound + less)
 
 
-@kernel
+@inner
 def name(
     places: Array, used: Array, count: int, alternatives: int, kinds: int, codes: Array, events: Array,
     named: Array,
@@ -56,7 +51,7 @@ def name(
             named[position] = codes[i]
 
 
-@kernel
+@inner
 def choose_values(
     scores: Array, places: Array, used: Array, count: int, search: Search, rank: int, place: int, given: int,
     score: float, room: Array, codes: Array,
@@ -74,7 +69,51 @@ def choose_values(
         codes[i] = code
 
 
-@kernel
+@inner
+def features_of(scores: Array) -> int:
+    """The number of features of a weight from which a value is chosen, from the scores of a batch."""
+    if scores.ndim == 2:
+        return 0
+    return scores.shape[2]  # type: ignore[no-any-return]
+
+
+@inner
+def as_scores(numbers: Array, scores: Array) -> Array:
+    """Numbers ``(main places x values,)`` as the main scores of an item, of one feature."""
+    if scores.ndim == 1:
+        return numbers[:]
+    return numbers.reshape(-1, 1, scores.shape[2])
+
+
+@inner
+def best_part(scores: Array, place: int) -> int:
+    """The part of a weight that has its best value, of one feature."""
+    if scores.ndim == 1:
+        return place
+    return place * scores.shape[2] + best_of(scores, place, 0)  # type: ignore[no-any-return]
+
+
+@inner
+def shares_at_once(scores: Array, places: Array, wanted: bool) -> Array:
+    """The sums of `summed_shares` of all weights if they are wanted, and of none where they are not looked up."""
+    if scores.ndim == 1:
+        return np.empty((0, 0, 0))
+    return summed_shares(scores, places if wanted and scores.shape[2] > 2 else places[:0])
+
+
+@inner
+def draw(scores: Array, places: Array, used: Array, sums: Array, state: Array, codes: Array) -> None:
+    """Draw the values of the weights that a structure uses, ``codes (weights,)``; ``sums`` as `shares_at_once`."""
+    if scores.ndim > 1:
+        if scores.shape[2] == 2:
+            draw_pairs(scores, places[used], state, codes)
+        elif sums.shape[0] > 0:
+            draw_values(sums, used, state, codes)
+        else:
+            draw_values(summed_shares(scores, places[used]), np.arange(used.shape[0]), state, codes)
+
+
+@inner
 def draw_pairs(scores: Array, places: Array, state: Array, codes: Array) -> None:
     """Draw one of two values for each feature of the weights at these places: their codes."""
     kept_apart()
@@ -89,7 +128,7 @@ def draw_pairs(scores: Array, places: Array, state: Array, codes: Array) -> None
         codes[i] = code
 
 
-@kernel
+@inner
 def summed_shares(scores: Array, places: Array) -> Array:
     """The share of all values up to each, ``(weights, features, values)``, which `draw_values` looks up."""
     kept_apart()
@@ -101,7 +140,7 @@ def summed_shares(scores: Array, places: Array) -> Array:
     return sums
 
 
-@kernel
+@inner
 def draw_values(sums: Array, rows: Array, state: Array, codes: Array) -> None:
     """Draw the values of the weights of a structure, their codes; ``rows`` are those of `summed_shares`."""
     kept_apart()

@@ -6,7 +6,7 @@ import numpy as np
 
 from strukt.kernels.cpu_draw import make_kept
 from strukt.kernels.cpu_search import Search, make_search, start, take
-from strukt.kernels.engine import bounds, bounds_gradient, choices, walk
+from strukt.kernels.engine import bounds, bounds_gradient, choices, walk, weights
 from strukt.kernels.engine.items import cells_again, exponents_of, logs_of
 from strukt.kernels.engine.program import Array
 from strukt.kernels.engine.tables import Table
@@ -19,7 +19,7 @@ from strukt.kernels.sparsemap.state import ActiveSet, is_open, of_item
 @inner
 def _load(table: Table, scores: Array, own: Array) -> float:
     """The scores of the weights of an item; gives what `bounds.level` does."""
-    choices.gather_best(scores, table.places, own)
+    weights.gather_best(scores, table.places, own)
     return bounds.level(own, table.groups, table.times)
 
 
@@ -32,34 +32,32 @@ def kbest(
 
     ``events`` and ``named (batch, k, positions)`` are left beyond the last; see `choices.name`.
     """
-    k, chosen = found.shape[1], table.used * scores.shape[2] if scores.shape[3] > 1 else 0
+    k, chosen = found.shape[1], table.used * choices.features_of(scores)
     own, value = np.empty(table.places.shape[0]), np.empty(table.maker.shape[0])
     used, codes = np.empty(table.used, np.int64), np.zeros(table.used, np.int64)
-    stack, values = np.empty(table.waiting + 1, np.int64), np.empty(scores.shape[3])
+    stack, values = np.empty(table.waiting + 1, np.int64), np.empty(scores.shape[-1])
     room, search = np.empty(table.longest), make_search(k, max(table.choices + chosen, 1))
     for b in items:
         shift = _load(table, scores[b], own)
         if shift == -np.inf:
             continue
         bounds.best(table.rows, table.leaves, own, value)
-        score, given = value[table.top], -1
-        start(search)
-        rank = 0
-        while score > -np.inf and rank < k:
+        start(search, value[table.top])
+        for rank in range(k):
+            score, given = take(search, rank)
+            if score == -np.inf:
+                break
             found[b, rank] = shift + score
             count, place = walk.follow(
                 table.rows, table.maker, table.top, own, value, search, rank, given, score, stack, room, used
             )
-            if chosen > 0:
+            if scores.ndim > 2:
                 choices.choose_values(
                     scores[b], table.places, used, count, search, rank, place, given, score, values, codes
                 )
             choices.name(
                 table.places, used, count, alternatives, kinds, codes, events[b, rank], named[b, rank]
             )
-            rank += 1
-            if rank < k:
-                score, given = take(search, rank)
 
 
 @kernel
@@ -68,18 +66,18 @@ def sample(
     step: int, alternatives: int, kinds: int, events: Array, named: Array,
 ) -> None:  # fmt: skip
     """Structures from seeds ``(batch, count)``: those from ``first`` on in steps; events are as in `kbest`."""
-    cells, weights = table.maker.shape[0], table.places.shape[0]
-    weight, power, exponent = np.empty(weights), exponents_of(ring, weights), exponents_of(ring, cells)
+    cells, size = table.maker.shape[0], table.places.shape[0]
+    weight, power, exponent = np.empty(size), exponents_of(ring, size), exponents_of(ring, cells)
     again, state = np.empty(cells if ring is not None else 0), np.empty(1, np.uint64)
-    room, powers, logs = np.empty(table.longest), np.empty(table.longest, np.int64), np.empty(weights)
+    room, powers, logs = np.empty(table.longest), np.empty(table.longest, np.int64), np.empty(size)
     used, codes = np.empty(table.used, np.int64), np.zeros(table.used, np.int64)
     stack = np.empty(table.waiting + 1, np.int64)
     kept = make_kept(table.rows.shape[0], seeds.shape[1] // step * table.choices, table.longest)
-    at_once = scores.shape[3] > 2 and seeds.shape[1] // step * table.used >= weights
+    at_once = seeds.shape[1] // step * table.used >= size
     for b in items:
         own = logs_of(table, scores[b], chart[b], logs)
         value = cells_again(table, own, ring, weight, power, chart[b], again, exponent, room, powers)
-        sums = choices.summed_shares(scores[b], table.places if at_once else table.places[:0])
+        sums = choices.shares_at_once(scores[b], table.places, at_once)
         kept.rows[:], kept.used[0] = 0, 0
         for k in range(first, seeds.shape[1], step):
             state[0] = seeds[b, k]
@@ -87,13 +85,7 @@ def sample(
                 table.rows, table.maker, table.top, weight, power, value, exponent, state, stack, kept, powers,
                 used,
             )  # fmt: skip
-            if scores.shape[3] == 2:
-                choices.draw_pairs(scores[b], table.places[used[:count]], state, codes)
-            elif scores.shape[3] > 2:
-                rows = used[:count]
-                if not at_once:
-                    sums, rows = choices.summed_shares(scores[b], table.places[rows]), np.arange(count)
-                choices.draw_values(sums, rows, state, codes)
+            choices.draw(scores[b], table.places, used[:count], sums, state, codes)
             choices.name(table.places, used, count, alternatives, kinds, codes, events[b, k], named[b, k])
 
 
@@ -143,14 +135,13 @@ def sparsemap(
 
     The first ``places`` of an item are those of main scores; others are weights of the structures as wholes.
     """
-    values = scores.shape[3]
     own, value = np.empty(table.places.shape[0]), np.empty(table.maker.shape[0])
     used, stack = np.empty(table.used, np.int64), np.empty(table.waiting + 1, np.int64)
     room, parts = np.empty(table.longest), np.empty(table.used, np.int32)
     search, asked = make_search(1, max(table.choices, 1)), np.empty(scores.shape[1:])
     for b in items:
-        state = of_item(sets, thread, places * values)
-        main, query = state.main.reshape(places, 1, values), state.query.reshape(places, 1, values)
+        state = of_item(sets, thread, asked[:places].size)
+        main, query = choices.as_scores(state.main, asked), choices.as_scores(state.query, asked)
         main[:] = 0.0
         _copy(table.places, scores[b], main)
         asked[places:] = scores[b, places:]
@@ -186,13 +177,9 @@ def _sort_parts(
     for i in range(count):
         place = places[used[i]]
         if place >= main:
-            extra += scores[place, 0, 0]
+            extra += weights.top_of(scores, place)
             continue
-        best = 0
-        for value in range(1, scores.shape[2]):
-            if scores[place, 0, value] > scores[place, 0, best]:
-                best = value
-        part, j = place * scores.shape[2] + best, found
+        part, j = choices.best_part(scores, place), found
         while j > 0 and parts[j - 1] > part:
             parts[j] = parts[j - 1]
             j -= 1
@@ -212,7 +199,6 @@ def _best(
     score = value[table.top]
     if score == -np.inf:
         return -1
-    start(search)
     count, _ = walk.follow(
         table.rows, table.maker, table.top, own, value, search, 0, -1, score, stack, room, used
     )

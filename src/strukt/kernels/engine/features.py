@@ -2,7 +2,7 @@
 
 A label is one feature, with a value for each label; a code of bits has a feature for each bit, with two values. A
 structure that uses a weight chooses one value of each of its features, so that the weight is the product over
-features of the sum over values. Where there is a single value, all this is the score itself.
+features of the sum over values.
 
 Scores of an item are ``(places, features, values)``.
 """
@@ -13,20 +13,16 @@ import numpy as np
 
 from strukt.kernels.elementary import log, log1p, own_exp
 from strukt.kernels.engine.program import Array
-from strukt.kernels.jit import inner, kept_apart, kernel
+from strukt.kernels.jit import inner, kept_apart
 
 LEAST_SCORE = -1e30
 """Stands for the better of two scores of -inf, whose difference would be NaN."""
 
 
-@kernel
+@inner
 def gather(scores: Array, places: Array, own: Array) -> None:
     """The log of each weight, ``own (weights,)``, from the scores at its place."""
     kept_apart()
-    if scores.shape[2] == 1:
-        for i in range(places.shape[0]):
-            own[i] = scores[places[i], 0, 0]
-        return
     products = np.ones(places.shape[0])
     if scores.shape[2] == 2:
         _gather_pairs(scores, places, own, products)
@@ -48,7 +44,7 @@ def _gather_pairs(scores: Array, places: Array, own: Array, products: Array) -> 
         own[i], products[i] = total, product
 
 
-@kernel
+@inner
 def pair_odds(scores: Array, places: Array) -> Array:
     """The weight of the worse of two values relative to the better one, ``(weights, features)``."""
     kept_apart()
@@ -85,7 +81,17 @@ def top_of(scores: Array, place: int, feature: int) -> float:
     return np.float64(top)
 
 
-@kernel
+@inner
+def best_of(scores: Array, place: int, feature: int) -> int:
+    """The first value of the best score."""
+    best = 0
+    for value in range(1, scores.shape[2]):
+        if scores[place, feature, value] > scores[place, feature, best]:
+            best = value
+    return best
+
+
+@inner
 def relative(scores: Array, places: Array) -> Array:
     """The weight of each value relative to the best one of its feature, ``(weights, features, values)``."""
     kept_apart()
@@ -101,7 +107,7 @@ def relative(scores: Array, places: Array) -> Array:
     return room
 
 
-@kernel
+@inner
 def value_shares(scores: Array, places: Array) -> Array:
     """The share of each value of the features of some weights, ``(weights, features, values)``."""
     kept_apart()
@@ -114,17 +120,14 @@ def value_shares(scores: Array, places: Array) -> Array:
     return room
 
 
-@kernel
+@inner
 def spread(scores: Array, places: Array, factor: float, parts: Array, used: Array) -> None:
     """Add how often each weight is used, times a factor, to the values that it is made of: ``used`` as scores.
 
     Loops take arrays and no tables: from a tuple an array is taken anew, and counted, each time.
     """
     kept_apart()
-    if scores.shape[2] == 1:
-        for i in range(places.shape[0]):
-            used[places[i], 0, 0] += factor * parts[i]
-    elif scores.shape[2] == 2:
+    if scores.shape[2] == 2:
         _spread_pairs(scores, places, factor, parts, used)
     else:
         shares = value_shares(scores, places)
@@ -149,7 +152,7 @@ def _spread_pairs(scores: Array, places: Array, factor: float, parts: Array, use
             used[places[i], feature, 1] += worse if first else better
 
 
-@kernel
+@inner
 def mean_directions(scores: Array, places: Array, own: Array, directions: Array, means: Array) -> None:
     """The expected direction of the values of each weight, ``means (weights,)``; 0 where that is impossible.
 
@@ -198,7 +201,7 @@ def _moves(shares: Array, directions: Array, moves: Array) -> tuple[int, float]:
     return best, mean
 
 
-@kernel
+@inner
 def spread_change(
     scores: Array, places: Array, factor: float, mass: Array, changes: Array, directions: Array, sign: float,
     grads: Array,
@@ -208,9 +211,7 @@ def spread_change(
     The logs of the values move by their directions times ``sign``.
     """
     kept_apart()
-    if scores.shape[2] == 1:
-        spread(scores, places, factor, changes, grads)
-    elif scores.shape[2] == 2:
+    if scores.shape[2] == 2:
         _change_pairs(scores, places, factor, mass, changes, directions, sign, grads)
     else:
         shares, moves = value_shares(scores, places), np.empty(scores.shape[2])
@@ -241,7 +242,7 @@ def _change_pairs(
             grads[places[i], feature, 1] += change * (worse if first else better) - turned
 
 
-@kernel
+@inner
 def surprises(scores: Array, others: Array, places: Array, own: Array, inner_surprise: Array) -> None:
     """The expected surprise of the values of each weight by others, ``inner_surprise (weights,)``.
 
@@ -250,8 +251,6 @@ def surprises(scores: Array, others: Array, places: Array, own: Array, inner_sur
     """
     kept_apart()
     inner_surprise[:] = 0.0
-    if scores.shape[2] == 1:
-        return
     if scores.shape[2] == 2:
         _pair_surprises(scores, others, places, own, inner_surprise)
         return

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
 from strukt.kernels.engine.rings import add_factors, mean_of, share_out, shares
-from strukt.kernels.jit import inner, kept_apart, kernel
+from strukt.kernels.jit import inner, kept_apart
 
 
-@kernel
+@inner
 def growth(
     rows: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None, room: Array,
     powers: Array, direction: Array, grown: Array,
@@ -49,7 +49,7 @@ def sum_of_one(cells: Array, weights: Array, left: int, right: int, each: int) -
     return total  # type: ignore[no-any-return]
 
 
-@kernel
+@inner
 def change(
     rows: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None, room: Array,
     powers: Array, mass: Array, direction: Array, grown: Array, moves: Array, changes: Array, parts: Array,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from strukt.kernels.engine import features, growth, sums, surprise
+from strukt.kernels.engine import growth, sums, surprise, weights
 from strukt.kernels.engine.program import COUNT, LEFT, Array
 from strukt.kernels.engine.rings import SMALLEST, load, lost_in, take_logs
 from strukt.kernels.engine.tables import Table
@@ -70,10 +70,10 @@ def _ring_of(ring: Array | None, probable: bool, lost: int, total: float) -> flo
 @inner
 def logs_of(table: Table, scores: Array, row: Array, room: Array) -> Array:
     """The logs of the weights of an item: from its chart, or from its scores where they are no sums."""
-    if scores.shape[2] > 1:
+    if scores.ndim > 1:
         first = HEAD + table.maker.shape[0]
         return row[first : first + table.places.shape[0]]
-    features.gather(scores, table.places, room)
+    weights.gather(scores, table.places, room)
     return room[:]
 
 
@@ -88,8 +88,8 @@ def totals(
     room, powers = np.empty(table.longest), np.empty(table.longest, np.int64)
     for b in items:
         value = chart[b, HEAD : HEAD + cells] if ring is None else again
-        own = chart[b, HEAD + cells : HEAD + cells + count] if scores.shape[3] > 1 else logs
-        features.gather(scores[b], table.places, own)
+        own = chart[b, HEAD + cells : HEAD + cells + count] if scores.ndim > 2 else logs
+        weights.gather(scores[b], table.places, own)
         log_partition[b], chart[b, 0], chart[b, 1] = _fill(
             table, own, ring, weight, power, value, exponent, room, powers
         )
@@ -103,7 +103,7 @@ def ends(table: Table, items: Array, ring: Array | None, scores: Array, logs: Ar
     value, exponent = np.empty(cells), exponents_of(ring, cells)
     room, powers, all_logs = np.empty(table.longest), np.empty(table.longest, np.int64), np.empty(cells)
     for b in items:
-        features.gather(scores[b], table.places, own)
+        weights.gather(scores[b], table.places, own)
         _, kind, _ = _fill(table, own, ring, weight, power, value, exponent, room, powers)
         if kind != IMPOSSIBLE and table.maker[table.top] >= 0:
             row = table.rows[table.maker[table.top]]
@@ -139,7 +139,7 @@ def marginals(
         if value[table.top] == 0.0:  # not every chart tells that before
             continue
         sums.outside(table.rows, table.top, weight, power, value, exponent, room, powers, mass, parts)
-        features.spread(scores[b], table.places, factors[b], parts, used[b])
+        weights.spread(scores[b], table.places, factors[b], parts, used[b])
 
 
 @kernel
@@ -160,14 +160,14 @@ def hessians(
         value = cells_again(table, own, ring, weight, power, chart[b], again, exponent, room, powers)
         if value[table.top] == 0.0:  # not every chart tells that before
             continue
-        features.mean_directions(scores[b], places, own, directions[b], direction)
+        weights.mean_directions(scores[b], places, own, directions[b], direction)
         sums.outside(rows, table.top, weight, power, value, exponent, room, powers, mass, used)
         growth.growth(rows, weight, power, value, exponent, room, powers, direction, grown)
         growth.change(
             rows, weight, power, value, exponent, room, powers, mass, direction, grown, moves, changes, parts
         )
         factor_grads[b] = grown[table.top]
-        features.spread_change(scores[b], places, factors[b], used, parts, directions[b], 1.0, grads[b])
+        weights.spread_change(scores[b], places, factors[b], used, parts, directions[b], 1.0, grads[b])
 
 
 @kernel
@@ -193,11 +193,11 @@ def surprises(
     rows, top, places = table.rows, table.top, table.places
     for b in items:
         theirs = scores[b] if same else others[b]
-        features.gather(scores[b], places, own)
+        weights.gather(scores[b], places, own)
         _, kinds[b], _ = _fill(table, own, ring, weight, power, value, exponent, room, powers)
         other = kinds[b]
         if not same:
-            features.gather(theirs, places, other_own)
+            weights.gather(theirs, places, other_own)
             _, other, _ = _fill(
                 table, other_own, ring, other_weight, other_power, other_value, other_exponent, room, powers
             )
@@ -211,7 +211,7 @@ def surprises(
             continue
         take_logs(other_value, other_exponent, logs)
         take_logs(other_weight, other_power, weight_logs)
-        features.surprises(scores[b], theirs, places, own, inner_surprise)
+        weights.surprises(scores[b], theirs, places, own, inner_surprise)
         surprise.surprise(
             rows, weight, power, value, exponent, other_weight, other_power, other_value, other_exponent, logs,
             weight_logs, room, powers, terms, same, inner_surprise, expected,
@@ -226,4 +226,4 @@ def surprises(
                 rows, weight, power, value, exponent, other_weight, other_power, other_value, other_exponent,
                 logs, weight_logs, room, powers, terms, same, inner_surprise, mass, expected, changes, parts,
             )  # fmt: skip
-            features.spread_change(scores[b], places, factors[b], used, parts, theirs, -1.0, grads[b])
+            weights.spread_change(scores[b], places, factors[b], used, parts, theirs, -1.0, grads[b])

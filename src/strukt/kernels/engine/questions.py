@@ -100,7 +100,7 @@ class Questions(Asked, ABC):
 
     @abstractmethod
     def _joined(self, scores: Sequence[Tensor], options: Sequence[Any]) -> Array:
-        """Scores ``(batch, places, features, values)``."""
+        """Scores ``(batch, places)``, or ``(batch, places, features, values)`` if weights are sums over values."""
 
     @abstractmethod
     def _places(self, main: Tensor) -> Sequence[int]:

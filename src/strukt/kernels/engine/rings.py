@@ -17,7 +17,7 @@ import numpy as np
 
 from strukt.kernels.elementary import binary_exponent, exp, power_of_two
 from strukt.kernels.engine.program import Array
-from strukt.kernels.jit import inner, kept_apart, kernel
+from strukt.kernels.jit import inner, kept_apart
 
 SMALLEST = 1e-200
 """Plain totals below this are done again."""
@@ -34,7 +34,7 @@ NOTHING = -(1 << 61)
 LOG_TWO = 0.6931471805599453
 
 
-@kernel
+@inner
 def load(
     own: Array, groups: Array, times: Array, degrees: Array, progress: int, constant: float, weight: Array,
     power: Array | None,
@@ -246,7 +246,7 @@ def add_factors(left: int, right: int, each: int, count: int, cells: Array, weig
         add_from_run(weights, each, count, room)
 
 
-@kernel
+@inner
 def take_logs(value: Array, exponent: Array | None, logs: Array) -> None:
     """The logarithm of each number; -inf for 0, and for plain numbers that have lost digits."""
     kept_apart()

@@ -33,13 +33,11 @@ def parted(rows: Tensor, scores: Sequence[Tensor]) -> list[Tensor]:
 
 
 def row_of(scores: Sequence[Tensor]) -> Array:
-    """Scores of several tensors as ``(batch, places, 1, 1)``, in the type of the first."""
-    rows = joined([torch.from_numpy(numpy_of(score)).flatten(1) for score in scores]).numpy()
-    return rows.reshape(*rows.shape, 1, 1)
+    """Scores of several tensors as ``(batch, places)``, in the type of the first."""
+    return joined([torch.from_numpy(numpy_of(score)).flatten(1) for score in scores]).numpy()
 
 
 def parts_of(found: Array, scores: Sequence[Tensor]) -> Scores:
     """Such a row in the types and shapes of the scores, each by itself: results of operators share no memory."""
-    rows = torch.from_numpy(found.reshape(found.shape[:2]))
-    parts = zip(parted(rows, scores), scores, strict=True)
+    parts = zip(parted(torch.from_numpy(found), scores), scores, strict=True)
     return tuple(score.new_empty(score.shape).copy_(part) for part, score in parts)

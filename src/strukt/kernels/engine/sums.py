@@ -16,10 +16,10 @@ from strukt.kernels.engine.rings import (
     share_out,
     shares,
 )
-from strukt.kernels.jit import inner, kept_apart, kernel
+from strukt.kernels.jit import inner, kept_apart
 
 
-@kernel
+@inner
 def inside(
     rows: Array, leaves: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None,
     room: Array, powers: Array,
@@ -97,7 +97,7 @@ def better_constant(rows: Array, degree: Array, value: Array, constant: float) -
     return constant
 
 
-@kernel
+@inner
 def log_total(value: Array, exponent: Array | None, top: int) -> float:
     """The log of a cell."""
     if value[top] == 0.0:
@@ -118,7 +118,7 @@ def _share_pairs(rate: float, value: Array, mass: Array, left: int, right: int, 
         mass[b + k] += share
 
 
-@kernel
+@inner
 def outside(
     rows: Array, top: int, weight: Array, power: Array | None, value: Array, exponent: Array | None,
     room: Array, powers: Array, mass: Array, parts: Array,

@@ -11,7 +11,7 @@ import numpy as np
 from strukt.kernels.engine.growth import pass_on, sum_of_one
 from strukt.kernels.engine.program import COUNT, EACH, LEFT, MIRROR, OUT, RIGHT, WEIGHT, Array
 from strukt.kernels.engine.rings import add_factors, share_out, shares
-from strukt.kernels.jit import inner, kept_apart, kernel
+from strukt.kernels.jit import inner, kept_apart
 
 
 @inner
@@ -38,7 +38,7 @@ def _surprises(
         found[dominant] = -np.log1p(-rest)
 
 
-@kernel
+@inner
 def surprise(
     rows: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None, other_weight: Array,
     other_power: Array | None, other_value: Array, other_exponent: Array | None, logs: Array, weight_logs: Array,
@@ -75,7 +75,7 @@ def surprise(
         expected[rows[s, MIRROR]] = expected[out]
 
 
-@kernel
+@inner
 def surprise_change(
     rows: Array, weight: Array, power: Array | None, value: Array, exponent: Array | None, other_weight: Array,
     other_power: Array | None, other_value: Array, other_exponent: Array | None, logs: Array, weight_logs: Array,

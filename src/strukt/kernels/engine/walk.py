@@ -60,7 +60,7 @@ def _enter(row: Array, k: int, depth: int, stack: Array, count: int, used: Array
     return depth + 1, count
 
 
-@kernel
+@inner
 def follow(
     rows: Array, maker: Array, top: int, own: Array, value: Array, search: Search, rank: int, given: int,
     score: float, stack: Array, room: Array, used: Array,
@@ -90,7 +90,7 @@ def follow(
     return count, place
 
 
-@kernel
+@inner
 def draw(
     rows: Array, maker: Array, top: int, weight: Array, power: Array | None, value: Array,
     exponent: Array | None, state: Array, stack: Array, kept: Kept, powers: Array, used: Array,

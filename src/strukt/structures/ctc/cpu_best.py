@@ -71,12 +71,9 @@ def _list(values: Array, states: Array, search: Search, labels: Array, scores: A
     """The best labellings in order."""
     ways = np.empty(3)
     _ways_into(values[-1], states, values.shape[1] - 1, ways)
-    score = ways.max()
-    given = -1
-    start(search)
+    start(search, ways.max())
     for rank in range(scores.shape[0]):
-        if rank > 0:
-            score, given = take(search, rank)
+        score, given = take(search, rank)
         scores[rank] = score
         if score == -np.inf:
             return

@@ -69,18 +69,18 @@ class States(Flat):
         return _rows(directions, options[0], torch.zeros(options[0].shape))
 
     def _parted(self, found: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        by_label = sum_of_labels(torch.from_numpy(found).flatten(1), scores[0], options[0])
+        by_label = sum_of_labels(torch.from_numpy(found), scores[0], options[0])
         return result(by_label.numpy(), scores[0])
 
     def _best_parted(self, found: Array, scores: Sequence[Tensor], options: Sequence[Any]) -> Tensor:
-        by_label = best_of_labels(torch.from_numpy(found).flatten(1), scores[0], options[0])
+        by_label = best_of_labels(torch.from_numpy(found), scores[0], options[0])
         return result(by_label.numpy(), scores[0])
 
     def _asked(
         self, factors: Tensor, rows: Array, scores: Sequence[Tensor], lengths: Tensor, options: Sequence[Any]
     ) -> Array:
         """Those of each label at the first of its states that has the best score."""
-        states, found = options[0], torch.from_numpy(self._bounds(scores, rows, lengths, options)).flatten(1)
+        states, found = options[0], torch.from_numpy(self._bounds(scores, rows, lengths, options))
         index = by_state(factors, states)
         best = best_of_labels(found, factors, states).gather(-1, index)
         own = found[:, 1 + states.shape[1] :].reshape(index.shape)
@@ -90,7 +90,7 @@ class States(Flat):
         )
         asked = np.zeros(rows.shape)
         taken = torch.where(first.gather(-1, index) == state, factors.gather(-1, index), 0.0)
-        asked[:, 1 + states.shape[1] :] = taken.flatten(1)[..., None, None].numpy()
+        asked[:, 1 + states.shape[1] :] = taken.flatten(1).numpy()
         return asked
 
 
@@ -125,5 +125,4 @@ def skips_to(states: Tensor) -> Tensor:
 
 
 def _rows(scores: Sequence[Tensor], states: Tensor, skips: Tensor) -> Array:
-    rows = row_of_states(torch.from_numpy(numpy_of(scores[0])), states, skips).numpy()
-    return rows.reshape(*rows.shape, 1, 1)
+    return row_of_states(torch.from_numpy(numpy_of(scores[0])), states, skips).numpy()

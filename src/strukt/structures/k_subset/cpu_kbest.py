@@ -48,11 +48,9 @@ def _search(
     scores: Array, omitted: Array, n: int, sizes: Array, smallest: int, rows: Array, search: Search,
     events: Array, found: Array,
 ) -> None:  # fmt: skip
-    score, given = sizes.max(), -1
-    start(search)
+    start(search, sizes.max())
     for rank in range(len(found)):
-        if rank > 0:
-            score, given = take(search, rank)
+        score, given = take(search, rank)
         if score == -np.inf:
             return
         found[rank] = score

@@ -78,11 +78,9 @@ def _list(
     best: Array, transition: Array, ways: Array, search: Search, score: float, tags: Array, scores: Array
 ) -> None:
     """The best sequences in order, from the score of the first."""
-    given = -1
-    start(search)
+    start(search, score)
     for rank in range(scores.shape[0]):
-        if rank > 0:
-            score, given = take(search, rank)
+        score, given = take(search, rank)
         scores[rank] = score
         if score == -np.inf:
             return

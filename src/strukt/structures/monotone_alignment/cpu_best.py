@@ -62,12 +62,9 @@ def kbest(
 @inner
 def _list(values: Array, transition: Array, search: Search, paths: Array, scores: Array) -> None:
     """The best paths in order."""
-    score = values[-1, -1].max()
-    given = -1
-    start(search)
+    start(search, values[-1, -1].max())
     for rank in range(scores.shape[0]):
-        if rank > 0:
-            score, given = take(search, rank)
+        score, given = take(search, rank)
         scores[rank] = score
         if score == -np.inf:
             return

@@ -41,11 +41,9 @@ def _search(
     tops = room.best
     for label in range(len(root)):
         tops[label] = root[label] + room.chart[0, n, label]
-    score, given = tops.max(), -1
-    start(search)
+    start(search, tops.max())
     for rank in range(len(scores)):
-        if rank > 0:
-            score, given = take(search, rank)
+        score, given = take(search, rank)
         if score == -np.inf:
             return
         scores[rank] = score

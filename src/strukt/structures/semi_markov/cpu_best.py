@@ -58,12 +58,9 @@ def _list(
     scores: Array,
 ) -> None:  # fmt: skip
     """The best segmentations in order."""
-    score = ended[labels.shape[1]].max()
-    given = -1
-    start(search)
+    start(search, ended[labels.shape[1]].max())
     for rank in range(scores.shape[0]):
-        if rank > 0:
-            score, given = take(search, rank)
+        score, given = take(search, rank)
         scores[rank] = score
         if score == -np.inf:
             return
