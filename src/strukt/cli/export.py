@@ -36,8 +36,8 @@ def _parser() -> Parser:
         "--precision",
         choices=["float32", "int8"],
         default="float32",
-        help="of the weights; int8 is a third as large and faster on CPUs, and predicts a little differently, so that "
-        "the scores of the model are left out: measure them with strukt evaluate (float32)",
+        help="of the weights; int8 is a third as large and faster on CPUs, and predicts a little differently: "
+        "measure it with strukt evaluate (float32)",
     )
     parser.add_argument("--format", choices=["onnx"], default="onnx", help="of the networks (onnx)")
     return parser

@@ -71,7 +71,7 @@ def with_columns(words: Sequence[Word], texts: Mapping[int, Sequence[str]]) -> l
         if not all(cell == "_" or (_NUMBER.fullmatch(cell) and int(cell) <= len(words)) for cell in texts[6]):
             return None
         columns[6] = [None if cell == "_" else int(cell) for cell in texts[6]]
-    return [Word(*row) for row in zip(*columns, strict=True)]  # type: ignore[arg-type]
+    return [Word(*row) for row in zip(*columns, strict=True)]
 
 
 class _Parser:

@@ -19,7 +19,7 @@ EMPTY, FILLED, UNDERFLOWED = 0.0, 1.0, 2.0
 
 @kernel
 def pages(chart: Array, n: int, c: int) -> tuple[Array, Array, Array]:
-    """What starts and what ends at positions 0 to n, by label, and the scale of the latter.
+    """Split a chart into what starts and what ends at positions 0 to n, by label, and the scale of the latter.
 
     The state of the chart is its first number, where nothing ends.
     """
