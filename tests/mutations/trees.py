@@ -27,7 +27,7 @@ TREES = [
                     ("np.where(right, head + 1, head - 1)", "head + 1"),
                 ],
                 "kernels/engine/chosen": [
-                    ("extra += scores[place, 0, 0]", "extra += 0.0"),
+                    ("extra += weights.top_of(scores, place)", "extra += 0.0"),
                 ],
                 "kernels/engine/choices": [
                     ("if position < events.shape[0]:", "if position < 2:"),
@@ -121,8 +121,10 @@ TREES = [
                     ("shift + score", "score"),
                     ("parts[j - 1] > part:", "parts[j - 1] < part:"),
                 ],
-                "kernels/engine/features": [
-                    ("0, 0] += factor * parts[i]", "0, 0] += parts[i]"),
+                "kernels/engine/weights": [
+                    ("used[places[i]] += factor * parts[i]", "used[places[i]] += parts[i]"),
+                    ("own[i] = scores[places[i]]", "own[i] = scores[places[0]]"),
+                    ("directions[places[i]] if own[i] > -np.inf", "directions[places[0]] if own[i] > -np.inf"),
                 ],
                 "kernels/engine/choices": [
                     ("= place % kinds", "= 0"),
@@ -235,7 +237,8 @@ TREES = [
                     ("feature, best] + mean", "feature, best]"),
                 ],
                 "kernels/engine/choices": [
-                    ("shift + parts[i] + less", "shift + parts[i]"),
+                    ("bound + less)", "bound)"),
+                    ("place * scores.shape[2] + best_of(scores, place, 0)", "place * scores.shape[2]"),
                     ("code += unit * find(flat, first, width, uniform(state))", "code += 0"),
                     ("place += 1", "place += 0"),
                 ],
@@ -247,9 +250,6 @@ TREES = [
                 "kernels/engine/surprise": [
                     ("mean += inner_surprise[whole]", "mean += 0.0"),
                     ("mean = expected[out] - inner_surprise[whole] if", "mean = expected[out] if"),
-                ],
-                "kernels/engine/chosen": [
-                    ("place * scores.shape[2] + best", "place * scores.shape[2]"),
                 ],
                 "structures/sparse": [
                     ("each % names", "0 * each"),

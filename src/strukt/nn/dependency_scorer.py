@@ -36,7 +36,7 @@ class DependencyScores(nn.Module):
         Returns:
             `(batch, n + 1, size)`.
         """
-        return torch.cat([self.root.to(words.dtype).expand(len(words), 1, -1), words], 1)
+        return torch.cat([self.root.to(words.dtype).expand(words.shape[0], 1, -1), words], 1)
 
     def arc_scores(self, vectors: Tensor) -> Tensor:
         """Score each head of each word, in the type that structures are computed in.
