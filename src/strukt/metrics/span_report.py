@@ -1,0 +1,70 @@
+"""Precision, recall and F1 of each kind of span, as a table to print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from strukt.metrics.spans import SpanF1
+from strukt.viz.width import display_width, pad
+
+SCORES = ("precision", "recall", "f1")
+
+
+def report(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> str:
+    """Compare the spans of tagged sentences, label by label, in per cent.
+
+    The averages are those of seqeval: over all spans (micro), over labels (macro), and over labels by their number
+    of gold spans (weighted).
+
+    Args:
+        gold: For each sentence its tags, such as `B-PER`; see `spans` for the schemes.
+        predicted: The same, as a model has them.
+
+    Returns:
+        A table, without a line end; "no spans" if there are none. `gold` is the number of gold spans.
+
+    Raises:
+        ValueError: If there are not as many sentences, or not as many tags of a sentence.
+
+    Examples:
+        >>> print(report([["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "I-PER", "B-LOC", "O"]]))
+        in per cent  precision  recall     f1  gold
+        LOC               0.00    0.00   0.00     1
+        PER             100.00  100.00 100.00     1
+        micro            50.00   50.00  50.00     2
+        macro            50.00   50.00  50.00     2
+        weighted         50.00   50.00  50.00     2
+    """
+    if len(gold) != len(predicted):
+        raise ValueError(f"gold has {len(gold)} sentences, predicted {len(predicted)}; give the same ones")
+    counts = SpanF1()
+    for number, (right, found) in enumerate(zip(gold, predicted, strict=True)):
+        if len(right) != len(found):
+            raise ValueError(
+                f"gold[{number}] has {len(right)} tags, predicted[{number}] {len(found)}; give one for each word"
+            )
+        counts.update(right, found)
+    by_label = counts.details()["label"]
+    if not by_label:
+        return "no spans"
+    total = counts.gold.total()
+    rows = [(label, scores, counts.gold[label]) for label, scores in by_label.items()]
+    rows.append(("micro", counts.result(), total))
+    rows.append(("macro", _mean(by_label, dict.fromkeys(by_label, 1)), total))
+    rows.append(("weighted", _mean(by_label, counts.gold), total))
+    width = max(display_width(name) for name in ["in per cent", *by_label])
+    head = pad("in per cent", width) + "  precision  recall     f1  gold"
+    return "\n".join([head, *(_line(pad(name, width), scores, count) for name, scores, count in rows)])
+
+
+def _mean(scores: dict[str, dict[str, float]], weights: dict[str, int]) -> dict[str, float]:
+    whole = sum(weights[label] for label in scores)
+    return {
+        name: sum(weights[label] * each[name] for label, each in scores.items()) / whole if whole else 0.0
+        for name in SCORES
+    }
+
+
+def _line(name: str, scores: dict[str, float], count: int) -> str:
+    precision, recall, f1 = (f"{scores[each]:.2f}" for each in SCORES)
+    return f"{name}  {precision:>9}  {recall:>6} {f1:>6}  {count:>4}"
