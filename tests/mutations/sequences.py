@@ -49,7 +49,7 @@ SEQUENCES = [
                     ("end = min(t + WINDOW, lengths[q] - 1)", "end = min(t + WINDOW, lengths[q])"),
                     ("if t % WINDOW == 0 and t < end", "if t == 0 and t < end"),
                     ("tags[b, used[b - first] :] = 0.0", "pass"),
-                    ("expected[0, group, i, j] * weight", "expected[0, group, i, j]"),
+                    ("expected[0, group, i, j] * matrix[i, j]", "expected[0, group, i, j]"),
                     ("alpha = weights[b] * chart[b, t, i]", "alpha = chart[b, t, i]"),
                 ],
                 "structures/linear_chain/cpu_best": [

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from strukt.kernels.elementary import exp
 from strukt.kernels.jit import inner, kernel, scratch
-from strukt.structures.linear_chain.cpu_probability import Array, block_width, multiply, weigh, weigh_position
+from strukt.structures.linear_chain.cpu_probability import (
+    Array,
+    block_width,
+    longest_of,
+    multiply,
+    weigh,
+    weigh_position,
+)
 
 WINDOW = 16
 """Positions whose expected transitions are added up together."""
@@ -58,7 +64,7 @@ def _backward_block(
     weight = scratch(1, c)[0]
     beta, flow = scratch(items, c), scratch(items, c)
     flow[:, :] = 0.0
-    for t in range(lengths.max() - 1, -1, -1):
+    for t in range(longest_of(lengths) - 1, -1, -1):
         for q in range(items):
             if t < lengths[q] - 1:
                 weigh_position(unary, q, t + 1, weight)
@@ -112,19 +118,26 @@ def backward_shared(
         )
 
 
+@inner
+def add_matrix(added: Array, total: Array) -> None:
+    """Add a matrix to another one, number by number: an operator between arrays takes seconds to compile."""
+    for i in range(total.shape[0]):
+        for j in range(total.shape[1]):
+            total[i, j] += added[i, j]
+
+
 @kernel
 def times_weights(transition: Array, expected: Array, pairs: Array) -> None:
     """Sum the slots of the threads and multiply by the weights."""
     slots, groups, c, _ = expected.shape
+    matrix = np.empty((c, c))
     for group in range(groups):
         for slot in range(1, slots):
-            expected[0, group] += expected[slot, group]
-        top = transition[group, 0].max()
-        shift = np.float64(top) if top > -np.inf else 0.0
+            add_matrix(expected[slot, group], expected[0, group])
+        weigh(transition[group, 0], matrix)
         for i in range(c):
             for j in range(c):
-                weight = exp(np.float64(transition[group, 0, i, j]) - shift)
-                pairs[group, 0, i, j] += expected[0, group, i, j] * weight
+                pairs[group, 0, i, j] += expected[0, group, i, j] * matrix[i, j]
 
 
 @kernel

@@ -10,6 +10,7 @@ from strukt.structures.linear_chain.cpu_probability import (
     UNDERFLOWED,
     Array,
     block_width,
+    longest_of,
     multiply,
     weigh,
     weigh_position,
@@ -79,7 +80,7 @@ def _forward_block(
     entered[:, :] = 1.0
     factors = np.ones(items)
     log_partition[:] = 0.0
-    for t in range(lengths.max()):
+    for t in range(longest_of(lengths)):
         if t > 0:
             if transition.shape[0] > 1:
                 shift, safe = weigh(transition[t - 1], matrix)

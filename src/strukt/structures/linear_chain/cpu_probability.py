@@ -23,6 +23,15 @@ BLOCK = 8
 
 
 @inner
+def longest_of(lengths: Array) -> int:
+    """The longest of some lengths; the method of arrays takes a second to compile."""
+    longest = 0
+    for length in lengths:
+        longest = max(longest, length)
+    return longest
+
+
+@inner
 def weigh_position(unary: Array, b: int, t: int, out: Array) -> tuple[float, bool]:
     """exp(scores - top) of one position; gives top and whether every finite weight is at least TINY."""
     c = unary.shape[2]
