@@ -49,7 +49,7 @@ class Biaffine(nn.Module):
             ValueError: If shapes do not fit.
         """
         self._require(left, right, left.shape[:-2] == right.shape[:-2])
-        projected = torch.einsum("...nd,kde->...nke", _with_one(left), self.weight)
+        projected = self._project(left)
         return torch.einsum("...nke,...me->...nmk", projected, _with_one(right))
 
     def aligned(self, left: Tensor, right: Tensor) -> Tensor:
@@ -72,8 +72,14 @@ class Biaffine(nn.Module):
             ValueError: If shapes do not fit.
         """
         self._require(left, right, left.shape[:-1] == right.shape[:-1])
-        projected = torch.einsum("...nd,kde->...nke", _with_one(left), self.weight)
+        projected = self._project(left)
         return torch.einsum("...nke,...ne->...nk", projected, _with_one(right))
+
+    def _project(self, left: Tensor) -> Tensor:
+        """Multiply left vectors by the weights, as one product of matrices: ``(*batch, n, outputs, right + 1)``."""
+        outputs, size, other = self.weight.shape
+        matrix = self.weight.transpose(0, 1).reshape(size, outputs * other)
+        return (_with_one(left) @ matrix).unflatten(-1, (outputs, other))
 
     def _require(self, left: Tensor, right: Tensor, same_batch: bool) -> None:
         """Check shapes. Batch axes are not broadcast: as a rule one that differs is a mistake."""

@@ -45,6 +45,9 @@ EXAMPLES = (((5, 2), 9), ((8, 2, 1), 13))
 Precision = Literal["float32", "int8"]
 """Of the weights of exported networks."""
 
+ROUNDED = ["MatMul", "Gemm", "LSTM", "Gather"]
+"""The operators of ONNX whose matrices can be rounded to eight bits."""
+
 Networks = dict[str, tuple[Any, ...]]
 """What prediction hands to each network of a model: tensors, and dictionaries of tensors."""
 
@@ -242,12 +245,21 @@ def _write(model: Model, name: str, examples: Sequence[tuple[Any, ...]], folder:
 
 
 def _round(path: Path) -> None:
-    """Round the matrices of a graph to eight bits."""
+    """Round the matrices of a graph to eight bits, but for convolutions, which would be slower.
+
+    Before that onnxruntime computes what is constant: only matrices that stand in the file are rounded.
+    """
     _require("onnxruntime")
+    import onnxruntime
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.optimized_model_filepath = str(path)
+    onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    kind = QuantType.QUInt8  # sums of signed products overflow on CPUs without VNNI
     with _quiet():
-        quantize_dynamic(path, path, weight_type=QuantType.QUInt8)  # signed ones overflow on CPUs without VNNI
+        quantize_dynamic(path, path, op_types_to_quantize=ROUNDED, weight_type=kind)
 
 
 def _free_axes(one: Any, other: Any) -> Any:
