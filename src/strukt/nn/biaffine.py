@@ -76,10 +76,10 @@ class Biaffine(nn.Module):
         return torch.einsum("...nke,...ne->...nk", projected, _with_one(right))
 
     def _project(self, left: Tensor) -> Tensor:
-        """Multiply left vectors by the weights, as one product of matrices: ``(*batch, n, outputs, right + 1)``."""
+        """Multiply left vectors by the weights, in one product of matrices: `(*batch, n, outputs, right + 1)`."""
         outputs, size, other = self.weight.shape
         matrix = self.weight.transpose(0, 1).reshape(size, outputs * other)
-        return (_with_one(left) @ matrix).unflatten(-1, (outputs, other))
+        return (_with_one(left) @ matrix).reshape(*left.shape[:-1], outputs, other)
 
     def _require(self, left: Tensor, right: Tensor, same_batch: bool) -> None:
         """Check shapes. Batch axes are not broadcast: as a rule one that differs is a mistake."""
