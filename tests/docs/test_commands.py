@@ -37,6 +37,7 @@ NOT_RUN = {
     r"^strukt (demo|doctor|warm-up|benchmark)": "takes a minute or more; tests/cli, tests/benchmarks",
     r"^strukt export": "needs the extra onnx; tests/cli/test_export.py",
     r"^strukt predict exported": "the same",
+    r"^strukt evaluate fast-int8": "the same",
     r"--engine ray|\.parquet": "starts Ray; tests/scale",
     r"--trainer.devices": "needs four GPUs",
 }
