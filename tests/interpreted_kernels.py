@@ -9,7 +9,7 @@ import sys
 def pytest_configure() -> None:
     sys.modules["numba"] = None  # type: ignore[assignment]
 
-    from strukt.kernels import jit
+    from strukt.kernels import elementary, jit  # noqa: F401  # its functions are chosen before Numba seems there
 
     jit.kernel = jit.inner = lambda function: function
     jit.UNAVAILABLE = None
