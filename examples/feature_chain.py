@@ -21,7 +21,7 @@ def read(text: str) -> tuple[list[str], list[str]]:
 
 
 def features(words: list[str]) -> list[dict[str, str | bool]]:
-    """What is known of each word."""
+    """Describe each word by a dictionary of its features."""
     return [
         {"word": word.lower(), "title": word.istitle(), "before": words[i - 1].lower() if i else "BOS"}
         for i, word in enumerate(words)

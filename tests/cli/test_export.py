@@ -25,6 +25,15 @@ def test_an_exported_tagger_is_used_as_any_model(tagger, treebank, tmp_path, cap
     assert json.loads(found[0].splitlines()[0])["accuracy"] > 0
 
 
+def test_a_rounded_model_claims_no_scores_of_the_one_that_it_comes_from(tagger, treebank, tmp_path, capfd):
+    folder = tmp_path / "rounded"
+    assert main(["export", tagger, "-o", str(folder), "--precision", "int8"]) == 0
+    assert json.loads((folder / "metrics.json").read_text()) == {}
+    capfd.readouterr()
+    assert main(["evaluate", str(folder), treebank.test, "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["accuracy"] > 0
+
+
 def test_it_says_what_cannot_be_exported(tagger, tmp_path, capsys):
     assert main(["export", tagger, "-o", tagger]) == 2
     assert "holds a model already" in capsys.readouterr().err

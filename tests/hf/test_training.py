@@ -26,7 +26,7 @@ def dataset(head):
 
 
 def accuracy(evaluation):
-    """Of predictions in the form of labels."""
+    """The share of predictions, in the form of labels, that are right."""
     known = evaluation.label_ids >= 0
     return {"accuracy": float(np.mean(evaluation.predictions[known] == evaluation.label_ids[known]))}
 

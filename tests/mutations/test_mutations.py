@@ -1,6 +1,7 @@
 """The suite notices every seeded bug: a fast selection of it turns red when one line of the package is wrong."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -222,7 +223,8 @@ def test_a_seeded_bug_turns_the_selection_red(package, mutation):
     (package / mutation.file).write_text(mutated(package, mutation), encoding="utf-8")
     result = run_selection(package, mutation.structure, mutation.backend)
     assert result.returncode == 1, f"not noticed:\n{result.stdout}\n{result.stderr}"
-    assert "Error" in result.stdout
+    failed = re.search(r"^(FAILED|ERROR) tests/\S+\.py::", result.stdout, re.MULTILINE)
+    assert failed, f"no test ran:\n{result.stdout}"
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=str)

@@ -1,4 +1,4 @@
-"""What the component sets on documents is what the model predicts for their words."""
+"""The component sets on documents what the model predicts for their words."""
 
 import io
 import json

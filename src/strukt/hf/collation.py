@@ -60,7 +60,7 @@ class WordCollator:
 
 
 def _are_spans(rows: Sequence[Any]) -> bool:
-    """Whether labels are triples, or there are none at all, as only sentences without spans have none."""
+    """Tell whether labels are triples, or there are none at all: only sentences without spans have none."""
     first = next((row[0] for row in rows if len(row)), None)
     return first is None or (isinstance(first, Sequence) and len(first) == 3)
 

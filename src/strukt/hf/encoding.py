@@ -93,7 +93,7 @@ def encode_words(
 
 
 def _encoded(tokenizer: Any, words: Sequence[str]) -> Any:
-    """What the tokenizer returns for words, none of them without a piece, cut off at the longest that is read."""
+    """Encode words, none of them without a piece, cut off at the longest input that is read."""
     if not tokenizer.is_fast:
         kind = type(tokenizer).__name__
         raise ValueError(f"tokenizer is a {kind}, which does not know words; expected a fast one")

@@ -1,4 +1,4 @@
-"""What a head is: from vectors of words to a distribution over structures, its loss and its answers."""
+"""The base of all heads: from vectors of words to a distribution over structures, its loss and its answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from strukt.structures.distribution import StructuredDistribution
 
 
 class Answer(NamedTuple):
-    """What a head says of a batch.
+    """The answers of a head about a batch.
 
     Attributes:
         logits: Scores; each head says of what.

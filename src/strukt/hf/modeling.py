@@ -30,7 +30,7 @@ HEADS: dict[str, type[CRFHead] | type[BiaffineHead] | type[SpanHead]] = {
 
 @dataclass
 class StructuredOutput(ModelOutput):  # type: ignore[misc]
-    """What a `StructuredHead` returns.
+    """The output of a `StructuredHead`.
 
     Attributes:
         loss: The mean loss per word, a scalar, with labels.

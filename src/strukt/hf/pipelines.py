@@ -14,7 +14,7 @@ from strukt.hf.modeling import StructuredHead
 
 
 class WordTagPipeline(TokenClassificationPipeline):  # type: ignore[misc]
-    """What `pipeline("token-classification")` builds: tags of words from a `StructuredHead`, else those of pieces.
+    """The pipeline "token-classification": tags of words from a `StructuredHead`, of pieces from other models.
 
     The tags are those of the best sequence, by Viterbi, and never break the constraints: the argmax of the logits
     of the heads `crf` and `bits`. The score is their softmax. A word has one entry, whatever the

@@ -11,7 +11,7 @@ Array = npt.NDArray[Any]
 
 
 class Stream(NamedTuple):
-    """What is kept of a stream of gradients, for each weight.
+    """The state of a stream of gradients, for each weight.
 
     Attributes:
         sums: The gradients, less what the steps taken so far have answered, ``(n,)``: z in the paper.

@@ -64,7 +64,7 @@ def as_sequences(name: str, given: Any) -> list[Any]:
 
 
 def are_vectors(sequences: Iterable[Any]) -> bool:
-    """Whether tokens are vectors of numbers, judged by the first one.
+    """Tell by the first token whether tokens are vectors of numbers.
 
     Raises:
         ValueError: If it is a number, as where a sequence stands for a list of sequences.

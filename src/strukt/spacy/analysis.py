@@ -1,4 +1,4 @@
-"""What a model says of the words of a sentence, whatever its task, in terms that spaCy has: tags, heads, spans."""
+"""The predictions of a model for the words of a sentence in the terms of spaCy: tags, heads, spans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model says of a sentence as lists, texts and numbers over tokens, which spaCy can save with the `Doc`."""
+"""Predictions for a sentence as lists, texts and numbers over tokens, which spaCy can save with the `Doc`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SPACE_TAG: Mapping[TagAttribute, str] = {"tag_": "_SP", "pos_": "SPACE"}
 
 
 class Answer(NamedTuple):
-    """What a model says of a sentence of a `Doc`.
+    """The predictions of a model for a sentence of a `Doc`.
 
     Attributes:
         tokens: The tokens of the sentence.

@@ -1,4 +1,4 @@
-"""What a component sets on a spaCy `Doc`: tags, dependency trees, entities, other spans."""
+"""Set tags, dependency trees, entities and other spans on a spaCy `Doc`."""
 
 from __future__ import annotations
 

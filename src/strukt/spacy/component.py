@@ -220,7 +220,7 @@ class StruktComponent(Pipe):
                 doc._.strukt[self.name] = details
 
     def _answers(self, docs: Sequence[Doc]) -> Iterator[list[Answer]]:
-        """What the model says of the sentences of each document, at least of one."""
+        """Predict for the sentences of each document, at least for one."""
         model, of_docs = self.model, [sentence_tokens(doc) for doc in docs]
         read = [
             tokens.sentence(doc)

@@ -43,7 +43,7 @@ EXAMPLES = (((5, 2), 9), ((8, 2, 1), 13))
 """Lengths of the sentences of two batches, and of their longest word. An axis in which they differ is free."""
 
 Precision = Literal["float32", "int8"]
-"""Of the weights of exported networks."""
+"""The precisions of the weights of exported networks."""
 
 ROUNDED = ["MatMul", "Gemm", "LSTM", "Gather"]
 """The operators of ONNX whose matrices can be rounded to eight bits."""

@@ -101,7 +101,7 @@ def test_one_bonus_for_all_labels():
 
 @pytest.mark.parametrize("beam_size", [1, 2, 4, 7])
 def test_a_narrow_beam_finds_transcripts_of_at_most_their_probability(beam_size):
-    """What has left the beam is lost, and what comes back is known as the same text."""
+    """A text that has left the beam is lost, and one that comes back is known as the same."""
     frames = log_probs(40, 4, seed=beam_size, scale=2.0)
     found = strukt.ctc_beam_search(frames, beam_size=beam_size, k=beam_size)
     texts = [tuple(row[row >= 0].tolist()) for row in found.labels]

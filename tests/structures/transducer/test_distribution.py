@@ -93,7 +93,7 @@ def test_logits_of_all_labels():
 
 
 def test_all_targets_together_have_less_than_probability_one():
-    """Of one frame, with at most two labels: what is left says more."""
+    """At one frame, no label, one and two have what those of more labels leave."""
     logits = normal(1, 3, 2).log_softmax(-1)
     said = [
         Transducer.from_logits(logits[:, : m + 1], torch.ones(m, dtype=torch.long)).log_partition.exp()

@@ -114,7 +114,7 @@ def _add(a: float, b: float) -> float:
 
 @inner
 def _fill(ngrams: Ngrams, state: Array, weight: float, bonus: Array, row: Array) -> None:
-    """What each label adds behind a text to the score of its labellings."""
+    """Fill in the number that each label adds behind a text to the score of its labellings."""
     row[:] = bonus
     if len(state) and weight != 0.0:  # which would make NaN of impossible words
         probability = np.empty(len(row))

@@ -116,10 +116,7 @@ def ctc_beam_search(
         ([[1], [-1]], tensor([0.6400, 0.3600]))
     """
     lengths = _checked(log_probs, lengths, blank)
-    if isinstance(beam_size, bool) or not isinstance(beam_size, int) or beam_size < 1:
-        raise ValueError(f"beam_size is {beam_size!r}; expected an integer from 1 on")
-    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= beam_size:
-        raise ValueError(f"k is {k!r}; expected an integer from 1 to beam_size, which is {beam_size}")
+    _require_sizes(beam_size, k)
     *batch, n, labels = log_probs.shape
     if language_model is not None:
         _require_words(language_model, labels)
@@ -163,6 +160,13 @@ def _checked(log_probs: Tensor, lengths: Lengths | None, blank: int) -> Tensor:
     rows = log_probs.detach().reshape(items, n, labels)
     guards.require_scores(rows, lengths.reshape(items), [0, UNBOUNDED], "log_probs")
     return lengths
+
+
+def _require_sizes(beam_size: int, k: int) -> None:
+    if isinstance(beam_size, bool) or not isinstance(beam_size, int) or beam_size < 1:
+        raise ValueError(f"beam_size is {beam_size!r}; expected an integer from 1 on")
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= beam_size:
+        raise ValueError(f"k is {k!r}; expected an integer from 1 to beam_size, which is {beam_size}")
 
 
 def _require_words(language_model: NgramModel, labels: int) -> None:

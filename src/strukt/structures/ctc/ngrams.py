@@ -30,7 +30,7 @@ class Level(Protocol):
 
 
 class NgramModel(Protocol):
-    """What beam search reads of a `strukt.nn.KneserNey`."""
+    """The members of a `strukt.nn.KneserNey` that beam search reads."""
 
     @property
     def words(self) -> int: ...

@@ -99,7 +99,7 @@ class Transducer(GridPaths):
         blank: int = 0,
         validate_args: bool | None = None,
     ) -> Self:
-        """The same from the scores of all labels at each node, as the joint network of a transducer has them.
+        """Make one of the scores of all labels at each node, as the joint network of a transducer gives them.
 
         Args:
             logits: ``batch + (n, m + 1, c)``, normalised by ``log_softmax`` or not.

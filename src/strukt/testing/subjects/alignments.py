@@ -91,7 +91,7 @@ def _lattice(generator: torch.Generator, batch: tuple[int, ...], size: int) -> t
 def _transducer(
     moves: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None
 ) -> Transducer:
-    """Of one label less than frames, unless none were left."""
+    """A transducer with one label less than it has frames, and none where there are no frames."""
     frames = torch.full(moves.shape[:-3], moves.shape[-3]) if lengths is None else lengths
     return Transducer(moves, lengths, (frames - 1).clamp(min=0), validate_args)
 
