@@ -76,6 +76,16 @@ def test_bytes(pipeline):
     assert not os.path.exists(folder)
 
 
+def test_looking_for_a_model_loads_none(folder_of, tmp_path):
+    component = StruktComponent("strukt", str(tmp_path / "later"))
+    assert not hasattr(component, "model")  # spaCy asks so in Python 3.11, for some orders of its attributes
+    with pytest.raises(AttributeError, match="is loaded with the first document"):
+        component.model.train()
+    shutil.copytree(folder_of("tagger"), tmp_path / "later")
+    component(spacy.blank("en")(TEXTS[0]))
+    assert component.model is component.model
+
+
 @pytest.mark.parametrize("name", ["../config.json", "encoder/../../x", "run.py", "/etc/x", ""])
 def test_bytes_write_nothing_but_a_model(name, tmp_path):
     import srsly

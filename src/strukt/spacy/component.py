@@ -97,11 +97,10 @@ class StruktComponent(Pipe):
         """The model, a PyTorch module; ``component.model.to("cuda")`` has it predict on a graphics card.
 
         Raises:
-            DataError: If there is no such model.
+            AttributeError: If there is none yet: a model of the hub is loaded with the first document.
         """
-        if self._model is None:
-            self._load(self.folder)
-        assert self._model is not None
+        if self._model is None:  # spaCy asks for the attributes of a component before `from_disk` brings the model
+            raise AttributeError(f"the model of {self.folder!r} is loaded with the first document; annotate one first")
         return self._model
 
     @property
@@ -190,8 +189,15 @@ class StruktComponent(Pipe):
 
     def _files(self) -> Path:
         """The folder of the model, which is fetched from the hub if need be."""
-        assert self.model is not None
+        self._loaded()
         return Path(self.folder)
+
+    def _loaded(self) -> Supported:
+        """The model, which is loaded if need be."""
+        if self._model is None:
+            self._load(self.folder)
+        assert self._model is not None
+        return self._model
 
     def _load(self, folder: str) -> None:
         if folder.startswith(HUB):
@@ -204,7 +210,7 @@ class StruktComponent(Pipe):
     def _annotate(self, docs: Sequence[Doc]) -> None:
         if os.getpid() != self._process:
             torch.set_num_threads(1)  # a forked worker has none of the threads that OpenMP would wait for
-        model = self.model
+        model = self._loaded()
         attribute, are_entities = tag_attribute(model), has_entities(model)
         for doc, answers in zip(docs, self._answers(docs), strict=True):
             structure = joined([answer.structure(attribute) for answer in answers])
@@ -221,7 +227,7 @@ class StruktComponent(Pipe):
 
     def _answers(self, docs: Sequence[Doc]) -> Iterator[list[Answer]]:
         """Predict for the sentences of each document, at least for one."""
-        model, of_docs = self.model, [sentence_tokens(doc) for doc in docs]
+        model, of_docs = self._loaded(), [sentence_tokens(doc) for doc in docs]
         read = [
             tokens.sentence(doc)
             for doc, sentences in zip(docs, of_docs, strict=True)
