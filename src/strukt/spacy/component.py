@@ -100,7 +100,7 @@ class StruktComponent(Pipe):
             AttributeError: If there is none yet: a model of the hub is loaded with the first document.
         """
         if self._model is None:  # spaCy asks for the attributes of a component before `from_disk` brings the model
-            raise AttributeError(f"the model of {self.folder!r} is loaded with the first document; annotate one first")
+            raise AttributeError(f"the model of {self.folder!r} is loaded with the first document; annotate one")
         return self._model
 
     @property
