@@ -176,7 +176,7 @@ BACKENDS = {
 def package(tmp_path: Path) -> Path:
     """A copy of the package, which processes import when its folder leads their path."""
     copy = tmp_path / "strukt"
-    shutil.copytree(INSTALLED, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(INSTALLED, copy)  # with its bytecode: what is not changed is not compiled again
     return copy
 
 
@@ -199,7 +199,7 @@ def run_selection(package: Path, structure: str, backend: str) -> "subprocess.Co
     command += ["-p", "tests.interpreted_kernels", "-k", chosen]
     command += [f"tests/{file}.py" for file in FILES]
     path = os.pathsep.join([str(package.parent), str(REPOSITORY)])
-    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
     if backend == "reference":
         environment["STRUKT_BACKEND"] = "reference"
     return subprocess.run(
