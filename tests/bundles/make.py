@@ -1,0 +1,62 @@
+"""Save a small model of every task, with what it predicts, for tests of all later versions to load.
+
+Run it once for each release, ``python -m tests.bundles.make``, and commit the folder that it makes.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tests.tasks.learning import learned
+from tests.tiny_models import ENCODED, OTHERS
+
+import strukt
+from strukt.cli.main import main
+from strukt.train import bundle
+
+FORMATS = {
+    "tag": "conllu",
+    "dependency": "conllu",
+    "constituency": "brackets",
+    "ner": "jsonl",
+    "ner bits": "jsonl",
+    "classify": "labelled",
+    "dictionary": "labelled",
+    "nli": "pairs",
+    "cogs": "cogs",
+    "listops": "listops",
+    "mlm": "text",
+    "sort": "text",
+    "count": "text",
+    "lm": "text",
+    "lm stream": "text",
+    "lm pcfg": "brackets",
+}
+"""The models, and the formats of what they annotate."""
+
+SENTENCES = 6
+
+
+def make(folder: Path) -> None:
+    """Write ``model/``, ``input.FORMAT`` and ``output`` of each model into a folder of its name."""
+    for name, form in FORMATS.items():
+        kind, config, sentences = (ENCODED | OTHERS)[name]
+        place = folder / name.replace(" ", "-")
+        model, _ = learned(kind, config, sentences)
+        bundle.save(model, place / "model", environment={"strukt": strukt.__version__})
+        some = sentences[::7][:SENTENCES]
+        texts = [" ".join(one.forms) + "\n" if form == "text" else str(one) for one in some]
+        (place / f"input.{form}").write_text("".join(texts), encoding="utf-8")
+        if status := predict(place, place / "output"):
+            sys.exit(status)
+
+
+def predict(place: Path, output: Path) -> int:
+    """Annotate the input of a model from the command line; the exit status."""
+    [corpus] = place.glob("input.*")
+    return main(["predict", str(place / "model"), str(corpus), "--format", corpus.suffix[1:], "-o", str(output)])
+
+
+if __name__ == "__main__":
+    make(Path(__file__).parent / strukt.__version__)
