@@ -1,6 +1,7 @@
 # make demo   installs strukt and runs its three-minute demonstration
 # make serve  shows the parser of the demonstration in a browser, at http://127.0.0.1:8000
 # make test   installs the development extra and runs every check that CI runs
+# make dist   builds the wheel and the source archive, and tries the wheel in an environment of nothing else
 # The environment is made in .venv; `make test VENV=/tmp/elsewhere` puts it somewhere else.
 
 PYTHON ?= python3
@@ -13,7 +14,7 @@ SOURCES = src tests examples $(wildcard docs/*.py benchmarks)
 # Whatever the environment says, bytecode is kept: else each process that a test starts compiles all of PyTorch anew.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: demo serve test lint types docs pytest clean
+.PHONY: demo serve test lint types docs pytest dist clean
 
 demo: $(VENV)/installed-train
 	$(BIN)/strukt demo
@@ -34,6 +35,11 @@ docs: $(VENV)/installed-dev
 
 pytest: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -q -n $(WORKERS)
+
+dist: $(VENV)/installed-dev
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	PYTHON=$(PYTHON) sh packaging/check.sh dist/*.whl
 
 $(VENV)/installed-%: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) --editable ".[$*]"
