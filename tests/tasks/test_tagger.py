@@ -154,7 +154,7 @@ def test_a_folder_that_was_saved_before_constraints_were_loads_as_it_was(tmp_pat
 def test_a_folder_with_tags_that_were_free_loads_as_it_was(tmp_path):
     """Training with the constraints of BIO took tags of BIOES, and left S and E free."""
     vocabularies = Tagger.from_corpus(tiny_corpora.tag_config(), tagged(IN_SCHEMES["bioes"])).vocabularies
-    model = Tagger(tiny_corpora.tag_config(criterion="crf", constraints="bio"), vocabularies)
+    model = Tagger.build(tiny_corpora.tag_config(criterion="crf", constraints="bio"), vocabularies, None)
     symbols = vocabularies["labels"].symbols
     assert model.crf.transition_allowed[symbols.index("O"), symbols.index("S-X")]
     assert not model.crf.transition_allowed[symbols.index("O"), symbols.index("I-X")]

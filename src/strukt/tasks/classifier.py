@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -21,6 +20,7 @@ from strukt.nn.inputs import precise
 from strukt.tasks.batch import Batch
 from strukt.tasks.class_model import ClassModel, given_heads
 from strukt.tasks.classify import Config
+from strukt.tasks.encoding import Encoder
 from strukt.tasks.prediction import DIGITS
 from strukt.tasks.structured_model import counts_of
 from strukt.tasks.tree_reader import TreeReader
@@ -87,10 +87,8 @@ class Classifier(ClassModel):
     config: Config
     prediction: ClassVar[type[ClassPrediction]] = ClassPrediction
 
-    def __init__(
-        self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
-    ) -> None:
-        super().__init__(config, vocabularies, assets)
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
+        super().__init__(config, vocabularies, encoder)
         self.dropout = nn.Dropout(config.encoder.outer_dropout)
         by_tree = config.model == "latent-tree"
         self.tree_reader = TreeReader(self.encoder.size, config.latent) if by_tree else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -22,6 +21,7 @@ from strukt.metrics.logical_forms import LogicalForms
 from strukt.nn import SharedDropout
 from strukt.tasks.batch import Batch
 from strukt.tasks.cogs import Config
+from strukt.tasks.encoding import Encoder
 from strukt.tasks.mean_loss import Average, mean_cross_entropy
 from strukt.tasks.parent_attention import ParentAttention
 from strukt.tasks.prediction import Prediction
@@ -74,10 +74,8 @@ class SemanticParser(SentenceModel):
     outputs: ClassVar[Forms] = {**dict.fromkeys(Tags._fields, COLUMN), "parent": PARENT}
     config: Config
 
-    def __init__(
-        self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
-    ) -> None:
-        super().__init__(config, vocabularies, assets)
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
+        super().__init__(config, vocabularies, encoder)
         self.projected = [name for name in Tags._fields if name in vocabularies]
         self.tag_sizes = [len(vocabularies[name]) for name in self.projected]
         self.dropout = SharedDropout(config.encoder.outer_dropout)

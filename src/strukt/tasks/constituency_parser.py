@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import ClassVar
 
 import torch
@@ -21,6 +20,7 @@ from strukt.errors import DataError
 from strukt.metrics.brackets import Parseval
 from strukt.tasks.batch import Batch
 from strukt.tasks.constituency import Config
+from strukt.tasks.encoding import Encoder
 from strukt.tasks.prediction import TreePrediction
 from strukt.tasks.span_layer import Found, GoldSpans
 from strukt.tasks.span_model import SpanModel, bracket
@@ -38,12 +38,10 @@ class ConstituencyParser(SpanModel):
     networks: ClassVar[tuple[str, ...]] = (*SpanModel.networks, "tag_scores")
     config: Config
 
-    def __init__(
-        self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
-    ) -> None:
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
         if not {EMPTY, *TOPS}.issuperset(vocabularies["top"].symbols):
             raise ValueError(f"the vocabulary top has other labels than {', '.join(TOPS)}")
-        super().__init__(config, vocabularies, assets)
+        super().__init__(config, vocabularies, encoder)
         self.tag_score = nn.Linear(self.encoder.size, len(vocabularies["tags"]))
 
     @classmethod

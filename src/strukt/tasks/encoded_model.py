@@ -5,21 +5,18 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
-from typing_extensions import override
+from typing_extensions import Self, override
 
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.tasks.channels import channel_diagrams
-from strukt.tasks.encoding import build_encoder, count_vocabularies
+from strukt.tasks.encoding import Encoder, build_encoder, count_vocabularies
 from strukt.tasks.model import Model
 from strukt.viz.diagram import Diagram
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 
 class EncodedModel(Model):
@@ -28,28 +25,43 @@ class EncodedModel(Model):
     Args:
         config: The configuration of the task.
         vocabularies: Those of the encoder and of the labels, as `from_corpus` counted them.
-        assets: The folder with the files of a saved pretrained encoder; None for a new model.
+        encoder: From forms to vectors.
 
     Attributes:
         encoder: From forms to vectors.
     """
 
-    def __init__(self, config: Any, vocabularies: dict[str, Vocabulary], assets: Path | None = None) -> None:
+    def __init__(self, config: Any, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
         super().__init__(config, vocabularies)
-        self.encoder = build_encoder(config.encoder, vocabularies, assets)
+        self.encoder = encoder
+
+    @classmethod
+    def build(cls, config: Any, vocabularies: dict[str, Vocabulary], assets: Path | None) -> Self:
+        """A model with the encoder that its configuration asks for.
+
+        Args:
+            config: The configuration of the task.
+            vocabularies: As for the model.
+            assets: The folder with the files of a saved pretrained encoder; None for a new model.
+        """
+        return cls(config, vocabularies, build_encoder(config.encoder, vocabularies, assets))
 
     @classmethod
     @override
     def from_corpus(cls, config: Any, sentences: Sequence[Sentence]) -> Self:
         """A new model with the vocabularies of the encoder and of the labels."""
-        vocabularies = cls.words_of(config, sentences) | cls.labels_of(config, sentences)
-        return cls(config, vocabularies)
+        model = cls.build(config, cls.words_of(config, sentences) | cls.labels_of(config, sentences), None)
+        model.start_from(sentences)
+        return model
+
+    def start_from(self, sentences: Sequence[Sentence]) -> None:
+        """Set weights to where learning from a corpus begins, if that depends on it."""
 
     @classmethod
     @override
     def from_saved(cls, config: Any, vocabularies: dict[str, Vocabulary], assets: Path) -> Self:
         """A saved model before its weights are loaded."""
-        return cls(config, vocabularies, assets)
+        return cls.build(config, vocabularies, assets)
 
     @override
     def penalty(self) -> Tensor | float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -27,6 +26,7 @@ from strukt.nn.structured_attention import StructuredAttention
 from strukt.tasks.batch import Batch
 from strukt.tasks.class_model import ClassModel
 from strukt.tasks.classifier import GIVEN, ClassPrediction
+from strukt.tasks.encoding import Encoder
 from strukt.tasks.nli import Config
 from strukt.tasks.structured_model import counts_of
 from strukt.tasks.tree_comparison import TreeComparison
@@ -63,10 +63,8 @@ class EntailmentModel(ClassModel):
     task: ClassVar[str] = "nli"
     config: Config
 
-    def __init__(
-        self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
-    ) -> None:
-        super().__init__(config, vocabularies, assets)
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
+        super().__init__(config, vocabularies, encoder)
         size, classes, dropout = config.size, len(vocabularies["labels"]), config.encoder.outer_dropout
         if config.model == "latent-tree":
             self.tree_reader = TreeReader(self.encoder.size, config.latent)

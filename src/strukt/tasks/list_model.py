@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -24,6 +23,7 @@ from strukt.nn import LatentStructure, Mixture, TreeGCN
 from strukt.nn.estimators import ESTIMATORS, Estimator, Marginals, SparseMAP
 from strukt.nn.latent_trees import FIXED, FixedTrees, TreeScorer, with_budget
 from strukt.tasks.batch import Batch
+from strukt.tasks.encoding import Encoder
 from strukt.tasks.list_prediction import ListPrediction, expression_of
 from strukt.tasks.listops import Config
 from strukt.tasks.prediction import diagrams_of_heads
@@ -47,10 +47,8 @@ class ListModel(StructuredModel):
         "one that is trained with --structure tree has, unless --estimator is marginals or relaxed"
     )
 
-    def __init__(
-        self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
-    ) -> None:
-        super().__init__(config, vocabularies, assets)
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
+        super().__init__(config, vocabularies, encoder)
         self.encoder.requires_grad_(self.is_latent)  # otherwise it is not used
         self.symbols = nn.Embedding(len(SYMBOLS) if config.reads == "words" else 1, config.size)
         self.network = TreeGCN(config.size, config.size, config.layers)

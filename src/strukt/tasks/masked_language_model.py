@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
-from typing_extensions import Self, override
+from typing_extensions import override
 
 from strukt.data import conllu
 from strukt.data.batching import batches
@@ -22,7 +21,7 @@ from strukt.errors import DataError
 from strukt.nn.inputs import log_counts
 from strukt.tasks.batch import Batch
 from strukt.tasks.encoded_model import EncodedModel
-from strukt.tasks.encoding import FromWords
+from strukt.tasks.encoding import Encoder, FromWords
 from strukt.tasks.mean_loss import Average, mean_loss
 from strukt.tasks.mlm import Config
 from strukt.tasks.model import Measurement
@@ -45,10 +44,8 @@ class MaskedLanguageModel(EncodedModel):
     config: Config
     encoder: FromWords
 
-    def __init__(
-        self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
-    ) -> None:
-        super().__init__(config, vocabularies, assets)
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
+        super().__init__(config, vocabularies, encoder)
         self.words = vocabularies["words"]
         kind, size = config.word_scores, self.encoder.size
         self.tied = kind != "projection"
@@ -59,18 +56,15 @@ class MaskedLanguageModel(EncodedModel):
         if config.encoder.kind == "transformer" and config.encoder.is_published:
             self.encoder.embeddings.words.reset_parameters()  # normal, where those of other tasks start alike
 
-    @classmethod
     @override
-    def from_corpus(cls, config: Config, sentences: Sequence[Sentence]) -> Self:
-        """A new model, whose biases of words begin with how frequent they are; special symbols count once."""
-        model = super().from_corpus(config, sentences)
-        found = Counter(model._number(form) for sentence in sentences for form in sentence.forms)
-        never = {model.words.index(symbol) for symbol in (*SPECIALS, MASK)}
-        bias = model.biases
-        counts = [0 if word in never else found[word] for word in range(len(model.words))]
+    def start_from(self, sentences: Sequence[Sentence]) -> None:
+        """Set the biases of words by how frequent they are; special symbols count once."""
+        found = Counter(self._number(form) for sentence in sentences for form in sentence.forms)
+        never = {self.words.index(symbol) for symbol in (*SPECIALS, MASK)}
+        bias = self.biases
+        counts = [0 if word in never else found[word] for word in range(len(self.words))]
         with torch.no_grad():
             bias.copy_(log_counts(torch.tensor(counts), bias))
-        return model
 
     @property
     def biases(self) -> Tensor:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import ClassVar
 
 import torch
@@ -28,6 +27,7 @@ from strukt.nn.encoders import mask_of
 from strukt.nn.estimators import SparseMAP
 from strukt.tasks.batch import Batch
 from strukt.tasks.dependency import READERS, Config
+from strukt.tasks.encoding import Encoder
 from strukt.tasks.prediction import WordPrediction, probability_notes
 from strukt.tasks.structured_model import StructuredModel
 from strukt.tasks.symbols import COLUMN, Forms
@@ -65,10 +65,8 @@ class Parser(DependencyScores, StructuredModel):
     config: Config
     few_are_had_by: ClassVar[str] = "one that is trained with --criterion sparsemap has"
 
-    def __init__(
-        self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
-    ) -> None:
-        super().__init__(config, vocabularies, assets)
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
+        super().__init__(config, vocabularies, encoder)
         size, dropout = self.encoder.size, config.encoder.outer_dropout
         self.dropout = SharedDropout(dropout)
         self.build_scores(size, len(vocabularies["labels"]), config.arc_size, config.label_size, dropout)

@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional
-from typing_extensions import override
+from typing_extensions import Self, override
 
 from strukt.data import word_vectors
 from strukt.data.sentence import Sentence
@@ -25,6 +25,7 @@ from strukt.tasks.batch import Batch
 from strukt.tasks.class_model import label_of
 from strukt.tasks.classifier import DRAWN, Classifier, ClassPrediction
 from strukt.tasks.dictionary import Config
+from strukt.tasks.encoding import Encoder, build_encoder
 from strukt.tasks.prediction import Prediction
 from strukt.tasks.scores import not_nan
 from strukt.viz.heat_map import HeatMap
@@ -88,15 +89,26 @@ class ReverseDictionary(Classifier):
     prediction: ClassVar[type[ClassPrediction]] = DefinedWords
 
     def __init__(
-        self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
+        self,
+        config: Config,
+        vocabularies: dict[str, Vocabulary],
+        encoder: Encoder,
+        vectors: Tensor | None = None,
     ) -> None:
-        super().__init__(config, vocabularies, assets)
+        super().__init__(config, vocabularies, encoder)
         self.vectors: Tensor | None
-        self.register_buffer("vectors", _unit(_given(config, assets)), persistent=False)
+        self.register_buffer("vectors", _unit(vectors), persistent=False)
         if self.vectors is not None:
             if len(self.vectors) != len(vocabularies["labels"]):
                 raise ValueError(f"{len(self.vectors)} vectors for {len(vocabularies['labels'])} words")
             self.score = nn.Linear(self.score.in_features, self.vectors.shape[1])
+
+    @classmethod
+    @override
+    def build(cls, config: Any, vocabularies: dict[str, Vocabulary], assets: Path | None) -> Self:
+        """The model with the vectors that are given, or that were saved."""
+        encoder = build_encoder(config.encoder, vocabularies, assets)
+        return cls(config, vocabularies, encoder, _given(config, assets))
 
     @classmethod
     @override

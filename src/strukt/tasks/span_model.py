@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
-from typing_extensions import Self, override
+from typing_extensions import override
 
 from strukt.data.batching import batches
 from strukt.data.sentence import Sentence
@@ -18,6 +17,7 @@ from strukt.nn import SharedDropout
 from strukt.structures.distribution import StructuredDistribution
 from strukt.tasks.batch import Batch
 from strukt.tasks.config import SpanTaskConfig
+from strukt.tasks.encoding import Encoder
 from strukt.tasks.label_spans import LabelSpans
 from strukt.tasks.likelihood_codes import LikelihoodCodes
 from strukt.tasks.published_codes import PublishedCodes
@@ -43,20 +43,15 @@ class SpanModel(StructuredModel):
     networks: ClassVar[tuple[str, ...]] = ("words", "layer.scores")
     config: SpanTaskConfig
 
-    def __init__(
-        self, config: SpanTaskConfig, vocabularies: dict[str, Vocabulary], assets: Path | None = None
-    ) -> None:
-        super().__init__(config, vocabularies, assets)
+    def __init__(self, config: SpanTaskConfig, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
+        super().__init__(config, vocabularies, encoder)
         self.dropout = SharedDropout(config.encoder.outer_dropout)
         self.layer = self.build_layer()
 
-    @classmethod
     @override
-    def from_corpus(cls, config: Any, sentences: Sequence[Sentence]) -> Self:
-        """A new model, whose layer begins as suits the vectors of the first words."""
-        model = super().from_corpus(config, sentences)
-        model.layer.start_from(lambda: model.first_vectors(sentences))
-        return model
+    def start_from(self, sentences: Sequence[Sentence]) -> None:
+        """Have the layer begin as suits the vectors of the first words."""
+        self.layer.start_from(lambda: self.first_vectors(sentences))
 
     def first_vectors(self, sentences: Sequence[Sentence]) -> Tensor:
         """Vectors of the first words, without dropout: ``(m, size)``."""

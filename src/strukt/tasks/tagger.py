@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import ClassVar
 
 import torch
@@ -23,6 +22,7 @@ from strukt.metrics.spans import SpanF1
 from strukt.nn import CRF, Constraints, SharedDropout, tag_constraints
 from strukt.tasks import code_counts
 from strukt.tasks.batch import Batch
+from strukt.tasks.encoding import Encoder
 from strukt.tasks.mean_loss import Average, mean_cross_entropy, mean_loss
 from strukt.tasks.prediction import WordPrediction, probability_notes
 from strukt.tasks.structured_model import StructuredModel
@@ -45,10 +45,8 @@ class Tagger(StructuredModel):
     networks: ClassVar[tuple[str, ...]] = ("scores",)
     config: Config
 
-    def __init__(
-        self, config: Config, vocabularies: dict[str, Vocabulary], assets: Path | None = None
-    ) -> None:
-        super().__init__(config, vocabularies, assets)
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
+        super().__init__(config, vocabularies, encoder)
         labels = vocabularies["labels"]
         self.dropout = SharedDropout(config.encoder.outer_dropout)
         self.codes = TokenCodes(config, self.encoder.size, labels) if config.criterion == "bits" else None
