@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from strukt.data import conllu
+from strukt.data import conllu, conllu_entities
 from strukt.data.files import Source, lines, name_of
 from strukt.data.problems import Problem, Report, stop
 
@@ -50,3 +50,23 @@ def tokenize(text: str) -> list[str]:
         ['It', "isn't", 'over', ',', 'she', 'said', '(', 'at', '3.15', ')', '.']
     """
     return _TOKEN.findall(text)
+
+
+def read_for_entities(source: Source, report: Report = stop) -> Iterator[conllu_entities.Sentence]:
+    r"""Reads plain text as `read`, as sentences whose words may open and close mentions.
+
+    Args:
+        source: A path, `-` for standard input, or an open stream.
+        report: Where problems go; if it returns, sentences with a problem are left out.
+
+    Raises:
+        DataError: As `read`.
+
+    Examples:
+        >>> import io
+        >>> [sentence] = read_for_entities(io.BytesIO(b"Ada spoke .\n"))
+        >>> sentence.forms, sentence.entities
+        (['Ada', 'spoke', '.'], [])
+    """
+    for number, plain in enumerate(read(source, report)):
+        yield conllu_entities.Sentence(plain, None, number == 0, [])

@@ -7,6 +7,7 @@ TASKS: dict[str, str] = {
     "dependency": "strukt.tasks.dependency",
     "constituency": "strukt.tasks.constituency",
     "ner": "strukt.tasks.ner",
+    "pipeline": "strukt.tasks.pipeline",
     "classify": "strukt.tasks.classify",
     "dictionary": "strukt.tasks.dictionary",
     "mlm": "strukt.tasks.mlm",

@@ -1,0 +1,223 @@
+"""The model of pipelines: a tagger, a parser and a model of entities over one encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
+
+from torch import Tensor, nn
+from typing_extensions import override
+
+from strukt.data import conllu_entities
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import Vocabulary
+from strukt.errors import DataError, SettingError
+from strukt.tasks.batch import Batch
+from strukt.tasks.encoding import Encoder
+from strukt.tasks.pipeline import Config
+from strukt.tasks.pipeline_parts import PARTS, Part, SharedEncoder
+from strukt.tasks.prediction import Prediction, WordPrediction
+from strukt.tasks.sentence_model import Metric, SentenceModel
+from strukt.tasks.symbols import COLUMN, TYPES, Forms
+from strukt.viz.svg import Picture
+
+
+@dataclass(frozen=True)
+class JointPrediction:
+    """Predictions of several models for one sentence.
+
+    Attributes:
+        parts: By the names of the models, that of entities last.
+    """
+
+    parts: Mapping[str, Prediction]
+
+    @property
+    def shares(self) -> Mapping[str, tuple[float, float]]:
+        """Those of all models."""
+        return {name: share for part in self.parts.values() for name, share in part.shares.items()}
+
+    def annotate(self, sentence: Sentence) -> Sentence:
+        """Replaces tags, trees and entities."""
+        for part in self.parts.values():
+            sentence = part.annotate(sentence)
+        return sentence
+
+    def diagram(self, sentence: Sentence) -> Picture:
+        """Tags and arcs, or the entities where neither is predicted."""
+        first = next(iter(self.parts.values()))
+        return first.diagram(self.annotate(sentence))
+
+
+class JointMetric:
+    """The metrics of several models, and the mean of those that choose their best epochs.
+
+    Args:
+        parts: The models by name.
+    """
+
+    def __init__(self, parts: Mapping[str, SentenceModel]) -> None:
+        self._parts = parts
+        self._metrics: dict[str, Metric] = {name: part.metric() for name, part in parts.items()}
+
+    def update(self, gold: Mapping[str, Any], predicted: Mapping[str, Any]) -> None:
+        """Counts what was observed in a sentence, by the name of the model."""
+        for name, metric in self._metrics.items():
+            metric.update(gold[name], predicted[name])
+
+    def result(self) -> dict[str, float]:
+        """The scores of all, and their `mean`."""
+        found = {name: metric.result() for name, metric in self._metrics.items()}
+        chosen = [self._parts[name].quality(scores) for name, scores in found.items()]
+        scores = {name: value for part in found.values() for name, value in part.items()}
+        return scores | {"mean": sum(chosen) / len(chosen)}
+
+    def details(self) -> dict[str, dict[str, dict[str, float]]]:
+        """The tables of all."""
+        return {name: table for metric in self._metrics.values() for name, table in metric.details().items()}
+
+
+class Pipeline(SentenceModel):
+    """Predicts tags, dependency trees and entities of CoNLL-U, and encodes each sentence once.
+
+    The loss is the sum of those of its parts.
+
+    Attributes:
+        parts: The models, by the names of their tasks.
+    """
+
+    task: ClassVar[str] = "pipeline"
+    outputs: ClassVar[Forms] = {"tags": COLUMN, "relations": COLUMN, "types": TYPES}
+    config: Config
+
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
+        super().__init__(config, vocabularies, encoder)
+        self.shared = SharedEncoder(encoder)
+        of_words = {name: each for name, each in vocabularies.items() if name not in self.outputs}
+        self.parts = nn.ModuleDict()
+        for name, part in _chosen(config).items():
+            known = of_words | {"labels": vocabularies[part.labels]}
+            self.parts[name] = part.model_class(part.config(config), known, cast(Encoder, self.shared))
+
+    @classmethod
+    @override
+    def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """Checks that every sentence has what is to be learned."""
+        for part in _chosen(config).values():
+            part.model_class.trainable(part.config(config), _views(part, sentences))
+        return sentences
+
+    @classmethod
+    @override
+    def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
+        """The tags, the relations, and the types of entities."""
+        return {
+            part.labels: part.model_class.labels_of(part.config(config), _views(part, sentences))["labels"]
+            for part in _chosen(config).values()
+        }
+
+    @override
+    def start_from(self, sentences: Sequence[Sentence]) -> None:
+        """Have each part begin as suits the corpus."""
+        for name, model in self._models().items():
+            model.start_from(_views(PARTS[name], sentences))
+
+    @property
+    def selection(self) -> str:
+        """The mean of the metrics that the parts are chosen by."""
+        return "mean"
+
+    def targets(self, sentence: Sentence) -> dict[str, Tensor]:
+        """Those of each part, whose name stands before theirs."""
+        return {
+            f"{name}.{target}": values
+            for name, model in self._models().items()
+            for target, values in model.targets(_view(PARTS[name], sentence)).items()
+        }
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The sum of the mean losses of the parts."""
+        with self.shared.once():
+            losses = [model.loss(_part_of(batch, name)) for name, model in self._models().items()]
+        return cast(Tensor, sum(losses))
+
+    def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[JointPrediction]:
+        """The best tags, trees and entities.
+
+        With `probabilities` the notes `p` and `p_label` of arcs, as a parser writes them, and `p_tag` of tags.
+        """
+        found: dict[str, Sequence[Prediction]] = {}
+        with self.shared.once():
+            for name, model in self._models().items():
+                noted = probabilities and name != "ner"  # CoNLL-U has no place for those of entities
+                found[name] = model.predict_batch(_part_of(batch, name), noted)
+        if "tag" in found:
+            found["tag"] = [_renamed(cast(WordPrediction, each)) for each in found["tag"]]
+        return [
+            JointPrediction(dict(zip(found, parts, strict=True)))
+            for parts in zip(*found.values(), strict=True)
+        ]
+
+    def metric(self) -> JointMetric:
+        """Those of the parts, and their mean."""
+        return JointMetric(self._models())
+
+    @override
+    def require_annotated(self, sentence: Sentence) -> None:
+        """Raises DataError if a sentence lacks what a part is measured by."""
+        for name, model in self._models().items():
+            model.require_annotated(_view(PARTS[name], sentence))
+
+    def observed(self, sentence: Sentence) -> dict[str, Any]:
+        """What each part compares, by its name."""
+        return {name: model.observed(_view(PARTS[name], sentence)) for name, model in self._models().items()}
+
+    @override
+    def require_usable(self, sentence: Sentence) -> None:
+        """Raises DataError if a sentence is none of CoNLL-U, or has no place for the types of entities."""
+        for name, model in self._models().items():
+            model.require_usable(_view(PARTS[name], sentence))
+
+    @override
+    def calibrate(self, sentences: Sequence[Sentence]) -> None:
+        """Has each part count what it needs."""
+        for name, model in self._models().items():
+            model.calibrate(_views(PARTS[name], sentences))
+
+    def _models(self) -> dict[str, SentenceModel]:
+        return {name: cast(SentenceModel, model) for name, model in self.parts.items()}
+
+
+def _chosen(config: Config) -> dict[str, Part]:
+    """The parts that a configuration asks for.
+
+    Raises:
+        SettingError: If there is none.
+    """
+    chosen = {name: part for name, part in PARTS.items() if part.options(config) is not None}
+    if not chosen:
+        raise SettingError("tags, trees and entities are all none; expected something to predict")
+    return chosen
+
+
+def _view(part: Part, sentence: Sentence) -> Any:
+    if not isinstance(sentence, conllu_entities.Sentence):
+        raise DataError("a pipeline needs CoNLL-U, or text", sentence.path, sentence.line)
+    return part.view(sentence)
+
+
+def _views(part: Part, sentences: Sequence[Sentence]) -> list[Any]:
+    return [_view(part, sentence) for sentence in sentences]
+
+
+def _part_of(batch: Batch, name: str) -> Batch:
+    """The batch as the part of a name reads it."""
+    start = f"{name}."
+    targets = {key.removeprefix(start): each for key, each in batch.targets.items() if key.startswith(start)}
+    return Batch(_views(PARTS[name], batch.sentences), batch.lengths, batch.inputs, targets)
+
+
+def _renamed(prediction: WordPrediction) -> WordPrediction:
+    """The tags of words with their probabilities under another name than those of arcs."""
+    return replace(prediction, notes={f"{name}_tag": notes for name, notes in prediction.notes.items()})

@@ -1,0 +1,107 @@
+"""The parts of a pipeline: models of one task each, which share an encoder."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from strukt.data.conllu_entities import Sentence
+from strukt.tasks import dependency, ner, tag
+from strukt.tasks.config import TaskConfig
+from strukt.tasks.encoding import Encoder
+from strukt.tasks.entity_model import EntityModel
+from strukt.tasks.parser import Parser
+from strukt.tasks.pipeline import Config
+from strukt.tasks.sentence_model import SentenceModel
+from strukt.tasks.tagger import Tagger
+
+
+@dataclass(frozen=True)
+class Part:
+    """A kind of part.
+
+    Attributes:
+        model_class: Its model.
+        labels: Name of the vocabulary, in the pipeline, of what it predicts.
+        options: From options of the pipeline to its own, but those that all tasks have; None if it is left out.
+        view: From a sentence to what it reads of that.
+    """
+
+    model_class: type[SentenceModel]
+    labels: str
+    options: Callable[[Config], TaskConfig | None]
+    view: Callable[[Sentence], Any]
+
+    def config(self, config: Config) -> Any:
+        """The configuration of the part; None if it is left out."""
+        options = self.options(config)
+        if options is not None:
+            for name in ("train", "dev", "encoder", "optimizer", "trainer"):
+                setattr(options, name, getattr(config, name))
+        return options
+
+
+def _tag_options(config: Config) -> tag.Config | None:
+    return None if config.tags == "none" else tag.Config(column=config.tags)
+
+
+def _dependency_options(config: Config) -> dependency.Config | None:
+    if config.trees == "none":
+        return None
+    return dependency.Config(trees=config.trees, arc_size=config.arc_size, label_size=config.label_size)
+
+
+def _entity_options(config: Config) -> ner.Config | None:
+    if config.entities == "none":
+        return None
+    if config.entities == "flat":
+        return ner.Config(criterion="flat")
+    return ner.Config(label_size=config.label_size)
+
+
+PARTS: Mapping[str, Part] = {
+    "tag": Part(Tagger, "tags", _tag_options, lambda sentence: sentence.plain),
+    "dependency": Part(Parser, "relations", _dependency_options, lambda sentence: sentence.plain),
+    "ner": Part(EntityModel, "types", _entity_options, lambda sentence: sentence),
+}
+"""By the names of their tasks."""
+
+
+class SharedEncoder:
+    """An encoder that several models have, none of which owns its weights.
+
+    Args:
+        encoder: The encoder.
+    """
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._once = False
+        self._vectors: Tensor | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_encoder":  # of a copy that is not filled yet
+            raise AttributeError(name)
+        return getattr(self._encoder, name)
+
+    def __call__(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
+        """Vectors ``(batch, n, size)``."""
+        if self._vectors is not None:
+            return self._vectors
+        vectors: Tensor = self._encoder(inputs, lengths)
+        if self._once:
+            self._vectors = vectors
+        return vectors
+
+    @contextlib.contextmanager
+    def once(self) -> Iterator[None]:
+        """Encode only once in this context, in which all models read the same batch."""
+        self._once = True
+        try:
+            yield
+        finally:
+            self._once, self._vectors = False, None
