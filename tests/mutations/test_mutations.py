@@ -88,7 +88,7 @@ MODULES = {
     GRAPHS: "factor_graph",
 }
 BACKENDS = {
-    CHAIN: "(test_events and test_tags) or "
+    CHAIN: "(test_events and test_tags) or (linear_chain and of_a_group) or "
     "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged) or test_candidates or "
     "(test_draw and (impossible or share or log_space)) or (more_than_there_are and chain)",
     PLANAR: "test_visits or (test_events and test_dependency_trees) or "

@@ -6,6 +6,7 @@ from torch.distributions import kl_divergence
 
 from strukt.distributions import LinearChain
 from strukt.kernels import dispatch
+from strukt.structures.linear_chain.oracles import ORACLES
 
 
 @pytest.mark.parametrize("transition_shape", [(), (2,), (2, 99)])
@@ -24,6 +25,23 @@ def test_tags_that_nothing_reaches_send_nothing_back(transition_shape, drop, mon
         found.append((value, *torch.autograd.grad(value.sum(), leaves)))
     for expected, actual in zip(*found, strict=True):
         assert torch.allclose(actual, expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3])
+def test_items_of_a_group_that_nothing_reaches_have_its_transitions(groups, monkeypatch):
+    """As `torch.func.vmap` makes groups; some of their items are answered again by the table."""
+    generator = torch.Generator().manual_seed(0)
+    unary = torch.randn(6, 50, 2, generator=generator, dtype=torch.float64)
+    unary[[0, 3, 4], 0, 1] = -torch.inf
+    transition = torch.full((groups, 1, 2, 2), -torch.inf, dtype=torch.float64)
+    transition[..., 0, 0] = -torch.tensor([40.0, 70.0, 90.0], dtype=torch.float64)[:groups, None]
+    transition[..., 1, 1] = torch.tensor([0.0, 0.5, 1.0], dtype=torch.float64)[:groups, None]
+    arguments, found = (unary, transition, torch.tensor([50, 50, 3, 50, 40, 50])), []
+    for backend in ("reference", "cpu"):
+        monkeypatch.setenv("STRUKT_BACKEND", backend)
+        found.append((ORACLES.log_partition(*arguments), *ORACLES.marginals(*arguments)))
+    for expected, actual in zip(*found, strict=True):
+        assert torch.allclose(actual, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_normalisers_are_multiplied_only_while_they_are_normal(monkeypatch):
