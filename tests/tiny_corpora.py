@@ -6,8 +6,9 @@ import io
 import json
 import random
 
-from strukt.data import brackets, columns, conllu, json_lines
-from strukt.tasks import constituency, dependency, ner, tag
+from strukt.data import brackets, columns, conllu, conllu_entities, json_lines
+from strukt.data.entities import Entity
+from strukt.tasks import constituency, dependency, ner, pipeline, tag
 
 DETERMINERS, ADJECTIVES = ["the", "a", "every"], ["red", "old", "shy", "wet"]
 NOUNS, VERBS = ["cat", "dog", "bird", "fish", "fox"], ["sees", "eats", "hears", "likes"]
@@ -53,6 +54,17 @@ def _phrase(generator, words, label):
     words += [(adjective, "JJ", noun, "amod") for adjective in adjectives]
     words.append((generator.choice(NOUNS), "NN", None, label))
     return noun
+
+
+def layers(count: int) -> list[conllu_entities.Sentence]:
+    """Trees whose nouns are entities, the first of which has another around it."""
+    sentences = []
+    for plain in trees(count):
+        nouns = [place for place, tag in enumerate(plain.column("xpos")) if tag == "NN"]
+        entities = [Entity(noun, noun + 1, "animal") for noun in nouns] + [Entity(0, nouns[0] + 1, "agent")]
+        [sentence] = conllu_entities.read(io.BytesIO(str(plain).encode()))
+        sentences.append(sentence.annotated(entities=entities))
+    return sentences
 
 
 def crossing() -> conllu.Sentence:
@@ -174,6 +186,10 @@ def tag_config(**options):
 
 def dependency_config(**options):
     return small(dependency.Config(arc_size=32, label_size=16, **options))
+
+
+def pipeline_config(**options):
+    return small(pipeline.Config(arc_size=32, label_size=16, **options))
 
 
 def constituency_config(**options):

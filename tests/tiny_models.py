@@ -19,6 +19,7 @@ from strukt.tasks.language_model import LanguageModel
 from strukt.tasks.list_model import ListModel
 from strukt.tasks.masked_language_model import MaskedLanguageModel
 from strukt.tasks.parser import Parser
+from strukt.tasks.pipeline_model import Pipeline
 from strukt.tasks.reverse_dictionary import ReverseDictionary
 from strukt.tasks.sorter import Sorter
 from strukt.tasks.tagger import Tagger
@@ -44,6 +45,7 @@ ENCODED = {
     "constituency": (ConstituencyParser, tiny_corpora.constituency_config(), tiny_corpora.phrases(30)),
     "ner": (EntityModel, tiny_corpora.ner_config(), tiny_corpora.nested(30)),
     "ner bits": (EntityModel, tiny_corpora.ner_config(criterion="bits"), tiny_corpora.nested(30)),
+    "pipeline": (Pipeline, tiny_corpora.pipeline_config(entities="nested"), tiny_corpora.layers(30)),
     "classify": (Classifier, tiny_corpora.small(classify.Config()), CLASSES),
     "dictionary": (ReverseDictionary, tiny_corpora.small(dictionary.Config()), CLASSES),
     "nli": (EntailmentModel, tiny_corpora.small(nli.Config(size=8)), PAIRS),

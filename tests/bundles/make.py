@@ -5,6 +5,7 @@ Run it once for each release, ``python -m tests.bundles.make``, and commit the f
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -21,6 +22,7 @@ FORMATS = {
     "constituency": "brackets",
     "ner": "jsonl",
     "ner bits": "jsonl",
+    "pipeline": "conllu",
     "classify": "labelled",
     "dictionary": "labelled",
     "nli": "pairs",
@@ -55,7 +57,12 @@ def make(folder: Path) -> None:
 def predict(place: Path, output: Path) -> int:
     """Annotate the input of a model from the command line; the exit status."""
     [corpus] = place.glob("input.*")
-    return main(["predict", str(place / "model"), str(corpus), "--format", corpus.suffix[1:], "-o", str(output)])
+    before = os.getcwd()
+    os.chdir(place)  # identifiers of mentions depend on the path of the corpus as it is given
+    try:
+        return main(["predict", "model", corpus.name, "--format", corpus.suffix[1:], "-o", str(output)])
+    finally:
+        os.chdir(before)
 
 
 if __name__ == "__main__":

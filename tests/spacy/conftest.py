@@ -7,6 +7,7 @@ from tests import tiny_corpora
 from tests.serve import models
 from tests.tasks.learning import learned
 
+from strukt.tasks.pipeline_model import Pipeline
 from strukt.tasks.tagger import Tagger
 from strukt.train.bundle import save
 
@@ -29,6 +30,13 @@ def other_tagger():
     return learned(Tagger, tiny_corpora.tag_config(column="upos"), tiny_corpora.trees(12), 2)[0]
 
 
+@cache
+def all_layers():
+    """A pipeline of tags, trees and nested entities."""
+    config = tiny_corpora.pipeline_config(entities="nested")
+    return learned(Pipeline, config, tiny_corpora.layers(12), 40)[0]
+
+
 @pytest.fixture(scope="session")
 def bio_tagger(tmp_path_factory):
     """A tagger whose tags mark entities."""
@@ -36,7 +44,7 @@ def bio_tagger(tmp_path_factory):
     return learned(Tagger, tiny_corpora.tag_config(constraints="bio"), corpus, 20)[0]
 
 
-KINDS = models.KINDS | {"universal": universal_tagger, "other": other_tagger}
+KINDS = models.KINDS | {"universal": universal_tagger, "other": other_tagger, "all": all_layers}
 
 
 @pytest.fixture(scope="session")

@@ -69,6 +69,21 @@ def test_trees(pipeline, kind):
         assert [sentence.text for sentence in doc.sents] == [doc.text]
 
 
+def test_tags_trees_and_entities_of_a_pipeline(pipeline):
+    nlp = pipeline("all", probabilities=True)
+    assert {"DT", "nsubj", "animal"} <= set(nlp.get_pipe("all").labels)
+    for doc in nlp.pipe(TEXTS[:4:2]):
+        (expected,) = KINDS["all"]().predict(" ".join(words(doc)))
+        assert [token.tag_ for token in doc] == expected.column("xpos")
+        assert [0 if token.head == token else token.head.i + 1 for token in doc] == expected.plain.heads
+        assert [tuple(span) for span in described(doc)[1]["all"]] == expected.entities
+        assert {"animal", "agent"} >= {entity.label_ for entity in doc.ents} != set()
+        assert len(doc._.strukt["all"]["probabilities"]) == len(doc)
+    assert not list(nlp(" \n").ents)
+    with pytest.raises(SettingError, match="k is 2; expected 0"):
+        pipeline("all", k=2)
+
+
 def test_crossing_arcs_are_kept(folder_of, tmp_path):
     save(learned(Parser, dependency_config(criterion="tree"), [crossing()] * 2, 60)[0], tmp_path / "model")
     nlp = spacy.blank("en")
@@ -120,7 +135,7 @@ def test_constituents(pipeline, kind):
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_batches_say_the_same_as_documents_one_by_one(pipeline, kind):
-    nlp = pipeline(kind, sentencizer=True, probabilities=True, k=2)
+    nlp = pipeline(kind, sentencizer=True, probabilities=True, k=0 if kind == "all" else 2)
     alone = [described(nlp(text)) for text in TEXTS]
     for size in (1, 3, 100):
         together = [described(doc) for doc in nlp.pipe(TEXTS, batch_size=size)]
@@ -171,7 +186,7 @@ def test_nothing_but_white_space_is_a_root(pipeline):
 
 
 def test_empty_documents(pipeline):
-    doc = pipeline(*sorted(KINDS), probabilities=True, k=2)("")
+    doc = pipeline(*sorted(KINDS.keys() - {"all"}), probabilities=True, k=2)("")
     assert len(doc) == 0
     assert [len(doc.spans[kind]) for kind in ("ner", "flat", "codes")] == [0, 0, 0]
     assert doc._.strukt["parser"] == {"probabilities": [], "label_probabilities": [], "best": [[]]}

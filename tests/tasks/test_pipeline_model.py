@@ -7,12 +7,12 @@ import pytest
 import torch
 from tests import tiny_corpora
 from tests.tasks.learning import learned
+from tests.tiny_corpora import pipeline_config
 
 import strukt
 from strukt.cli.main import main
 from strukt.data import conllu, conllu_entities, text
 from strukt.errors import DataError, SettingError
-from strukt.tasks.pipeline import Config
 from strukt.tasks.pipeline_model import Pipeline
 from strukt.train import bundle
 
@@ -25,28 +25,12 @@ CHOICES = [
 ]
 
 
-def config_of(**options):
-    return tiny_corpora.small(Config(arc_size=32, label_size=16, **options))
-
-
-def corpus(count=12):
-    """Trees whose nouns are entities, one of them with its determiner around it."""
-    sentences = []
-    for plain in tiny_corpora.trees(count):
-        [empty] = conllu_entities.read(io.BytesIO(str(plain).encode()))
-        nouns = [place for place, tag in enumerate(plain.column("xpos")) if tag == "NN"]
-        found = [conllu_entities.Entity(noun, noun + 1, "animal") for noun in nouns]
-        found.append(conllu_entities.Entity(0, nouns[0] + 1, "agent"))
-        sentences.append(empty.annotated(entities=found))
-    return sentences
-
-
-SENTENCES = corpus()
+SENTENCES = tiny_corpora.layers(12)
 
 
 @pytest.mark.parametrize("options", CHOICES, ids=str)
 def test_it_learns_a_corpus_by_heart(options, tmp_path):
-    model, _ = learned(Pipeline, config_of(**options), SENTENCES, steps=60)
+    model, _ = learned(Pipeline, pipeline_config(**options), SENTENCES, steps=60)
     scores = model.evaluate(SENTENCES)
     parts = [model.parts[name].quality(scores) for name in model.parts]
     assert scores["mean"] == pytest.approx(math.fsum(parts) / len(parts))
@@ -59,7 +43,7 @@ def test_it_learns_a_corpus_by_heart(options, tmp_path):
 def test_the_parts_are_the_models_of_their_tasks():
     """Beside an encoder of its own with the same weights, each has the same loss, gradient and predictions."""
     torch.manual_seed(0)
-    pipeline = Pipeline.from_corpus(config_of(entities="nested"), SENTENCES).eval()
+    pipeline = Pipeline.from_corpus(pipeline_config(entities="nested"), SENTENCES).eval()
     batch = pipeline.collate(SENTENCES)
     pipeline.loss(batch).backward()
     total, gradient = 0.0, 0.0
@@ -81,7 +65,7 @@ def test_the_parts_are_the_models_of_their_tasks():
 
 
 def test_each_batch_is_encoded_once():
-    model, readings = Pipeline.from_corpus(config_of(entities="nested"), SENTENCES), []
+    model, readings = Pipeline.from_corpus(pipeline_config(entities="nested"), SENTENCES), []
     model.encoder.register_forward_hook(lambda *_: readings.append(1))
     model.loss(model.collate(SENTENCES))
     assert len(readings) == 1
@@ -91,15 +75,25 @@ def test_each_batch_is_encoded_once():
 
 
 def test_probabilities_have_names_of_their_own():
-    model = Pipeline.from_corpus(config_of(entities="nested"), SENTENCES)
+    model = Pipeline.from_corpus(pipeline_config(entities="nested"), SENTENCES)
     [sentence] = model.predict("the cat sees a dog", probabilities=True)
     notes = [[part.split("=")[0] for part in note.split("|")] for note in sentence.column("misc")]
     assert all(set(each) >= {"p", "p_label", "p_tag"} for each in notes)
     assert len(sentence.column("head")) == 5
 
 
+def test_sentences_without_a_place_for_entities_get_tags_and_trees():
+    model = Pipeline.from_corpus(pipeline_config(), SENTENCES)
+    [sentence] = model.predict([conllu.from_forms(["the", "cat", "sees"])])
+    assert isinstance(sentence, conllu.Sentence)
+    assert sorted(sentence.heads)[0] == 0
+    model = Pipeline.from_corpus(pipeline_config(entities="nested"), SENTENCES)
+    with pytest.raises(DataError, match="file of entities"):
+        list(model.predict([conllu.from_forms(["the", "cat", "sees"])]))
+
+
 def test_text_becomes_conllu_with_all_layers():
-    model, _ = learned(Pipeline, config_of(entities="nested"), SENTENCES, steps=60)
+    model, _ = learned(Pipeline, pipeline_config(entities="nested"), SENTENCES, steps=60)
     [sentence] = model.predict(" ".join(SENTENCES[0].forms))
     assert str(sentence).startswith("# global.Entity = eid-etype")
     again = list(conllu_entities.read(io.BytesIO(str(sentence).encode())))
@@ -110,13 +104,13 @@ def test_text_becomes_conllu_with_all_layers():
 def test_what_cannot_be_learned():
     untagged = list(text.read_for_entities(io.BytesIO(b"oh no\n")))
     with pytest.raises(DataError, match="xpos"):
-        Pipeline.from_corpus(config_of(trees="none"), Pipeline.trainable(config_of(trees="none"), untagged))
+        Pipeline.from_corpus(pipeline_config(trees="none"), untagged)
     with pytest.raises(DataError):
-        Pipeline.trainable(config_of(), untagged)
+        Pipeline.trainable(pipeline_config(), untagged)
     with pytest.raises(SettingError, match="something to predict"):
-        Pipeline.from_corpus(config_of(tags="none", trees="none"), SENTENCES)
-    with pytest.raises(DataError, match="CoNLL-U"):
-        Pipeline.trainable(config_of(), [conllu.from_forms(["oh"])])
+        Pipeline.from_corpus(pipeline_config(tags="none", trees="none"), SENTENCES)
+    with pytest.raises(DataError, match="file of entities"):
+        Pipeline.trainable(pipeline_config(trees="none", entities="nested"), [conllu.from_forms(["oh"])])
 
 
 def test_the_command_line(tmp_path, capsys):

@@ -14,6 +14,7 @@ from strukt.data import (
     check_trees,
     classes,
     conllu_classes,
+    conllu_entities,
     conllu_pairs,
     labelled,
     pairs,
@@ -24,6 +25,7 @@ from strukt.data import (
 from strukt.data.check_report import Report, read_conllu
 from strukt.data.conllu import tree_problems
 from strukt.data.corpus import format_of
+from strukt.data.entities import entity_problems
 from strukt.data.files import Source, name_of
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError
@@ -37,8 +39,8 @@ def check(
     Memory grows with the number of problems that are kept and of different labels, not with the file.
 
     Args:
-        task: "tag", "dependency", "constituency", "ner", "classify", "dictionary", "mlm", "lm", "sort", "count",
-            "cogs", "nli" or "listops".
+        task: "tag", "dependency", "constituency", "ner", "pipeline", "classify", "dictionary", "mlm", "lm",
+            "sort", "count", "cogs", "nli" or "listops".
         source: A path, `-` for standard input, or an open stream.
         format: "conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "pairs", "listops" or "text", as the
             task has it; if None it is known from the name of the file.
@@ -83,6 +85,18 @@ def _check_dependency(source: Source, report: Report) -> None:
             report.count(sentence)
             report.count_labels("deprel", sentence.deprels)
             report.counts["non-projective sentences"] += not trees.is_projective(sentence.heads)
+
+
+def _check_layers(source: Source, report: Report) -> None:
+    for sentence in conllu_entities.read(source, report.add):
+        faults = [*tree_problems(sentence.plain), *entity_problems(sentence)]
+        for problem in faults:
+            report.add(problem)
+        if not faults:
+            report.count(sentence)
+            for column in ("upos", "xpos", "deprel"):
+                report.count_labels(column, sentence.column(column))
+            report.count_labels("type", (entity.label for entity in sentence.entities))
 
 
 def _check_text(source: Source, report: Report) -> None:
@@ -149,6 +163,7 @@ _CHECKS: Mapping[tuple[str, str], Callable[..., None]] = MappingProxyType(
         ("ner", "conllu"): check_entities.check_conllu,
         ("ner", "columns"): check_entities.check_columns,
         ("ner", "jsonl"): check_entities.check_json_lines,
+        ("pipeline", "conllu"): _check_layers,
         ("classify", "labelled"): _check_classes,
         ("classify", "conllu"): _check_conllu_classes,
         ("dictionary", "labelled"): _check_classes,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 
@@ -15,10 +15,11 @@ from strukt.tasks.constituency_parser import ConstituencyParser
 from strukt.tasks.entity_model import EntityModel
 from strukt.tasks.model import Model
 from strukt.tasks.parser import Parser
+from strukt.tasks.pipeline_model import JointPrediction, Pipeline
 from strukt.tasks.prediction import EntityPrediction, Prediction, TreePrediction, WordPrediction
 from strukt.tasks.tagger import Tagger
 
-Supported = Tagger | Parser | EntityModel | ConstituencyParser
+Supported = Tagger | Parser | EntityModel | ConstituencyParser | Pipeline
 """The models that have something to set on a `Doc`."""
 
 TagAttribute = Literal["tag_", "pos_"]
@@ -59,25 +60,31 @@ def require_supported(model: Model) -> Supported:
     """
     if not isinstance(model, Supported):
         raise SettingError(
-            f"model is of the task {model.task}; expected one of tag, dependency, ner and constituency"
+            f"model is of the task {model.task}; expected one of tag, dependency, ner, pipeline and constituency"
         )
     return model
 
 
 def tag_attribute(model: Supported) -> TagAttribute:
     """Return which attribute of tokens the tags of a model belong to: `pos_` if they are those of UPOS."""
-    if isinstance(model, Tagger) and model.config.column == "upos":
-        return "pos_" if set(model.vocabularies["labels"].symbols) <= set(PARTS_OF_SPEECH) else "tag_"
+    tagger = model.parts["tag"] if isinstance(model, Pipeline) and "tag" in model.parts else model
+    if isinstance(tagger, Tagger) and tagger.config.column == "upos":
+        return "pos_" if set(tagger.vocabularies["labels"].symbols) <= set(PARTS_OF_SPEECH) else "tag_"
     return "tag_"
 
 
 def has_entities(model: Supported) -> bool:
     """Tell if the spans of a model are entities, not constituents; the tags of a tagger may mark such spans."""
+    if isinstance(model, Pipeline):
+        return "ner" in model.parts
     return isinstance(model, EntityModel) or (isinstance(model, Tagger) and model.marks_spans)
 
 
 def labels_of(model: Supported) -> tuple[str, ...]:
     """Return all tags, relations or labels of spans that a model may predict, in alphabetical order."""
+    if isinstance(model, Pipeline):
+        of_parts = [labels_of(cast(Supported, part)) for part in model.parts.values()]
+        return tuple(sorted({label for labels in of_parts for label in labels}))
     if isinstance(model, EntityModel):
         return tuple(model.types)
     symbols = model.vocabularies["labels"].symbols
@@ -88,6 +95,8 @@ def labels_of(model: Supported) -> tuple[str, ...]:
 
 def empty_analysis(model: Supported) -> Analysis:
     """Return what a model would say of a sentence without words."""
+    if isinstance(model, Pipeline):
+        return _joint(empty_analysis(cast(Supported, part)) for part in model.parts.values())
     if isinstance(model, Parser):
         return Analysis(heads=(), relations=(), word_probabilities=(), relation_probabilities=())
     if isinstance(model, ConstituencyParser):
@@ -122,6 +131,8 @@ def entity_spans(tags: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def _analysis(prediction: Prediction, marks_spans: bool) -> Analysis:
+    if isinstance(prediction, JointPrediction):
+        return _joint(_analysis(part, marks_spans=False) for part in prediction.parts.values())
     if isinstance(prediction, WordPrediction):
         return _of_words(prediction, marks_spans)
     assert isinstance(prediction, TreePrediction | EntityPrediction)
@@ -133,9 +144,17 @@ def _analysis(prediction: Prediction, marks_spans: bool) -> Analysis:
     return Analysis(tags=tree.tags, spans=shown, bracketed=str(tree), span_probabilities=known)
 
 
+def _joint(analyses: Iterable[Analysis]) -> Analysis:
+    """All that parts of a pipeline predict; of two kinds of probabilities of words those of the arcs."""
+    known: dict[str, Any] = {}
+    for analysis in analyses:
+        known |= {name: value for name, value in vars(analysis).items() if value is not None}
+    return Analysis(**known)
+
+
 def _of_words(prediction: WordPrediction, marks_spans: bool) -> Analysis:
     columns, notes = dict(prediction.columns), prediction.notes
-    arcs_or_tags = [float(note) for note in notes.get("p", ())]
+    arcs_or_tags = [float(note) for note in notes.get("p", notes.get("p_tag", ()))]
     if "head" not in columns:
         (tags,) = columns.values()
         return _of_tags([str(tag) for tag in tags], marks_spans, arcs_or_tags)

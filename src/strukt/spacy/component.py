@@ -32,6 +32,7 @@ from strukt.spacy.answer import Answer, joined
 from strukt.spacy.k_best import k_best
 from strukt.spacy.tokens import sentence_tokens
 from strukt.tasks.constituency_parser import ConstituencyParser
+from strukt.tasks.pipeline_model import Pipeline
 from strukt.train.bundle import HUB, load
 
 
@@ -61,7 +62,7 @@ class StruktComponent(Pipe):
         k: How many of the best structures to keep; 0 for none. Those that look the same count as one.
 
     Raises:
-        SettingError: If k is negative, or the model is of another task.
+        SettingError: If k is negative or not for the model, or the model is of another task.
         DataError: If the folder holds no model.
 
     Examples:
@@ -204,8 +205,10 @@ class StruktComponent(Pipe):
             from strukt.train.hub import fetched
 
             folder = fetched(folder)
-        self._model = require_supported(load(folder))
-        self.folder = folder
+        model = require_supported(load(folder))
+        if self.k and isinstance(model, Pipeline):
+            raise SettingError(f"k is {self.k}; expected 0, as a pipeline has no best structures of all its parts")
+        self._model, self.folder = model, folder
 
     def _annotate(self, docs: Sequence[Doc]) -> None:
         if os.getpid() != self._process:

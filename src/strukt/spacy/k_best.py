@@ -17,6 +17,7 @@ from strukt.tasks.code_spans import CodeSpans
 from strukt.tasks.constituency_parser import ConstituencyParser
 from strukt.tasks.entity_model import JOINT, EntityModel
 from strukt.tasks.parser import TREES, Parser
+from strukt.tasks.pipeline_model import Pipeline
 from strukt.tasks.span_layer import SpanLayer, spans_of
 from strukt.tasks.tag_spans import TagSpans
 from strukt.tasks.tagger import Tagger
@@ -62,6 +63,7 @@ def _of_batch(model: Supported, batch: Batch, k: int) -> list[list[Weighted]]:
 
 
 def _of_model(model: Supported, batch: Batch, k: int) -> tuple[TopK, AnalysisOf]:
+    assert not isinstance(model, Pipeline)
     if isinstance(model, Parser):
         return _of_parser(model, batch, k)
     return _of_tagger(model, batch, k) if isinstance(model, Tagger) else _of_span_model(model, batch, k)

@@ -9,10 +9,9 @@ from typing import Any, ClassVar, cast
 from torch import Tensor, nn
 from typing_extensions import override
 
-from strukt.data import conllu_entities
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
-from strukt.errors import DataError, SettingError
+from strukt.errors import SettingError
 from strukt.tasks.batch import Batch
 from strukt.tasks.encoding import Encoder
 from strukt.tasks.pipeline import Config
@@ -105,7 +104,7 @@ class Pipeline(SentenceModel):
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
         """Checks that every sentence has what is to be learned."""
         for part in _chosen(config).values():
-            part.model_class.trainable(part.config(config), _views(part, sentences))
+            part.model_class.trainable(part.config(config), part.views(sentences))
         return sentences
 
     @classmethod
@@ -113,7 +112,7 @@ class Pipeline(SentenceModel):
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
         """The tags, the relations, and the types of entities."""
         return {
-            part.labels: part.model_class.labels_of(part.config(config), _views(part, sentences))["labels"]
+            part.labels: part.model_class.labels_of(part.config(config), part.views(sentences))["labels"]
             for part in _chosen(config).values()
         }
 
@@ -121,7 +120,7 @@ class Pipeline(SentenceModel):
     def start_from(self, sentences: Sequence[Sentence]) -> None:
         """Have each part begin as suits the corpus."""
         for name, model in self._models().items():
-            model.start_from(_views(PARTS[name], sentences))
+            model.start_from(PARTS[name].views(sentences))
 
     @property
     def selection(self) -> str:
@@ -133,7 +132,7 @@ class Pipeline(SentenceModel):
         return {
             f"{name}.{target}": values
             for name, model in self._models().items()
-            for target, values in model.targets(_view(PARTS[name], sentence)).items()
+            for target, values in model.targets(PARTS[name].view(sentence)).items()
         }
 
     def loss(self, batch: Batch) -> Tensor:
@@ -167,23 +166,23 @@ class Pipeline(SentenceModel):
     def require_annotated(self, sentence: Sentence) -> None:
         """Raises DataError if a sentence lacks what a part is measured by."""
         for name, model in self._models().items():
-            model.require_annotated(_view(PARTS[name], sentence))
+            model.require_annotated(PARTS[name].view(sentence))
 
     def observed(self, sentence: Sentence) -> dict[str, Any]:
         """What each part compares, by its name."""
-        return {name: model.observed(_view(PARTS[name], sentence)) for name, model in self._models().items()}
+        return {name: model.observed(PARTS[name].view(sentence)) for name, model in self._models().items()}
 
     @override
     def require_usable(self, sentence: Sentence) -> None:
-        """Raises DataError if a sentence is none of CoNLL-U, or has no place for the types of entities."""
+        """Raises DataError if a sentence of this format has no place for trees or entities."""
         for name, model in self._models().items():
-            model.require_usable(_view(PARTS[name], sentence))
+            model.require_usable(PARTS[name].view(sentence))
 
     @override
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
         """Has each part count what it needs."""
         for name, model in self._models().items():
-            model.calibrate(_views(PARTS[name], sentences))
+            model.calibrate(PARTS[name].views(sentences))
 
     def _models(self) -> dict[str, SentenceModel]:
         return {name: cast(SentenceModel, model) for name, model in self.parts.items()}
@@ -201,21 +200,11 @@ def _chosen(config: Config) -> dict[str, Part]:
     return chosen
 
 
-def _view(part: Part, sentence: Sentence) -> Any:
-    if not isinstance(sentence, conllu_entities.Sentence):
-        raise DataError("a pipeline needs CoNLL-U, or text", sentence.path, sentence.line)
-    return part.view(sentence)
-
-
-def _views(part: Part, sentences: Sequence[Sentence]) -> list[Any]:
-    return [_view(part, sentence) for sentence in sentences]
-
-
 def _part_of(batch: Batch, name: str) -> Batch:
     """The batch as the part of a name reads it."""
     start = f"{name}."
     targets = {key.removeprefix(start): each for key, each in batch.targets.items() if key.startswith(start)}
-    return Batch(_views(PARTS[name], batch.sentences), batch.lengths, batch.inputs, targets)
+    return Batch(PARTS[name].views(batch.sentences), batch.lengths, batch.inputs, targets)
 
 
 def _renamed(prediction: WordPrediction) -> WordPrediction:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor
 
-from strukt.data.conllu_entities import Sentence
+from strukt.data import conllu_entities
+from strukt.data.sentence import Sentence
 from strukt.tasks import dependency, ner, tag
 from strukt.tasks.config import TaskConfig
 from strukt.tasks.encoding import Encoder
@@ -34,7 +35,11 @@ class Part:
     model_class: type[SentenceModel]
     labels: str
     options: Callable[[Config], TaskConfig | None]
-    view: Callable[[Sentence], Any]
+    view: Callable[[Sentence], Sentence]
+
+    def views(self, sentences: Iterable[Sentence]) -> list[Sentence]:
+        """The views of several sentences."""
+        return [self.view(sentence) for sentence in sentences]
 
     def config(self, config: Config) -> Any:
         """The configuration of the part; None if it is left out."""
@@ -63,9 +68,13 @@ def _entity_options(config: Config) -> ner.Config | None:
     return ner.Config(label_size=config.label_size)
 
 
+def _without_entities(sentence: Sentence) -> Sentence:
+    return sentence.plain if isinstance(sentence, conllu_entities.Sentence) else sentence
+
+
 PARTS: Mapping[str, Part] = {
-    "tag": Part(Tagger, "tags", _tag_options, lambda sentence: sentence.plain),
-    "dependency": Part(Parser, "relations", _dependency_options, lambda sentence: sentence.plain),
+    "tag": Part(Tagger, "tags", _tag_options, _without_entities),
+    "dependency": Part(Parser, "relations", _dependency_options, _without_entities),
     "ner": Part(EntityModel, "types", _entity_options, lambda sentence: sentence),
 }
 """By the names of their tasks."""
