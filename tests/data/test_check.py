@@ -5,6 +5,7 @@ import io
 from pathlib import Path
 
 import pytest
+from tests import tiny_corpora
 
 from strukt.data.check import check
 from strukt.errors import DataError
@@ -86,6 +87,18 @@ def test_crossing_arcs_are_counted():
 def test_heads_do_not_matter_for_tagging():
     _, found = checked("tag", row(1, 2) + row(2, 1) + "\n")
     assert found == []
+
+
+def test_all_layers_of_a_pipeline():
+    text = "".join(map(str, tiny_corpora.layers(6)))
+    report = check("pipeline", io.BytesIO(text.encode()), "conllu")
+    assert (report.problem_count, report.sentences) == (0, 6)
+    assert set(report.labels["type"]) == {"animal", "agent"}
+    assert {"NN", "VBZ"} <= set(report.labels["xpos"])
+    trees = "".join(map(str, tiny_corpora.trees(6)))
+    assert check("pipeline", io.BytesIO(trees.encode()), "conllu").problem_count == 0
+    for wrong in (text.replace("\t0\troot", "\t_\troot", 1), text.replace(")", "", 1)):
+        assert check("pipeline", io.BytesIO(wrong.encode()), "conllu").problem_count
 
 
 def test_a_column_of_tags_is_filled_or_empty():

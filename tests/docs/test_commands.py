@@ -247,6 +247,8 @@ def sentences(task: str, suffix: str, stem: str) -> Iterator[object]:
         return iter(random_logical_forms.read(random_logical_forms.lines(20, depth=1)))
     if task == "ner" and suffix == ".conllu":
         return iter(MENTIONS)
+    if task == "pipeline":
+        return iter(tiny_corpora.layers(12))
     if suffix == ".tsv":
         return iter(tiny_corpora.read_entities(Path()))
     if suffix == ".ptb":

@@ -89,7 +89,7 @@ def _check_dependency(source: Source, report: Report) -> None:
 
 def _check_layers(source: Source, report: Report) -> None:
     for sentence in conllu_entities.read(source, report.add):
-        faults = [*tree_problems(sentence.plain), *entity_problems(sentence)]
+        faults = [*tree_problems(sentence.plain), *(entity_problems(sentence) if sentence.is_annotated else ())]
         for problem in faults:
             report.add(problem)
         if not faults:
