@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from strukt.mappings import budget, entmax, entmax15, fusedmax, ksubset, normmax, oscarmax, sparsemax
     from strukt.structures.ctc.decoding import ctc_beam_search, ctc_greedy
+    from strukt.structures.hmm.guide import HMMGuide
     from strukt.train.bundle import load
 
 _HOMES = {  # of what is no structure
@@ -44,6 +45,7 @@ _HOMES = {  # of what is no structure
     "MissingExtraError": "strukt.errors",
     "StruktError": "strukt.errors",
     "FactorGraph": "strukt.factor_graph",
+    "HMMGuide": "strukt.structures.hmm.guide",
     "Program": "strukt.kernels.engine.program",
     "ProgramBuilder": "strukt.kernels.engine.program",
     "factors": "strukt.factor_graph",
@@ -87,6 +89,7 @@ __all__ = [
     "Dense",
     "Embedded",
     "FactorGraph",
+    "HMMGuide",
     "InfeasibleError",
     "KSubset",
     "LexicalisedTree",

@@ -13,6 +13,7 @@ GUIDES = FOLDER.parent / "docs" / "guides"
 PROMISES = {
     "crf_tagger.py": "parity right on 100.0% of a sequence of 500 bits",
     "feature_chain.py": "Is/O Norway/B far/O from/O Bergen/B ?/O",
+    "guided_generation.py": "200 of 200 guided sentences meet it",
     "hugging_face_tagger.py": "PER Grace Turing from 0 to 12",
     "own_factor.py": "it moves with its own score by 0.25, with the price by -0.25",
     "own_structure.py": "a ring keeps every law",
@@ -56,6 +57,12 @@ def test_the_guide_shows_the_whole_tagger_on_an_encoder():
     guide, shown, code = shown_and_code("hugging-face.md", "hugging_face_tagger.py")
     assert "".join(shown).split()[: len(code.split())] == code.split()
     assert PROMISES["hugging_face_tagger.py"] in guide
+
+
+def test_the_guide_shows_the_whole_guided_generation():
+    guide, shown, code = shown_and_code("guided-generation.md", "guided_generation.py")
+    assert "".join(shown).split()[: len(code.split())] == code.split()
+    assert PROMISES["guided_generation.py"] in guide
 
 
 def test_the_guide_shows_the_whole_factor():

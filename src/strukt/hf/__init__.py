@@ -1,4 +1,4 @@
-"""Structured heads on encoders of Hugging Face: saved, loaded, trained and used as models of transformers are.
+"""Structured heads on encoders of Hugging Face, and text generation under constraints, as transformers has them.
 
 Importing this package tells transformers of them: `AutoConfig`, `AutoModel` and `AutoModelForTokenClassification`
 load a saved `StructuredHead`, and `pipeline("token-classification")` tags words with it.
@@ -16,16 +16,19 @@ from transformers.pipelines import PIPELINE_REGISTRY
 from strukt.hf.collation import WordCollator
 from strukt.hf.configuration import StructuredHeadConfig
 from strukt.hf.encoding import encode_words, word_numbers
+from strukt.hf.guidance import GuidedLogitsProcessor, token_spellings
 from strukt.hf.modeling import StructuredHead, StructuredOutput
 from strukt.hf.pipelines import WordTagPipeline
 
 __all__ = [
+    "GuidedLogitsProcessor",
     "StructuredHead",
     "StructuredHeadConfig",
     "StructuredOutput",
     "WordCollator",
     "WordTagPipeline",
     "encode_words",
+    "token_spellings",
     "word_numbers",
 ]
 

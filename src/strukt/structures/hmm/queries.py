@@ -49,7 +49,7 @@ def smoothed(
             # The share of a state in the next posterior, over that in its prediction: no betas, which overflow.
             possible = ahead[:, time + 1] > floor(here.dtype)
             ratio = torch.where(possible, found[-1] / torch.where(possible, ahead[:, time + 1], 1.0), 0.0)
-            going_on = here * _retreat(ratio, moving, back)
+            going_on = here * retreat(ratio, moving, back)
             here = torch.where((time + 1 < lengths).unsqueeze(1), going_on, here)
         found.append(here)
     table = torch.stack(found[::-1], 1) if found else states
@@ -211,8 +211,8 @@ def _replaced(table: Tensor, lost: Tensor, found: Tensor) -> Tensor:
     return table.index_copy(0, lost.nonzero().squeeze(1), found)
 
 
-def _retreat(following: Tensor, moving: Steps, back: Steps) -> Tensor:
-    """A step against time, ``(b, z)``."""
+def retreat(following: Tensor, moving: Steps, back: Steps) -> Tensor:
+    """A step against time, ``(b, z)``: by the transposed matrix, with ``back`` as ``moving.transposed()``."""
     nearby = None if moving.blocks is None else bands.times_transpose(following, moving.blocks)
     if back.last is None:
         assert nearby is not None

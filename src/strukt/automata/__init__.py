@@ -1,0 +1,7 @@
+"""Regular languages over tokens, as automata: phrases, regular expressions, and what can be made of them."""
+
+from strukt.automata.automaton import Automaton
+from strukt.automata.languages import any_of, anything, avoiding, containing, phrase
+from strukt.automata.regular_expressions import matching
+
+__all__ = ["Automaton", "any_of", "anything", "avoiding", "containing", "matching", "phrase"]

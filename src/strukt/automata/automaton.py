@@ -1,0 +1,204 @@
+"""Regular languages over tokens, and what can be made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.automata.minimal import Table, distinct, explored, smallest
+from strukt.checks import arguments
+
+
+class Automaton:
+    """A set of sequences of tokens 0 to v - 1 (a regular language), as the smallest automaton that accepts it.
+
+    Args:
+        transitions: ``(q, c)``: the state after each state and a token of each class. State 0 is the first.
+        accepting: ``(q,)``, Boolean: the sequences that end in these states are in the set.
+        classes: ``(v,)``: the class of each token, 0 to c - 1, so that the table is small for large vocabularies.
+
+    ``a & b``, ``a | b`` and ``~a`` are the intersection, the union and the complement, ``a + b`` all sequences of
+    ``a`` followed by one of ``b``, and `repeat` any number of them in a row. ``==`` compares the sets themselves.
+    The automata are deterministic and complete, and minimised after each of these. An intersection or union has at
+    most the product of the states of its parts, a concatenation or repetition up to 2^q of them, but mostly few.
+
+    Attributes:
+        transitions: ``(q, c)``, of the smallest automaton; tokens of different classes differ somewhere.
+        accepting: ``(q,)``.
+        classes: ``(v,)``.
+
+    Raises:
+        ValueError: If shapes, types or values do not fit.
+
+    Examples:
+        >>> even = Automaton(torch.tensor([[0, 1], [1, 0]]), torch.tensor([True, False]), torch.tensor([0, 0, 1]))
+        >>> even.accepts([0, 2, 1, 2]), even.accepts([2, 0])  # an even number of twos
+        (True, False)
+        >>> (even & ~even).empty, even | ~even == even, (even + even) == even
+        (True, False, True)
+    """
+
+    def __init__(self, transitions: Tensor, accepting: Tensor, classes: Tensor) -> None:
+        arguments.integers("transitions", transitions, "(q, c)", torch.device("cpu"))
+        arguments.integers("classes", classes, "(v,)", torch.device("cpu"))
+        if transitions.dim() != 2 or classes.dim() != 1 or not transitions.numel() or not classes.numel():
+            raise ValueError(
+                f"the shapes do not fit together: transitions {tuple(transitions.shape)}, classes "
+                f"{tuple(classes.shape)}; expected (q, c) and (v,), all at least 1"
+            )
+        arguments.mask("accepting", accepting, transitions.shape[:1])
+        for name, value, count in (
+            ("transitions", transitions, transitions.shape[0]),
+            ("classes", classes, transitions.shape[1]),
+        ):
+            if value.min() < 0 or value.max() >= count:
+                raise ValueError(f"{name} holds {value.min()} to {value.max()}; expected 0 to {count - 1}")
+        table = smallest(Table(transitions.long(), accepting, classes.long()))
+        self.transitions, self.accepting, self.classes = table
+
+    @property
+    def states(self) -> int:
+        """Q."""
+        return self.transitions.shape[0]
+
+    @property
+    def words(self) -> int:
+        """V, the number of tokens."""
+        return self.classes.shape[0]
+
+    @property
+    def empty(self) -> bool:
+        """True if no sequence is accepted."""
+        return not bool(self.accepting.any())
+
+    def after(self, states: Tensor, tokens: Tensor) -> Tensor:
+        """The states after states ``(*,)`` and one token for each, ``(*,)``."""
+        return self.transitions[states, self.classes[tokens]]
+
+    def accepts(self, tokens: Sequence[int] | Tensor) -> bool:
+        """True if a sequence ``(n,)`` of tokens is in the set.
+
+        Raises:
+            ValueError: If a token is none of 0 to v - 1.
+        """
+        given = tokens.tolist() if isinstance(tokens, Tensor) else [int(token) for token in tokens]
+        require_tokens(given, self.words)
+        state = torch.tensor(0)
+        for token in given:
+            state = self.after(state, torch.tensor(token))
+        return bool(self.accepting[state])
+
+    def __and__(self, other: Automaton) -> Self:
+        return self._paired(other, lambda one, another: one and another)
+
+    def __or__(self, other: Automaton) -> Self:
+        return self._paired(other, lambda one, another: one or another)
+
+    def __invert__(self) -> Self:
+        return type(self)(self.transitions, ~self.accepting, self.classes)
+
+    def __add__(self, other: Automaton) -> Self:
+        mine, theirs, classes = self._tables(other)
+        ends, ends_theirs = self.accepting.tolist(), other.accepting.tolist()
+
+        def entered(state: int, others: frozenset[int]) -> tuple[int, frozenset[int]]:
+            return state, others | {0} if ends[state] else others
+
+        return type(self)(
+            *explored(
+                entered(0, frozenset()),
+                lambda pair, letter: entered(
+                    mine[pair[0]][letter], frozenset(theirs[state][letter] for state in pair[1])
+                ),
+                lambda pair: any(ends_theirs[state] for state in pair[1]),
+                classes,
+            )
+        )
+
+    def repeat(self, least: int = 0, most: int | None = None) -> Self:
+        """Sequences of the set one behind the other: at least ``least`` of them, and at most ``most`` if given.
+
+        Raises:
+            ValueError: If ``least`` is negative, or ``most`` less than it.
+
+        Examples:
+            >>> from strukt.automata import phrase
+            >>> twice = phrase([0, 1], words=2).repeat(least=2)
+            >>> twice.accepts([0, 1]), twice.accepts([0, 1, 0, 1, 0, 1])
+            (False, True)
+        """
+        if least < 0 or (most is not None and most < least):
+            raise ValueError(f"least is {least} and most {most}; expected 0 <= least <= most")
+        nothing = torch.tensor([[1], [1]]), torch.tensor([True, False]), torch.zeros_like(self.classes)
+        result = type(self)(*nothing)
+        if most is None:
+            result = result | self._once_or_more()
+        else:
+            for _ in range(most - least):
+                result = type(self)(*nothing) | (self + result)
+        for _ in range(least):
+            result = self + result
+        return result
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Automaton):
+            return NotImplemented
+        pairs = zip(self._parts(), other._parts(), strict=True)
+        return all(torch.equal(mine, theirs) for mine, theirs in pairs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(states: {self.states}, words: {self.words})"
+
+    def _parts(self) -> tuple[Tensor, Tensor, Tensor]:
+        return self.transitions, self.accepting, self.classes
+
+    def _once_or_more(self) -> Self:
+        rows, ends = self.transitions.tolist(), self.accepting.tolist()
+
+        def step(states: frozenset[int], letter: int) -> frozenset[int]:
+            after = frozenset(rows[state][letter] for state in states)
+            return after | {0} if any(ends[state] for state in after) else after
+
+        def accepts(states: frozenset[int]) -> bool:
+            return any(ends[state] for state in states)
+
+        return type(self)(*explored(frozenset([0]), step, accepts, self.classes))
+
+    def _paired(self, other: Automaton, accepts: Callable[[bool, bool], bool]) -> Self:
+        mine, theirs, classes = self._tables(other)
+        ends, ends_theirs = self.accepting.tolist(), other.accepting.tolist()
+        return type(self)(
+            *explored(
+                (0, 0),
+                lambda pair, letter: (mine[pair[0]][letter], theirs[pair[1]][letter]),
+                lambda pair: accepts(ends[pair[0]], ends_theirs[pair[1]]),
+                classes,
+            )
+        )
+
+    def _tables(self, other: Automaton) -> tuple[list[list[int]], list[list[int]], Tensor]:
+        """The transitions of both by common classes of tokens, and these."""
+        if self.words != other.words:
+            raise ValueError(
+                f"the automata are over {self.words} and {other.words} tokens; expected the same number"
+            )
+        width = other.transitions.shape[1]
+        pairs, classes = distinct(self.classes * width + other.classes)
+        mine, theirs = self.transitions[:, pairs // width], other.transitions[:, pairs % width]
+        return mine.tolist(), theirs.tolist(), classes
+
+
+def require_tokens(tokens: Sequence[int], words: int) -> None:
+    """Check that tokens are some of 0 to v - 1.
+
+    Raises:
+        ValueError: If one is not.
+    """
+    for token in tokens:
+        if not 0 <= token < words:
+            raise ValueError(f"tokens holds {token}; expected tokens from 0 to {words - 1}")

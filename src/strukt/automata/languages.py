@@ -1,0 +1,113 @@
+"""The languages that others are made of: single tokens, phrases, and texts with or without phrases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import and_
+
+import torch
+
+from strukt.automata.automaton import Automaton, require_tokens
+
+
+def anything(words: int) -> Automaton:
+    """All sequences of tokens 0 to v - 1, the empty one among them.
+
+    Args:
+        words: V.
+
+    Raises:
+        ValueError: If there are no tokens.
+    """
+    if words < 1:
+        raise ValueError(f"words is {words}; expected at least one token")
+    return Automaton(torch.tensor([[0]]), torch.tensor([True]), torch.zeros(words, dtype=torch.long))
+
+
+def any_of(tokens: Iterable[int], words: int) -> Automaton:
+    """One token out of some.
+
+    Args:
+        tokens: The tokens.
+        words: V, the number of tokens that there are.
+
+    Raises:
+        ValueError: If one is none of 0 to v - 1.
+
+    Examples:
+        >>> word = any_of([1, 2], words=4)
+        >>> word.accepts([2]), word.accepts([3]), word.accepts([1, 2])
+        (True, False, False)
+    """
+    chosen = sorted(set(tokens))
+    require_tokens(chosen, words)
+    classes = torch.zeros(words, dtype=torch.long)
+    classes[torch.tensor(chosen, dtype=torch.long)] = 1
+    return Automaton(torch.tensor([[2, 1], [2, 2], [2, 2]]), torch.tensor([False, True, False]), classes)
+
+
+def phrase(tokens: Sequence[int], words: int) -> Automaton:
+    """One sequence alone.
+
+    Args:
+        tokens: Its tokens.
+        words: V.
+
+    Raises:
+        ValueError: If one is none of 0 to v - 1.
+
+    Examples:
+        >>> phrase([2, 0], words=4).accepts([2, 0])
+        True
+    """
+    given = [int(token) for token in tokens]
+    require_tokens(given, words)
+    letters, dead = sorted(set(given)), len(given) + 1
+    classes = torch.zeros(words, dtype=torch.long)
+    classes[torch.tensor(letters, dtype=torch.long)] = torch.arange(1, len(letters) + 1)
+    transitions = torch.full((dead + 1, len(letters) + 1), dead)
+    for place, token in enumerate(given):
+        transitions[place, classes[token]] = place + 1
+    return Automaton(transitions, torch.arange(dead + 1) == len(given), classes)
+
+
+def containing(phrases: Iterable[Sequence[int]], words: int) -> Automaton:
+    """Sequences in which each of some phrases stands somewhere, in any order; they may overlap.
+
+    For one phrase of m tokens the automaton is that of Knuth, Morris and Pratt (1977), of m + 1 states. For
+    several, at most the product of these numbers. ``containing([a], v) | containing([b], v)`` are those with
+    one phrase or the other.
+
+    Args:
+        phrases: The tokens of each.
+        words: V.
+
+    Raises:
+        ValueError: If a token is none of 0 to v - 1.
+
+    Examples:
+        >>> both = containing([[1, 2], [3]], words=4)
+        >>> both.accepts([3, 1, 1, 2]), both.accepts([1, 0, 2, 3])
+        (True, False)
+    """
+    around = anything(words)
+    return reduce(and_, (around + phrase(each, words) + around for each in phrases), around)
+
+
+def avoiding(phrases: Iterable[Sequence[int]], words: int) -> Automaton:
+    """Sequences in which none of some phrases stands.
+
+    Args:
+        phrases: The tokens of each.
+        words: V.
+
+    Raises:
+        ValueError: If a token is none of 0 to v - 1.
+
+    Examples:
+        >>> polite = avoiding([[1, 2], [3]], words=4)
+        >>> polite.accepts([1, 0, 2]), polite.accepts([0, 3])
+        (True, False)
+    """
+    return reduce(and_, (~containing([each], words) for each in phrases), anything(words))

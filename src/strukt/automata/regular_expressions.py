@@ -1,0 +1,138 @@
+"""Regular expressions over the text that tokens spell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import torch
+
+from strukt.automata.automaton import Automaton
+from strukt.automata.languages import any_of, phrase
+
+ESCAPES = "dDwWsSnrtfv"
+"""Letters that stand for characters behind a backslash; others would be anchors or references."""
+
+
+def matching(pattern: str, spellings: Sequence[str | None]) -> Automaton:
+    r"""Sequences of tokens whose text matches a regular expression as a whole, however tokens cut it.
+
+    Args:
+        pattern: In the syntax of Python's `re`: ``. [ ] ( ) (?: ) | * + ? { }``, and backslashes in front of these
+            and of ``d w s D W S n r t f v``. Only what is regular: no anchors, references or looking around.
+        spellings: ``(v,)``, what each token adds to a text; None forbids a token, such as a special one.
+
+    A pattern of m characters takes O(m) operations on automata, and a state O(1) for each character of all tokens.
+
+    Raises:
+        ValueError: If the pattern is malformed or not of that syntax, or there are no tokens.
+
+    Examples:
+        >>> words = [None, "a ", "the ", "dog ", "cat ", "big "]
+        >>> sentence = matching("(a|the) (big )*(dog|cat) ", words)
+        >>> sentence.accepts([1, 5, 5, 4]), sentence.accepts([1, 5])
+        (True, False)
+        >>> year = matching(r"in [12]\d{3}", ["in", " ", "19", "18", "4", "49"])
+        >>> year.accepts([0, 1, 2, 5]), year.accepts([0, 1, 3, 4, 4])
+        (True, True)
+    """
+    if not spellings:
+        raise ValueError("spellings is empty; expected the text of each token")
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"pattern is {pattern!r}, which is malformed: {error}") from None
+    # With one more character there is always some alphabet; where no token spells it, nothing depends on it.
+    alphabet = "".join(sorted({*"".join(text for text in spellings if text), "\0"}))
+    return _of_tokens(_Parser(pattern, alphabet).parsed(), alphabet, spellings)
+
+
+class _Parser:
+    """Reads a well-formed pattern from left to right, as automata over the characters of an alphabet."""
+
+    def __init__(self, pattern: str, alphabet: str) -> None:
+        self.pattern, self.alphabet, self.place = pattern, alphabet, 0
+
+    def parsed(self) -> Automaton:
+        return self._alternatives()
+
+    def _alternatives(self) -> Automaton:
+        result = self._sequence()
+        while self._taken("|"):
+            result = result | self._sequence()
+        return result
+
+    def _sequence(self) -> Automaton:
+        result = phrase([], len(self.alphabet))
+        while self.place < len(self.pattern) and self.pattern[self.place] not in "|)":
+            result = result + self._repeated()
+        return result
+
+    def _repeated(self) -> Automaton:
+        result = self._atom()
+        while found := self._matched(r"[*+?]|\{(\d*)(,?)(\d*)\}"):
+            if found[0] in "*+?":
+                least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}[found[0]]
+            elif not found[1] + found[3]:
+                raise self._unknown(found.start())  # {} and {,} are plain text in some versions of Python
+            else:
+                least = int(found[1] or 0)
+                most = int(found[3]) if found[3] else None if found[2] else least
+            result = result.repeat(least, most)
+            self._matched(r"\?")  # a lazy one prefers other matches, but matches the same texts
+            if self.pattern[self.place :].startswith("+"):
+                raise self._unknown(self.place)
+        return result
+
+    def _atom(self) -> Automaton:
+        begin = self.place
+        if self._taken("("):
+            self._matched(r"\?:")
+            if self._taken("?"):
+                raise self._unknown(begin)
+            result = self._alternatives()
+            self._taken(")")
+            return result
+        found = self._matched(r"\[\^?\]?(?:\\.|[^\]\\])*\]|\\.|.")
+        assert found is not None
+        if found[0] in "^$*+?{" or (found[0][0] == "\\" and _is_special(found[0][1])):
+            raise self._unknown(begin)
+        fits = re.compile(found[0]).fullmatch
+        return any_of([at for at, letter in enumerate(self.alphabet) if fits(letter)], len(self.alphabet))
+
+    def _taken(self, text: str) -> bool:
+        return self._matched(re.escape(text)) is not None
+
+    def _matched(self, pattern: str) -> re.Match[str] | None:
+        """Match a pattern here, and go on behind it if it does."""
+        found = re.compile(pattern, re.DOTALL).match(self.pattern, self.place)
+        self.place = found.end() if found else self.place
+        return found
+
+    def _unknown(self, place: int) -> ValueError:
+        return ValueError(
+            f"pattern is {self.pattern!r}, with {self.pattern[place : place + 2]!r} at {place}; expected what is "
+            "regular: . [ ] ( ) (?: ) | * + ? {m,n} and \\ in front of these or of d w s D W S n r t f v"
+        )
+
+
+def _is_special(letter: str) -> bool:
+    return letter.isalnum() and letter not in ESCAPES
+
+
+def _of_tokens(automaton: Automaton, alphabet: str, spellings: Sequence[str | None]) -> Automaton:
+    """Read all characters of a token at once: an automaton over tokens, by one over an alphabet."""
+    numbers = {letter: number for number, letter in enumerate(alphabet)}
+    texts = [spelling or "" for spelling in spellings]
+    dead = automaton.states
+    states = torch.arange(dead + 1).unsqueeze(1).expand(-1, len(texts))
+    forbidden = torch.tensor([spelling is None for spelling in spellings])
+    states = torch.where(forbidden, dead, states)
+    transitions = torch.cat([automaton.transitions, torch.full_like(automaton.transitions[:1], dead)])
+    for place in range(max(map(len, texts))):
+        longer = torch.tensor([len(text) > place for text in texts])
+        letters = torch.tensor([numbers[text[place]] for text in texts if len(text) > place])
+        states = states.clone()
+        states[:, longer] = transitions[states[:, longer], automaton.classes[letters]]
+    accepting = torch.cat([automaton.accepting, torch.tensor([False])])
+    return Automaton(states, accepting, torch.arange(len(texts)))

@@ -1,0 +1,109 @@
+"""How probable it is that the words to come bring an automaton to a state that accepts.
+
+With ``M_k[q, z]`` for k words to come after the automaton reached q and the last word came from state z,
+
+    M_0[q, z] = 1 if q accepts, else 0
+    B_k[q, z] = sum over classes c of words of  p(c | z) M_k-1[after(q, c), z]       M_k = B_k A'
+
+where A is the transition matrix. Classes that lead from one state to the same other one are one arc.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures.hmm.queries import retreat
+from strukt.structures.hmm.steps import steps
+
+
+class Constraint(NamedTuple):
+    """An automaton that reads words.
+
+    Attributes:
+        transitions: ``(q, c)``, the state after each state and a word of each class.
+        accepting: ``(q,)``, Boolean.
+        classes: ``(v,)``, the class of each word.
+        settled: ``(q,)``, Boolean: states in which no more words count, as the text has ended.
+    """
+
+    transitions: Tensor
+    accepting: Tensor
+    classes: Tensor
+    settled: Tensor
+
+
+class Continuations(NamedTuple):
+    """The probabilities of what may follow, as shares of the largest one.
+
+    Attributes:
+        shares: ``(n, q, z)``, ``[k]`` for k words to come; the largest one of each row is 1, or all are 0.
+        logs: ``(n, q)``, the logs of what they are shares of; -inf where nothing fits.
+    """
+
+    shares: Tensor
+    logs: Tensor
+
+
+class _Arcs(NamedTuple):
+    source: Tensor  # (a,), states of the automaton
+    target: Tensor  # (a,)
+    shares: Tensor  # (a, z), the probability in each state to go that way, as shares of the largest one
+    logs: Tensor  # (a,)
+
+
+def continuations(
+    constraint: Constraint,
+    length: int,
+    emission: Tensor,
+    matrices: tuple[Tensor, ...],
+    band: Tensor | None,
+) -> Continuations:
+    """The tables for 0 to ``length`` - 1 words to come, in O(n (q z r + a z)) for a <= q min(q, c) arcs.
+
+    Args:
+        constraint: What to meet.
+        length: N, at least 1.
+        emission: ``(v, z)``, log-probabilities.
+        matrices: The transition matrix, as `strukt.structures.hmm.steps` takes it.
+        band: The same.
+    """
+    q, z = len(constraint.accepting), emission.shape[1]
+    moving = steps(matrices, band)
+    back, arcs = moving.transposed(), _arcs(constraint, emission)
+    shares, logs = emission.new_empty(length, q, z), emission.new_empty(length, q)
+    shares[0] = constraint.accepting.to(emission.dtype).unsqueeze(1)
+    logs[0] = torch.where(constraint.accepting, 0.0, NEG_INF)
+    for left in range(1, length):
+        tops = arcs.logs + logs[left - 1, arcs.target]
+        highest = tops.new_full((q,), NEG_INF).scatter_reduce(0, arcs.source, tops, "amax")
+        weights = torch.where(tops > NEG_INF, (tops - highest[arcs.source]).exp(), 0.0)
+        reached = weights.unsqueeze(1) * arcs.shares * shares[left - 1, arcs.target]
+        before = emission.new_zeros(q, z).index_add_(0, arcs.source, reached)
+        rows, own = _shared(retreat(before, moving, back))
+        shares[left] = torch.where(constraint.settled.unsqueeze(1), shares[0], rows)
+        logs[left] = torch.where(constraint.settled, logs[0], highest + own)
+    return Continuations(shares, logs)
+
+
+def _arcs(constraint: Constraint, emission: Tensor) -> _Arcs:
+    q, c = constraint.transitions.shape
+    pairs = torch.arange(q, device=emission.device).unsqueeze(1) * q + constraint.transitions
+    used, numbers = torch.unique(pairs, return_inverse=True)
+    logs = emission.new_full((len(used), emission.shape[1]), NEG_INF)
+    for letter in range(c):
+        # Each state has one arc for a class, so that no row occurs twice.
+        own = torch.logsumexp(emission[constraint.classes == letter], 0)
+        logs[numbers[:, letter]] = torch.logaddexp(logs[numbers[:, letter]], own)
+    tops = logs.amax(1)
+    shares = (logs - torch.where(tops == NEG_INF, 0.0, tops).unsqueeze(1)).exp()
+    return _Arcs(used // q, used % q, shares, tops)
+
+
+def _shared(rows: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows as shares of their largest entries, and the logs of these."""
+    tops = rows.amax(1)
+    return rows / torch.where(tops > 0, tops, 1.0).unsqueeze(1), tops.log()
