@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from strukt.mappings import budget, entmax, entmax15, fusedmax, ksubset, normmax, oscarmax, sparsemax
     from strukt.structures.ctc.decoding import ctc_beam_search, ctc_greedy
     from strukt.structures.hmm.guide import HMMGuide
+    from strukt.structures.pcfg.guide import PCFGGuide
     from strukt.train.bundle import load
 
 _HOMES = {  # of what is no structure
@@ -46,6 +47,7 @@ _HOMES = {  # of what is no structure
     "StruktError": "strukt.errors",
     "FactorGraph": "strukt.factor_graph",
     "HMMGuide": "strukt.structures.hmm.guide",
+    "PCFGGuide": "strukt.structures.pcfg.guide",
     "Program": "strukt.kernels.engine.program",
     "ProgramBuilder": "strukt.kernels.engine.program",
     "factors": "strukt.factor_graph",
@@ -100,6 +102,7 @@ __all__ = [
     "MissingExtraError",
     "MonotoneAlignment",
     "NonProjectiveTree",
+    "PCFGGuide",
     "Program",
     "ProgramBuilder",
     "ProjectiveTree",

@@ -8,7 +8,7 @@ import torch
 import transformers
 from scipy.stats import chisquare
 
-from strukt import HMM, HMMGuide, InfeasibleError
+from strukt import HMM, HMMGuide, InfeasibleError, PCFGGuide
 from strukt.automata import avoiding, containing, matching, phrase
 from strukt.hf import GuidedLogitsProcessor, token_spellings
 
@@ -60,6 +60,19 @@ def test_whatever_is_generated_meets_the_constraint(options):
     assert not all(CONSTRAINT.accepts(until_end(row)) for row in alone[:, 3:].tolist())
     assert all(CONSTRAINT.accepts(until_end(row)) for row in guided[:, 3:].tolist())
     assert len({tuple(row) for row in guided.tolist()}) > 1
+
+
+@pytest.mark.parametrize("options", [{"do_sample": True}, {"do_sample": False, "num_beams": 2}])
+def test_grammars_guide_as_well(options):
+    model, prompt = gpt2(), torch.tensor([[END, 6, 1], [6, 2, 4]])
+    torch.manual_seed(0)
+    root, rules, emission = torch.randn(2), torch.randn(2, 16), torch.randn(2, V)
+    emission[:, END] = -math.inf
+    grammar = root.log_softmax(0), rules.log_softmax(1).view(2, 4, 4), emission.log_softmax(1).mT
+    guide = PCFGGuide(*grammar, containing([[3, 4]], V), 4, END)
+    given = {"attention_mask": (prompt != END).long(), "max_new_tokens": 4, **options}
+    guided = model.generate(prompt, logits_processor=[GuidedLogitsProcessor(guide, 3, padding=END)], **given)
+    assert all(containing([[3, 4]], V).accepts(until_end(row)) for row in guided[:, 3:].tolist())
 
 
 def test_samples_of_the_hidden_markov_model_itself_are_exact():

@@ -10,18 +10,18 @@ from torch import Tensor
 
 from strukt.errors import InfeasibleError
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures.hmm.guide import GuideState, HMMGuide
+from strukt.structures.guide import Guide, TextState
 
 
 class _Read(NamedTuple):
     tokens: Tensor  # (b, m)
-    state: GuideState
+    state: TextState
 
 
 class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
     """Let a model generate only what meets the constraint of a guide: by sampling, greedy or beam search.
 
-    It adds `HMMGuide.log_ratios` to the scores of a step, before temperature, top-k and top-p. So tokens are drawn
+    It adds `Guide.log_ratios` to the scores of a step, before temperature, top-k and top-p. So tokens are drawn
     in proportion to p(token | text) p(constraint | text, token), and the score of a beam is the log-probability of
     its text and of the constraint given the text. It depends on the tokens alone and may be used again.
 
@@ -30,7 +30,7 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
     constraint.
 
     Args:
-        guide: Made of a hidden Markov model over the model's tokens, best fitted to texts of the model.
+        guide: An `HMMGuide` or `PCFGGuide` over the model's tokens, best of a model fitted to texts of this one.
         prompt_length: The tokens of a prompt, padding included. The guide's model reads them, and the constraint
             is about what follows.
         padding: The token to the left of shorter prompts; the guide's model reads none of those in front.
@@ -49,7 +49,7 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
         tensor([[False, False,  True]])
     """
 
-    def __init__(self, guide: HMMGuide, prompt_length: int, padding: int | None = None) -> None:
+    def __init__(self, guide: Guide[Any], prompt_length: int, padding: int | None = None) -> None:
         if prompt_length < 0:
             raise ValueError(f"prompt_length is {prompt_length}; expected 0 or more, as prompt.shape[1]")
         self.guide, self.prompt_length, self.padding = guide, prompt_length, padding
@@ -57,11 +57,11 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         """The scores of the next tokens ``(b, v)`` after texts ``(b, m)``; -inf for those that must not follow."""
-        words = self.guide.hmm.emission.words
+        words = self.guide.words
         if scores.shape[1] != words:
             raise ValueError(
                 f"the scores are of {scores.shape[1]} tokens, and the guide's model has {words} words; expected "
-                "an HMM with model.config.vocab_size words"
+                "model.config.vocab_size of them"
             )
         new = input_ids.shape[1] - self.prompt_length
         if not 0 <= new < self.guide.length:
@@ -78,14 +78,19 @@ class GuidedLogitsProcessor(transformers.LogitsProcessor):  # type: ignore[misc]
             )
         return guided
 
-    def _state(self, texts: Tensor) -> GuideState:
+    def _state(self, texts: Tensor) -> TextState:
         """Go on from the last call if these are texts of it with one more token, in any order; else read all."""
         if self._read is not None and self._read.tokens.shape[1] + 1 == texts.shape[1] > self.prompt_length:
             same = (texts[:, None, :-1] == self._read.tokens).all(2)
             if bool(same.any(1).all()):
-                return self.guide.advance(self._read.state.select(same.long().argmax(1)), texts[:, -1:])
+                before = self._read.state.select(same.long().argmax(1))
+                return self._after(before, texts[:, -1:])
         prompts, lengths = self._without_padding(texts[:, : self.prompt_length])
-        return self.guide.advance(self.guide.start(prompts, lengths), texts[:, self.prompt_length :])
+        return self._after(self.guide.start(prompts, lengths), texts[:, self.prompt_length :])
+
+    def _after(self, before: TextState, words: Tensor) -> TextState:
+        state: TextState = self.guide.advance(before, words)
+        return state
 
     def _without_padding(self, prompts: Tensor) -> tuple[Tensor, Tensor]:
         """Prompts ``(b, m)`` moved to the left, and their lengths ``(b,)``."""

@@ -169,11 +169,11 @@ def test_errors_say_what_was_expected():
         guide.advance(guide.start(), torch.tensor([1]))
 
 
-def test_impossible_prompts_are_told_apart():
+def test_impossible_prompts_are_named():
     emission = torch.tensor([[0.0, 0.0, -math.inf], [0.0, -math.inf, -math.inf]])
     once = HMM(torch.tensor([0.0, 0.0]), torch.tensor([[-math.inf, 0.0], [-math.inf, 0.0]]), emission)
     guide = HMMGuide(once, containing([[1]], 3), 2)
-    with pytest.raises(InfeasibleError, match="prompt 1 is impossible under the model"):
-        guide.start(torch.tensor([[0], [2]]))
-    with pytest.raises(InfeasibleError, match="prompt 0 cannot be continued to meet the constraint"):
+    with pytest.raises(InfeasibleError, match="cannot be met in 2 words behind prompt 1; expected"):
+        guide.start(torch.tensor([[0], [2]]), torch.tensor([0, 1]))
+    with pytest.raises(InfeasibleError, match="cannot be met in 2 words behind prompt 0; expected"):
         guide.start(torch.tensor([[0]]))

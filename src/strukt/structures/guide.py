@@ -1,0 +1,179 @@
+"""Guides: what a model of texts knows of how they must go on, so that they meet a constraint."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any, Generic, Protocol, TypeVar
+
+import torch
+from torch import Tensor
+from typing_extensions import Self
+
+from strukt.automata import Automaton
+from strukt.checks import arguments
+from strukt.checks.lengths import Lengths
+from strukt.errors import InfeasibleError
+from strukt.kernels.semiring import NEG_INF
+
+
+class TextState(Protocol):
+    """Where texts are."""
+
+    @property
+    def left(self) -> int:
+        """How many words are still to come."""
+
+    def select(self, rows: Tensor) -> Self:
+        """Some of the texts ``(k,)``, in any order."""
+
+
+State = TypeVar("State", bound=TextState)
+
+
+class Guide(abc.ABC, Generic[State]):
+    """The probability under a model that a text meets a constraint, and of each next word given that.
+
+    Args:
+        constraint: The texts to write, over the words of the model.
+        words: V, the words of the model.
+        length: N, the most words of a text.
+        end: The word that ends a text, if there is one.
+        device: Where the model is.
+
+    Raises:
+        ValueError: If the constraint, the length or the end do not fit.
+    """
+
+    def __init__(
+        self, constraint: Automaton, words: int, length: int, end: int | None, device: torch.device
+    ) -> None:
+        if constraint.words != words:
+            raise ValueError(
+                f"constraint is over {constraint.words} words, and the model has {words}; expected the same number"
+            )
+        if length < 1:
+            raise ValueError(f"length is {length}; expected at least 1 word")
+        if end is not None and not 0 <= end < words:
+            raise ValueError(f"end is {end}; expected a word from 0 to {words - 1}, or None")
+        self.words, self.length, self.end, self.device = words, length, end, device
+
+    @abc.abstractmethod
+    def log_prob(self, state: State) -> Tensor:
+        """The log-probability that the constraint will be met, given the words so far: ``(b,)``."""
+
+    def start(self, prompt: Tensor | None = None, lengths: Lengths | None = None) -> State:
+        """The beginning of texts, behind prompts that the model reads and the constraint does not.
+
+        Args:
+            prompt: ``(b, m)``; one empty prompt if None.
+            lengths: ``(b,)``, of the prompts; all m if None.
+
+        Raises:
+            InfeasibleError: If no text that follows some prompt meets the constraint.
+        """
+        if prompt is None:
+            prompt = torch.zeros(1, 0, dtype=torch.long, device=self.device)
+        state = self._behind(self._rows("prompt", prompt), lengths)
+        impossible = (self.log_prob(state) == NEG_INF).nonzero().flatten().tolist()
+        if impossible:
+            raise InfeasibleError(
+                f"the constraint cannot be met in {self.length} words behind prompt {impossible[0]}; expected "
+                "words to which the model gives some probability, and a constraint and a length that leave a way"
+            )
+        return state
+
+    def advance(self, state: State, words: Tensor) -> State:
+        """The state after more words ``(b, m)``.
+
+        Raises:
+            ValueError: If there are more of them than were still to come.
+        """
+        words = self._rows("words", words)
+        if words.shape[1] > state.left:
+            raise ValueError(
+                f"words has {words.shape[1]} words for each text, of which {state.left} are to come; expected at "
+                f"most length = {self.length} in all"
+            )
+        return self._after(state, words)
+
+    def predict(self, state: State) -> Tensor:
+        """The log-probability of each next word given those so far and that the constraint is met: ``(b, v)``.
+
+        -inf for words after which it cannot be met. Without meaning behind the end of a text.
+
+        Raises:
+            ValueError: If no words are to come.
+        """
+        return _normalised(self._next(state)[0])
+
+    def log_ratios(self, state: State) -> Tensor:
+        """The log of how much more probable the constraint makes each next word than it is by itself: ``(b, v)``.
+
+        That is the log-probability that the constraint will be met after the word, less that before it. -inf for
+        words that are impossible under the model, or after which it cannot be met; 0 behind the end of a text.
+
+        Raises:
+            ValueError: If no words are to come.
+        """
+        joint, alone = self._next(state)
+        possible = joint > NEG_INF
+        ratios = _normalised(joint) - torch.where(possible, _normalised(alone), 0.0)
+        return torch.where(self._settled(state).unsqueeze(1), 0.0, torch.where(possible, ratios, NEG_INF))
+
+    def sample(self, count: int = 1, prompt: Tensor | None = None) -> Tensor:
+        """Texts of the model itself, drawn given that they meet the constraint: ``(count, n)``.
+
+        They are exact and independent; -1 behind the end of a text.
+
+        Args:
+            count: How many.
+            prompt: ``(m,)``, what stands in front of all of them; nothing if None.
+
+        Raises:
+            InfeasibleError: If no text that follows the prompt meets the constraint.
+        """
+        words = torch.full((count, self.length), -1, device=self.device)
+        state = self.start(words[:, :0] if prompt is None else prompt.expand(count, -1))
+        for place in range(self.length):
+            going_on = ~self._settled(state)
+            if not bool(going_on.any()):
+                break
+            chances = torch.where(going_on.unsqueeze(1), self.predict(state).exp(), 1.0)
+            word = torch.multinomial(chances, 1)
+            words[:, place] = torch.where(going_on, word.squeeze(1), -1)
+            state = self.advance(state, word)
+        return words
+
+    @abc.abstractmethod
+    def _behind(self, prompt: Tensor, lengths: Lengths | None) -> State:
+        """The state behind prompts ``(b, m)``."""
+
+    @abc.abstractmethod
+    def _after(self, state: State, words: Tensor) -> State:
+        """The state after words ``(b, m)`` that are not too many."""
+
+    @abc.abstractmethod
+    def _joint(self, state: State) -> tuple[Tensor, Tensor]:
+        """The log-probability of each next word and the constraint, and of the word alone: ``(b, v)`` each."""
+
+    @abc.abstractmethod
+    def _settled(self, state: State) -> Tensor:
+        """Which texts have ended: ``(b,)``."""
+
+    def _next(self, state: State) -> tuple[Tensor, Tensor]:
+        if not state.left:
+            raise ValueError(f"no words are to come; the guide is for texts of length {self.length}")
+        return self._joint(state)
+
+    def _rows(self, name: str, words: Any) -> Tensor:
+        arguments.integers(name, words, "(b, m)", self.device)
+        if words.dim() != 2:
+            raise ValueError(
+                f"{name} has shape {tuple(words.shape)}; expected (b, m), the words of each text"
+            )
+        return words  # type: ignore[no-any-return]
+
+
+def _normalised(joint: Tensor) -> Tensor:
+    total = joint.logsumexp(1, keepdim=True)
+    return joint - torch.where(total == NEG_INF, 0.0, total)

@@ -1,0 +1,178 @@
+"""A grammar as a guide: how a sentence must go on, so that it meets a constraint."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from strukt.automata import Automaton, anything
+from strukt.checks import arguments
+from strukt.checks.lengths import Lengths
+from strukt.kernels.semiring import NEG_INF
+from strukt.structures.guide import Guide
+from strukt.structures.pcfg.continuations import Reading, Rules, next_words, reading
+
+
+class SentenceState(NamedTuple):
+    """Where sentences are.
+
+    Attributes:
+        words: For each sentence its words so far, those of the prompt included.
+        prompts: ``(b,)``, how many of them are of the prompt.
+        left: How many words are still to come.
+    """
+
+    words: tuple[tuple[int, ...], ...]
+    prompts: tuple[int, ...]
+    left: int
+
+    def select(self, rows: Tensor) -> SentenceState:
+        """Some of the sentences ``(k,)``."""
+        chosen = rows.tolist()
+        return SentenceState(
+            tuple(self.words[row] for row in chosen), tuple(self.prompts[row] for row in chosen), self.left
+        )
+
+
+class PCFGGuide(Guide[SentenceState]):
+    """A grammar that knows how probable it is that a sentence will meet a constraint.
+
+    This is exact, by the grammar intersected with the automaton of the constraint. It is used as an `HMMGuide` is,
+    but a sentence must be one that the grammar derives, of at least two words, and end after at most n words. All
+    probabilities are those among such sentences.
+
+    Args:
+        root: ``(s,)``, as in `PCFG`: log-probabilities of the nonterminal of a sentence.
+        rules: ``(s, s + p, s + p)``, log-probabilities of the rules of each nonterminal.
+        emission: ``(v, p)``, log-probabilities of all words from each preterminal. That of the end is not read.
+        constraint: The sentences to write, over the v words; see `strukt.automata`.
+        length: N, the most words behind a prompt, the end included if it comes.
+        end: The word that ends a sentence for the language model; None if a sentence has as many words as it may.
+
+    For small grammars: it takes O(n^2 q^3 (s + p)^2 + n q^2 s (s + p)^2) time once, for q states of the automaton,
+    and O(t n (t + n q) q (s + p)^2 + t n q s (s + p)^2) for the next word of each sentence of t words, in double
+    precision.
+
+    Raises:
+        ValueError: If shapes, types, or the words of grammar and constraint do not fit.
+
+    Examples:
+        >>> from strukt.automata import containing
+        >>> root, rules = torch.zeros(1), torch.full((1, 2, 2), 0.25).log()
+        >>> emission = torch.tensor([[0.5], [0.5], [0.0]]).log()
+        >>> guide = PCFGGuide(root, rules, emission, containing([[1]], words=3), length=3, end=2)
+        >>> state = guide.start()
+        >>> guide.log_prob(state).exp()  # of 00, 01, 10, 11 and the sentences of three words
+        tensor([0.7917])
+        >>> guide.predict(guide.advance(state, torch.tensor([[0, 1]]))).exp()
+        tensor([[0.1667, 0.1667, 0.6667]])
+    """
+
+    def __init__(
+        self,
+        root: Tensor,
+        rules: Tensor,
+        emission: Tensor,
+        constraint: Automaton,
+        length: int,
+        end: int | None = None,
+    ) -> None:
+        for name, value, axes, dim in (
+            ("root", root, "(s,)", 1),
+            ("rules", rules, "(s, s + p, s + p)", 3),
+            ("emission", emission, "(v, p)", 2),
+        ):
+            arguments.scores(name, value, axes, dim)
+        s, p = root.shape[-1], emission.shape[-1]
+        if root.dim() != 1 or emission.dim() != 2 or rules.shape != (s, s + p, s + p):
+            raise ValueError(
+                f"the shapes do not fit together: root {tuple(root.shape)}, rules {tuple(rules.shape)}, emission "
+                f"{tuple(emission.shape)}; expected (s,), (s, s + p, s + p), (v, p)"
+            )
+        super().__init__(constraint, emission.shape[0], length, end, root.device)
+        self._dtype = root.dtype
+        with torch.no_grad():
+            chances = emission.double().exp()
+            if end is not None:
+                chances = chances.index_fill(0, torch.tensor(end, device=self.device), 0.0)
+            zeros = chances.new_zeros(p, s + p, s + p)
+            self._grammar = Rules(
+                torch.cat([root.double().exp(), chances.new_zeros(p)]),
+                torch.cat([rules.double().exp(), zeros]),
+                chances,
+            )
+            self._constrained = self._reading(constraint)
+            self._free = self._reading(anything(self.words))
+
+    def log_prob(self, state: SentenceState) -> Tensor:
+        """The log-probability that the constraint will be met, given the words so far: ``(b,)``."""
+        met = torch.stack(
+            [
+                self._accepted(words, prompt) if self._ended(words, prompt) or not state.left else met
+                for words, prompt, met in zip(state.words, state.prompts, self._sums(state), strict=True)
+            ]
+        )
+        return met.to(self._dtype)
+
+    def _reading(self, automaton: Automaton) -> Reading:
+        parts = (automaton.transitions, automaton.accepting, automaton.classes)
+        transitions, accepting, classes = (part.to(self.device) for part in parts)
+        return reading(self._grammar, transitions, accepting, classes, self.length)
+
+    def _sums(self, state: SentenceState) -> Tensor:
+        if not state.left:
+            return torch.zeros(len(state.words), device=self.device)
+        joint, alone = (part.logsumexp(1) for part in self._joint(state))
+        return torch.where(joint > NEG_INF, joint - torch.where(alone > NEG_INF, alone, 0.0), NEG_INF)
+
+    def _behind(self, prompt: Tensor, lengths: Lengths | None) -> SentenceState:
+        sizes = arguments.lengths(lengths, prompt.shape[:1], prompt.shape[1], prompt.device).tolist()
+        rows = tuple(tuple(row[:size]) for row, size in zip(prompt.tolist(), sizes, strict=True))
+        return SentenceState(rows, tuple(sizes), self.length)
+
+    def _after(self, state: SentenceState, words: Tensor) -> SentenceState:
+        longer = tuple((*before, *row) for before, row in zip(state.words, words.tolist(), strict=True))
+        return SentenceState(longer, state.prompts, state.left - words.shape[1])
+
+    def _settled(self, state: SentenceState) -> Tensor:
+        ended = [self._ended(words, prompt) for words, prompt in zip(state.words, state.prompts, strict=True)]
+        return torch.tensor(ended, dtype=torch.bool, device=self.device)
+
+    def _joint(self, state: SentenceState) -> tuple[Tensor, Tensor]:
+        rows = list(zip(state.words, state.prompts, strict=True))
+        joint, alone = (
+            torch.stack([self._log_prob_of_next(automaton, *row, state.left) for row in rows])
+            for automaton in (self._constrained, self._free)
+        )
+        return joint, alone
+
+    def _log_prob_of_next(self, automaton: Reading, words: tuple[int, ...], prompt: int, left: int) -> Tensor:
+        """In proportion, ``(v,)``."""
+        if self._ended(words, prompt):
+            return torch.zeros(self.words, dtype=self._dtype, device=self.device)
+        chances = self._grammar.emission[torch.tensor(words, dtype=torch.long, device=self.device)]
+        tops = chances.amax(1, keepdim=True)  # the probability of the words so far is no matter
+        chances = chances / torch.where(tops > 0, tops, 1.0)
+        states = self._states(automaton, words, prompt)
+        each, whole = next_words(self._grammar, automaton, chances, states, left)
+        if self.end is not None:
+            each = each.index_fill(0, torch.tensor(self.end, device=self.device), float(whole))
+        return each.log().to(self._dtype)
+
+    def _states(self, automaton: Reading, words: tuple[int, ...], prompt: int) -> Tensor:
+        """In front of each word, and behind the last one: the constraint begins behind the prompt."""
+        states = torch.zeros(len(words) + 1, dtype=torch.long, device=self.device)
+        for place in range(prompt, len(words)):
+            states[place + 1] = automaton.transitions[states[place], automaton.classes[words[place]]]
+        return states
+
+    def _ended(self, words: tuple[int, ...], prompt: int) -> bool:
+        return self.end is not None and self.end in words[prompt:]
+
+    def _accepted(self, words: tuple[int, ...], prompt: int) -> Tensor:
+        """0 for a sentence that meets the constraint, else -inf."""
+        kept = words[: words.index(self.end, prompt)] if self.end in words[prompt:] else words
+        state = self._states(self._constrained, kept, prompt)[-1]
+        return torch.where(self._constrained.accepting[state] > 0, 0.0, NEG_INF)
