@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 from tests.structures.hmm.enumerated_hmm import KINDS, model
 
 from strukt import HMM, Embedded, HMMGuide, InfeasibleError
-from strukt.automata import avoiding, containing, matching, phrase
+from strukt.automata import anything, avoiding, containing, matching, phrase
 
 N, V, END = 4, 4, 3
 CONSTRAINTS = {
@@ -104,6 +104,15 @@ def test_improbable_constraints_do_not_underflow():
     assert guide.predict(guide.advance(state, torch.ones(1, 30, dtype=torch.long))).exp().tolist() == [[0, 1]]
 
 
+def test_improbable_states_of_improbable_futures_count():
+    """The only way leads through a state of probability e^-58 that goes on as needed with probability e^-58."""
+    never = -math.inf
+    initial, transition = torch.tensor([never, 0.0, -58.0]), torch.full((3, 3), never).fill_diagonal_(0.0)
+    emission = torch.tensor([[0.0, never], [never, 0.0], [-58.0, 0.0]])
+    guide = HMMGuide(HMM(initial, transition, emission), phrase([1, 0], 2), 2)
+    assert guide.log_prob(guide.start()).item() == pytest.approx(-116, rel=1e-5)
+
+
 def test_single_precision_agrees_with_double_precision():
     hmm = model("low rank", z=6)
     single = HMM(hmm.initial.float(), type(hmm.transition)(*(x.float() for x in hmm.transition.parameters)),
@@ -130,6 +139,9 @@ def test_nothing_follows_the_end():
     assert guide.log_ratios(ended).tolist() == [[0, 0, 0]]
     over = guide.advance(ended, torch.tensor([[2]]))
     assert guide.log_prob(over).tolist() == [0]
+    one_word = HMM(torch.zeros(1), torch.full((1, 1), -math.inf), torch.zeros(1, 2))
+    guide = HMMGuide(one_word, anything(2), 3, end=1)
+    assert guide.log_prob(guide.start()).exp().item() == pytest.approx(1 / 2)
 
 
 def test_emissions_from_vectors_guide_too():
