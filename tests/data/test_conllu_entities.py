@@ -52,6 +52,20 @@ def sentence(*notes):
     return found
 
 
+def test_a_sentence_that_stands_alone_declares_its_fields():
+    first, second, third = read(
+        f"{DECLARED}\n{words('Entity=(1-person-new-_)')}\n# text = w\n{words('Entity=(2-place-new-_)')}\n"
+        f"# newdoc\n# global.Entity = eid-etype\n{words('Entity=(3-place)')}\n"
+    )
+    assert first.standing_alone() is first
+    assert third.standing_alone() is third
+    alone = second.standing_alone()
+    assert str(alone) == f"{DECLARED}\n{second}"
+    assert read(str(alone))[0].entities == second.entities
+    [plain] = read(f"{words('_')}\n")
+    assert plain.standing_alone() is plain
+
+
 def identifiers(text):
     return re.findall(r"\(([^()-]+)-", "".join(re.findall(r"Entity=([^|\n]*)", text)))
 

@@ -90,7 +90,7 @@ MODELS = {
 }
 """The task and options of models by their names, where a page does not train them."""
 
-WITH_MODEL = ("evaluate", "predict", "show", "generate", "card")
+WITH_MODEL = ("evaluate", "predict", "select", "show", "generate", "card")
 
 
 def commands(page: Path) -> Iterator[str]:

@@ -19,6 +19,7 @@ COMMANDS = {
     "train": "train a model on a corpus",
     "evaluate": "measure a model on an annotated corpus",
     "predict": "annotate text with a model",
+    "select": "find the sentences of a corpus on which a model is most undecided, to annotate them",
     "make": "make a corpus of random numbers to sort or to count in",
     "data": "fetch an open corpus, and check it",
     "generate": "write sentences that a language model makes up",

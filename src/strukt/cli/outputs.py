@@ -9,6 +9,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TextIO
 
 from strukt.cli.console import UsageError
 from strukt.cli.corpora import STANDARD_INPUT
@@ -66,6 +67,38 @@ def require_uncompressed(path: str) -> None:
     """
     if path.endswith(".gz"):
         raise UsageError(f"{path}: the output is not compressed; leave off .gz")
+
+
+def require_corpus(path: str | None, inputs: Sequence[str], force: bool, model: str) -> None:
+    """Refuses an output of sentences that would take the place of something else.
+
+    Args:
+        path: The file; None for standard output.
+        inputs: Corpora that the command reads; `-` is standard input.
+        force: Whether a file that is there may be replaced.
+        model: The folder of the model that is used.
+
+    Raises:
+        UsageError: As `require_free`, `require_uncompressed` and `require_no_loop`.
+    """
+    if path is None:
+        require_no_loop(inputs)
+        return
+    require_uncompressed(path)
+    require_free(path, inputs, force, [model])
+
+
+@contextlib.contextmanager
+def opened(path: str | None) -> Iterator[TextIO]:
+    """A stream for sentences: a file that appears whole or not at all, or standard output if there is no path."""
+    if path is None:
+        sys.stdout.reconfigure(encoding="utf-8", newline="")  # type: ignore[union-attr]
+        yield sys.stdout
+        return
+    from strukt.data.files import atomic_write
+
+    with atomic_write(path) as stream:
+        yield stream
 
 
 def require_other_folder(path: str, models: Iterable[str]) -> None:

@@ -7,10 +7,9 @@ import re
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from strukt.cli import console, corpora, outputs
 from strukt.cli.console import UsageError
@@ -44,7 +43,7 @@ def run(arguments: list[str]) -> int:
     if _into_folder(options):
         _check(options)
         return _predict_shards(options)
-    _check_output(options)
+    outputs.require_corpus(options.output, options.file, options.force, options.model)
 
     from strukt.scale.annotation import Annotation
     from strukt.train import bundle
@@ -52,7 +51,7 @@ def run(arguments: list[str]) -> int:
     model = bundle.load(options.model)
     sentences = corpora.read(options.file, options.format, model.readers())
     found = Annotation(options.probabilities, options.infill).texts(model, sentences)
-    with _output(options.output) as stream:
+    with outputs.opened(options.output) as stream:
         for written in found:
             stream.write(console.shown(written, stream))
             stream.flush()
@@ -107,27 +106,6 @@ def _piped() -> list[str]:
     if sys.stdin.isatty():
         raise UsageError("give FILE, or send a corpus through a pipe; see: strukt predict --help")
     return [corpora.STANDARD_INPUT]
-
-
-def _check_output(options: Namespace) -> None:
-    """Refuses an output that would take the place of something else."""
-    if options.output is None:
-        outputs.require_no_loop(options.file)
-        return
-    outputs.require_uncompressed(options.output)
-    outputs.require_free(options.output, options.file, options.force, [options.model])
-
-
-@contextmanager
-def _output(path: str | None) -> Iterator[TextIO]:
-    if path is None:
-        sys.stdout.reconfigure(encoding="utf-8", newline="")  # type: ignore[union-attr]
-        yield sys.stdout
-        return
-    from strukt.data.files import atomic_write
-
-    with atomic_write(path) as stream:
-        yield stream
 
 
 def _into_folder(options: Namespace) -> bool:

@@ -117,8 +117,14 @@ class Sentence(entities.Sentence):
         misc = [_with_note(old, note) for old, note in zip(plain.column("misc"), notes, strict=True)]
         plain = plain.annotated(misc=misc)
         if self.fields is None and self.is_first:
-            plain = _declared(plain)
+            plain = _declared(plain, NEW_FIELDS)
         return _sentence(plain, fields, self.is_first, stop)
+
+    def standing_alone(self) -> Sentence:
+        """A copy that declares the fields of its mentions, if it does not do so already."""
+        if self.fields is None or any(_DECLARATION.match(text) for text in self.plain.comments):
+            return self
+        return _sentence(_declared(self.plain, self.fields), self.fields, self.is_first, stop)
 
     def with_misc(self, **values: Sequence[Cell]) -> Sentence:
         """A copy with notes added to MISC, as `conllu.Sentence.with_misc`.
@@ -312,10 +318,10 @@ def _notes(found: Sequence[Entity], names: Sequence[str], fields: Sequence[str])
     ]
 
 
-def _declared(plain: conllu.Sentence) -> conllu.Sentence:
+def _declared(plain: conllu.Sentence, fields: Sequence[str]) -> conllu.Sentence:
     """The sentence with a comment that declares the fields, after those that begin a document."""
     lines = list(plain.block.lines)
     heads = [index for index, text in enumerate(lines) if _HEAD_OF_DOCUMENT.match(text)]
-    lines.insert(heads[-1] + 1 if heads else 0, f"# global.Entity = {'-'.join(NEW_FIELDS)}")
+    lines.insert(heads[-1] + 1 if heads else 0, f"# global.Entity = {'-'.join(fields)}")
     block = Block(lines, plain.block.end, plain.path, plain.line)
     return conllu.Sentence(block, parse(block, stop))

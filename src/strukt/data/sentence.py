@@ -44,6 +44,10 @@ class Sentence(Shown, ABC):
         """The first line in that file, counted from 1."""
         return self.block.line
 
+    def standing_alone(self: SentenceT) -> SentenceT:
+        """The sentence as it can be read without those that stand before it in its file."""
+        return self
+
     @property
     @abstractmethod
     def forms(self) -> list[str]:

@@ -13,6 +13,7 @@ from strukt.data.binarisation import EMPTY
 from strukt.data.codes import CodeVocabulary
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import BitSpanTree, SpanTree
+from strukt.errors import SettingError
 from strukt.structures.bit_span_tree.distribution import to_codes
 from strukt.tasks import code_counts
 from strukt.tasks.config import SpanTaskConfig
@@ -51,6 +52,12 @@ class CodeSpans(SpanLayer):
 
     def distribution(self, words: Tensor, lengths: Tensor) -> BitSpanTree:
         return BitSpanTree(self.scores(words, lengths), lengths, validate_args=False)
+
+    def entropies(self, words: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
+        raise SettingError(
+            "the model scores binary codes of spans, of which several may mean the same; "
+            "give one with --criterion likelihood"
+        )
 
     def found(self, words: Tensor, lengths: Tensor, probabilities: bool = False) -> Iterator[list[Found]]:
         trees = self.distribution(words, lengths)

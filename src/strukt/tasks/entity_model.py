@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+import torch
+from torch import Tensor
 from typing_extensions import override
 
 from strukt.data import conllu_entities, entities, json_lines
@@ -15,6 +17,7 @@ from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError
 from strukt.metrics.entities import EntityF1
 from strukt.tasks.batch import Batch
+from strukt.tasks.label_spans import CRITERIA
 from strukt.tasks.mean_loss import Average
 from strukt.tasks.ner import Config
 from strukt.tasks.prediction import EntityPrediction
@@ -85,6 +88,22 @@ class EntityModel(SpanModel):
             shares = self.layer.shares(spans)
             predictions.append(EntityPrediction(brackets, self.layer.bits, self.layer.codes, shares))
         return predictions
+
+    @override
+    def entropies(self, batch: Batch) -> Tensor:
+        """Add up, over the spans of a sentence, the entropies of being no entity or one of each type.
+
+        Trees of likelihood and margin also choose among spans that are no entities. Their own entropy is largest
+        where there is no entity at all.
+        """
+        if self.config.criterion not in CRITERIA:
+            return super().entropies(batch)
+        marginals = self.distribution_of(batch).marginals
+        types = torch.arange(marginals.shape[-1], device=marginals.device) != self.layer.empty
+        of_types = marginals[..., types]
+        none = (1 - of_types.sum(-1, keepdim=True)).clamp(min=0)
+        entropies: Tensor = torch.special.entr(torch.cat([of_types, none], -1))
+        return entropies.flatten(1).sum(-1)
 
     def metric(self) -> EntityF1:
         """Entities with the right type and both borders right."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -46,6 +46,18 @@ class Measurement:
 
     scores: dict[str, float]
     details: dict[str, dict[str, dict[str, float]]]
+
+
+class Undecided(NamedTuple):
+    """A sentence, and how undecided a model is about it.
+
+    Attributes:
+        sentence: The sentence as it was read.
+        entropy: That of what the model predicts of it, per word, in nats.
+    """
+
+    sentence: Sentence
+    entropy: float
 
 
 class Model(nn.Module, ABC):
@@ -221,6 +233,27 @@ class Model(nn.Module, ABC):
             SettingError: The model does not know missing words.
         """
         raise SettingError("--infill needs a language model (task lm with hidden states, or mlm)")
+
+    def most_undecided(self, sentences: Iterable[Sentence], count: int) -> list[Undecided]:  # noqa: ARG002
+        """Find the sentences whose annotation would teach the model most: those of the largest entropy per word.
+
+        Source: Settles and Craven (2008), "An analysis of active learning strategies for sequence labeling tasks".
+
+        Args:
+            sentences: Any number; what they are annotated with is not read.
+            count: The number of sentences to find.
+
+        Returns:
+            At most so many, the largest entropy first; of equal ones (to four digits) in the order of the corpus.
+
+        Raises:
+            DataError: If the format of a sentence has no place for the predictions.
+            SettingError: If the model does not score structures that it predicts.
+        """
+        raise SettingError(
+            f"a model of the task {self.task} has no distribution over structures that it predicts; "
+            "give one of the tasks tag, dependency, constituency or ner"
+        )
 
     def channels(self, sentence: Sentence) -> list[Diagram]:  # noqa: ARG002
         """The most probable head of each word in each channel, if the model has some."""

@@ -29,7 +29,7 @@ from strukt.tasks.batch import Batch
 from strukt.tasks.dependency import READERS, Config
 from strukt.tasks.encoding import Encoder
 from strukt.tasks.prediction import WordPrediction, probability_notes
-from strukt.tasks.structured_model import StructuredModel
+from strukt.tasks.structure_predictor import StructurePredictor
 from strukt.tasks.symbols import COLUMN, Forms
 from strukt.viz.diagram import Diagram
 
@@ -53,7 +53,7 @@ SEARCHES_IN_PREDICTION = 100
 """The same there, nearly always to the end; not of models that have hardly learned, whose trees all tie."""
 
 
-class Parser(DependencyScores, StructuredModel):
+class Parser(DependencyScores, StructurePredictor):
     """Predicts the head of each word and the label of the arc to it.
 
     Source: Dozat and Manning (2017), "Deep biaffine attention for neural dependency parsing".

@@ -126,6 +126,14 @@ class SpanLayer(nn.Module, ABC):
     def distribution(self, words: Tensor, lengths: Tensor) -> StructuredDistribution:
         """The distribution over structures of spans, from vectors ``(batch, n, size)``."""
 
+    def entropies(self, words: Tensor, lengths: Tensor) -> Tensor:
+        """Compute the entropy of the structures that `found` chooses from, ``(batch,)``, in nats.
+
+        Raises:
+            SettingError: If spans have codes, which are scored in place of labels.
+        """
+        return self.distribution(words, lengths).entropy()
+
     @abstractmethod
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
         """The mean loss, a scalar.

@@ -22,7 +22,7 @@ from strukt.tasks.label_spans import LabelSpans
 from strukt.tasks.likelihood_codes import LikelihoodCodes
 from strukt.tasks.published_codes import PublishedCodes
 from strukt.tasks.span_layer import Found, GoldSpans, SpanLayer
-from strukt.tasks.structured_model import StructuredModel
+from strukt.tasks.structure_predictor import StructurePredictor
 from strukt.viz.brackets import Bracket
 from strukt.viz.heat_map import HeatMap
 
@@ -33,7 +33,7 @@ MOST_WORDS = 256
 """by so many of their words."""
 
 
-class SpanModel(StructuredModel):
+class SpanModel(StructurePredictor):
     """Predicts labelled spans that nest.
 
     Attributes:
@@ -99,6 +99,10 @@ class SpanModel(StructuredModel):
     def distribution_of(self, batch: Batch) -> StructuredDistribution:
         """The distribution over structures of spans."""
         return self.layer.distribution(self.words(batch.inputs, batch.lengths), batch.lengths)
+
+    @override
+    def entropies(self, batch: Batch) -> Tensor:
+        return self.layer.entropies(self.words(batch.inputs, batch.lengths), batch.lengths)
 
     def code_distances(self) -> HeatMap | None:
         return self.layer.distances()

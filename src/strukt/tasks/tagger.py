@@ -25,7 +25,7 @@ from strukt.tasks.batch import Batch
 from strukt.tasks.encoding import Encoder
 from strukt.tasks.mean_loss import Average, mean_cross_entropy, mean_loss
 from strukt.tasks.prediction import WordPrediction, probability_notes
-from strukt.tasks.structured_model import StructuredModel
+from strukt.tasks.structure_predictor import StructurePredictor
 from strukt.tasks.symbols import COLUMN, Forms
 from strukt.tasks.tag import Config
 from strukt.tasks.token_codes import TokenCodes
@@ -33,7 +33,7 @@ from strukt.viz.heat_map import HeatMap
 from strukt.viz.lattice import Lattice
 
 
-class Tagger(StructuredModel):
+class Tagger(StructurePredictor):
     """Predicts a label for each word.
 
     With the criterion cross-entropy the transition scores of the chain stay 0: it is a softmax per word,

@@ -1,0 +1,72 @@
+"""`strukt select`: the sentences of corpora on which a model is most undecided, which are worth annotating."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from strukt.cli import console, corpora, outputs
+from strukt.cli.console import UsageError
+from strukt.cli.options import Parser, add_format
+from strukt.cli.table import table
+from strukt.viz.width import clip
+
+if TYPE_CHECKING:
+    from strukt.tasks.model import Undecided
+
+NUMBER = 10
+"""Of sentences, if none is given."""
+
+SHOWN = 60
+"""Columns of a table that a sentence may take."""
+
+
+def run(arguments: list[str]) -> int:
+    """Writes the sentences as they were read, the most undecided first, or a table of them."""
+    options = _parser().parse(arguments)
+    if options.number < 1:
+        raise UsageError(f"--number is {options.number}; expected 1 or more")
+    corpora.require_files(options.file)
+    outputs.require_corpus(options.output, options.file, options.force, options.model)
+
+    from strukt.train import bundle
+
+    model = bundle.load(options.model)
+    sentences = corpora.read(options.file, options.format, model.readers())
+    selected = model.most_undecided(sentences, options.number)
+    with outputs.opened(options.output) as stream:
+        if options.table:
+            print(_table(selected), file=stream)
+        else:
+            for each in selected:
+                stream.write(console.shown(str(each.sentence.standing_alone()), stream))
+    return 0
+
+
+def _table(selected: Sequence[Undecided]) -> str:
+    rows = [("sentence", "words", "entropy per word", "place")]
+    for sentence, entropy in selected:
+        words = clip(" ".join(sentence.forms), SHOWN)
+        rows.append((words, str(len(sentence)), f"{entropy:.4f}", f"{sentence.path}:{sentence.line}"))
+    return table(rows)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "select",
+        "Finds the sentences on which a model is most undecided: those of the largest entropy per word.",
+    )
+    parser.add_argument("model", metavar="MODEL", help="folder of a saved model")
+    parser.add_argument(
+        "file", metavar="FILE", nargs="+", help="corpora in turn, annotated or not; - is standard input"
+    )
+    parser.add_argument(
+        "-n", "--number", type=int, default=NUMBER, metavar="K", help=f"how many sentences ({NUMBER})"
+    )
+    parser.add_argument(
+        "--table", action="store_true", help="list them with entropy and place, instead of writing them"
+    )
+    parser.add_argument("-o", "--output", metavar="OUT", help="write this file, whole or not at all")
+    add_format(parser)
+    outputs.add_force(parser)
+    return parser
