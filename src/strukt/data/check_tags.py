@@ -87,13 +87,13 @@ def span_problems(found: sentence.Sentence, tags: Sequence[str]) -> Iterator[Pro
             yield Problem("span", message, remedy, found.path, line_of(found, position))
 
 
-def untagged_problem(found: conllu.Sentence, column: str) -> Problem | None:
+def untagged_problem(found: sentence.Sentence, column: str) -> Problem | None:
     """The first word of a sentence whose column is empty; None if there is none."""
-    for word in found.words:
-        if getattr(word, column) == "_":
+    for position, (form, tag) in enumerate(zip(found.forms, found.column(column), strict=True)):
+        if tag == "_":
             name = column.upper()
-            message = f"word {word.id}, {word.form!r}, has no tag in the column {name}, perhaps others too"
-            return Problem("tag", message, "fill in the column", found.path, word.line)
+            message = f"word {position + 1}, {form!r}, has no tag in the column {name}, perhaps others too"
+            return Problem("tag", message, "fill in the column", found.path, line_of(found, position))
     return None
 
 

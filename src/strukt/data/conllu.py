@@ -243,7 +243,23 @@ def tree_problems(sentence: Sentence) -> Iterator[Problem]:
     heads = [-1 if word.head is None else word.head for word in sentence.words]
     if -1 in heads:
         return
-    yield from _root_problems(sentence, [word for word in sentence.words if word.head == 0])
+    if 0 not in heads:
+        line = sentence.words[0].line
+        yield Problem("root", "no word has head 0", "give one word HEAD 0", sentence.path, line)
+    yield from root_problems(sentence)
+    yield from cycle_problems(sentence, heads)
+
+
+def root_problems(sentence: Sentence) -> Iterator[Problem]:
+    """The words with head 0 behind the first one."""
+    roots = [word for word in sentence.words if word.head == 0]
+    for word in roots[1:]:
+        message = f"word {word.id} has head 0, as has word {roots[0].id}"
+        yield Problem("root", message, "a sentence has exactly one root", sentence.path, word.line)
+
+
+def cycle_problems(sentence: Sentence, heads: Sequence[int]) -> Iterator[Problem]:
+    """A cycle among heads, if there is one; a word whose head is not known has the root here."""
     if cycle := trees.find_cycle(heads):
         shown = " -> ".join(str(word) for word in cycle[:10])
         message = f"the heads run in a circle: {shown} -> {cycle[0] if len(cycle) <= 10 else '...'}"
@@ -274,12 +290,3 @@ def _index(name: str) -> int:
 def _no_head(sentence: Sentence, word: Word) -> Problem:
     message = f"word {word.id}, {word.form!r}, has no head"
     return Problem("head", message, "fill in the column HEAD, 0 for the root", sentence.path, word.line)
-
-
-def _root_problems(sentence: Sentence, roots: list[Word]) -> Iterator[Problem]:
-    if not roots:
-        line = sentence.words[0].line
-        yield Problem("root", "no word has head 0", "give one word HEAD 0", sentence.path, line)
-    for word in roots[1:]:
-        message = f"word {word.id} has head 0, as has word {roots[0].id}"
-        yield Problem("root", message, "a sentence has exactly one root", sentence.path, word.line)

@@ -25,6 +25,9 @@ class Config(TaskConfig):
             loss (hinge). With a margin, each wrong head counts 1 more.
         trees: What trees there are, in training by whole trees and in prediction: all with exactly one root, or
             those of them without crossing arcs.
+        partial: Whether words of the training corpus with `_` in the column HEAD are not annotated and may have
+            any head; the loss is the likelihood of the other heads, by criterion tree among all trees. For
+            criteria head and tree.
         unlabelled: A corpus whose trees, if it has any, are not read: its sentences are learned with the others,
             by writing each word anew from its head, under all trees; see `strukt.nn.CRFAutoencoder`. For criterion
             tree.
@@ -36,6 +39,7 @@ class Config(TaskConfig):
 
     criterion: Literal["head", "tree", "sparsemap", "sparsemap-margin", "hinge"] = "head"
     trees: Literal["nonprojective", "projective"] = "nonprojective"
+    partial: bool = False
     unlabelled: str = ""
     arc_size: int = 400
     label_size: int = 100

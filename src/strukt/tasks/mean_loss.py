@@ -41,5 +41,15 @@ def mean_cross_entropy(scores: Tensor, targets: Tensor, average: Average) -> Ten
         targets: ``(batch, n)``, with -1 where there is none.
         average: As for `mean_loss`.
     """
+    return mean_loss(cross_entropies(scores, targets), (targets >= 0).sum(-1), average)
+
+
+def cross_entropies(scores: Tensor, targets: Tensor) -> Tensor:
+    """Return the negative log-likelihood of the classes of all words of each sentence, ``(batch,)``.
+
+    Args:
+        scores: ``(batch, n, classes)``.
+        targets: ``(batch, n)``, with -1 where there is none.
+    """
     losses = functional.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=-1, reduction="none")
-    return mean_loss(losses.view_as(targets).sum(-1), (targets >= 0).sum(-1), average)
+    return losses.view_as(targets).sum(-1)

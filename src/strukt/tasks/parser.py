@@ -9,12 +9,10 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 from typing_extensions import override
 
 from strukt.data import conllu, corpus
 from strukt.data.sentence import Sentence
-from strukt.data.trees import is_projective
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import NonProjectiveTree, ProjectiveTree
 from strukt.errors import DataError
@@ -28,6 +26,13 @@ from strukt.nn.estimators import SparseMAP
 from strukt.tasks.batch import Batch
 from strukt.tasks.dependency import READERS, Config
 from strukt.tasks.encoding import Encoder
+from strukt.tasks.mean_loss import cross_entropies, mean_loss
+from strukt.tasks.partial_annotation import (
+    UNANNOTATED,
+    may_be_projective,
+    require_partial_tree,
+    with_annotation,
+)
 from strukt.tasks.prediction import WordPrediction, probability_notes
 from strukt.tasks.structure_predictor import StructurePredictor
 from strukt.tasks.symbols import COLUMN, Forms
@@ -76,7 +81,7 @@ class Parser(DependencyScores, StructurePredictor):
 
     @classmethod
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Checks that every sentence is a tree; those that the criterion cannot learn from are left out.
+        """Checks that every sentence is a tree, or part of one; leaves out what the criterion cannot learn from.
 
         The sentences of the unlabelled corpus follow, without their trees.
         """
@@ -84,10 +89,13 @@ class Parser(DependencyScores, StructurePredictor):
 
     @classmethod
     def _labelled(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        trees = [conllu.require_tree(_conllu(sentence)) for sentence in sentences]
+        require = require_partial_tree if config.partial else conllu.require_tree
+        trees: Sequence[Sentence] = [require(_conllu(sentence)) for sentence in sentences]
+        if config.partial:
+            trees = with_annotation(trees, [any(head is not None for head in _heads(tree)) for tree in trees])
         if config.criterion == "head" or config.trees == "nonprojective":
             return trees
-        projective = [tree for tree in trees if is_projective(tree.heads)]
+        projective = [tree for tree in trees if may_be_projective(_heads(tree))]
         if len(projective) < len(trees):
             warnings.warn(
                 f"{len(trees) - len(projective)} of {len(trees)} sentences have crossing arcs "
@@ -100,14 +108,11 @@ class Parser(DependencyScores, StructurePredictor):
     @override
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
         """The relations."""
-        return {
-            "labels": Vocabulary.labels(
-                label
-                for sentence in sentences
-                if _is_labelled(sentence)
-                for label in _conllu(sentence).deprels
-            )
-        }
+        relations = {label for sentence in sentences for label in _conllu(sentence).deprels}
+        labels = Vocabulary.labels(relations - {UNANNOTATED})
+        if not labels.symbols:
+            raise DataError("no word has a relation; fill in the column DEPREL of some", config.train or None)
+        return {"labels": labels}
 
     @property
     def selection(self) -> str:
@@ -115,28 +120,28 @@ class Parser(DependencyScores, StructurePredictor):
         return "LAS"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """`heads` and `labels`, `(n,)` each; -1 for an unlabelled sentence of the training."""
-        if self.autoencoder is not None and not _is_labelled(sentence):
-            unknown = torch.full((len(sentence),), -1)
-            return {"heads": unknown, "labels": unknown}
-        heads, labels = zip(*self.observed(sentence), strict=True)
+        """`heads` and `labels`, `(n,)` each; -1 for a word that is not annotated."""
+        known = self.vocabularies["labels"]
+        heads = [-1 if head is None else head for head in _heads(sentence)]
+        labels = [-1 if label == UNANNOTATED else known.index(label) for label in _conllu(sentence).deprels]
         return {
             "heads": torch.tensor(heads, dtype=torch.long),
-            "labels": torch.tensor(self.vocabularies["labels"].indices(labels), dtype=torch.long),
+            "labels": torch.tensor(labels, dtype=torch.long),
         }
 
     def loss(self, batch: Batch) -> Tensor:
-        """The mean loss of the heads, by the criterion, and negative log-likelihood of the labels, per word."""
+        """The loss of the heads, by the criterion, and negative log-likelihood of the labels, per word.
+
+        It is a mean over all words, annotated or not.
+        """
         vectors = self._encoded(batch.inputs, batch.lengths)
         heads, labels = batch.targets["heads"], batch.targets["labels"]
-        label_scores = self.label_scores(vectors, heads)
+        of_labels = cross_entropies(self.label_scores(vectors, heads), labels)
         if self.autoencoder is not None:
-            scores, targets = label_scores.flatten(0, 1), labels.flatten()
-            of_labels = functional.cross_entropy(scores, targets, ignore_index=-1, reduction="sum")
-            joint = self._log_likelihood(self.arc_scores(vectors), heads, self.autoencoder, batch)
-            return (of_labels - joint.sum()) / batch.lengths.sum()
-        of_labels = functional.cross_entropy(label_scores.flatten(0, 1), labels.flatten(), ignore_index=-1)
-        return of_labels + self._arc_loss(self.arc_scores(vectors), heads, batch.lengths)
+            of_arcs = -self._log_likelihood(self.arc_scores(vectors), heads, self.autoencoder, batch)
+        else:
+            of_arcs = self._arc_losses(self.arc_scores(vectors), heads, batch.lengths)
+        return mean_loss(of_labels + of_arcs, batch.lengths, "words")
 
     def distribution_of(self, batch: Batch) -> NonProjectiveTree | ProjectiveTree:
         """The distribution over trees with one root."""
@@ -226,13 +231,15 @@ class Parser(DependencyScores, StructurePredictor):
             predictions.append(WordPrediction(columns, notes))
         return predictions
 
-    def _arc_loss(self, arcs: Tensor, heads: Tensor, lengths: Tensor) -> Tensor:
+    def _arc_losses(self, arcs: Tensor, heads: Tensor, lengths: Tensor) -> Tensor:
+        """Of the heads of each sentence: ``(batch,)``."""
         if self.config.criterion == "head":
             candidates = mask_of(lengths + 1, arcs.shape[-1]).unsqueeze(1)
-            scores = arcs.masked_fill(~candidates, -torch.inf)
-            return functional.cross_entropy(scores.flatten(0, 1), heads.flatten(), ignore_index=-1)
-        trees, loss = self._trees(arcs, lengths), LOSSES[self.config.criterion]
-        return fenchel_young_loss(trees, heads, *loss, max_iterations=SEARCHES).sum() / lengths.sum()
+            return cross_entropies(arcs.masked_fill(~candidates, -torch.inf), heads)
+        trees = self._trees(arcs, lengths)
+        if self.config.partial:
+            return -trees.partial_log_prob(heads, heads >= 0)
+        return fenchel_young_loss(trees, heads, *LOSSES[self.config.criterion], max_iterations=SEARCHES)
 
     def _log_likelihood(
         self, arcs: Tensor, heads: Tensor, autoencoder: CRFAutoencoder, batch: Batch
@@ -270,8 +277,9 @@ def _unlabelled(config: Config) -> list[Sentence]:
     return [conllu.from_forms(s.forms, (), s.path, s.line) for s in found if s.forms]
 
 
-def _is_labelled(sentence: Sentence) -> bool:
-    return _conllu(sentence).words[0].head is not None
+def _heads(sentence: Sentence) -> list[int | None]:
+    """The heads of the words, None for those that are not annotated."""
+    return [word.head for word in _conllu(sentence).words]
 
 
 def _sparsity(trees: int) -> dict[str, tuple[int, int]]:

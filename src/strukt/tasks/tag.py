@@ -25,6 +25,8 @@ class Config(TaskConfig):
             itself, from a layer whose heads are the bits of codes of words, by contrastive hashing.
         average: Whether the loss is a mean over the words of a batch, or over its sentences of the means of each,
             as published for the Probabilistic Transformer.
+        partial: Whether words of the training corpus with `_` in the column are not annotated and may have any
+            tag; the loss is the likelihood of the other tags. For criteria crf and cross-entropy.
         constraints: Tag sequences to forbid: none, or those that break a scheme of spans. BIO (also called IOB2),
             IOB1, BIOES (IOBES), BILOU and BMES are known.
         bits: Length of the codes.
@@ -36,6 +38,7 @@ class Config(TaskConfig):
     column: Literal["xpos", "upos"] = "xpos"
     criterion: Literal["cross-entropy", "crf", "bits"] = "cross-entropy"
     average: Literal["words", "sentences"] = "words"
+    partial: bool = False
     constraints: Literal["none", "bio", "iob1", "bioes", "bilou", "bmes"] = "none"
     bits: int = 24
     variant: Literal["max", "self", "sup", "hash"] = "hash"

@@ -23,7 +23,8 @@ from strukt.nn import CRF, Constraints, SharedDropout, tag_constraints
 from strukt.tasks import code_counts
 from strukt.tasks.batch import Batch
 from strukt.tasks.encoding import Encoder
-from strukt.tasks.mean_loss import Average, mean_cross_entropy, mean_loss
+from strukt.tasks.mean_loss import Average, cross_entropies, mean_loss
+from strukt.tasks.partial_annotation import UNANNOTATED, require_possible_tags, with_annotation
 from strukt.tasks.prediction import WordPrediction, probability_notes
 from strukt.tasks.structure_predictor import StructurePredictor
 from strukt.tasks.symbols import COLUMN, Forms
@@ -60,15 +61,30 @@ class Tagger(StructurePredictor):
     @classmethod
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
         """Checks that the corpus has the tags, in the scheme that the constraints demand."""
+        if config.partial:
+            return cls._partly_tagged(config, sentences)
         filled = any(tag != "_" for sentence in sentences for tag in _tags(config, sentence))
         for sentence in sentences if filled else []:
             _require_tagged(config, sentence)
         return sentences
 
     @classmethod
+    def _partly_tagged(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """The sentences with a tag, if those of each can be completed in the scheme."""
+        tagged = with_annotation(sentences, [any(_known_tags(config, sentence)) for sentence in sentences])
+        labels = cls.labels_of(config, tagged)["labels"]
+        if config.constraints != "none":
+            if fault := tag_fault(labels.symbols, scheme_of(config.constraints)):
+                raise DataError(f"{fault}, or choose other --constraints", config.train)
+            rules = tag_constraints(labels.symbols, config.constraints)
+            for sentence in tagged:
+                require_possible_tags(sentence, _tags(config, sentence), labels, rules)
+        return tagged
+
+    @classmethod
     def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
         """The tags."""
-        labels = Vocabulary.labels(tag for sentence in sentences for tag in _tags(config, sentence))
+        labels = Vocabulary.labels(tag for sentence in sentences for tag in _known_tags(config, sentence))
         if len(labels) < 2:
             found = ", ".join(labels.symbols) or "none"
             column = _column(config, sentences[0]) if sentences else config.column
@@ -83,12 +99,12 @@ class Tagger(StructurePredictor):
         return "f1" if self.marks_spans else "accuracy"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """`tags` `(n,)`."""
-        return {
-            "tags": torch.tensor(
-                self.vocabularies["labels"].indices(self.observed(sentence)), dtype=torch.long
-            )
-        }
+        """`tags` `(n,)`; -1 for a word that is not annotated."""
+        labels, partial = self.vocabularies["labels"], self.config.partial
+        numbers = [
+            -1 if partial and tag == UNANNOTATED else labels.index(tag) for tag in self.observed(sentence)
+        ]
+        return {"tags": torch.tensor(numbers, dtype=torch.long)}
 
     @property
     @override
@@ -96,13 +112,16 @@ class Tagger(StructurePredictor):
         return self.config.average
 
     def loss(self, batch: Batch) -> Tensor:
-        """The mean negative log-likelihood per word, and in part the loss of the codes."""
+        """The mean negative log-likelihood per word, annotated or not, and in part the loss of the codes."""
         tags = batch.targets["tags"]
         emissions, bits = self._read(batch.inputs, batch.lengths)
         if self.config.criterion == "crf":
             chain: LinearChain = self.crf(emissions, batch.lengths)
-            return mean_loss(-chain.log_prob(tags), batch.lengths, self.mean_over)
-        loss = mean_cross_entropy(emissions, tags, self.mean_over)
+            log_prob = (
+                chain.partial_log_prob(tags, tags >= 0) if self.config.partial else chain.log_prob(tags)
+            )
+            return mean_loss(-log_prob, batch.lengths, self.mean_over)
+        loss = mean_loss(cross_entropies(emissions, tags), batch.lengths, self.mean_over)
         if self.codes is None or bits is None:
             return loss
         _, others = self.codes(self._words(batch.inputs, batch.lengths), batch.lengths)
@@ -175,7 +194,9 @@ class Tagger(StructurePredictor):
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Raises DataError if a sentence lacks the tags, or they break the scheme that the constraints demand."""
+        """Raises DataError if a word lacks its tag, or tags break the scheme that the constraints demand."""
+        if UNANNOTATED not in self.vocabularies["labels"]:
+            _require_complete(self.config, sentence)
         for problem in scheme_problems(sentence, self.observed(sentence), self.config.constraints):
             raise problem.error()
 
@@ -221,12 +242,21 @@ def _tags(config: Config, sentence: Sentence) -> list[str]:
     return sentence.column(_column(config, sentence))
 
 
+def _known_tags(config: Config, sentence: Sentence) -> list[str]:
+    """The tags of the words that are annotated."""
+    return [tag for tag in _tags(config, sentence) if not (config.partial and tag == UNANNOTATED)]
+
+
 def _require_tagged(config: Config, sentence: Sentence) -> None:
-    column = _column(config, sentence)
-    if isinstance(sentence, conllu.Sentence) and (untagged := untagged_problem(sentence, column)):
-        raise untagged.error()
-    for problem in scheme_problems(sentence, sentence.column(column), config.constraints):
+    if isinstance(sentence, conllu.Sentence):
+        _require_complete(config, sentence)
+    for problem in scheme_problems(sentence, _tags(config, sentence), config.constraints):
         raise problem.error()
+
+
+def _require_complete(config: Config, sentence: Sentence) -> None:
+    if untagged := untagged_problem(sentence, _column(config, sentence)):
+        raise untagged.error()
 
 
 def _constraints(config: Config, labels: Sequence[str]) -> Constraints | None:

@@ -134,6 +134,18 @@ _USES = (
         "--latent.estimator topk or sample",
         lambda it: it.latent.estimator in ("topk", "sample"),
     ),
+    _Use(
+        (tag.Config,),
+        "partial",
+        "--criterion crf or cross-entropy",
+        lambda it: it.criterion in ("crf", "cross-entropy"),
+    ),
+    _Use(
+        (dependency.Config,),
+        "partial",
+        "--criterion tree or head, and no --unlabelled",
+        lambda it: it.criterion in ("tree", "head") and not it.unlabelled,
+    ),
     _Use((dependency.Config,), "unlabelled", "--criterion tree", lambda it: it.criterion == "tree"),
     _Use(_LISTS, "estimator", "--structure tree", lambda it: it.structure == "tree"),
     _Use(_LISTS, "budget", "--structure tree-budget", lambda it: it.structure == "tree-budget"),
