@@ -13,7 +13,7 @@ from strukt.serve.app import create_app
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
-EXPECTED = ("503", "422")
+EXPECTED = ("503", "422", "413")
 """Refusals that the browser notes as failed loads, though the page tells them."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapp
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -18,7 +18,7 @@ from strukt.errors import StruktError
 from strukt.serve import metrics as counting
 from strukt.serve.guard import BodyLimit, Guard, Hosts
 from strukt.serve.limits import Limits
-from strukt.serve.messages import Answers, ModelCard, Problem, Question
+from strukt.serve.messages import Answers, FileAnswer, FileQuestion, ModelCard, Problem, Question
 from strukt.serve.metrics import Metrics
 from strukt.serve.refusals import problem, told, unreadable
 from strukt.serve.service import Service
@@ -34,6 +34,7 @@ ASSETS = {
     "/state.js": ("state.js", "text/javascript"),
     "/choice.js": ("choice.js", "text/javascript"),
     "/elements.js": ("elements.js", "text/javascript"),
+    "/files.js": ("files.js", "text/javascript"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
 """The files of the page and their types, by address."""
@@ -48,6 +49,8 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 
 HUNG_UP = 499
 """The status, in logs and metrics, of requests whose clients did not wait for an answer."""
+
+Found = TypeVar("Found")
 
 RETRY = {"Retry-After": "1"}
 KEEP = {"Cache-Control": "max-age=300"}
@@ -104,6 +107,13 @@ def _add_api(app: FastAPI, service: Service, metrics: Metrics) -> None:
         request.state.model = served.card.name
         return await _unless_hung_up(request, service.answer(served, question))
 
+    @app.post("/annotate", responses=PROBLEMS)
+    async def annotate(file: FileQuestion, request: Request) -> FileAnswer:
+        """A file with its annotation, in the format in which it came."""
+        served = service.served(file.model)
+        request.state.model = served.card.name
+        return await _unless_hung_up(request, service.annotate(served, file))
+
     @app.get("/models")
     async def models() -> list[ModelCard]:
         """The models, and what each can show."""
@@ -129,7 +139,7 @@ def _add_api(app: FastAPI, service: Service, metrics: Metrics) -> None:
         return Response(metrics.text(service.cards, service.workers.late), media_type=counting.CONTENT_TYPE)
 
 
-async def _unless_hung_up(request: Request, answering: Coroutine[Any, Any, Answers]) -> Answers:
+async def _unless_hung_up(request: Request, answering: Coroutine[Any, Any, Found]) -> Found:
     """The answer; it is given up as soon as the client closes the connection, so that others get its place."""
     work, gone = asyncio.ensure_future(answering), asyncio.ensure_future(_hung_up(request))
     try:

@@ -10,6 +10,9 @@ from pydantic import Tag as Case
 View = Literal["mode", "marginals", "samples", "kbest", "sparsemap"]
 """What is to be seen of a distribution over structures."""
 
+Format = Literal["conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "pairs", "listops", "text"]
+"""Of a file, as `strukt.data.corpus.FORMATS` has them."""
+
 Text = Annotated[
     str, Field(description="Running text, which is cut into words; the task nli wants two lines")
 ]
@@ -168,6 +171,42 @@ class Answers(Message):
 
     model: str
     answers: list[Answer]
+
+
+class FileQuestion(Message):
+    """A file that is to be annotated.
+
+    Attributes:
+        name: Its name, whose end tells the format (`.conllu`, `.txt` ...), and which messages have.
+        text: What stands in it.
+        format: The format, if the name does not tell.
+        model: The name of a model; may be left out where there is only one.
+        probabilities: Whether the probability of each predicted part is noted, too.
+    """
+
+    name: str = Field(min_length=1, max_length=200)
+    text: str
+    format: Format | None = None
+    model: str | None = None
+    probabilities: bool = False
+
+
+class FileAnswer(Message):
+    """A file with its annotation, as `strukt predict` writes it.
+
+    Attributes:
+        name: The name that it may have.
+        text: What stands in it.
+        sentences: How many there are.
+        words: How many there are.
+        notes: What was repaired, as it was read.
+    """
+
+    name: str
+    text: str
+    sentences: int
+    words: int
+    notes: list[str]
 
 
 class ModelCard(Message):

@@ -3,6 +3,7 @@
 import { chooseByKey } from "./choice.js";
 import { draw, showConditions } from "./drawing.js";
 import { make } from "./elements.js";
+import { annotate } from "./files.js";
 import { card, change, degrees, hasSeveral, models, part, recall, remember, state, whenChanged } from "./state.js";
 
 const NAMES = { mode: "Mode", marginals: "Marginals", samples: "Samples", kbest: "k-best", sparsemap: "SparseMAP" };
@@ -175,6 +176,11 @@ async function start() {
   element("tabs").addEventListener("keydown", move);
   element("again").addEventListener("click", () => change({ seed: String(Number(state.seed) + 1), alone: "0" }));
   element("link").addEventListener("click", copy);
+  element("choose").addEventListener("click", () => element("upload").click());
+  element("upload").addEventListener("change", ({ target }) => {
+    if (target.files.length) annotate(target.files[0]);
+    target.value = "";  // the same file may be chosen again
+  });
   addEventListener("keydown", chooseByKey);
   addEventListener("hashchange", () => { recall(); change({}); });
   addEventListener("resize", grow);

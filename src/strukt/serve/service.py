@@ -8,10 +8,11 @@ from contextlib import nullcontext, suppress
 
 from strukt.errors import StruktError
 from strukt.kernels import dispatch
+from strukt.serve import files
 from strukt.serve.limits import Limits
-from strukt.serve.messages import Answer, Answers, ModelCard, Question
+from strukt.serve.messages import Answer, Answers, FileAnswer, FileQuestion, ModelCard, Question
 from strukt.serve.served import QuestionError, Served, serve
-from strukt.serve.workers import Deadline, LateError, OverloadError, Workers
+from strukt.serve.workers import Deadline, LateError, OverloadError, Result, Workers
 from strukt.tasks.model import Model
 
 SPECIMEN = "The old man saw 3 of 4 birds .\nThey sang ."
@@ -71,11 +72,6 @@ class Service:
             LateError: It took too long.
         """
         sentences = served.sentences(question)
-        compiled = self.warm
-
-        def compute(deadline: Deadline) -> list[Answer]:
-            with nullcontext() if compiled else dispatch.uncompiled():
-                return answers(deadline)
 
         def answers(deadline: Deadline) -> list[Answer]:
             found = []
@@ -84,13 +80,35 @@ class Service:
                 found.append(served.answer(sentence, question, deadline))
             return found
 
+        return Answers(model=served.card.name, answers=await self._computed(answers))
+
+    async def annotate(self, served: Served, file: FileQuestion) -> FileAnswer:
+        """A file with the annotation of a model.
+
+        Raises:
+            FileError: The file cannot be annotated.
+            OverloadError: Too many others wait.
+            LateError: It took too long.
+        """
+        sentences, notes = files.sentences_of(served.model, file, served.words)
+        return await self._computed(
+            lambda deadline: files.annotated(served.model, file, sentences, notes, deadline)
+        )
+
+    async def _computed(self, compute: Callable[[Deadline], Result]) -> Result:
+        """What a function returns, computed by one of the threads."""
+        compiled = self.warm
+
+        def run(deadline: Deadline) -> Result:
+            with nullcontext() if compiled else dispatch.uncompiled():
+                return compute(deadline)
+
         try:
-            found = await self.workers.run(compute)
+            return await self.workers.run(run)
         except LateError as error:
             if compiled:
                 raise
             raise OverloadError(f"{error}; kernels are being compiled, which makes it slow") from None
-        return Answers(model=served.card.name, answers=found)
 
     def close(self) -> None:
         """Ends the threads, and the warming up if it has not ended."""

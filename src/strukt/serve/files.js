@@ -1,0 +1,59 @@
+// Files of the reader: what the service makes of one is offered for download.
+
+import { make } from "./elements.js";
+import { card } from "./state.js";
+
+const element = (id) => document.getElementById(id);
+let offered = null;  // the address of what is offered
+let asked = null;  // the request for the last file that was chosen
+
+export async function annotate(file) {
+  asked?.abort();
+  const mine = asked = new AbortController(), { name: model } = card();
+  tell(`${model} annotates ${file.name} ...`);
+  try {
+    const text = await read(file);
+    const response = await fetch("annotate", {
+      method: "POST", headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ name: file.name, text, model }), signal: mine.signal,
+    });
+    const answer = await response.json();
+    if (mine.signal.aborted) return;
+    if (response.status === 413) tell(`${file.name} is too large for this page; annotate it with: strukt predict MODEL ${file.name}`, true);
+    else if (response.ok) offer(answer);
+    else tell(answer.error, true);
+  } catch (error) {
+    if (mine.signal.aborted) return;
+    tell(error instanceof FileFault ? error.message : "The service does not answer; is it still running?", true);
+  }
+}
+
+class FileFault extends Error {}
+
+async function read(file) {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
+  } catch {
+    throw new FileFault(`${file.name} is no UTF-8 text; give a text file, and unpack it first`);
+  }
+}
+
+function offer({ name, text, sentences, words, notes }) {
+  const number = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+  tell(`${number(sentences, "sentence")}, ${number(words, "word")}. `);
+  element("file").append(link(name, text), ...notes.map((note) => make("span", { className: "note", textContent: note })));
+}
+
+// A link by which a text is saved as a file.
+
+export function link(name, text) {
+  if (offered) URL.revokeObjectURL(offered);
+  offered = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  return make("a", { href: offered, download: name, textContent: `Download ${name}` });
+}
+
+function tell(message, isFault = false) {
+  element("file").textContent = message;
+  element("file").hidden = false;
+  element("file").classList.toggle("fault", isFault);
+}
