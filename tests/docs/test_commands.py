@@ -193,6 +193,9 @@ def prepare(words: list[str], capsys) -> None:
     options = dict(pairwise(words))
     if words[0] == "zcat":
         corpus("tag", words[1])
+    elif words[0] == "cat":
+        for name in words[1:]:
+            corpus("dependency", name)
     elif words[1:2] == ["train"]:
         if "-o" in options and "--resume" not in words:
             shutil.rmtree(options["-o"], ignore_errors=True)  # pages show several ways to train a model

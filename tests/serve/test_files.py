@@ -150,7 +150,7 @@ def test_a_file_is_chosen_and_downloaded(told):
     found = told("news.txt", b"the old cat sees a dog\nthey sing\n")
     assert found.inner_text() == "2 sentences, 8 words. Download news.annotated.conllu"
     with found.page.expect_download() as download:
-        found.get_by_role("link").click()
+        found.get_by_role("button").click()
     assert download.value.suggested_filename == "news.annotated.conllu"
     sentences = list(conllu.read(str(download.value.path())))
     assert [sentence.forms for sentence in sentences] == ["the old cat sees a dog".split(), ["they", "sing"]]

@@ -195,7 +195,8 @@ def test_another_model_is_chosen_from_the_menu(opened):
 
 
 def test_the_temperature_changes_the_marginals(opened):
-    page = opened(at(model="tagger", view="marginals"))
+    page = opened(at(model="tagger", view="marginals", temperature="-1"))
+    expect(page.locator("#alternatives .option").first).to_be_visible()
     sharp = page.locator("#alternatives .option").count()
     page.get_by_label("Temperature").fill("1")
     expect(page.locator("#degrees")).to_have_text("10.00")

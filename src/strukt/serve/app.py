@@ -35,6 +35,7 @@ ASSETS = {
     "/choice.js": ("choice.js", "text/javascript"),
     "/elements.js": ("elements.js", "text/javascript"),
     "/files.js": ("files.js", "text/javascript"),
+    "/keep.js": ("keep.js", "text/javascript"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
 """The files of the page and their types, by address."""

@@ -4,7 +4,6 @@ import { make } from "./elements.js";
 import { card } from "./state.js";
 
 const element = (id) => document.getElementById(id);
-let offered = null;  // the address of what is offered
 let asked = null;  // the request for the last file that was chosen
 
 export async function annotate(file) {
@@ -41,15 +40,16 @@ async function read(file) {
 function offer({ name, text, sentences, words, notes }) {
   const number = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
   tell(`${number(sentences, "sentence")}, ${number(words, "word")}. `);
-  element("file").append(link(name, text), ...notes.map((note) => make("span", { className: "note", textContent: note })));
+  element("file").append(
+    make("button", { type: "button", textContent: `Download ${name}`, onclick: () => save(name, text) }),
+    ...notes.map((note) => make("span", { className: "note", textContent: note })),
+  );
 }
 
-// A link by which a text is saved as a file.
-
-export function link(name, text) {
-  if (offered) URL.revokeObjectURL(offered);
-  offered = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  return make("a", { href: offered, download: name, textContent: `Download ${name}` });
+export function save(name, text) {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  make("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);  // by then it is read
 }
 
 function tell(message, isFault = false) {

@@ -98,6 +98,7 @@ class Question(Message):
         required: Only structures with all of these parts are considered; of a single text.
         forbidden: Only structures with none of these parts are considered; of a single text.
         pictures: Whether each structure is drawn, too.
+        conllu: Whether each structure comes as CoNLL-U, too, where that has columns for it: of tags and arcs.
     """
 
     texts: list[Text] = Field(min_length=1, max_length=64)
@@ -109,6 +110,7 @@ class Question(Message):
     required: Parts = []
     forbidden: Parts = []
     pictures: bool = False
+    conllu: bool = False
 
 
 class FoundPart(Message):
@@ -133,12 +135,14 @@ class Structure(Message):
         probability: That of the whole structure, under the conditions and at the temperature of the question.
         weight: Of the view `sparsemap` its weight, of `samples` the share of the samples that are this structure.
         picture: As SVG, if it was asked for.
+        conllu: The sentence with this structure, if it was asked for.
     """
 
     parts: list[FoundPart]
     probability: float | None = None
     weight: float | None = None
     picture: str | None = None
+    conllu: str | None = None
 
 
 class Answer(Message):
@@ -151,6 +155,8 @@ class Answer(Message):
         overlay: The first structures, at most nine, in one picture as SVG, if there are several and pictures were
             asked for: what all have is grey, the rest has the weight of the structures that have it (of `samples`
             their share, of `kbest` their probability).
+        partial: The sentence with the required parts alone and `_` elsewhere, as `strukt train --partial` reads
+            it, if CoNLL-U was asked for and has columns for them.
         output: What `strukt predict` writes, of models that show nothing but their prediction.
     """
 
@@ -158,6 +164,7 @@ class Answer(Message):
     structures: list[Structure]
     alternatives: list[FoundPart] = []
     overlay: str | None = None
+    partial: str | None = None
     output: str | None = None
 
 

@@ -4,6 +4,7 @@ import { chooseByKey } from "./choice.js";
 import { draw, showConditions } from "./drawing.js";
 import { make } from "./elements.js";
 import { annotate } from "./files.js";
+import { askBeforeLeaving, keepRequired, keepWhole, offer, saveKept, withhold } from "./keep.js";
 import { card, change, degrees, hasSeveral, models, part, recall, remember, state, whenChanged } from "./state.js";
 
 const NAMES = { mode: "Mode", marginals: "Marginals", samples: "Samples", kbest: "k-best", sparsemap: "SparseMAP" };
@@ -17,6 +18,7 @@ let asked = null, timer = 0, drawn = "";
 
 whenChanged((wait) => {
   show();
+  withhold();
   clearTimeout(timer);
   timer = setTimeout(ask, wait);
 });
@@ -27,7 +29,7 @@ function question() {
     .map(([text]) => part(kind, text));
   return {
     model, texts: [state.text], view: state.view, temperature: degrees(), k: Number(state.k), seed: Number(state.seed),
-    pictures: true, required: kind ? given("required") : [], forbidden: kind ? given("forbidden") : [],
+    pictures: true, conllu: true, required: kind ? given("required") : [], forbidden: kind ? given("forbidden") : [],
   };
 }
 
@@ -36,7 +38,7 @@ async function ask() {
   asked?.abort();
   if (!state.text.trim()) {
     complain("");
-    return draw(NOTHING);
+    return showAnswer(NOTHING);
   }
   const mine = asked = new AbortController(), start = performance.now();
   try {
@@ -50,7 +52,7 @@ async function ask() {
       element("status").textContent = answer.error;
     } else if (response.ok) {
       complain("");
-      draw(answer.answers[0]);
+      showAnswer(answer.answers[0]);
       drawn = subject();
       element("status").textContent = `${Math.round(performance.now() - start)} ms`;
     } else {
@@ -61,12 +63,18 @@ async function ask() {
   }
 }
 
+function showAnswer(answer) {
+  draw(answer);
+  offer(answer);
+}
+
 // What is shown answers an earlier question: of the same sentence it is grey, of another one it goes.
 
 const subject = () => `${state.model} ${state.text}`;
 
 function complain(message) {
-  if (message && drawn !== subject()) draw(NOTHING);
+  if (message && drawn !== subject()) showAnswer(NOTHING);
+  if (message) withhold();
   element("answer").classList.toggle("stale", Boolean(message));
   element("problem").textContent = message;
   element("problem").hidden = !message;
@@ -181,6 +189,10 @@ async function start() {
     if (target.files.length) annotate(target.files[0]);
     target.value = "";  // the same file may be chosen again
   });
+  element("keep-whole").addEventListener("click", keepWhole);
+  element("keep-required").addEventListener("click", keepRequired);
+  element("save").addEventListener("click", saveKept);
+  addEventListener("beforeunload", askBeforeLeaving);
   addEventListener("keydown", chooseByKey);
   addEventListener("hashchange", () => { recall(); change({}); });
   addEventListener("resize", grow);

@@ -156,21 +156,29 @@ class ServedDistribution(Served):
             for number, (event, picture) in enumerate(zip(seen.events, pictures, strict=True)):
                 deadline.check()
                 drawn.append(picture)
+                parts = self._parts(event, self.structures.relations(picture), marginals)
                 found.append(
                     Structure(
-                        parts=self._parts(event, self.structures.relations(picture), marginals),
+                        parts=parts,
                         probability=probabilities[number],
                         weight=seen.weights[number] if seen.weights else None,
                         picture=svg.draw(picture) if question.pictures else None,
+                        conllu=self._conllu(sentence, parts) if question.conllu else None,
                     )
                 )
+        required = [FoundPart(part=part) for part in question.required]
         overlay = _overlaid(drawn, seen.weights or probabilities) if question.pictures else None
         return Answer(
             words=sentence.forms,
             structures=found,
             alternatives=self._alternatives(marginals),
             overlay=overlay,
+            partial=self._conllu(sentence, required) if question.conllu else None,
         )
+
+    def _conllu(self, sentence: Sentence, parts: Sequence[FoundPart]) -> str | None:
+        annotated = self.structures.annotated(sentence, parts)
+        return None if annotated is None else str(annotated)
 
     def _asked(self, distribution: StructuredDistribution, question: Question) -> StructuredDistribution:
         shape = distribution.scores[0].shape[1:]

@@ -13,11 +13,13 @@ from torch import Tensor
 from typing_extensions import override
 
 from strukt.data.binarisation import EMPTY
+from strukt.data.sentence import Sentence
 from strukt.errors import StruktError
-from strukt.serve.messages import Arc, Kind, Part, Span, Tag
+from strukt.serve.messages import Arc, FoundPart, Kind, Part, Span, Tag
 from strukt.tasks.batch import Batch
 from strukt.tasks.code_spans import CodeSpans
 from strukt.tasks.parser import Parser
+from strukt.tasks.partial_annotation import UNANNOTATED
 from strukt.tasks.span_layer import Found, spans_of
 from strukt.tasks.span_model import SpanModel, bracket
 from strukt.tasks.structured_model import StructuredModel
@@ -81,6 +83,10 @@ class Structures(ABC, Generic[ModelT, PartT]):
             events: Its structures, the leading axis counts them.
             marginals: Of all parts, in the shape of the main scores of the sentence; drawn if given.
         """
+
+    def annotated(self, sentence: Sentence, parts: Sequence[FoundPart]) -> Sentence | None:  # noqa: ARG002
+        """The sentence with these parts in its columns, and `_` where there is none; None without such columns."""
+        return None
 
     def relations(self, picture: Diagram | BracketDiagram) -> Sequence[str]:  # noqa: ARG002
         """The labels of the parts in a picture, where they have some besides their own."""
@@ -152,6 +158,14 @@ class Tags(Structures[Tagger, Tag]):
         return part.word - 1, number_of(part.tag, self.labels)
 
     @override
+    def annotated(self, sentence: Sentence, parts: Sequence[FoundPart]) -> Sentence:
+        tags = [UNANNOTATED] * len(sentence)
+        for found in parts:
+            part = cast("Tag", found.part)
+            tags[part.word - 1] = part.tag
+        return sentence.annotated(**{self.model.config.column: tags})
+
+    @override
     def pictures(
         self, batch: Batch, events: Tensor, marginals: Tensor | None
     ) -> Iterator[Diagram | BracketDiagram]:
@@ -183,6 +197,15 @@ class Arcs(Structures[Parser, Arc]):
                 f"{_shown(part)}: a word is not its own head; give another word, or 0 for the root"
             )
         return part.word - 1, part.head
+
+    @override
+    def annotated(self, sentence: Sentence, parts: Sequence[FoundPart]) -> Sentence:
+        heads, relations = ([UNANNOTATED] * len(sentence) for _ in range(2))
+        for found in parts:
+            part = cast("Arc", found.part)
+            heads[part.word - 1] = str(part.head)
+            relations[part.word - 1] = found.relation or UNANNOTATED
+        return sentence.annotated(head=heads, deprel=relations)
 
     @override
     def relations(self, picture: Diagram | BracketDiagram) -> Sequence[str]:
