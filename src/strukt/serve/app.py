@@ -35,6 +35,7 @@ ASSETS = {
     "/choice.js": ("choice.js", "text/javascript"),
     "/elements.js": ("elements.js", "text/javascript"),
     "/files.js": ("files.js", "text/javascript"),
+    "/beside.js": ("beside.js", "text/javascript"),
     "/keep.js": ("keep.js", "text/javascript"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }

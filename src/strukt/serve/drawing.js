@@ -48,11 +48,16 @@ function figure(structure, place) {
 }
 
 function drawing(source, parts) {
+  const scroll = parsed(source);
+  if (scroll.firstChild) enliven(scroll.firstChild, parts);
+  return scroll;
+}
+
+export function parsed(source) {
   const scroll = make("div", { className: "scroll" });
   if (source) {
     const picture = new DOMParser().parseFromString(source, "text/html").querySelector("svg");
     scroll.append(document.importNode(picture, true));
-    enliven(scroll.firstChild, parts);
   }
   return scroll;
 }
@@ -62,20 +67,22 @@ function drawing(source, parts) {
 const AMOUNT = { samples: "share of the samples", kbest: "probability", sparsemap: "weight" };
 
 function overlaid({ overlay, structures }) {
+  return make("figure", {}, legend(structures), drawing(overlay, structures.slice(0, 9).flatMap(({ parts }) => parts)));
+}
+
+export function legend(structures) {
   const shown = structures.slice(0, 9), number = shown.length < structures.length ? `${shown.length} of ${structures.length}` : shown.length;
-  const legend = [
+  return make("figcaption", { className: "legend" },
     make("span", { textContent: `${number} in one picture, ${AMOUNT[state.view]} ${short(shown.map(share).reduce((sum, each) => sum + each))}` }),
     make("span", { className: "shared", textContent: "in all" }),
     make("span", { className: "first", textContent: "in the first" }),
     make("span", { className: "other", textContent: "only in others" }),
-  ];
-  const figcaption = make("figcaption", { className: "legend" }, ...legend);
-  return make("figure", {}, figcaption, drawing(overlay, shown.flatMap(({ parts }) => parts)));
+  );
 }
 
 const share = ({ weight, probability }) => weight ?? probability;
 
-function caption(structure, place) {
+export function caption(structure, place) {
   const { weight, probability } = structure;
   if (share(structure) === undefined) return make("figcaption", { hidden: true });
   const texts = hasSeveral() ? [`${place + 1}.`] : [];
@@ -104,7 +111,9 @@ function enliven(picture, parts) {
   }
 }
 
-function shapes(picture, kind, parts) {
+// The shapes of a picture with the parts that they stand for.
+
+export function shapes(picture, kind, parts) {
   if (kind === "arc") {
     const found = new Map(parts.map((each) => [key(each.part), each]));
     return [...picture.querySelectorAll("[data-word]")]

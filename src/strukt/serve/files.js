@@ -1,6 +1,6 @@
 // Files of the reader: what the service makes of one is offered for download.
 
-import { make } from "./elements.js";
+import { make, post } from "./elements.js";
 import { card } from "./state.js";
 
 const element = (id) => document.getElementById(id);
@@ -12,10 +12,7 @@ export async function annotate(file) {
   tell(`${model} annotates ${file.name} ...`);
   try {
     const text = await read(file);
-    const response = await fetch("annotate", {
-      method: "POST", headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ name: file.name, text, model }), signal: mine.signal,
-    });
+    const response = await post("annotate", { name: file.name, text, model }, mine.signal);
     const answer = await response.json();
     if (mine.signal.aborted) return;
     if (response.status === 413) tell(`${file.name} is too large for this page; annotate it with: strukt predict MODEL ${file.name}`, true);

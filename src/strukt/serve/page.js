@@ -1,8 +1,9 @@
 // The page of the service: every change of what is set asks the service anew.
 
+import { askBeside, compare } from "./beside.js";
 import { chooseByKey } from "./choice.js";
 import { draw, showConditions } from "./drawing.js";
-import { make } from "./elements.js";
+import { make, post } from "./elements.js";
 import { annotate } from "./files.js";
 import { askBeforeLeaving, keepRequired, keepWhole, offer, saveKept, withhold } from "./keep.js";
 import { card, change, degrees, hasSeveral, models, part, recall, remember, state, whenChanged } from "./state.js";
@@ -42,9 +43,8 @@ async function ask() {
   }
   const mine = asked = new AbortController(), start = performance.now();
   try {
-    const response = await fetch("predict", {
-      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question()), signal: mine.signal,
-    });
+    askBeside(question(), mine.signal);
+    const response = await post("predict", question(), mine.signal);
     const answer = await response.json();
     if (mine.signal.aborted) return;
     if (response.status === 503) {
@@ -66,6 +66,7 @@ async function ask() {
 function showAnswer(answer) {
   draw(answer);
   offer(answer);
+  compare(answer);
 }
 
 // What is shown answers an earlier question: of the same sentence it is grey, of another one it goes.
@@ -87,6 +88,9 @@ function show() {
   const { views = [], part: kind } = card() ?? {};
   if (!views.includes(state.view)) state.view = views[0] ?? "mode";
   element("model").value = state.model;
+  if (state.beside === state.model) state.beside = "";
+  for (const option of element("beside").options) option.hidden = option.value === state.model;
+  element("beside").value = state.beside;
   showExamples();
   if (element("text").value !== state.text) element("text").value = state.text;
   grow();
@@ -172,6 +176,8 @@ async function start() {
     return complain("The service does not answer; is it still running?");
   }
   element("model").replaceChildren(...models.map((model) => new Option(`${model.name} (${model.task})`, model.name)));
+  element("beside").append(...models.map(({ name, task }) => new Option(`beside ${name} (${task})`, name)));
+  element("beside").parentNode.hidden = models.length < 2;
   element("text").addEventListener("input", (event) => change(fresh({ text: event.target.value }), PAUSE));
   element("text").addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -179,6 +185,7 @@ async function start() {
     change({});
   });
   element("model").addEventListener("change", (event) => choose(event.target.value));
+  element("beside").addEventListener("change", (event) => change({ beside: event.target.value }));
   element("temperature").addEventListener("input", (event) => change({ temperature: event.target.value }, PAUSE / 3));
   element("k").addEventListener("input", (event) => event.target.validity.valid && event.target.value && change({ k: event.target.value }, PAUSE));
   element("tabs").addEventListener("keydown", move);

@@ -1,11 +1,12 @@
 // What is set, which lives in the address after "#", and the models it is set for.
 
-const DEFAULTS = { text: "They told us to wait for the bus.", view: "mode", temperature: "0", k: "5", seed: "1", alone: "0" };
+const DEFAULTS = { text: "They told us to wait for the bus.", view: "mode", temperature: "0", k: "5", seed: "1", alone: "0", beside: "" };
 // What is read where the address tells no text: the first example of the model, if it carries some.
 const firstText = () => card()?.examples?.[0] ?? DEFAULTS.text;
 
 const FIELDS = { arc: ["word", "head"], tag: ["word", "tag"], span: ["start", "end", "label"] };
 
+// `beside` is the name of another model whose answer stands beside, if one is chosen.
 // Of several structures `alone` is the one that is shown by itself, from 1; 0 shows all of them in one picture.
 // Conditions are "required" or "forbidden", by the keys of parts.
 export const state = { ...DEFAULTS, model: "", conditions: new Map() };
@@ -56,6 +57,7 @@ export function recall() {
   state.model = address.get("model") ?? "";
   state.model = card()?.name ?? "";
   for (const [field, usual] of Object.entries(DEFAULTS)) state[field] = address.get(field) ?? usual;
+  if (!models.some(({ name }) => name === state.beside)) state.beside = "";
   if (!address.has("text")) state.text = firstText();
   const kind = card()?.part, is = (text) => kind && key(part(kind, text)) === text;
   state.conditions = new Map(["required", "forbidden"].flatMap((condition) =>
