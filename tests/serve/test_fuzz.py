@@ -36,6 +36,7 @@ LIKELY = {
     "required": st.lists(PARTS, max_size=3),
     "forbidden": st.lists(PARTS, max_size=3),
     "pictures": st.booleans(),
+    "conllu": st.booleans(),
 }
 FIELDS = {name: st.one_of(likely, JSON) for name, likely in LIKELY.items()}
 NECESSARY = ("texts", "model")

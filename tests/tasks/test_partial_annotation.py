@@ -243,6 +243,12 @@ def test_a_corpus_without_relations_is_refused():
         Parser.from_corpus(tiny_corpora.dependency_config(partial=True), bare)
 
 
+def test_a_loss_without_partial_annotation_needs_all_heads():
+    model = model_of("head", partial=False)
+    with pytest.raises(DataError, match=f"word 2, '{TREES[0].forms[1]}', has no head"):
+        model.collate([blanked(TREES[0], [1])])
+
+
 @pytest.mark.parametrize("name", ["crf", "tree"])
 def test_measuring_needs_full_annotation(name):
     sentence = blanked(TREES[0], [1])

@@ -122,7 +122,9 @@ class Parser(DependencyScores, StructurePredictor):
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
         """`heads` and `labels`, `(n,)` each; -1 for a word that is not annotated."""
         known = self.vocabularies["labels"]
-        heads = [-1 if head is None else head for head in _heads(sentence)]
+        may_lack = self.config.partial or self.autoencoder is not None
+        given = _heads(sentence) if may_lack else _conllu(sentence).heads
+        heads = [-1 if head is None else head for head in given]
         labels = [-1 if label == UNANNOTATED else known.index(label) for label in _conllu(sentence).deprels]
         return {
             "heads": torch.tensor(heads, dtype=torch.long),
