@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from strukt import factor_graph
-    from strukt.checks.lengths import lengths_from_mask
+    from strukt.checks.lengths import lengths_from_mask, pad_concatenated
     from strukt.distributions import *
     from strukt.errors import DataError, InfeasibleError, MissingExtraError, StruktError
     from strukt.factor_graph import FactorGraph, factors
@@ -52,6 +52,7 @@ _HOMES = {  # of what is no structure
     "ProgramBuilder": "strukt.kernels.engine.program",
     "factors": "strukt.factor_graph",
     "lengths_from_mask": "strukt.checks.lengths",
+    "pad_concatenated": "strukt.checks.lengths",
     "budget_loss": "strukt.losses",
     "ctc_beam_search": "strukt.structures.ctc.decoding",
     "ctc_greedy": "strukt.structures.ctc.decoding",
@@ -92,6 +93,9 @@ __all__ = [
     "Embedded",
     "FactorGraph",
     "HMMGuide",
+    "Gaussian",
+    "GaussianMixture",
+    "GaussianPrior",
     "InfeasibleError",
     "KSubset",
     "LexicalisedTree",
@@ -103,6 +107,9 @@ __all__ = [
     "MonotoneAlignment",
     "NonProjectiveTree",
     "PCFGGuide",
+    "Poisson",
+    "PoissonPrior",
+    "Priors",
     "Program",
     "ProgramBuilder",
     "ProjectiveTree",
@@ -137,6 +144,7 @@ __all__ = [
     "normmax_loss",
     "oscarmax",
     "oscarmax_loss",
+    "pad_concatenated",
     "rnnt_loss",
     "sparsemax",
     "sparsemax_loss",

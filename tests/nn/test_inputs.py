@@ -145,7 +145,7 @@ def test_words_outside_the_vocabulary_of_a_neural_hmm_are_refused(options):
     for ask in (model.log_prob, model.viterbi, model.filter, model.smooth):
         with pytest.raises(ValueError, match="x holds 9 at batch item 0, position 1; expected words from 0 to 8"):
             ask(torch.tensor([[3, 9]]))
-    fitted, _ = HMM(torch.zeros(2), torch.zeros(2, 2), torch.randn(2, 3)).fit_em(torch.tensor([[0, 1]]), steps=1)
+    fitted = HMM(torch.zeros(2), torch.zeros(2, 2), torch.randn(2, 3)).fit(torch.tensor([[0, 1]]), steps=1).model
     with pytest.raises(ValueError, match="x holds 3"):
         fitted.log_prob(torch.tensor([[3]]))
 

@@ -51,7 +51,7 @@ def test_names_of_other_libraries_are_answered_with_ours(name, ours):
 
 
 @pytest.mark.parametrize(
-    ("name", "ours"), [("decode", "viterbi(x)"), ("partition", "log_prob(x)"), ("fit", "fit_em(x)")]
+    ("name", "ours"), [("decode", "viterbi(x)"), ("partition", "log_prob(x)"), ("predict_proba", "smooth(x)")]
 )
 def test_models_answer_them_too(name, ours):
     with pytest.raises(AttributeError, match=rf"HMM has no attribute '{name}'; here it is .*") as caught:

@@ -50,6 +50,41 @@ def lengths_from_mask(mask: Tensor) -> Tensor:
     return mask.sum(-1)
 
 
+def pad_concatenated(x: Any, lengths: Lengths) -> tuple[Tensor, Tensor]:
+    """Return a padded batch of sequences that stand one behind the other, as in hmmlearn.
+
+    Args:
+        x: ``(m, *event)``, the observations of all sequences, a tensor or an array.
+        lengths: ``(batch,)``, how many belong to each, in order; together m.
+
+    Returns:
+        ``(batch, n, *event)`` for the longest length n, with zeros in the padding, and the lengths, a LongTensor.
+
+    Raises:
+        ValueError: If the lengths are negative or do not add up to m.
+
+    Complexity: O(batch n) numbers.
+
+    Examples:
+        >>> pad_concatenated(torch.tensor([3, 1, 4, 1, 5]), [2, 3])
+        (tensor([[3, 1, 0],
+                [4, 1, 5]]), tensor([2, 3]))
+    """
+    rows = torch.as_tensor(x)
+    sizes = torch.as_tensor(lengths, device=rows.device)
+    if not rows.dim() or sizes.dim() != 1 or sizes.is_floating_point() or (sizes < 0).any():
+        raise ValueError(
+            f"x has shape {tuple(rows.shape)} and lengths is {lengths!r:.60}; expected (m, *event), and whole "
+            "numbers from 0 on, one for each sequence"
+        )
+    if int(sizes.sum()) != len(rows):
+        raise ValueError(f"lengths add up to {int(sizes.sum())}; expected {len(rows)}, as many as x has rows")
+    longest = int(sizes.max()) if len(sizes) else 0
+    padded = rows.new_zeros(len(sizes), longest, *rows.shape[1:])
+    padded[torch.arange(longest, device=rows.device) < sizes.unsqueeze(1)] = rows
+    return padded, sizes.long()
+
+
 def as_tensor(value: Any, device: torch.device, name: str) -> Any:
     """Lists of numbers, and single ones, as a tensor; everything else as it is.
 

@@ -39,7 +39,7 @@ _STRUCTURES = {
 _HMMS = {
     "argmax": "viterbi(x), or posterior(x).mode",
     "decode": "viterbi(x), or posterior(x).mode",
-    "fit": "fit_em(x)",
+    "fit_em": "fit(x)",
     "log_likelihood": "log_prob(x)",
     "log_partition": "log_prob(x)",
     "marginals": "smooth(x), or posterior(x).marginals",

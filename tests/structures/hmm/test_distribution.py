@@ -311,15 +311,15 @@ def test_em_increases_the_likelihood_and_counts_add_up(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_em_ends_where_it_no_longer_rises(kind):
     hmm, x, lengths = model(kind, v=5), words(8, 6, v=5, seed=3), torch.randint(7, (8,))
-    after, reached = hmm.fit_em(x, lengths, steps=3)
+    after, reached, _ = hmm.fit(x, lengths, steps=3)
     assert torch.allclose(reached[0], hmm.log_prob(x, lengths).sum())
     assert (reached.diff() > 0).all()
     assert after.log_prob(x, lengths).sum() > reached[-1]
-    rises = hmm.fit_em(x, lengths, steps=400, tolerance=0.1)[1].diff()
+    rises = hmm.fit(x, lengths, steps=400, tolerance=0.1).log_probs.diff()
     assert (rises[:-1] > 0.1).all()
     assert 0 <= rises[-1] <= 0.1
     with pytest.raises(ValueError, match="steps is 0; expected at least 1"):
-        hmm.fit_em(x, lengths, steps=0)
+        hmm.fit(x, lengths, steps=0)
 
 
 def test_counts_agree_with_enumeration():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -13,15 +14,15 @@ from strukt.structures.hmm.evidence import log_evidence
 
 @dataclass(frozen=True)
 class Counts:
-    """Expected counts given sentences; ``+`` adds those of others, so that a corpus need not be in memory.
+    """Expected counts given observations; ``+`` adds those of others, so that a corpus need not be in memory.
 
     Attributes:
         initial: ``(z,)``, of the first state.
         matrices: In the shapes of the factors of the transition: of pairs of states ``(z, z)``, or of a state
             with a feature, and of a feature with the next state.
         band: ``(z, 2 w + 1)``, of transitions in the band, or None.
-        emission: ``(z, v)``, of words in states.
-        log_prob: The summed log-probability of the sentences that are possible; the others count nowhere.
+        emission: ``(z, v)``, of words in states; for vectors, sums over them that their emission has use for.
+        log_prob: The summed log-probability of the sequences that are possible; the others count nowhere.
         impossible: How many are not.
     """
 
@@ -50,8 +51,12 @@ def expected_counts(
     emission: Tensor,
     matrices: tuple[Tensor, ...],
     band: Tensor | None,
+    statistics: Callable[[Tensor], Tensor],
 ) -> Counts:
-    """Counts from probabilities, and emissions ``(v, z)`` in logs: each is the derivative in a log-probability."""
+    """Counts from probabilities, and emissions ``(u, z)`` in logs: each is the derivative in a log-probability.
+
+    ``statistics`` makes those of the emission of how often each row of it is used in each state, ``(u, z)``.
+    """
     band_too = () if band is None else (band,)
 
     def derivatives(words: Tensor, lengths: Tensor, *leaves: Tensor) -> tuple[Tensor, ...]:
@@ -71,7 +76,7 @@ def expected_counts(
         in_first,
         tuple(in_rest),
         in_band,
-        in_table.mT.contiguous(),
+        statistics(in_table),
         evidence[possible].sum(),
         int((~possible).sum()),
     )

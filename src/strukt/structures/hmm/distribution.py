@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import os
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, distributions
+from torch.optim import Optimizer
 from typing_extensions import Self
 
 from strukt.checks import arguments, guards
 from strukt.checks.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
-from strukt.structures.hmm import queries
+from strukt.structures.hmm import fitting, queries, saved
 from strukt.structures.hmm.counts import Counts, expected_counts
 from strukt.structures.hmm.evidence import following
 from strukt.structures.hmm.parameters import HMMParameters
+from strukt.structures.hmm.priors import Priors, dirichlet_log_density, with_dirichlet
 from strukt.structures.hmm.reference import safe_log
-from strukt.structures.hmm.transitions import softmax, updated
+from strukt.structures.hmm.symbols import Symbols, words_of_states
+from strukt.structures.hmm.transitions import chosen, redrawn, softmax, updated
 from strukt.structures.linear_chain.distribution import LinearChain
 
 
@@ -37,30 +42,62 @@ class Infilling(NamedTuple):
     sample: Tensor
 
 
+class Sampled(NamedTuple):
+    """Observations with the states behind them; see `HMM.sample_with_states`.
+
+    Attributes:
+        x: ``sample_shape + (n, *event)``.
+        states: ``sample_shape + (n,)``.
+    """
+
+    x: Tensor
+    states: Tensor
+
+
+class Fit(NamedTuple):
+    """A fitted model; see `HMM.fit`.
+
+    Attributes:
+        model: The best one.
+        log_probs: ``(steps taken,)``, the log-probability of the observations before each step; with priors, plus
+            the log-density of the parameters, up to a constant.
+        converged: Whether the last step rose by no more than the tolerance.
+    """
+
+    model: HMM
+    log_probs: Tensor
+    converged: bool
+
+
 class HMM(HMMParameters):
-    """A hidden Markov model: each state emits a word, and the next state depends on this one alone (Rabiner 1989).
+    """A hidden Markov model: each state emits a word or a vector, and the next state depends on this one alone.
 
     Args:
         initial: ``(z,)``, logits of the first state.
         transition: Logits ``(z, z)``, ``[i, j]`` of state i followed by state j, or an operator such as `LowRank`.
-        emission: Logits ``(z, v)`` of the words in each state, or an `Emission` such as `Embedded`.
+        emission: Logits ``(z, v)`` of the words in each state, or an `Emission` such as `Embedded` or `Gaussian`.
         checkpoint: Whether the gradient of `log_prob` keeps O(sqrt(n)) messages and not all n, for one more
             forward pass.
         storage: A type in which to keep the transition matrix for `log_prob`, such as ``torch.bfloat16``; products
             with it are added up in float32.
         validate_args: Whether to check values as well as shapes.
 
-    All logits are normalised here, -inf forbids; a row that is all -inf stays 0. Sentences ``x`` are LongTensors
-    ``(*, n)`` of words 0 to v - 1, with ``lengths (*)``; what stands beyond a length is ignored.
+    All logits are normalised here, -inf forbids; a row that is all -inf stays 0. Observations ``x`` are sentences,
+    LongTensors ``(*, n)`` of words 0 to v - 1, or what the emission says, such as vectors ``(*, n, d)``. They have
+    ``lengths (*)``; padding is ignored. `strukt.pad_concatenated` makes a batch of sequences that stand one behind
+    the other.
 
     A step takes O(z^2) for a dense transition, O(z r) for one of low rank, and O(z w) for a band. For its gradient
     `log_prob` keeps O(n r) at low rank, O(n z) otherwise, and O(sqrt(n) z) with ``checkpoint``.
 
-    States that underflow beside others count as impossible: use float64 where later words may bring them back, as
-    with a narrow band.
+    States that underflow beside others count as impossible: use float64 where later observations may bring them
+    back, as with a narrow band.
 
     Raises:
         ValueError: If shapes, types or values do not fit.
+
+    Source:
+        Rabiner (1989), "A tutorial on hidden Markov models and selected applications in speech recognition".
 
     Examples:
         >>> logits = torch.tensor([[2.0, 0.0], [0.0, 2.0]])
@@ -76,45 +113,65 @@ class HMM(HMMParameters):
         tensor([0.3175, 0.6825])
     """
 
-    # The probability of words.
+    # The probability of observations.
 
     def log_prob(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """The log-probability of sentences given their lengths: ``(*)``; -inf if impossible. Differentiable."""
-        words, flat, shape = self._sentences(x, lengths)
+        """The log-probability of sequences given their lengths: ``(*)``; -inf if impossible. Differentiable."""
         factors = self.transition.factors()
-        return self._evidence(words, flat, self._beginning(len(words)), factors)[0].reshape(shape)
+        seen = self._observed(x, lengths, by_block=factors[1] is None)
+        return self._evidence(seen, self._beginning(len(seen.rows)), factors)[0].reshape(seen.shape)
 
     def stream(
         self, x: Tensor, state: Tensor | None = None, lengths: Lengths | None = None
     ) -> tuple[Tensor, Tensor]:
-        """The log-probability of the next words of texts, and the state to go on from.
+        """The log-probability of the next observations of long sequences, and the state to go on from.
 
         Args:
-            x: ``(*, n)``, the next words.
-            state: ``(*, z)``, what this gave for the words before them; the beginning of a text if None. Detached,
+            x: ``(*, n)``, the next words, or other observations.
+            state: ``(*, z)``, what this gave for those before them; the beginning of a sequence if None. Detached,
                 it ends the gradient there (truncated back-propagation through time).
             lengths: ``(*)``.
 
         Returns:
-            ``(*)``, and the distribution of the state behind the word after these, ``(*, z)``; 0 where they are
-            impossible.
+            ``(*)``, and the distribution of the state behind the observation after these, ``(*, z)``; 0 where they
+            are impossible.
         """
-        words, flat, shape = self._sentences(x, lengths)
-        initial = self._beginning(len(words)) if state is None else self._given(state, shape)
         factors = self.transition.factors()
-        evidence, last = self._evidence(words, flat, initial, factors)
-        after = following(last, flat, initial, *factors)
-        return evidence.reshape(shape), after.reshape(*shape, self.states)
+        seen = self._observed(x, lengths, by_block=factors[1] is None)
+        initial = self._beginning(len(seen.rows)) if state is None else self._given(state, seen.shape)
+        evidence, last = self._evidence(seen, initial, factors)
+        after = following(last, seen.lengths, initial, *factors)
+        return evidence.reshape(seen.shape), after.reshape(*seen.shape, self.states)
+
+    def predict_next(self, x: Tensor, lengths: Lengths | None = None) -> distributions.Distribution:
+        """The distribution of the observation behind the last one, one of PyTorch with batch shape ``(*)``.
+
+        Of words it is a ``torch.distributions.Categorical``, otherwise a mixture over the states. Differentiable.
+
+        Raises:
+            InfeasibleError: If some sequence is impossible.
+
+        Examples:
+            >>> hmm = HMM(torch.zeros(2), torch.eye(2), torch.eye(2))
+            >>> hmm.predict_next(torch.tensor([0, 0, 0])).probs
+            tensor([0.5704, 0.4296])
+        """
+        evidence, state = self.stream(x, lengths=lengths)
+        guards.require_feasible(evidence.reshape(-1), evidence.detach().reshape(-1))
+        return self.emission.mixture(state)
 
     def predict(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """The log-probability of each word at each place given the words before it: ``(*, n, v)``; differentiable.
 
         -inf beyond the lengths, and behind words that are impossible. O(n z v) more than `filter`.
+
+        Raises:
+            NotImplementedError: If observations are no words: `predict_next` has the distribution of vectors.
         """
-        words, flat, _ = self._sentences(x, lengths)
-        table = self._table()
-        _, ahead = queries.filtered(words, flat, *self._model(len(words), table))
-        return _of_words(ahead, table).reshape(*x.shape, len(table))
+        table = self._symbols("predict", "predict_next(x) has the distribution of the next one").table()
+        seen = self._observed(x, lengths)
+        _, ahead = queries.filtered(seen.rows, seen.lengths, *self._model(seen))
+        return words_of_states(ahead, table).reshape(*x.shape, len(table))
 
     def infill(self, x: Tensor, missing: Tensor, lengths: Lengths | None = None) -> Infilling:
         """Words for the missing places of sentences, given all the others, before and behind.
@@ -129,142 +186,249 @@ class HMM(HMMParameters):
 
         Raises:
             InfeasibleError: If the words that are there are impossible.
+            NotImplementedError: If observations are no words.
         """
+        table = self._symbols(
+            "infill", "smooth and sample_posterior have the states of complete ones"
+        ).table()
         arguments.mask("missing", missing, x.shape)
-        words, flat, _ = self._sentences(x, lengths, missing)
-        gaps = missing.reshape(words.shape)
-        model = self._model(len(words), self._table(missing=True))
+        seen = self._observed(x, lengths, missing)
+        model, flat = self._model(seen), seen.lengths
+        words, gaps = x.long().reshape(seen.rows.shape), missing.reshape(seen.rows.shape)
         within = torch.arange(words.shape[1], device=words.device) < flat[:, None]
-        log_probs = _of_words(queries.smoothed(words, flat, *model), model[1][:-1])
+        log_probs = words_of_states(queries.smoothed(seen.rows, flat, *model), table)
         said = torch.arange(log_probs.shape[2], device=words.device) == words.unsqueeze(2)
         log_probs = torch.where((gaps & within).unsqueeze(2), log_probs, torch.where(said, 0.0, NEG_INF))
         log_probs = torch.where(within.unsqueeze(2), log_probs, NEG_INF)
         with torch.no_grad():
-            states = queries.sampled(words, flat, *model, 1)[0]
+            states = queries.sampled(seen.rows, flat, *model, 1)[0]
             guards.require_feasible(states, _feasible(states, flat))
-            drawn = self._drawn(states.clamp(min=0).flatten()).view_as(words)
+            drawn = self.emission.drawn(states.clamp(min=0).flatten()).view_as(words)
         best = torch.where(gaps, log_probs.argmax(2), words)
         best, drawn = (torch.where(within, torch.where(gaps, some, words), -1) for some in (best, drawn))
-        log_probs = log_probs.reshape(*x.shape, len(model[1]) - 1)
+        log_probs = log_probs.reshape(*x.shape, len(table))
         return Infilling(log_probs, best.reshape(x.shape), drawn.reshape(x.shape))
 
     def sample(self, sample_shape: Sequence[int] = (), length: int = 1) -> Tensor:
-        """Sentences of a length: ``sample_shape + (length,)``. O(z + r + v) for a word at low rank."""
+        """Observations of a length: ``sample_shape + (length, *event)``. O(z + r + v) for a word at low rank."""
+        return self.sample_with_states(sample_shape, length).x
+
+    def sample_with_states(self, sample_shape: Sequence[int] = (), length: int = 1) -> Sampled:
+        """Observations of a length as `sample` draws them, and the states that they come from."""
         shape = arguments.sample_shape(sample_shape, "sample")
         with torch.no_grad():
             factors = self.transition.factors()
-            states = torch.multinomial(softmax(self.initial, 0), shape.numel(), replacement=True)
+            count = shape.numel()
+            states = torch.multinomial(softmax(self.initial, 0), max(count, 1), replacement=True)[:count]
             path = [states] if length else []
             while len(path) < length:
                 path.append(queries.next_states(path[-1], *factors))
-            visited = torch.stack(path, 1) if path else states.new_empty(shape.numel(), 0)
-            return self._drawn(visited.flatten()).reshape(*shape, length)
+            visited = torch.stack(path, 1) if path else states.new_empty(count, 0)
+            drawn = self.emission.drawn(visited.flatten())
+        return Sampled(drawn.reshape(*shape, length, *drawn.shape[1:]), visited.reshape(*shape, length))
 
-    # The states behind the words.
+    # The states behind the observations.
 
     def filter(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """The probability of each state given the words up to it: ``(*, n, z)``; differentiable.
+        """The probability of each state given the observations up to it: ``(*, n, z)``; differentiable.
 
-        Zeros beyond the lengths, and behind words that are impossible.
+        Zeros beyond the lengths, and behind observations that are impossible.
         """
-        words, flat, _ = self._sentences(x, lengths)
-        states, _ = queries.filtered(words, flat, *self._model(len(words)))
-        return states.reshape(*x.shape, self.states)
+        seen = self._observed(x, lengths)
+        states, _ = queries.filtered(seen.rows, seen.lengths, *self._model(seen))
+        return states.reshape(*seen.places, self.states)
 
     def smooth(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
-        """The probability of each state given all words: ``(*, n, z)``; differentiable.
+        """The probability of each state given all observations: ``(*, n, z)``; differentiable.
 
         These are the marginals of `posterior`, in O(n z r) at low rank.
         """
-        words, flat, _ = self._sentences(x, lengths)
-        found = queries.smoothed(words, flat, *self._model(len(words)))
-        return found.reshape(*x.shape, self.states)
+        seen = self._observed(x, lengths)
+        states = queries.smoothed(seen.rows, seen.lengths, *self._model(seen))
+        return states.reshape(*seen.places, self.states)
 
     def posterior(self, x: Tensor, lengths: Lengths | None = None) -> LinearChain:
-        """The distribution of the state sequence given the words; its log-partition is their log-probability.
+        """The distribution of the states given the observations; its log-partition is their log-probability.
 
         All operators of a `LinearChain` follow, such as the best state sequences, their entropy, and samples. The
         transition matrix ``(z, z)`` is made for it, and they take O(n z^2); `smooth`, `viterbi` and
         `sample_posterior` need no such matrix.
         """
-        words, flat, shape = self._sentences(x, lengths)
-        times = torch.arange(words.shape[1], device=words.device)
-        unary = self._table()[torch.where(times < flat[:, None], words, 0)]
+        seen = self._observed(x, lengths)
+        unary = seen.table[seen.rows]
         beginning = unary + safe_log(softmax(self.initial, 0))
-        unary = torch.where((times == 0).unsqueeze(1), beginning, unary)
+        first = torch.arange(unary.shape[1], device=unary.device) == 0
+        unary = torch.where(first.unsqueeze(1), beginning, unary).reshape(*seen.places, self.states)
         matrix = safe_log(self.transition.dense())
-        chain = unary.reshape(*shape, *unary.shape[1:])
-        return LinearChain(chain, matrix, flat.reshape(shape), validate_args=False)
+        return LinearChain(unary, matrix, seen.lengths.reshape(seen.shape), validate_args=False)
 
     def viterbi(self, x: Tensor, lengths: Lengths | None = None) -> tuple[Tensor, Tensor]:
-        """The most probable states ``(*, n)``, and the log of their probability together with the words.
+        """The most probable states ``(*, n)``, and the log of their joint probability with the observations.
 
         O(n z^2) time, as a maximum has no way through the factors, but O(n z) memory. -1 beyond the lengths.
 
         Raises:
-            InfeasibleError: If some sentence is impossible.
+            InfeasibleError: If some sequence is impossible.
         """
-        words, flat, shape = self._sentences(x, lengths)
         with torch.no_grad():
-            path, score = queries.best_path(words, flat, *self._model(len(words)))
+            seen = self._observed(x, lengths)
+            path, score = queries.best_path(seen.rows, seen.lengths, *self._model(seen))
         guards.require_feasible(path, score)
-        return path.reshape(x.shape), score.to(self.initial.dtype).reshape(shape)
+        return path.reshape(seen.places), score.to(self.initial.dtype).reshape(seen.shape)
 
     def sample_posterior(
         self, x: Tensor, lengths: Lengths | None = None, sample_shape: Sequence[int] = ()
     ) -> Tensor:
-        """State sequences given the words: ``sample_shape + (*, n)``, -1 beyond the lengths.
+        """State sequences given the observations: ``sample_shape + (*, n)``, -1 beyond the lengths.
 
         Raises:
-            InfeasibleError: If some sentence is impossible.
+            InfeasibleError: If some sequence is impossible.
         """
-        words, flat, _ = self._sentences(x, lengths)
         samples = arguments.sample_shape(sample_shape)
         with torch.no_grad():
-            found = queries.sampled(words, flat, *self._model(len(words)), samples.numel())
+            seen = self._observed(x, lengths)
+            states = queries.sampled(seen.rows, seen.lengths, *self._model(seen), samples.numel())
         if samples.numel():
-            guards.require_feasible(found[0], _feasible(found[0], flat))
-        return found.reshape(samples + x.shape)
+            guards.require_feasible(states[0], _feasible(states[0], seen.lengths))
+        return states.reshape(samples + seen.places)
 
     # Other models made from this one.
 
     def expected_counts(self, x: Tensor, lengths: Lengths | None = None) -> Counts:
-        """How often each parameter is used in expectation, given the words; counts of batches may be added."""
-        words, flat, _ = self._sentences(x, lengths)
-        return expected_counts(
-            words, flat, softmax(self.initial, 0), self._table(), *self.transition.factors()
-        )
+        """How often each parameter is used in expectation, given observations; counts of batches may be added."""
+        with torch.no_grad():
+            seen = self._observed(x, lengths)
+            model = (softmax(self.initial, 0), seen.table, *self.transition.factors())
+            rows = len(seen.table) if len(seen.values) else 0
+            return expected_counts(
+                seen.rows,
+                seen.lengths,
+                *model,
+                statistics=lambda used: self.emission.statistics(seen.values, used[:rows]),
+            )
 
-    def maximised(self, counts: Counts) -> Self:
-        """The model of the highest expected likelihood for counts: a step of EM (Baum et al. 1970).
+    def maximised(self, counts: Counts, priors: Priors = Priors()) -> Self:  # noqa: B008  # frozen
+        """The model of the highest expected likelihood, times that of priors: a step of EM (Baum et al. 1970).
 
-        States that never occurred keep their parameters. At low rank the features between states are hidden, too.
+        States that never occurred, and of which priors say nothing, keep their parameters. At low rank the
+        features between states are hidden, too.
+
+        Raises:
+            ValueError: If a prior is not one of these parameters.
+            NotImplementedError: If the emission has no closed form, as `Embedded`.
         """
-        transition = self.transition.maximised(counts.matrices, counts.band)
-        initial = updated(self.initial, counts.initial, 0).detach()
-        return self._rebuilt(initial, transition, self.emission.maximised(counts.emission))
+        first = with_dirichlet(counts.initial, self.initial > NEG_INF, priors.initial, "priors.initial")
+        matrices, band = (
+            [with_dirichlet(count, kept > 0, priors.transition, "priors.transition") for count, kept in pairs]
+            for pairs in self._counted(counts)
+        )
+        transition = self.transition.maximised(tuple(matrices), band[0] if band else None)
+        initial = updated(self.initial, first, 0).detach()
+        return self._rebuilt(initial, transition, self.emission.maximised(counts.emission, priors.emission))
 
-    def fit_em(
-        self, x: Tensor, lengths: Lengths | None = None, steps: int = 50, tolerance: float = 0.0
-    ) -> tuple[Self, Tensor]:
-        """The model after steps of EM on sentences, and their log-probability before each: ``(steps taken,)``.
+    def fit(
+        self,
+        x: Tensor,
+        lengths: Lengths | None = None,
+        steps: int = 100,
+        tolerance: float = 1e-2,
+        restarts: int = 0,
+        priors: Priors = Priors(),  # noqa: B008  # frozen
+        optimizer: Callable[[list[Tensor]], Optimizer] | None = None,
+    ) -> Fit:
+        """The model of the highest likelihood that is found from here, or of the highest posterior density.
 
         Args:
-            x: ``(*, n)``.
+            x: ``(*, n)``, or other observations.
             lengths: ``(*)``.
             steps: The most steps, at least 1.
-            tolerance: In nats. A step that begins at a log-probability not higher by more than this is the last.
+            tolerance: In nats. A step that begins not more than this above the one before is the last.
+            restarts: How many more fits start from random parameters of the same form, drawn by the generator of
+                PyTorch; the best of all is returned. Means and rates start at clusters of the observations.
+            priors: Of the parameters; flat by default.
+            optimizer: Makes an optimiser of parameters, such as ``torch.optim.LBFGS``, for steps along the
+                gradient; with None, steps are those of expectation maximisation.
+
+        Sequences that are impossible count nowhere; of several fits, the best has the fewest of them.
+
+        Raises:
+            ValueError: If ``steps`` or ``restarts`` are too small, or a prior is not one of these parameters.
+            NotImplementedError: If EM has no closed form for the emission, as for `Embedded`.
+
+        Examples:
+            >>> from strukt import Gaussian
+            >>> _ = torch.manual_seed(0)
+            >>> x = torch.cat([torch.randn(50, 1), torch.randn(50, 1) + 9])
+            >>> form = HMM(torch.zeros(2), torch.zeros(2, 2), Gaussian(torch.zeros(2, 1), torch.ones(2, 1)))
+            >>> form.fit(x, restarts=1).model.emission.means.flatten().sort().values.round()
+            tensor([0., 9.])
         """
-        if steps < 1:
-            raise ValueError(f"steps is {steps}; expected at least 1")
-        model, reached = self, [-torch.inf]
-        for _ in range(steps):
-            counts = model.expected_counts(x, lengths)
-            model = model.maximised(counts)
-            reached.append(counts.log_prob.item())
-            if not reached[-1] > reached[-2] + tolerance:
-                break
-        return model, torch.tensor(reached[1:], dtype=torch.float64)
+        return Fit(*fitting.best(self, x, lengths, steps, tolerance, restarts, priors, optimizer))
+
+    def redrawn(self, x: Tensor, lengths: Lengths | None = None) -> Self:
+        """A model of the same form with random parameters, from which a fit to observations may start."""
+        with torch.no_grad():
+            emission = self.emission.redrawn(self._observed(x, lengths).values)
+            return self._rebuilt(redrawn(self.initial), self.transition.redrawn(), emission)
+
+    def unconstrained(self) -> tuple[Tensor, ...]:
+        """The parameters as tensors of any values, for gradients; `from_unconstrained` is the inverse."""
+        return self.initial, *self.transition.unconstrained(), *self.emission.unconstrained()
+
+    def from_unconstrained(self, parameters: Sequence[Tensor]) -> Self:
+        """The model of such parameters; differentiable."""
+        count = len(self.transition.unconstrained()) + 1
+        transition = self.transition.from_unconstrained(tuple(parameters[1:count]))
+        return self._rebuilt(
+            parameters[0], transition, self.emission.from_unconstrained(tuple(parameters[count:]))
+        )
+
+    def log_prior(self, priors: Priors) -> Tensor:
+        """The log-density of the parameters under priors, up to a constant: ``()``; differentiable."""
+        matrices, band = self.transition.factors()
+        factors = (*matrices, *(() if band is None else (band,)))
+        first = dirichlet_log_density(safe_log(softmax(self.initial, 0)), priors.initial, "priors.initial")
+        total = first + self.emission.log_prior(priors.emission)
+        for factor in factors:
+            total = total + dirichlet_log_density(safe_log(factor), priors.transition, "priors.transition")
+        return total
+
+    # Criteria, and files.
+
+    @property
+    def free_parameters(self) -> int:
+        """How many numbers can be chosen, those that others determine and those forbidden left out."""
+        return chosen(self.initial, 0) + self.transition.free_parameters + self.emission.free_parameters
+
+    def aic(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
+        """Akaike's information criterion for all observations together, ``()``; the lower, the better."""
+        return 2.0 * (self.free_parameters - self.log_prob(x, lengths).sum())
+
+    def bic(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
+        """The Bayesian information criterion for all observations together, ``()`` (Schwarz 1978).
+
+        The lower, the better; the sample size is the number of observations.
+        """
+        count = len(self._observed(x, lengths).values)
+        return self.free_parameters * math.log(max(count, 1)) - 2.0 * self.log_prob(x, lengths).sum()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file of safetensors, with its form as JSON in the metadata.
+
+        Raises:
+            ValueError: If the transition or the emission is of a class that is not strukt's.
+            DataError: If the file cannot be written.
+        """
+        saved.save(path, self)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model that `save` has written, to the CPU.
+
+        Raises:
+            DataError: If the file is missing or damaged, or no such model.
+        """
+        return saved.load(path, cls)
 
     def select(self, states: Tensor) -> Self:
         """The model with some of the states ``(k,)`` alone, rising, normalised again: dropout of states."""
@@ -272,12 +436,19 @@ class HMM(HMMParameters):
             self.initial[states], self.transition.select(states), self.emission.select(states)
         )
 
+    def _symbols(self, member: str, remedy: str) -> Symbols:
+        """The emission, if it is one of words."""
+        if isinstance(self.emission, Symbols):
+            return self.emission
+        raise NotImplementedError(
+            f"{member} answers with words, and observations of {self.emission!r} are none; {remedy}"
+        )
 
-def _of_words(states: Tensor, table: Tensor) -> Tensor:
-    """Log-probabilities of words ``(batch, n, v)`` where the probabilities of states are ``(batch, n, z)``."""
-    top = table.detach().amax(1)
-    top = torch.where(top == NEG_INF, 0.0, top)
-    return safe_log(states @ (table - top.unsqueeze(1)).exp().mT) + top
+    def _counted(self, counts: Counts) -> tuple[list[tuple[Tensor, Tensor]], list[tuple[Tensor, Tensor]]]:
+        """Counts with the probabilities that they are of: the matrices, and the band if there is one."""
+        matrices, band = self.transition.factors()
+        pairs = list(zip(counts.matrices, matrices, strict=True))
+        return pairs, [] if band is None or counts.band is None else [(counts.band, band)]
 
 
 def _feasible(states: Tensor, lengths: Tensor) -> Tensor:

@@ -1,257 +1,138 @@
-"""Emissions of hidden Markov models: how probable each word is in each state."""
+"""Emissions of hidden Markov models: how probable an observation is in each state, whatever observations are.
+
+The recursions look up rows of a table of log-probabilities ``(u, z)``. Symbols that occur twice share a row; each
+vector has one of its own.
+"""
 
 from __future__ import annotations
 
 import abc
+from typing import NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor
+from torch.distributions import Distribution
 from typing_extensions import Self
 
-from strukt.checks import arguments
-from strukt.kernels.semiring import NEG_INF
+from strukt.checks import guards
 from strukt.structures.hmm.blocked import Blocks
-from strukt.structures.hmm.normaliser import log_softmax_columns, log_totals
-from strukt.structures.hmm.transitions import log_total, updated
+from strukt.structures.hmm.priors import EmissionPrior
+
+
+class Scored(NamedTuple):
+    """The log-probabilities of observations ``(t, *event)`` in the states.
+
+    Attributes:
+        rows: ``(t,)``, the row of each observation.
+        table: ``(u, z)``; differentiable. With ``blocks`` only the k states of the block of each row, ``(u, k)``.
+        blocks: The block of each row, or None.
+    """
+
+    rows: Tensor
+    table: Tensor
+    blocks: Blocks | None = None
+
+
+Parameters: TypeAlias = tuple[Tensor, ...]
 
 
 class Emission(abc.ABC):
-    """The probabilities of v words in each of z states.
+    """The distribution of an observation in each of z states.
 
-    A new one says what the log-probabilities of some words are, and of some states, from any parameters it likes.
+    The bases for emissions of your own are `strukt.structures.hmm.symbols.Symbols` and
+    `strukt.structures.hmm.vectors.Vectors`.
     """
 
-    @property
-    @abc.abstractmethod
-    def parameters(self) -> tuple[Tensor, ...]:
-        """What it is made of."""
+    event_shape: torch.Size = torch.Size()
+    """The shape of an observation: ``()`` or ``(d,)``."""
 
     @property
     @abc.abstractmethod
-    def words(self) -> int:
-        """V."""
+    def parameters(self) -> Parameters:
+        """The tensors that it is made of."""
 
     @property
     def states(self) -> int:
         """Z."""
         return self.parameters[0].shape[0]
 
+    @property
     @abc.abstractmethod
-    def of_words(self, words: Tensor) -> Tensor:
-        """The log-probabilities ``(u, z)`` of words ``(u,)`` in all states; differentiable."""
+    def free_parameters(self) -> int:
+        """How many numbers can be chosen, those that others determine and those forbidden left out."""
 
-    def of_own_states(self, words: Tensor) -> tuple[Tensor, Blocks] | None:
-        """The log-probabilities ``(u, k)`` of words in the states of their blocks, if each has one; else None."""
-        return None
+    def require_valid(self) -> None:
+        """Raise ValueError if a parameter holds a number that it cannot."""
+        for parameter in self.parameters:
+            require_logits("emission", parameter)
 
     @abc.abstractmethod
-    def of_states(self, states: Tensor) -> Tensor:
-        """The log-probabilities ``(m, v)`` of all words in states ``(m,)``; differentiable."""
+    def require_observations(self, x: Tensor) -> None:
+        """Raise ValueError if the type, shape or device of observations ``(*, n, *event)`` is wrong."""
+
+    @abc.abstractmethod
+    def valid(self, x: Tensor) -> tuple[Tensor, str]:
+        """Return which numbers in x an observation can hold, in the shape of x, and which ones are expected."""
+
+    @abc.abstractmethod
+    def scored(self, values: Tensor) -> Scored:
+        """Return the log-probabilities of observations ``(t, *event)`` in all states."""
+
+    def scored_by_block(self, values: Tensor) -> Scored:
+        """Return the log-probabilities in the states of one block each, if the emission has blocks."""
+        return self.scored(values)
+
+    @abc.abstractmethod
+    def statistics(self, values: Tensor, weights: Tensor) -> Tensor:
+        """Return what `maximised` needs of observations ``(t, *event)``, a sum over them.
+
+        Args:
+            values: The observations.
+            weights: ``(u, z)``, the expected number of times that each row of `scored` is used in each state.
+        """
+
+    @abc.abstractmethod
+    def maximised(self, statistics: Tensor, prior: EmissionPrior = None) -> Self:
+        """Return the emission of the highest density for sums of `statistics` and a prior of its kind.
+
+        States without any observation keep their parameters.
+        """
+
+    @abc.abstractmethod
+    def log_prior(self, prior: EmissionPrior) -> Tensor:
+        """Return the log-density of the parameters under a prior, up to a constant; differentiable."""
+
+    @abc.abstractmethod
+    def redrawn(self, values: Tensor) -> Self:
+        """Return an emission of the same form with random parameters, to fit observations ``(t, *event)``."""
+
+    @abc.abstractmethod
+    def drawn(self, states: Tensor) -> Tensor:
+        """Draw an observation from each of some states ``(m,)``: ``(m, *event)``."""
+
+    @abc.abstractmethod
+    def mixture(self, probs: Tensor) -> Distribution:
+        """Return the distribution of an observation whose state has probabilities ``(*, z)``."""
 
     @abc.abstractmethod
     def select(self, states: Tensor) -> Self:
-        """The emission of some of the states alone, ``(k,)``."""
+        """Return the emission of some of the states alone, ``(k,)``."""
 
-    @abc.abstractmethod
-    def maximised(self, counts: Tensor) -> Self:
-        """The emission of the highest likelihood for expected counts ``(z, v)``; rows without counts stay."""
+    def unconstrained(self) -> Parameters:
+        """Return parameters that may take any value, for gradients; `from_unconstrained` is the inverse."""
+        return self.parameters
 
-    def table(self) -> Tensor:
-        """The log-probabilities of all words in all states, ``(v, z)``."""
-        return self.of_words(torch.arange(self.words, device=self.parameters[0].device))
+    def from_unconstrained(self, parameters: Parameters) -> Self:
+        """Return the emission of such parameters; differentiable."""
+        return type(self)(*parameters)
 
     def __repr__(self) -> str:
         shapes = ", ".join(str(tuple(parameter.shape)) for parameter in self.parameters)
         return f"{type(self).__name__}({shapes})"
 
 
-class Categorical(Emission):
-    """A table of words in states.
-
-    Args:
-        logits: ``(z, v)``; a softmax over each row gives the probabilities. A row that is all -inf stays 0.
-
-    Examples:
-        >>> Categorical(torch.tensor([[0.0, 0.0], [0.0, -torch.inf]])).table().exp()
-        tensor([[0.5000, 1.0000],
-                [0.5000, 0.0000]])
-    """
-
-    def __init__(self, logits: Tensor) -> None:
-        arguments.scores("emission", logits, "(z, v)", 2)
-        if logits.dim() != 2 or not logits.numel():
-            raise ValueError(f"emission has shape {tuple(logits.shape)}; expected (z, v) with z, v >= 1")
-        (self.logits,) = arguments.common_dtype((logits,), ("emission",))
-
-    @property
-    def parameters(self) -> tuple[Tensor, ...]:
-        return (self.logits,)
-
-    @property
-    def words(self) -> int:
-        return self.logits.shape[1]
-
-    def of_words(self, words: Tensor) -> Tensor:
-        return log_softmax_columns(self.logits, words)
-
-    def of_states(self, states: Tensor) -> Tensor:
-        return self.logits[states] - self._normaliser()[states].unsqueeze(1)
-
-    def select(self, states: Tensor) -> Self:
-        return type(self)(self.logits[states])
-
-    def maximised(self, counts: Tensor) -> Self:
-        return type(self)(updated(self.logits, counts, 1).detach())
-
-    def _normaliser(self) -> Tensor:
-        total = log_total(self.logits, 1)
-        return torch.where(total == NEG_INF, 0.0, total)
-
-
-class Embedded(Emission):
-    """Words and states as vectors: p(word | state) in proportion to exp(state word + bias).
-
-    The vectors of words may be those of another layer (tied). No table of states and words is made: there are the
-    log-probabilities of words that occur, and the normaliser of each state goes through the words in parts, in
-    O(z v d) time and O(z + v) memory.
-
-    Args:
-        vectors: ``(z, d)``, of the states.
-        word_vectors: ``(v, d)``.
-        bias: ``(v,)``, zeros if None; -inf forbids a word in all states.
-
-    Examples:
-        >>> vectors, word_vectors = torch.randn(5, 4), torch.randn(100, 4)
-        >>> Embedded(vectors, word_vectors).table().exp().sum(0)
-        tensor([1.0000, 1.0000, 1.0000, 1.0000, 1.0000])
-    """
-
-    def __init__(self, vectors: Tensor, word_vectors: Tensor, bias: Tensor | None = None) -> None:
-        arguments.scores("vectors", vectors, "(z, d)", 2)
-        arguments.scores("word_vectors", word_vectors, "(v, d)", 2)
-        bias = word_vectors.new_zeros(len(word_vectors)) if bias is None else bias
-        arguments.scores("bias", bias, "(v,)", 1)
-        fits = vectors.dim() == word_vectors.dim() == 2 and vectors.shape[1] == word_vectors.shape[1]
-        if not fits or bias.shape != word_vectors.shape[:1] or not len(vectors) or not len(word_vectors):
-            raise ValueError(
-                f"the shapes do not fit together: vectors {tuple(vectors.shape)}, word_vectors "
-                f"{tuple(word_vectors.shape)}, bias {tuple(bias.shape)}; expected (z, d), (v, d), (v,), z, v >= 1"
-            )
-        given = (vectors, word_vectors, bias)
-        names = ("vectors", "word_vectors", "bias")
-        self.vectors, self.word_vectors, self.bias = arguments.common_dtype(given, names)
-
-    @property
-    def parameters(self) -> tuple[Tensor, ...]:
-        return self.vectors, self.word_vectors, self.bias
-
-    @property
-    def words(self) -> int:
-        return len(self.word_vectors)
-
-    def of_words(self, words: Tensor) -> Tensor:
-        scores = self.word_vectors[words] @ self.vectors.mT
-        return scores + self.bias[words].unsqueeze(1) - log_totals(*self.parameters)
-
-    def of_states(self, states: Tensor) -> Tensor:
-        return (self.vectors[states] @ self.word_vectors.mT + self.bias).log_softmax(1)
-
-    def select(self, states: Tensor) -> Self:
-        return type(self)(self.vectors[states], self.word_vectors, self.bias)
-
-    def maximised(self, counts: Tensor) -> Self:
-        raise NotImplementedError(
-            "emissions from vectors have no closed form for the best parameters given counts; use gradients of "
-            "log_prob, or a table of emissions"
-        )
-
-
-class Blocked(Emission):
-    """Each word comes from one block of states only; a state has the words of its block (Chiu and Rush 2020).
-
-    Of z states in b blocks, states 0 to z / b - 1 are the first one, and so on.
-
-    Args:
-        logits: ``(z / b, v)``: of each word in each of the states of its block.
-        blocks: ``(v,)``, the block of each word, 0 to b - 1.
-        count: b.
-
-    Examples:
-        >>> Blocked(torch.zeros(1, 3), torch.tensor([0, 1, 1]), 2).table().exp()
-        tensor([[1.0000, 0.0000],
-                [0.0000, 0.5000],
-                [0.0000, 0.5000]])
-    """
-
-    def __init__(self, logits: Tensor, blocks: Tensor, count: int) -> None:
-        arguments.scores("logits", logits, "(z / b, v)", 2)
-        arguments.integers("blocks", blocks, "(v,)", logits.device)
-        if logits.dim() != 2 or blocks.shape != logits.shape[1:] or not logits.numel() or count < 1:
-            raise ValueError(
-                f"the shapes do not fit together: logits {tuple(logits.shape)}, blocks {tuple(blocks.shape)}, "
-                f"count {count}; expected (z / b, v), (v,), b, all at least 1"
-            )
-        if blocks.min() < 0 or blocks.max() >= count:
-            raise ValueError(f"blocks holds {blocks.min()} to {blocks.max()}; expected 0 to {count - 1}")
-        (self.logits,) = arguments.common_dtype((logits,), ("logits",))
-        self.blocks, self.count = blocks, count
-
-    @property
-    def parameters(self) -> tuple[Tensor, ...]:
-        return (self.logits,)
-
-    @property
-    def states(self) -> int:
-        return self.logits.shape[0] * self.count
-
-    @property
-    def words(self) -> int:
-        return self.logits.shape[1]
-
-    def of_words(self, words: Tensor) -> Tensor:
-        own, blocks = self.of_own_states(words)
-        return blocks.spread(own)
-
-    def of_own_states(self, words: Tensor) -> tuple[Tensor, Blocks]:
-        return self._log_probs()[:, words].mT.contiguous(), Blocks(self.blocks[words], self.count)
-
-    def of_states(self, states: Tensor) -> Tensor:
-        size = len(self.logits)
-        inside = self.blocks == (states // size).unsqueeze(1)
-        return torch.where(inside, self._log_probs()[states % size], NEG_INF)
-
-    def select(self, states: Tensor) -> Self:
-        """The emission of some of the states alone, ``(k,)``.
-
-        Raises:
-            ValueError: They are not equally many of each block, one block after the other.
-        """
-        size = len(self.logits)
-        own = torch.arange(self.count, device=states.device).repeat_interleave(len(states) // self.count)
-        if not torch.equal(states // size, own):
-            raise ValueError(f"states: expected equally many of each of the {self.count} blocks, in order")
-        kept = states.reshape(self.count, -1)
-        rows = (kept % size).mT[:, self.blocks]
-        return type(self)(self.logits.gather(0, rows), self.blocks, self.count)
-
-    def maximised(self, counts: Tensor) -> Self:
-        own = counts.reshape(self.count, -1, self.words)
-        own = own[self.blocks, :, torch.arange(self.words, device=counts.device)].mT
-        total = self._sums(own).index_add(1, self.blocks, own)[:, self.blocks]
-        found = torch.where(total > 0, (own / torch.where(total > 0, total, 1.0)).log(), self.logits)
-        return type(self)(found.detach(), self.blocks, self.count)
-
-    def _log_probs(self) -> Tensor:
-        """``(z / b, v)``."""
-        top = self._sums(self.logits.detach()).scatter_reduce(
-            1, self.blocks.expand_as(self.logits), self.logits.detach(), "amax", include_self=False
-        )
-        top = torch.where(top == NEG_INF, 0.0, top)[:, self.blocks]
-        weights = (self.logits - top).exp()
-        total = self._sums(weights).index_add(1, self.blocks, weights)[:, self.blocks]
-        possible = total > 0
-        return self.logits - torch.where(possible, top + torch.where(possible, total, 1.0).log(), 0.0)
-
-    def _sums(self, like: Tensor) -> Tensor:
-        """Zeros for each state: ``(z / b, b)``."""
-        return like.new_zeros(len(like), self.count)
+def require_logits(name: str, logits: Tensor) -> None:
+    """Raise ValueError if logits of any shape hold NaN, infinity or a huge number; -inf is fine."""
+    whole = torch.full((1,), 1, device=logits.device)
+    extents = [guards.UNBOUNDED] * logits.dim()
+    guards.require_scores(logits.detach().unsqueeze(0), whole, extents, name)

@@ -11,7 +11,7 @@ from torch import Tensor
 from strukt.kernels.undifferentiated import carries_derivative
 from strukt.structures.hmm import backward as backwards
 from strukt.structures.hmm import band as bands
-from strukt.structures.hmm import blocked, parallel, reference, scaled
+from strukt.structures.hmm import blocked, few_states, parallel, reference, scaled
 from strukt.structures.hmm.blocked import Blocks
 from strukt.structures.hmm.lanes import Lanes, lanes
 from strukt.structures.hmm.scaled import Emissions
@@ -93,8 +93,15 @@ class _Evidence(torch.autograd.Function):
     ) -> Tensors:
         of_words, emitted = lanes(words, lengths), scaled.emissions(emission, group)
         if blocks is None:
-            moving = steps(matrices, band, storage, group).laid_out(len(words))
-            evidence, last, kept = _forward(of_words, initial, emitted, moving, keeps)
+            moving = steps(matrices, band, storage, group)
+            if _are_few_states(of_words, moving, initial, keeps):
+                evidence, last, kept = few_states.forward(
+                    of_words, initial, emitted, matrices[0], keeps == "all"
+                )
+            else:
+                evidence, last, kept = _forward(
+                    of_words, initial, emitted, moving.laid_out(len(words)), keeps
+                )
         else:
             cut = blocked.corners(matrices, blocks.number, initial.dtype)
             evidence, last, kept = blocked.forward(of_words, blocks, initial, emitted, cut)
@@ -137,7 +144,15 @@ class _Evidence(torch.autograd.Function):
         emitted = scaled.emissions(emission, ctx.group)
         if ctx.blocks is None:
             moving = steps(tuple(matrices), band, ctx.storage, ctx.group)
-            found = _fused_gradients(of_words, ctx.keeps, initial, emitted, band, moving, wanted, kept, final)
+            if _are_few_states(of_words, moving, initial, ctx.keeps):
+                in_initial, in_emission, in_matrix = few_states.gradients(
+                    of_words, emitted, matrices[0], kept, final
+                )
+                found = [in_initial, in_emission, None, in_matrix]
+            else:
+                found = _fused_gradients(
+                    of_words, ctx.keeps, initial, emitted, band, moving, wanted, kept, final
+                )
         else:
             cut = blocked.corners(tuple(matrices), ctx.blocks.number, initial.dtype)
             in_initial, in_emission, into = blocked.gradients(of_words, ctx.blocks, emitted, cut, kept, final)
@@ -164,6 +179,11 @@ def _stretches(duration: int, keeps: str) -> list[tuple[int, int]]:
     """The times after the first one, cut where a message is kept."""
     size = max(math.isqrt(duration), 1) if keeps == "some" else max(duration, 1)
     return [(first, min(first + size, duration)) for first in range(1, duration, size)]
+
+
+def _are_few_states(words: Lanes, moving: Steps, initial: Tensor, keeps: str) -> bool:
+    """Whether steps are small enough for a compiled loop, which keeps all states for the gradient."""
+    return keeps != "some" and few_states.pays(words, moving, initial.dtype)
 
 
 def _at_once(words: Lanes, emission: Emissions, steps: Steps, keeps: str) -> bool:

@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import torch
 from torch import Tensor
 from typing_extensions import Self
 
 from strukt.checks import arguments, guards
 from strukt.checks.lengths import Lengths
-from strukt.structures.hmm.emissions import Categorical, Emission
+from strukt.structures.hmm.blocked import Blocks
+from strukt.structures.hmm.emissions import Emission, require_logits
 from strukt.structures.hmm.evidence import log_evidence
+from strukt.structures.hmm.symbols import Categorical
 from strukt.structures.hmm.transitions import Dense, Transition, softmax
 from strukt.structures.peer_names import HMMPeerNames
 
 Model = tuple[Tensor, Tensor, tuple[Tensor, ...], Tensor | None]
-"""Initial distributions ``(batch, z)``, emissions ``(v, z)`` in logs, matrices and band, as kernels take them."""
+"""Initial distributions ``(batch, z)``, emissions ``(u, z)`` in logs, matrices and band, as kernels take them."""
+
+
+class Observed(NamedTuple):
+    """Observations as the recursions read them.
+
+    Attributes:
+        rows: ``(batch, n)``, the row of the table for each; 0 beyond the lengths, the last one where missing.
+        lengths: ``(batch,)``.
+        places: ``(*, n)``, the axes that answers have.
+        values: ``(t, *event)``, those within the lengths that are not missing, one sequence behind the other.
+        table: ``(u, z)``, log-probabilities; 0 in a last row for missing ones. ``(u, k)`` with ``blocks``.
+        blocks: The block of states of each row, or None.
+    """
+
+    rows: Tensor
+    lengths: Tensor
+    places: torch.Size
+    values: Tensor
+    table: Tensor
+    blocks: Blocks | None
+
+    @property
+    def shape(self) -> torch.Size:
+        """The batch axes."""
+        return self.places[:-1]
 
 
 class HMMParameters(HMMPeerNames):
@@ -41,10 +70,8 @@ class HMMParameters(HMMPeerNames):
                 f"{self.emission!r}; expected (z,), a transition and an emission of z states"
             )
         scores = (initial, *self.transition.parameters, *self.emission.parameters)
-        kinds = ("transition",) * len(self.transition.parameters) + ("emission",) * len(
-            self.emission.parameters
-        )
-        names = ("initial", *kinds)
+        kinds = ("transition",) * len(self.transition.parameters)
+        names = ("initial", *kinds, *("emission",) * len(self.emission.parameters))
         self.initial = arguments.common_dtype(scores, names)[0]
         for part in (self.transition, self.emission):
             if part.parameters[0].dtype != self.initial.dtype:
@@ -56,10 +83,9 @@ class HMMParameters(HMMPeerNames):
         by_default = torch.distributions.Distribution._validate_args
         self._validate_args = by_default if validate_args is None else validate_args
         if self._validate_args:
-            whole = torch.full((1,), 1, device=initial.device)
-            for score, name in zip(scores, names, strict=True):
-                extents = [guards.UNBOUNDED] * score.dim()
-                guards.require_scores(score.detach().unsqueeze(0), whole, extents, name)
+            for score, name in zip(scores[: len(kinds) + 1], names, strict=False):
+                require_logits(name, score)
+            self.emission.require_valid()
 
     @property
     def states(self) -> int:
@@ -74,27 +100,35 @@ class HMMParameters(HMMPeerNames):
         made._validate_args = self._validate_args  # of words; these scores are fine
         return made
 
-    def _sentences(
-        self, x: Tensor, lengths: Lengths | None, missing: Tensor | None = None
-    ) -> tuple[Tensor, Tensor, torch.Size]:
-        """Words ``(batch, n)``, missing ones as word v, lengths ``(batch,)``, and the batch axes."""
-        arguments.integers("x", x, "(*, n)", self.initial.device)
-        if not x.dim():
+    def _observed(
+        self, x: Tensor, lengths: Lengths | None, missing: Tensor | None = None, by_block: bool = False
+    ) -> Observed:
+        """Read observations ``(*, n, *event)``; with ``by_block`` in the states of their blocks alone."""
+        self.emission.require_observations(x)
+        axes = x.dim() - len(self.emission.event_shape)
+        if not axes:
             raise ValueError("x has shape (); expected (*, n), a word for each place")
-        shape = x.shape[:-1]
-        flat = arguments.lengths(lengths, shape, x.shape[-1], x.device).reshape(shape.numel())
-        words = x.long().reshape(shape.numel(), x.shape[-1])
-        v = self.emission.words
+        places = x.shape[:axes]
+        shape, n = places[:-1], places[-1]
+        _refuse_concatenation(x, lengths, places)
+        flat = arguments.lengths(lengths, shape, n, x.device).reshape(shape.numel())
+        known = torch.arange(n, device=x.device) < flat[:, None]
         if missing is not None:
-            words = words.masked_fill(missing.reshape(words.shape), v)
+            known = known & ~missing.reshape(known.shape)
+        values = x.reshape(*known.shape, *x.shape[axes:])
         if self._validate_args:
-            outside = torch.arange(x.shape[-1], device=x.device) >= flat[:, None]
-            fine = outside | ((words >= 0) & (words < v))
-            if missing is not None:
-                fine = fine | missing.reshape(words.shape)
-            expected = f"words from 0 to {v - 1}, as there are {v} in the vocabulary"
-            guards.require_values(words.reshape(x.shape), fine.reshape(x.shape), "x", expected, x.dim() - 1)
-        return words, flat, shape
+            fine, expected = self.emission.valid(values)
+            unknown = ~known.reshape(*known.shape, *(1 for _ in x.shape[axes:]))
+            guards.require_values(x, (fine | unknown).reshape(x.shape), "x", expected, axes - 1)
+        score = self.emission.scored_by_block if by_block else self.emission.scored
+        values = values[known]
+        rows, table, blocks = score(values)
+        rows = torch.zeros(known.shape, dtype=torch.int64, device=x.device).masked_scatter(known, rows)
+        if missing is not None:
+            rows = torch.where(missing.reshape(rows.shape), len(table), rows)
+        if missing is not None or not len(table):  # rows of places beyond all lengths need a table, too
+            table = torch.cat([table, table.new_zeros(1, table.shape[1])])
+        return Observed(rows, flat, places, values, table, blocks)
 
     def _given(self, state: Tensor, shape: torch.Size) -> Tensor:
         arguments.scores("state", state, "(*, z)", 1)
@@ -105,43 +139,38 @@ class HMMParameters(HMMPeerNames):
     def _beginning(self, batch: int) -> Tensor:
         return softmax(self.initial, 0).expand(batch, -1)
 
-    def _model(self, batch: int, table: Tensor | None = None) -> Model:
-        """What the kernels are given besides words and lengths."""
-        table = self._table() if table is None else table
-        return self._beginning(batch), table, *self.transition.factors()
-
-    def _table(self, missing: bool = False) -> Tensor:
-        """The log-probability of each word in each state ``(v, z)``; of a missing word it is 0, as of any word."""
-        table = self.emission.table()
-        return torch.cat([table, torch.zeros_like(table[:1])]) if missing else table
-
-    def _used(self, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """The words that occur ``(u,)``, and for each word which of them it is."""
-        within = torch.arange(words.shape[1], device=words.device) < lengths[:, None]
-        used, rows = torch.unique(words[within], return_inverse=True)
-        return used, torch.zeros_like(words).masked_scatter(within, rows)
+    def _model(self, seen: Observed) -> Model:
+        """What the kernels are given besides rows and lengths."""
+        return self._beginning(len(seen.rows)), seen.table, *self.transition.factors()
 
     def _evidence(
-        self,
-        words: Tensor,
-        lengths: Tensor,
-        initial: Tensor,
-        factors: tuple[tuple[Tensor, ...], Tensor | None],
+        self, seen: Observed, initial: Tensor, factors: tuple[tuple[Tensor, ...], Tensor | None]
     ) -> tuple[Tensor, Tensor]:
-        """The log-probability of sentences ``(batch,)`` from given beginnings, and their last states."""
-        used, rows = self._used(words, lengths)
-        own = self.emission.of_own_states(used) if factors[1] is None else None
-        table, blocks = (self.emission.of_words(used), None) if own is None else own
-        model = (initial, table, *factors)
+        """The log-probability of sequences ``(batch,)`` from given beginnings, and their last states."""
         evidence, last = log_evidence(
-            rows, lengths, *model, checkpoint=self.checkpoint, storage=self.storage, blocks=blocks
+            seen.rows,
+            seen.lengths,
+            initial,
+            seen.table,
+            *factors,
+            checkpoint=self.checkpoint,
+            storage=self.storage,
+            blocks=seen.blocks,
         )
         return evidence.to(initial.dtype), last
 
-    def _drawn(self, states: Tensor) -> Tensor:
-        """A word ``(m,)`` from each of some states ``(m,)``."""
-        chances = self.emission.of_states(states).exp()
-        return torch.multinomial(chances, 1).squeeze(1) if len(states) else states
+
+def _refuse_concatenation(x: Tensor, lengths: Any, places: torch.Size) -> None:
+    """Raise ValueError for the rows of many sequences one behind the other, as hmmlearn takes them."""
+    if len(places) != 1:
+        return
+    several = lengths.tolist() if isinstance(lengths, Tensor) else lengths
+    flat = isinstance(several, list | tuple) and all(isinstance(size, int) for size in several)
+    if flat and sum(several) == places[0]:
+        raise ValueError(
+            f"x has shape {tuple(x.shape)} and lengths add up to {places[0]}: these look like sequences one "
+            "behind the other; x, lengths = strukt.pad_concatenated(x, lengths) makes a batch of them"
+        )
 
 
 def _takes(kind: str, initial: object, transition: object) -> str:

@@ -82,14 +82,18 @@ class ShardedHMM(HMMParameters):
 
         Differentiable once. -inf if impossible, or where some scale underflows in the type of the parameters.
         """
-        words, flat, shape = self._sentences(x, lengths)
-        used, rows = self._used(words, flat)
-        beginning = self._normalised(self.initial.unsqueeze(1)).squeeze(1).expand(len(words), -1)
-        model = (beginning, self.emission.of_words(used), self._factors())
+        seen = self._observed(x, lengths)
+        beginning = self._normalised(self.initial.unsqueeze(1)).squeeze(1).expand(len(seen.rows), -1)
+        model = (beginning, seen.table, self._factors())
         evidence, _ = log_evidence(
-            rows, flat, *model, checkpoint=self.checkpoint, storage=self.storage, group=self.group
+            seen.rows,
+            seen.lengths,
+            *model,
+            checkpoint=self.checkpoint,
+            storage=self.storage,
+            group=self.group,
         )
-        return evidence.to(self.initial.dtype).reshape(shape)
+        return evidence.to(self.initial.dtype).reshape(seen.shape)
 
     def _factors(self) -> tuple[Tensor, Tensor]:
         """Those of `LowRank`, ``(z_p, r + 1)`` and ``(r + 1, z_p)``; the feature more counts what passes."""

@@ -42,6 +42,23 @@ class Transition(abc.ABC):
         """
 
     @property
+    @abc.abstractmethod
+    def free_parameters(self) -> int:
+        """How many numbers can be chosen, those that others determine and those forbidden left out."""
+
+    def unconstrained(self) -> tuple[Tensor, ...]:
+        """Return parameters that may take any value, for gradients; `from_unconstrained` is the inverse."""
+        return self.parameters
+
+    def from_unconstrained(self, parameters: tuple[Tensor, ...]) -> Self:
+        """Return the operator of such parameters; differentiable."""
+        return type(self)(*parameters)
+
+    def redrawn(self) -> Self:
+        """Return an operator of the same form with random parameters; what is forbidden stays so."""
+        return self.from_unconstrained(tuple(map(redrawn, self.unconstrained())))
+
+    @property
     def states(self) -> int:
         """Z."""
         return self.parameters[0].shape[0]
@@ -94,6 +111,10 @@ class Dense(Transition):
     def parameters(self) -> tuple[Tensor, ...]:
         return (self.logits,)
 
+    @property
+    def free_parameters(self) -> int:
+        return chosen(self.logits, 1)
+
     def factors(self) -> tuple[tuple[Tensor, ...], Tensor | None]:
         return (softmax(self.logits, 1),), None
 
@@ -142,6 +163,12 @@ class LowRank(Transition):
     @property
     def parameters(self) -> tuple[Tensor, ...]:
         return (self.source, self.target, *(() if self.band is None else (self.band,)))
+
+    @property
+    def free_parameters(self) -> int:
+        """How many numbers the two stochastic matrices have to choose, the band among the first."""
+        leaving = self.source if self.band is None else torch.cat([self.source, _inside(self.band)], 1)
+        return chosen(leaving, 1) + chosen(self.target, 0)
 
     def factors(self) -> tuple[tuple[Tensor, ...], Tensor | None]:
         if self.band is None and _reaches(self.source, 1) and _reaches(self.target, 0):
@@ -194,6 +221,10 @@ class Banded(Transition):
     def parameters(self) -> tuple[Tensor, ...]:
         return (self.logits,)
 
+    @property
+    def free_parameters(self) -> int:
+        return chosen(_inside(self.logits), 1)
+
     def factors(self) -> tuple[tuple[Tensor, ...], Tensor | None]:
         return (), softmax(_inside(self.logits), 1)
 
@@ -229,6 +260,16 @@ def updated(logits: Tensor, counts: Tensor, dim: int) -> Tensor:
     """Log-probabilities in proportion to counts over ``dim``; the old logits where there are none."""
     total = counts.sum(dim, keepdim=True)
     return torch.where(total > 0, (counts / torch.where(total > 0, total, 1.0)).log(), logits)
+
+
+def chosen(logits: Tensor, dim: int) -> int:
+    """Return how many probabilities over ``dim`` can be chosen: one less than are not forbidden."""
+    return int(((logits > NEG_INF).sum(dim) - 1).clamp(min=0).sum())
+
+
+def redrawn(logits: Tensor) -> Tensor:
+    """Return random logits: their softmax is uniform over all distributions. What is forbidden stays so."""
+    return torch.empty_like(logits).exponential_().log().masked_fill(logits == NEG_INF, NEG_INF).detach()
 
 
 def _inside(band: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from typing_extensions import override
 from strukt.distributions import HMM
 from strukt.nn.encoders import mask_of
 from strukt.structures.hmm.steps import steps
+from strukt.structures.hmm.symbols import Symbols
 from strukt.tasks.texts.text import State, Text
 from strukt.viz.graph import Graph
 from strukt.viz.heat_map import HeatMap
@@ -78,7 +79,9 @@ class HiddenMarkovText(Text):
 
     def _names(self, states: Tensor) -> list[str]:
         """The numbers of states, with the words that they say most."""
-        said = self.hmm.emission.of_states(states).topk(min(SHOWN_WORDS, len(self.symbols)), 1).indices
+        emission = self.hmm.emission
+        assert isinstance(emission, Symbols)
+        said = emission.of_states(states).topk(min(SHOWN_WORDS, len(self.symbols)), 1).indices
         return [
             f"{state}: {' '.join(self.symbols[word] for word in words)}"
             for state, words in zip(states.tolist(), said.tolist(), strict=True)

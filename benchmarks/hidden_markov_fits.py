@@ -1,0 +1,155 @@
+"""Steps of expectation maximisation of hidden Markov models beside hmmlearn and dynamax: equal starts, equal steps."""
+
+from __future__ import annotations
+
+import logging
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from statistics import median
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from benchmarks.page import section_command
+from benchmarks.report import table
+from strukt import HMM, Categorical, Gaussian, Poisson
+
+SEQUENCES, LENGTH, STEPS, ROUNDS = 20, 500, 10, 5
+
+Timed = tuple[float, float]
+"""Seconds of the process, and the log-probability before the last step."""
+
+
+class Case(NamedTuple):
+    """A model to start from, and the observations ``(sequences, n, *event)``."""
+
+    name: str
+    start: HMM
+    x: Tensor
+
+
+def cases() -> Iterator[Case]:
+    """Observations are samples of another model of the same form, in double precision as hmmlearn has it."""
+    torch.manual_seed(0)
+    factor = torch.randn(8, 4, 4).double()
+    full = factor @ factor.mT + torch.eye(4).double()
+    forms: dict[str, tuple[int, Callable[[], Any]]] = {
+        "8 Gaussians of 4 variances": (8, lambda: Gaussian(2 * _normal(8, 4), torch.ones(8, 4).double())),
+        "8 Gaussians of 4 x 4 covariances": (8, lambda: Gaussian(2 * _normal(8, 4), full)),
+        "16 states, 50 words": (16, lambda: Categorical(2 * _normal(16, 50))),
+        "8 Poisson states": (8, lambda: Poisson(5 * _normal(8, 1).exp())),
+    }
+    for name, (z, emission) in forms.items():
+        true = HMM(_normal(z), 2 * _normal(z, z), emission())
+        start = HMM(torch.zeros(z).double(), _normal(z, z), emission())
+        yield Case(name, start, true.sample((SEQUENCES,), LENGTH))
+
+
+def _normal(*shape: int) -> Tensor:
+    return torch.randn(shape, dtype=torch.float64)
+
+
+def by_strukt(case: Case) -> Timed:
+    begin = time.process_time()
+    fit = case.start.fit(case.x, steps=STEPS, tolerance=-math.inf)
+    return time.process_time() - begin, fit.log_probs[-1].item()
+
+
+def by_hmmlearn(implementation: str, case: Case) -> Timed:
+    model = _of_hmmlearn(case.start, implementation)
+    rows = case.x.reshape(SEQUENCES * LENGTH, -1).numpy()
+    begin = time.process_time()
+    model.fit(rows, [LENGTH] * SEQUENCES)
+    return time.process_time() - begin, model.monitor_.history[-1]
+
+
+def _of_hmmlearn(start: HMM, implementation: str) -> Any:
+    from hmmlearn import hmm
+
+    logging.getLogger("hmmlearn").setLevel(logging.ERROR)  # of parameters that are given, not initialised
+    options = {"init_params": "", "n_iter": STEPS, "tol": -math.inf, "implementation": implementation}
+    emission, z = start.emission, start.states
+    if isinstance(emission, Gaussian):
+        form = "full" if emission.covariances.dim() == 3 else "diag"
+        model = hmm.GaussianHMM(z, form, covars_prior=0.0, covars_weight=0.0, **options)
+        model.means_, model.covars_ = emission.means.numpy(), emission.covariances.numpy()
+    elif isinstance(emission, Poisson):
+        model = hmm.PoissonHMM(z, **options)
+        model.lambdas_ = emission.rates.numpy()
+    else:
+        model = hmm.CategoricalHMM(z, **options)
+        model.emissionprob_ = start.emission.table().exp().mT.numpy()
+    model.startprob_, model.transmat_ = start.initial.softmax(0).numpy(), start.transition.dense().numpy()
+    return model
+
+
+def by_dynamax(case: Case) -> Timed:
+    """Compiled before the time is taken. Its priors are as flat as it lets them be, its log-probability near ours."""
+    import jax
+    from dynamax import hidden_markov_model as models
+
+    jax.config.update("jax_enable_x64", True)
+    start, emission = case.start, case.start.emission
+    chain = {
+        "initial_probs": jax.numpy.asarray(start.initial.softmax(0).numpy()),
+        "transition_matrix": jax.numpy.asarray(start.transition.dense().numpy()),
+    }
+    x = jax.numpy.asarray(case.x.numpy())
+    if isinstance(emission, Gaussian):
+        means, covariances = (jax.numpy.asarray(part.numpy()) for part in emission.parameters)
+        if covariances.ndim == 3:
+            model = models.GaussianHMM(start.states, means.shape[1], emission_prior_concentration=1e-6)
+            chain |= {"emission_means": means, "emission_covariances": covariances}
+        else:
+            model = models.DiagonalGaussianHMM(start.states, means.shape[1])
+            chain |= {"emission_means": means, "emission_scale_diags": covariances**0.5}
+    elif isinstance(emission, Poisson):
+        model = models.PoissonHMM(start.states, 1)
+        chain |= {"emission_rates": jax.numpy.asarray(emission.rates.numpy())}
+    else:
+        model = models.CategoricalHMM(start.states, 1, 50)
+        chain |= {"emission_probs": jax.numpy.asarray(emission.table().exp().mT.numpy())[:, None]}
+        x = x[..., None]
+    params, properties = model.initialize(jax.random.PRNGKey(0), **chain)
+    model.fit_em(params, properties, x, num_iters=1, verbose=False)
+    begin = time.process_time()
+    _, log_probs = model.fit_em(params, properties, x, num_iters=STEPS, verbose=False)
+    return time.process_time() - begin, float(log_probs[-1])
+
+
+CONTESTANTS: dict[str, Callable[[Case], Timed]] = {
+    "strukt": by_strukt,
+    "hmmlearn, log": partial(by_hmmlearn, "log"),
+    "hmmlearn, scaling": partial(by_hmmlearn, "scaling"),
+    "dynamax": by_dynamax,
+}
+
+
+def rows(case: Case) -> Iterator[list[str]]:
+    """A row for each library; they take turns."""
+    by_strukt(case)  # compiles
+    results: dict[str, list[Timed]] = {name: [] for name in CONTESTANTS}
+    for _ in range(ROUNDS):
+        for name, fit in CONTESTANTS.items():
+            results[name].append(fit(case))
+            print(case.name, name, results[name][-1], file=sys.stderr, flush=True)
+    ours = [seconds for seconds, _ in results["strukt"]]
+    for name, each in results.items():
+        times = [seconds for seconds, _ in each]
+        ratio = median(theirs / own for theirs, own in zip(times, ours, strict=True))
+        milliseconds = f"{1e3 * median(times) / STEPS:.1f}"
+        yield [case.name, name, milliseconds, f"{ratio:.1f}", f"{each[-1][1]:,.3f}"]
+
+
+def report() -> str:
+    """One table for all cases."""
+    header = ["model", "", "a step, ms", "times strukt", "log-probability"]
+    return table(header, (row for case in cases() for row in rows(case)))
+
+
+if __name__ == "__main__":
+    section_command("hidden_markov_fits", "hmm-fits", __doc__, report)

@@ -1,0 +1,125 @@
+"""Fits of hidden Markov models: by expectation maximisation or along gradients, from one start or from several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from strukt.checks.lengths import Lengths
+from strukt.structures.hmm.priors import Priors
+
+if TYPE_CHECKING:
+    from strukt.structures.hmm.distribution import HMM
+
+MakeOptimizer = Callable[[list[Tensor]], Optimizer]
+
+
+class Reached(NamedTuple):
+    """A model before a step: the log-density of observations and parameters, how many sequences are impossible."""
+
+    log_prob: float
+    impossible: int
+
+    def rises(self, before: Reached | None, tolerance: float) -> bool:
+        """Return whether it is above the step before by more than the tolerance."""
+        return before is None or self.log_prob > before.log_prob + tolerance
+
+
+class Climb(NamedTuple):
+    """One fit: the model after the last step, what was reached before each, and whether it ended by itself."""
+
+    model: HMM
+    reached: list[Reached]
+    converged: bool
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """The better of two fits has the larger one."""
+        return -self.reached[-1].impossible, self.reached[-1].log_prob
+
+
+def best(
+    start: HMM,
+    x: Tensor,
+    lengths: Lengths | None,
+    steps: int,
+    tolerance: float,
+    restarts: int,
+    priors: Priors,
+    optimizer: MakeOptimizer | None,
+) -> tuple[HMM, Tensor, bool]:
+    """Return the best model of several starts, what its fit reached before each step, and whether it converged.
+
+    The arguments are those of `strukt.HMM.fit`.
+    """
+    if steps < 1:
+        raise ValueError(f"steps is {steps}; expected at least 1")
+    if restarts < 0:
+        raise ValueError(f"restarts is {restarts}; expected 0 or more")
+    winner: Climb | None = None
+    for number in range(restarts + 1):
+        model = start.redrawn(x, lengths) if number else start
+        if optimizer is None:
+            climb = _by_em(model, x, lengths, steps, tolerance, priors)
+        else:
+            climb = _along_gradients(model, x, lengths, steps, tolerance, priors, optimizer)
+        if winner is None or climb.rank > winner.rank:
+            winner = climb
+    assert winner is not None
+    log_probs = torch.tensor([step.log_prob for step in winner.reached], dtype=torch.float64)
+    return winner.model, log_probs, winner.converged
+
+
+def _by_em(
+    model: HMM, x: Tensor, lengths: Lengths | None, steps: int, tolerance: float, priors: Priors
+) -> Climb:
+    reached: list[Reached] = []
+    for _ in range(steps):
+        counts = model.expected_counts(x, lengths)
+        prior = model.log_prior(priors).item()
+        step = Reached(counts.log_prob.item() + prior, counts.impossible)
+        model = model.maximised(counts, priors)
+        rises = step.rises(reached[-1] if reached else None, tolerance)
+        reached.append(step)
+        if not rises:
+            return Climb(model, reached, True)
+    return Climb(model, reached, False)
+
+
+def _along_gradients(
+    model: HMM,
+    x: Tensor,
+    lengths: Lengths | None,
+    steps: int,
+    tolerance: float,
+    priors: Priors,
+    optimizer: MakeOptimizer,
+) -> Climb:
+    leaves = [numbers.detach().clone().requires_grad_() for numbers in model.unconstrained()]
+    descent = optimizer(leaves)
+    evaluated: list[Reached] = []
+
+    def loss() -> float:
+        descent.zero_grad()
+        with torch.enable_grad():
+            current = model.from_unconstrained(leaves)
+            log_prob = current.log_prob(x, lengths)
+            possible = log_prob > -torch.inf
+            total = log_prob[possible].sum() + current.log_prior(priors)
+            (-total).backward()  # type: ignore[no-untyped-call]
+        evaluated.append(Reached(total.item(), int((~possible).sum())))
+        return -total.item()
+
+    reached: list[Reached] = []
+    converged = False
+    while len(reached) < steps and not converged:
+        first = len(evaluated)
+        descent.step(loss)
+        converged = not evaluated[first].rises(reached[-1] if reached else None, tolerance)
+        reached.append(evaluated[first])
+    fitted = model.from_unconstrained([leaf.detach() for leaf in leaves])
+    return Climb(fitted, reached, converged)

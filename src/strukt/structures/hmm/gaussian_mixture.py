@@ -1,0 +1,138 @@
+"""Emissions from mixtures of Gaussian distributions, several in each state."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, distributions
+from typing_extensions import Self
+
+from strukt.checks import arguments
+from strukt.kernels.semiring import NEG_INF, logsumexp
+from strukt.structures.hmm import normals
+from strukt.structures.hmm.clusters import clusters
+from strukt.structures.hmm.emissions import Parameters, require_logits
+from strukt.structures.hmm.gaussian import gaussian_prior, mixture
+from strukt.structures.hmm.priors import EmissionPrior, dirichlet_log_density, with_dirichlet
+from strukt.structures.hmm.transitions import chosen, updated
+from strukt.structures.hmm.vectors import Vectors
+
+
+class GaussianMixture(Vectors):
+    """Vectors from one of m normal distributions of each state.
+
+    Args:
+        logits: ``(z, m)``; a softmax over each row gives the probabilities of the components.
+        means: ``(z, m, d)``.
+        covariances: ``(z, m, d)``, variances, or ``(z, m, d, d)``, covariance matrices. An axis of size 1 says
+            that states, components, or the dimensions of variances have the same.
+
+    Observations ``x`` are tensors ``(*, n, d)``.
+
+    Raises:
+        ValueError: If shapes do not fit, covariances are not positive definite, or a state has no component.
+
+    Examples:
+        >>> mixture = GaussianMixture(torch.zeros(1, 2), torch.tensor([[[-1.0], [1.0]]]), torch.ones(1, 2, 1))
+        >>> mixture.log_densities(torch.tensor([[0.0]])).exp()
+        tensor([[0.2420]])
+    """
+
+    def __init__(self, logits: Tensor, means: Tensor, covariances: Tensor) -> None:
+        arguments.scores("logits", logits, "(z, m)", 2)
+        arguments.scores("means", means, "(z, m, d)", 3)
+        arguments.scores("covariances", covariances, "(z, m, d) or (z, m, d, d)", 3)
+        if means.dim() != 3 or logits.shape != means.shape[:2]:
+            raise ValueError(
+                f"the shapes do not fit together: logits {tuple(logits.shape)}, means {tuple(means.shape)}; "
+                "expected (z, m) and (z, m, d)"
+            )
+        normals.require_shapes(means, covariances, "(z, m, d)")
+        names = ("logits", "means", "covariances")
+        self.logits, self.means, self.covariances = arguments.common_dtype(
+            (logits, means, covariances), names
+        )
+        self.event_shape = means.shape[2:]
+
+    @property
+    def parameters(self) -> Parameters:
+        return self.logits, self.means, self.covariances
+
+    @property
+    def free_parameters(self) -> int:
+        return chosen(self.logits, 1) + normals.free_numbers(self.means, self.covariances)
+
+    def require_valid(self) -> None:
+        require_logits("logits", self.logits)
+        empty = (self.logits == NEG_INF).all(1)
+        if bool(empty.any()):
+            state = int(empty.nonzero()[0])
+            raise ValueError(
+                f"logits are -inf for all components of state {state}; expected one that is possible"
+            )
+        normals.require_values(self.means, self.covariances)
+
+    def log_densities(self, values: Tensor) -> Tensor:
+        return logsumexp(self._joint(values), 2)
+
+    def statistics(self, values: Tensor, weights: Tensor) -> Tensor:
+        """Return moments of all components around the mean of the means."""
+        shares = self._joint(values.to(self.means.dtype)).detach().softmax(2)
+        weights = weights.unsqueeze(2)
+        shares = torch.where(weights > 0, shares * weights, 0.0)  # beyond all states there are no shares
+        return normals.moments(values, shares, self._centre(), normals.are_full(self.means, self.covariances))
+
+    def maximised(self, statistics: Tensor, prior: EmissionPrior = None) -> Self:
+        prior = gaussian_prior(prior)
+        means, covariances = self.means.detach(), self.covariances.detach()
+        means, covariances = normals.maximised(statistics, means, covariances, self._centre(), prior)
+        counts = with_dirichlet(statistics[..., 0, 0], self.logits > NEG_INF, prior.concentration)
+        logits = updated(self.logits.detach(), counts.to(self.logits.dtype), 1)
+        return type(self)(logits, means, covariances)
+
+    def log_prior(self, prior: EmissionPrior) -> Tensor:
+        prior = gaussian_prior(prior)
+        of_weights = dirichlet_log_density(self.logits.log_softmax(1), prior.concentration)
+        return of_weights + normals.log_prior(self.means, self.covariances, prior)
+
+    def redrawn(self, values: Tensor) -> Self:
+        z, m, _ = self.means.shape
+        values = values.to(self.means)
+        _, members = clusters(values, z)
+        own = [values[members == state] for state in range(z)]
+        centres = torch.stack([clusters(some if len(some) else values, m)[0] for some in own])
+        covariances = normals.overall(values, self.means, self.covariances)
+        return type(self)(torch.zeros_like(self.logits), centres, covariances)
+
+    def drawn(self, states: Tensor) -> Tensor:
+        if not len(states):
+            return self.means.new_empty(0, *self.event_shape)
+        component = torch.multinomial(self.logits.softmax(1)[states], 1).squeeze(1)
+        whole = self.covariances.expand(*self.means.shape[:2], *self.covariances.shape[2:])
+        return normals.drawn(self.means[states, component], whole[states, component])
+
+    def mixture(self, probs: Tensor) -> distributions.Distribution:
+        every = normals.as_distributions(self.means.flatten(0, 1), self._of_components())
+        return mixture((probs.unsqueeze(-1) * self.logits.softmax(1)).flatten(-2), every)
+
+    def select(self, states: Tensor) -> Self:
+        shared = len(self.covariances) == 1
+        covariances = self.covariances if shared else self.covariances[states]
+        return type(self)(self.logits[states], self.means[states], covariances)
+
+    def unconstrained(self) -> Parameters:
+        return self.logits, self.means, normals.unconstrained(self.means, self.covariances)
+
+    def from_unconstrained(self, parameters: Parameters) -> Self:
+        logits, means, numbers = parameters
+        return type(self)(logits, means, normals.constrained(means, numbers))
+
+    def _joint(self, values: Tensor) -> Tensor:
+        """The log-densities of vectors together with components, ``(t, z, m)``."""
+        return normals.log_densities(values, self.means, self.covariances) + self.logits.log_softmax(1)
+
+    def _of_components(self) -> Tensor:
+        """The covariances of all components, ``(z m, d)`` or ``(z m, d, d)``."""
+        return self.covariances.expand(*self.means.shape[:2], *self.covariances.shape[2:]).flatten(0, 1)
+
+    def _centre(self) -> Tensor:
+        return self.means.detach().mean((0, 1))

@@ -1,0 +1,138 @@
+"""Poisson emissions: counts with a rate in each state."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, distributions
+from typing_extensions import Self
+
+from strukt.checks import arguments
+from strukt.structures.hmm.clusters import clusters
+from strukt.structures.hmm.emissions import Parameters
+from strukt.structures.hmm.gaussian import mixture
+from strukt.structures.hmm.priors import EmissionPrior, PoissonPrior
+from strukt.structures.hmm.vectors import Vectors
+
+FLOOR = 1e-6
+"""The least rate, relative to that of all observations: a rate of 0 would forbid all other counts for ever."""
+
+
+class Poisson(Vectors):
+    """Counts with a Poisson distribution in each state, independent ones if there are several.
+
+    Args:
+        rates: ``(z,)`` for observations ``x (*, n)``, or ``(z, d)`` for observations ``x (*, n, d)``; above 0.
+
+    Observations are whole numbers from 0 on, in a tensor of integers or of floating point.
+
+    Raises:
+        ValueError: If the shape is another one, or a rate is not above 0.
+
+    Examples:
+        >>> from strukt import HMM
+        >>> hmm = HMM(torch.zeros(2), torch.zeros(2, 2), Poisson(torch.tensor([1.0, 20.0])))
+        >>> hmm.viterbi(torch.tensor([0, 2, 17, 25, 1]))[0]
+        tensor([0, 0, 1, 1, 0])
+    """
+
+    def __init__(self, rates: Tensor) -> None:
+        arguments.scores("rates", rates, "(z,) or (z, d)", 1)
+        if rates.dim() > 2 or not rates.numel():
+            raise ValueError(f"rates has shape {tuple(rates.shape)}; expected (z,) or (z, d) with z, d >= 1")
+        (self.rates,) = arguments.common_dtype((rates,), ("rates",))
+        self.event_shape = rates.shape[1:]
+
+    @property
+    def parameters(self) -> Parameters:
+        return (self.rates,)
+
+    @property
+    def free_parameters(self) -> int:
+        return self.rates.numel()
+
+    def require_valid(self) -> None:
+        wrong = ~((self.rates > 0) & self.rates.isfinite())
+        if bool(wrong.any()):
+            place = tuple(wrong.nonzero()[0].tolist())
+            raise ValueError(
+                f"rates holds {self.rates[place].item()} at {place}; expected finite numbers above 0"
+            )
+
+    def require_observations(self, x: Tensor) -> None:
+        whole = (
+            isinstance(x, Tensor)
+            and not x.is_floating_point()
+            and not x.is_complex()
+            and x.dtype != torch.bool
+        )
+        super().require_observations(x.to(self.rates.dtype) if whole else x)
+
+    def valid(self, x: Tensor) -> tuple[Tensor, str]:
+        fine = (x >= 0) & (x == x.round()) if x.is_floating_point() else x >= 0
+        return (
+            fine & x.isfinite(),
+            "whole numbers from 0 on: fill in what is missing, or cut the sequence there",
+        )
+
+    def log_densities(self, values: Tensor) -> Tensor:
+        counts, rates = self._rows(values), self._rows(self.rates)
+        return counts @ rates.log().mT - rates.sum(1) - torch.lgamma(counts + 1).sum(1, keepdim=True)
+
+    def statistics(self, values: Tensor, weights: Tensor) -> Tensor:
+        """Return sums of weights and of weighted counts, ``(z, 2, d)``, in double precision."""
+        counts, weights = self._rows(values).double(), weights.double()
+        return torch.stack([weights.mT @ torch.ones_like(counts), weights.mT @ counts], 1)
+
+    def maximised(self, statistics: Tensor, prior: EmissionPrior = None) -> Self:
+        prior = poisson_prior(prior)
+        seen, counts = (part.reshape(self.rates.shape) for part in statistics.unbind(1))
+        weights, totals = seen + prior.weight, counts + prior.total
+        rates = torch.where(weights > 0, totals / torch.where(weights > 0, weights, 1.0), self.rates.detach())
+        overall = counts.sum(0) / seen.sum(0)
+        return type(self)(
+            torch.maximum(rates, FLOOR * torch.where(overall > 0, overall, 1.0)).to(self.rates.dtype)
+        )
+
+    def log_prior(self, prior: EmissionPrior) -> Tensor:
+        prior = poisson_prior(prior)
+        return (prior.total * self.rates.log() - prior.weight * self.rates).sum()
+
+    def redrawn(self, values: Tensor) -> Self:
+        counts = self._rows(values).to(self.rates.dtype)
+        centres, _ = clusters(counts, self.states)
+        return type(self)((centres + FLOOR * (counts.mean(0) + 1.0)).reshape(self.rates.shape))
+
+    def drawn(self, states: Tensor) -> Tensor:
+        return torch.poisson(self.rates[states]).long()
+
+    def mixture(self, probs: Tensor) -> distributions.Distribution:
+        counts = distributions.Poisson(self.rates, validate_args=False)
+        return mixture(probs, distributions.Independent(counts, len(self.event_shape), validate_args=False))
+
+    def select(self, states: Tensor) -> Self:
+        return type(self)(self.rates[states])
+
+    def unconstrained(self) -> Parameters:
+        return (self.rates.log(),)
+
+    def from_unconstrained(self, parameters: Parameters) -> Self:
+        return type(self)(*(numbers.exp() for numbers in parameters))
+
+    def _rows(self, values: Tensor) -> Tensor:
+        """Values ``(m,)`` or ``(m, d)`` as rows ``(m, d)``."""
+        return values.reshape(len(values), self.event_shape.numel())
+
+
+def poisson_prior(prior: EmissionPrior) -> PoissonPrior:
+    """Return the prior of rates; a flat one for None.
+
+    Raises:
+        ValueError: If it is the prior of something else.
+    """
+    if prior is None:
+        return PoissonPrior()
+    if not isinstance(prior, PoissonPrior):
+        raise ValueError(
+            f"priors.emission is a {type(prior).__name__}; expected a PoissonPrior, as emissions are Poisson"
+        )
+    return prior

@@ -1,0 +1,121 @@
+"""Conjugate priors of the parameters of hidden Markov models, as observations that are added to those counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class GaussianPrior:
+    """The prior of means and covariances: normal for means given covariances, inverse Wishart for these.
+
+    Its mode is where the means are those of ``mean_weight`` more observations equal to ``mean``, and the
+    covariances those of ``scatter_weight`` more observations with summed squared distances ``scatter`` from it.
+
+    Args:
+        mean: A number, or a tensor that broadcasts to the means.
+        mean_weight: A number, or one for each mean.
+        scatter: A number, on the diagonal, or a tensor that broadcasts to the covariances.
+        scatter_weight: A number, or one for each covariance.
+        concentration: Of the Dirichlet prior of the weights of a `GaussianMixture`; 1 is flat.
+
+    Examples:
+        >>> GaussianPrior(scatter=0.01)
+        GaussianPrior(mean=0.0, mean_weight=0.0, scatter=0.01, scatter_weight=0.0, concentration=1.0)
+    """
+
+    mean: float | Tensor = 0.0
+    mean_weight: float | Tensor = 0.0
+    scatter: float | Tensor = 0.0
+    scatter_weight: float | Tensor = 0.0
+    concentration: float | Tensor = 1.0
+
+
+@dataclass(frozen=True)
+class PoissonPrior:
+    """The prior of rates, gamma: its mode is where ``weight`` more observations add up to ``total``.
+
+    Args:
+        total: A number, or a tensor that broadcasts to the rates.
+        weight: A number, or a tensor that broadcasts to the rates.
+    """
+
+    total: float | Tensor = 0.0
+    weight: float | Tensor = 0.0
+
+
+EmissionPrior: TypeAlias = float | Tensor | GaussianPrior | PoissonPrior | None
+"""A concentration for words; None for no prior."""
+
+
+@dataclass(frozen=True)
+class Priors:
+    """Priors of all parameters, for `HMM.fit`; by default flat, which is maximum likelihood.
+
+    Args:
+        initial: Concentration of the Dirichlet prior of the first state, a number or ``(z,)``; 1 is flat.
+        transition: That of each row of the transition matrix, a number or ``(z, z)``. At low rank a number, for
+            the rows of both factors.
+        emission: That of the words in each state, a number or ``(z, v)``; a `GaussianPrior` or a `PoissonPrior`
+            for emissions of vectors.
+
+    Examples:
+        >>> Priors(transition=1 + 10 * torch.eye(3), emission=GaussianPrior(scatter=0.1)).initial
+        1.0
+    """
+
+    initial: float | Tensor = 1.0
+    transition: float | Tensor = 1.0
+    emission: EmissionPrior = None
+
+
+def with_dirichlet(
+    counts: Tensor, possible: Tensor, concentration: float | Tensor, name: str = "priors.emission"
+) -> Tensor:
+    """Return counts with those that a Dirichlet prior adds to what is possible; none falls below 0.
+
+    Args:
+        counts: Expected counts.
+        possible: Of the same shape, Boolean.
+        concentration: A number, or one for each count.
+        name: What the concentration is called, for errors.
+
+    Raises:
+        ValueError: If the shape of the concentration is another one.
+    """
+    added = _fitting(concentration, counts, name) - 1.0
+    return torch.where(possible, (counts + added).clamp(min=0.0), 0.0)
+
+
+def dirichlet_log_density(
+    log_probs: Tensor, concentration: float | Tensor, name: str = "priors.emission"
+) -> Tensor:
+    """Return the summed log-density of distributions under Dirichlet priors, up to a constant."""
+    added = _fitting(concentration, log_probs, name) - 1.0
+    counted = (added != 0) & (log_probs.detach() > -torch.inf)
+    return (added * torch.where(counted, log_probs, 0.0)).sum()
+
+
+def concentration_of(prior: EmissionPrior, kind: str) -> float | Tensor:
+    """Return the concentration that is the prior of emissions of words; 1 for None.
+
+    Raises:
+        ValueError: If it is the prior of something else.
+    """
+    if isinstance(prior, GaussianPrior | PoissonPrior):
+        raise ValueError(
+            f"priors.emission is a {type(prior).__name__}; expected a concentration, a number or a tensor of "
+            f"shape (z, v), as emissions are {kind}"
+        )
+    return 1.0 if prior is None else prior
+
+
+def _fitting(concentration: float | Tensor, counts: Tensor, name: str) -> Tensor:
+    value = torch.as_tensor(concentration, dtype=counts.dtype, device=counts.device)
+    if value.dim() and value.shape != counts.shape:
+        raise ValueError(f"{name} has shape {tuple(value.shape)}; expected a number or {tuple(counts.shape)}")
+    return value

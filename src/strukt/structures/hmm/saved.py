@@ -1,0 +1,101 @@
+"""Hidden Markov models on disk: one file of safetensors, whose metadata are the form of the model as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import safetensors
+from safetensors.torch import save_file
+from torch import Tensor
+
+from strukt.errors import DataError
+from strukt.structures.hmm.gaussian import Gaussian
+from strukt.structures.hmm.gaussian_mixture import GaussianMixture
+from strukt.structures.hmm.poisson import Poisson
+from strukt.structures.hmm.symbols import Blocked, Categorical, Embedded
+from strukt.structures.hmm.transitions import Banded, Dense, LowRank
+
+if TYPE_CHECKING:
+    from strukt.structures.hmm.distribution import HMM
+
+    Model = TypeVar("Model", bound=HMM)
+
+FORMAT = 1
+PARTS: dict[str, dict[str, type]] = {
+    "transition": {kind.__name__: kind for kind in (Dense, LowRank, Banded)},
+    "emission": {
+        kind.__name__: kind for kind in (Categorical, Embedded, Blocked, Gaussian, GaussianMixture, Poisson)
+    },
+}
+"""The classes that are saved, by their names. Their attributes are called as the arguments that make them."""
+
+
+def save(path: str | os.PathLike[str], model: HMM) -> None:
+    """Write a model beside its place, then rename.
+
+    Raises:
+        ValueError: If a part is of another class than those of `PARTS`.
+        DataError: If the file cannot be written.
+    """
+    form: dict[str, Any] = {"format": FORMAT}
+    tensors = {"initial": model.initial}
+    for name, kinds in PARTS.items():
+        part = getattr(model, name)
+        if kinds.get(type(part).__name__) is not type(part):
+            raise ValueError(
+                f"the {name} is a {type(part).__name__}; expected one of {', '.join(kinds)} to save it"
+            )
+        arguments = {argument: getattr(part, argument) for argument in signature(type(part)).parameters}
+        form[name] = {"kind": type(part).__name__}
+        for argument, value in arguments.items():
+            if isinstance(value, Tensor):
+                tensors[f"{name}.{argument}"] = value
+            elif value is not None:
+                form[name][argument] = value
+    beside = Path(path).with_name(f".{Path(path).name}.part")
+    kept = {name: tensor.detach().clone().contiguous().cpu() for name, tensor in tensors.items()}
+    try:
+        beside.touch()  # has the mode that the umask leaves; the library would let only its owner read the file
+        mode = beside.stat().st_mode & 0o777
+        save_file(kept, beside, {"strukt.hmm": json.dumps(form)})
+        beside.chmod(mode)
+        os.replace(beside, path)
+    except (OSError, safetensors.SafetensorError) as error:
+        beside.unlink(missing_ok=True)
+        raise DataError(f"cannot be written: {error}", path) from error
+
+
+def load(path: str | os.PathLike[str], kind: type[Model]) -> Model:
+    """Read a model that `save` has written.
+
+    Raises:
+        DataError: If the file is missing or damaged, or no such model.
+    """
+    try:
+        with safetensors.safe_open(os.fspath(path), "pt") as file:
+            form = json.loads((file.metadata() or {}).get("strukt.hmm", "{}"))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
+    except FileNotFoundError as error:
+        raise DataError("is missing", path) from error
+    except (OSError, ValueError, safetensors.SafetensorError) as error:
+        raise DataError(f"is damaged ({error}); restore it from a copy", path) from error
+    if not isinstance(form, dict) or form.get("format") != FORMAT:
+        raise DataError(f"is no hidden Markov model of format {FORMAT}; save it again with HMM.save", path)
+    try:
+        parts = {name: _part(name, form[name], tensors) for name in PARTS}
+        return kind(tensors["initial"], **parts, validate_args=True)
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"is damaged ({error}); restore it from a copy", path) from error
+
+
+def _part(name: str, form: dict[str, Any], tensors: dict[str, Tensor]) -> Any:
+    """The transition or the emission."""
+    kind, *rest = form.items()
+    own = {
+        key.removeprefix(f"{name}."): value for key, value in tensors.items() if key.startswith(f"{name}.")
+    }
+    return PARTS[name][kind[1]](**own, **dict(rest))

@@ -1,0 +1,41 @@
+"""Emissions of vectors and of counts: observations that have a density in each state, and a row of their own."""
+
+from __future__ import annotations
+
+import abc
+
+import torch
+from torch import Tensor
+
+from strukt.checks import arguments
+from strukt.structures.hmm.emissions import Emission, Scored
+
+
+class Vectors(Emission):
+    """The densities of vectors in each of z states; observations are tensors ``(*, n, *event_shape)``.
+
+    A new one says what the log-densities of some vectors are, from any parameters it likes.
+    """
+
+    @abc.abstractmethod
+    def log_densities(self, values: Tensor) -> Tensor:
+        """Return the log-densities ``(t, z)`` of observations ``(t, *event)`` in all states; differentiable."""
+
+    def require_observations(self, x: Tensor) -> None:
+        axes = f"(*, n{''.join(f', {size}' for size in self.event_shape)})"
+        arguments.scores("x", x, axes, len(self.event_shape) + 1)
+        if x.shape[x.dim() - len(self.event_shape) :] != self.event_shape:
+            raise ValueError(
+                f"x has shape {tuple(x.shape)}; expected {axes}, as {self!r} emits vectors of this size"
+            )
+        if x.device != self.parameters[0].device:
+            raise ValueError(
+                f"x is on {x.device} and the scores on {self.parameters[0].device}; move both to one device"
+            )
+
+    def valid(self, x: Tensor) -> tuple[Tensor, str]:
+        return x.isfinite(), "finite numbers: fill in what is missing, or cut the sequence there"
+
+    def scored(self, values: Tensor) -> Scored:
+        rows = torch.arange(len(values), device=values.device)
+        return Scored(rows, self.log_densities(values.to(self.parameters[0].dtype)))
