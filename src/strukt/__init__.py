@@ -38,16 +38,20 @@ if TYPE_CHECKING:
     from strukt.structures.ctc.decoding import ctc_beam_search, ctc_greedy
     from strukt.structures.hmm.guide import HMMGuide
     from strukt.structures.pcfg.guide import PCFGGuide
+    from strukt.structures.hmm.priors import GaussianPrior, PoissonPrior, Priors
     from strukt.train.bundle import load
 
 _HOMES = {  # of what is no structure
     "DataError": "strukt.errors",
+    "GaussianPrior": "strukt.structures.hmm.priors",
     "InfeasibleError": "strukt.errors",
     "MissingExtraError": "strukt.errors",
     "StruktError": "strukt.errors",
     "FactorGraph": "strukt.factor_graph",
     "HMMGuide": "strukt.structures.hmm.guide",
     "PCFGGuide": "strukt.structures.pcfg.guide",
+    "PoissonPrior": "strukt.structures.hmm.priors",
+    "Priors": "strukt.structures.hmm.priors",
     "Program": "strukt.kernels.engine.program",
     "ProgramBuilder": "strukt.kernels.engine.program",
     "factors": "strukt.factor_graph",

@@ -9,9 +9,6 @@ from strukt.structures.hmm.distribution import HMM as HMM
 from strukt.structures.hmm.gaussian import Gaussian as Gaussian
 from strukt.structures.hmm.gaussian_mixture import GaussianMixture as GaussianMixture
 from strukt.structures.hmm.poisson import Poisson as Poisson
-from strukt.structures.hmm.priors import GaussianPrior as GaussianPrior
-from strukt.structures.hmm.priors import PoissonPrior as PoissonPrior
-from strukt.structures.hmm.priors import Priors as Priors
 from strukt.structures.hmm.sharded import ShardedHMM as ShardedHMM
 from strukt.structures.hmm.symbols import Blocked as Blocked
 from strukt.structures.hmm.symbols import Categorical as Categorical

@@ -1,11 +1,12 @@
 """Lengths as lists, and from masks."""
 
+import numpy as np
 import pytest
 import torch
 
 import strukt
 from strukt.checks import arguments
-from strukt.checks.lengths import lengths_from_mask
+from strukt.checks.lengths import lengths_from_mask, pad_concatenated
 
 
 @pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int32, torch.int64])
@@ -101,3 +102,29 @@ def test_structures_take_lists():
     assert torch.equal(hmm.log_prob(words, [4, 1]), hmm.log_prob(words, torch.tensor([4, 1])))
     labelled = strukt.SpanTree(torch.zeros(2, 3, 3, 3), [2, 1], labelled=True)
     assert strukt.SpanTree(torch.zeros(2, 3, 3, 3), [2, 1]).labelled == labelled.labelled
+
+
+def test_sequences_one_behind_the_other_become_a_batch():
+    rows = torch.arange(10.0).view(5, 2)
+    x, lengths = pad_concatenated(rows, [2, 0, 3])
+    assert x.shape == (3, 3, 2)
+    assert lengths.tolist() == [2, 0, 3]
+    assert torch.equal(torch.cat([sequence[:length] for sequence, length in zip(x, lengths, strict=True)]), rows)
+    assert (x[0, 2] == 0).all()
+    of_arrays, _ = pad_concatenated(rows.numpy(), np.array([2, 0, 3]))
+    assert torch.equal(of_arrays, x)
+    assert pad_concatenated(torch.zeros(0, 4), [])[0].shape == (0, 0, 4)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "message"),
+    [
+        ([2, 2], "lengths add up to 4; expected 5, as many as x has rows"),
+        ([6, -1], "x has shape .* and lengths is .*; expected .* whole numbers from 0 on"),
+        ([2.0, 3.0], "whole numbers"),
+        (5, "one for each sequence"),
+    ],
+)
+def test_other_lengths_of_them_are_refused(lengths, message):
+    with pytest.raises(ValueError, match=message):
+        pad_concatenated(torch.arange(5), lengths)

@@ -10,13 +10,15 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+import torch
 
-from strukt import HMM, FactorGraph, LinearChain, nn
+from strukt import HMM, FactorGraph, GaussianMixture, LinearChain, Poisson, nn
 from strukt.distributions import StructuredDistribution
 from strukt.factor_graph import factors
 from strukt.inference.lp_sparsemap import Solution
 from strukt.losses.vectors import Options
 from strukt.sklearn import ChainClassifier
+from strukt.structures.hmm.answers import Fit
 from strukt.structures.topk import TopK
 
 PAGES = Path(__file__).parents[2] / "docs" / "coming-from"
@@ -27,13 +29,15 @@ SPAN = re.compile(r"`([^`]+)`")
 NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 CALL = re.compile(rf"({NAME.pattern})(?=\()")
 
-HOMES = {"crf": nn.CRF(2), "graph": FactorGraph, "structure": StructuredDistribution, "hmm": HMM}
+POISSON = HMM(torch.zeros(2), torch.zeros(2, 2), Poisson(torch.ones(2)))
+MIXTURE = GaussianMixture(torch.zeros(2, 1), torch.zeros(2, 1, 1), torch.ones(2, 1, 1))
+HOMES = {"crf": nn.CRF(2), "graph": FactorGraph, "structure": StructuredDistribution, "hmm": POISSON}
 """Objects by the names that the tables have for them; their members may stand there alone, too."""
 
 ESTIMATOR = ChainClassifier().fit([[["a"]]], [["b"]])
-MEMBERS = (*HOMES.values(), LinearChain, TopK, factors.Factor, ESTIMATOR)
+MEMBERS = (*HOMES.values(), POISSON.emission, MIXTURE, LinearChain, TopK, factors.Factor, ESTIMATOR)
 ARGUMENTS = {*signature(FactorGraph.lp_sparsemap).parameters, *Options.__annotations__}
-RESULTS = {*Solution.__dataclass_fields__}
+RESULTS = {*Solution.__dataclass_fields__, *Fit._fields}
 PYTORCH = {"kl_divergence", "lengths.sum", "mask.sum", "mean", "sum"}
 
 

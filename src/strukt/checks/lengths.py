@@ -72,6 +72,7 @@ def pad_concatenated(x: Any, lengths: Lengths) -> tuple[Tensor, Tensor]:
     """
     rows = torch.as_tensor(x)
     sizes = torch.as_tensor(lengths, device=rows.device)
+    sizes = sizes if sizes.numel() else sizes.long()  # PyTorch makes an empty list one of float32
     if not rows.dim() or sizes.dim() != 1 or sizes.is_floating_point() or (sizes < 0).any():
         raise ValueError(
             f"x has shape {tuple(rows.shape)} and lengths is {lengths!r:.60}; expected (m, *event), and whole "

@@ -48,9 +48,9 @@ def of_mapping(mapped: tuple[Tensor, Tensor]) -> Iterator[Question]:
 def _hidden_markov_model(dtype: torch.dtype) -> None:
     few_rows.product(torch.ones(2, 256, dtype=dtype), torch.ones(256, 256, dtype=dtype).mT)
     initial, transition, emission = (torch.zeros(shape, dtype=dtype) for shape in ((3,), (3, 3), (3, 5)))
-    model = HMM(initial, transition, emission)
+    model = HMM(initial.requires_grad_(), transition, emission)
     words = torch.tensor([[0, 1, 2, 3]])
-    model.log_prob(words)
+    torch.autograd.grad(model.log_prob(words).sum(), initial)
     model.viterbi(words)
     model.posterior(words).sample((2,))
 

@@ -281,10 +281,12 @@ def test_criteria_count_what_can_be_chosen(kind):
     assert torch.allclose(hmm.aic(x, LENGTHS), 2 * free - 2 * log_prob)
 
 
-def test_criteria_of_words_leave_out_what_is_forbidden():
-    transition = torch.tensor([[0.0, 0.0, -math.inf], [0.0, 0.0, 0.0], [-math.inf, -math.inf, -math.inf]])
-    hmm = HMM(torch.tensor([0.0, 0.0, -math.inf]), transition, torch.zeros(3, 4))
-    assert hmm.free_parameters == 1 + (1 + 2) + 9
+def test_criteria_of_words_count_what_a_fit_has_found_to_be_impossible():
+    hmm = model("dense")
+    assert hmm.free_parameters == 2 + 6 + 9
+    fitted = hmm.fit(torch.tensor([0, 1, 1, 0]), steps=100).model
+    assert (fitted.emission.logits == -math.inf).any()
+    assert fitted.free_parameters == hmm.free_parameters
     assert model("low rank").free_parameters == 2 + (3 + 2 * 2) + 9
     assert model("band").free_parameters == 2 + (1 + 2 + 1) + 9
     assert model("low rank and band").free_parameters == 2 + (3 + 4 + 3 + 2 * 2) + 9
@@ -320,3 +322,5 @@ def test_other_errors():
         model_of_vectors("counts").fit(torch.tensor([1, 2]), priors=Priors(emission=GaussianPrior()))
     with pytest.raises(ValueError, match="restarts is -1; expected 0 or more"):
         hmm.fit(words(5), restarts=-1)
+    with pytest.raises(ValueError, match="x holds no observations"):
+        model_of_vectors("full").fit(torch.zeros(2, 0, 2), restarts=1)

@@ -164,7 +164,7 @@ def test_a_step_of_gaussians_is_that_of_hmmlearn(form, with_priors):
             "transmat_prior": 2.2,
         }
     ours, theirs = of_gaussian(form, **options)
-    # theirs of "tied" divides by the weight beyond the number of dimensions, but adds no weight of the means
+    # their weight counts from 1 on, or for matrices from the number of dimensions on
     weight = 2.5 if form in ("full", "tied") else 3.5
     priors = Priors(1.7, 2.2, GaussianPrior(0.3, 0.8, 0.4, weight)) if with_priors else Priors()
     rows, lengths = rows_of(form)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, distributions
@@ -16,57 +15,15 @@ from strukt.checks import arguments, guards
 from strukt.checks.lengths import Lengths
 from strukt.kernels.semiring import NEG_INF
 from strukt.structures.hmm import fitting, queries, saved
+from strukt.structures.hmm.answers import Fit, Infilling, Sampled
 from strukt.structures.hmm.counts import Counts, expected_counts
 from strukt.structures.hmm.evidence import following
 from strukt.structures.hmm.parameters import HMMParameters
 from strukt.structures.hmm.priors import Priors, dirichlet_log_density, with_dirichlet
 from strukt.structures.hmm.reference import safe_log
 from strukt.structures.hmm.symbols import Symbols, words_of_states
-from strukt.structures.hmm.transitions import chosen, redrawn, softmax, updated
+from strukt.structures.hmm.transitions import free_numbers, redrawn, softmax, updated
 from strukt.structures.linear_chain.distribution import LinearChain
-
-
-class Infilling(NamedTuple):
-    """Words at missing places, given all others; see `HMM.infill`.
-
-    Attributes:
-        log_probs: ``(*, n, v)``, the log-probability of each word at each place, given the words that are there:
-            at their places 0 for the word itself and -inf for others; -inf beyond the length.
-        best: ``(*, n)``, with the most probable word at each missing place on its own, so that in expectation the
-            fewest are wrong; -1 beyond the length.
-        sample: ``(*, n)``, with missing words drawn from their joint distribution; -1 beyond the length.
-    """
-
-    log_probs: Tensor
-    best: Tensor
-    sample: Tensor
-
-
-class Sampled(NamedTuple):
-    """Observations with the states behind them; see `HMM.sample_with_states`.
-
-    Attributes:
-        x: ``sample_shape + (n, *event)``.
-        states: ``sample_shape + (n,)``.
-    """
-
-    x: Tensor
-    states: Tensor
-
-
-class Fit(NamedTuple):
-    """A fitted model; see `HMM.fit`.
-
-    Attributes:
-        model: The best one.
-        log_probs: ``(steps taken,)``, the log-probability of the observations before each step; with priors, plus
-            the log-density of the parameters, up to a constant.
-        converged: Whether the last step rose by no more than the tolerance.
-    """
-
-    model: HMM
-    log_probs: Tensor
-    converged: bool
 
 
 class HMM(HMMParameters):
@@ -363,12 +320,19 @@ class HMM(HMMParameters):
             >>> form.fit(x, restarts=1).model.emission.means.flatten().sort().values.round()
             tensor([0., 9.])
         """
-        return Fit(*fitting.best(self, x, lengths, steps, tolerance, restarts, priors, optimizer))
+        return fitting.best(self, x, lengths, steps, tolerance, restarts, priors, optimizer)
 
     def redrawn(self, x: Tensor, lengths: Lengths | None = None) -> Self:
-        """A model of the same form with random parameters, from which a fit to observations may start."""
+        """A model of the same form with random parameters, from which a fit to observations may start.
+
+        Raises:
+            ValueError: If there are no observations.
+        """
         with torch.no_grad():
-            emission = self.emission.redrawn(self._observed(x, lengths).values)
+            values = self._observed(x, lengths).values
+            if not len(values):
+                raise ValueError("x holds no observations; expected some to draw parameters for")
+            emission = self.emission.redrawn(values)
             return self._rebuilt(redrawn(self.initial), self.transition.redrawn(), emission)
 
     def unconstrained(self) -> tuple[Tensor, ...]:
@@ -397,8 +361,11 @@ class HMM(HMMParameters):
 
     @property
     def free_parameters(self) -> int:
-        """How many numbers can be chosen, those that others determine and those forbidden left out."""
-        return chosen(self.initial, 0) + self.transition.free_parameters + self.emission.free_parameters
+        """How many numbers can be chosen, those that others determine left out.
+
+        Those that are forbidden count, too, as a fit may have found them to be 0.
+        """
+        return free_numbers(self.initial, 0) + self.transition.free_parameters + self.emission.free_parameters
 
     def aic(self, x: Tensor, lengths: Lengths | None = None) -> Tensor:
         """Akaike's information criterion for all observations together, ``()``; the lower, the better."""

@@ -59,7 +59,7 @@ class Emission(abc.ABC):
     @property
     @abc.abstractmethod
     def free_parameters(self) -> int:
-        """How many numbers can be chosen, those that others determine and those forbidden left out."""
+        """How many numbers can be chosen, those that others determine left out."""
 
     def require_valid(self) -> None:
         """Raise ValueError if a parameter holds a number that it cannot."""

@@ -145,9 +145,7 @@ class _Evidence(torch.autograd.Function):
         if ctx.blocks is None:
             moving = steps(tuple(matrices), band, ctx.storage, ctx.group)
             if _are_few_states(of_words, moving, initial, ctx.keeps):
-                in_initial, in_emission, in_matrix = few_states.gradients(
-                    of_words, emitted, matrices[0], kept, final
-                )
+                in_initial, in_emission, in_matrix = few_states.gradients(of_words, matrices[0], kept, final)
                 found = [in_initial, in_emission, None, in_matrix]
             else:
                 found = _fused_gradients(

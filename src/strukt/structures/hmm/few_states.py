@@ -33,39 +33,39 @@ def pays(lanes: Lanes, steps: Steps, dtype: torch.dtype) -> bool:
 def forward(
     words: Lanes, initial: Tensor, emission: Emissions, matrix: Tensor, keep: bool
 ) -> tuple[Tensor, Tensor, list[Tensor]]:
-    """Evidence ``(batch,)``, last states ``(batch, z)``, and with ``keep`` scales and states ahead of words."""
+    """Evidence ``(batch,)``, last states ``(batch, z)``, and with ``keep`` what the gradient needs.
+
+    That is the scales, the states ahead of words, and the weights of words in the states.
+    """
     rows = words.offsets[-1] if keep else len(initial)
     scales, aheads = initial.new_empty(rows), initial.new_empty(rows, len(matrix))
     last, evidence = torch.zeros_like(initial), initial.new_zeros(len(initial), dtype=torch.float64)
     ordered, logs = torch.zeros_like(initial), torch.zeros_like(evidence)
-    read = (*_places(words), _weights(emission), emission.tops, initial[words.order], matrix)
+    weights = (emission.table - emission.tops.unsqueeze(1)).exp_()
+    read = (*_places(words), weights, emission.tops, initial[words.order], matrix)
     limit = smallest(initial.dtype)
     _over_lanes(_forward, words, matrix, *read, scales, aheads, ordered, logs, limit, keep)
     last[words.order], evidence[words.order] = ordered, logs
-    return evidence, last, [scales, aheads] if keep else []
+    return evidence, last, [scales, aheads, weights] if keep else []
 
 
 def gradients(
-    words: Lanes, emission: Emissions, matrix: Tensor, kept: list[Tensor], final: Tensor
+    words: Lanes, matrix: Tensor, kept: list[Tensor], final: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients in the initial distributions, emissions and matrix, from beta ``(batch, z)`` at the end."""
-    scales, aheads = kept
+    scales, aheads, weights = kept
     ordered, used = torch.zeros_like(final), torch.empty_like(aheads)
     sums = torch.zeros(_threads(words, matrix), *matrix.shape, dtype=torch.float64)
-    read = (*_places(words), _weights(emission), matrix, scales, aheads, final[words.order])
+    read = (*_places(words), weights, matrix, scales, aheads, final[words.order])
     _over_lanes(_backward, words, matrix, *read, ordered, used, sums, floor(final.dtype))
     in_initial = torch.zeros_like(final)
     in_initial[words.order] = ordered
-    in_emission = torch.zeros_like(emission.table).index_add_(0, words.words, used)
+    in_emission = torch.zeros_like(weights).index_add_(0, words.words, used)
     return in_initial, in_emission, sums.sum(0).to(matrix.dtype)
 
 
 def _places(words: Lanes) -> tuple[Tensor, Tensor]:
     return words.words, torch.tensor(words.offsets)
-
-
-def _weights(emission: Emissions) -> Tensor:
-    return (emission.table - emission.tops.unsqueeze(1)).exp_()
 
 
 def _threads(words: Lanes, matrix: Tensor) -> int:

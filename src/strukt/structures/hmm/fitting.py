@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from strukt.checks.lengths import Lengths
+from strukt.structures.hmm.answers import Fit
 from strukt.structures.hmm.priors import Priors
 
 if TYPE_CHECKING:
@@ -51,11 +52,8 @@ def best(
     restarts: int,
     priors: Priors,
     optimizer: MakeOptimizer | None,
-) -> tuple[HMM, Tensor, bool]:
-    """Return the best model of several starts, what its fit reached before each step, and whether it converged.
-
-    The arguments are those of `strukt.HMM.fit`.
-    """
+) -> Fit:
+    """Return the best fit of several starts; the arguments are those of `strukt.HMM.fit`."""
     if steps < 1:
         raise ValueError(f"steps is {steps}; expected at least 1")
     if restarts < 0:
@@ -71,7 +69,7 @@ def best(
             winner = climb
     assert winner is not None
     log_probs = torch.tensor([step.log_prob for step in winner.reached], dtype=torch.float64)
-    return winner.model, log_probs, winner.converged
+    return Fit(winner.model, log_probs, winner.converged)
 
 
 def _by_em(

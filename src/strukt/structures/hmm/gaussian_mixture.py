@@ -13,7 +13,7 @@ from strukt.structures.hmm.clusters import clusters
 from strukt.structures.hmm.emissions import Parameters, require_logits
 from strukt.structures.hmm.gaussian import gaussian_prior, mixture
 from strukt.structures.hmm.priors import EmissionPrior, dirichlet_log_density, with_dirichlet
-from strukt.structures.hmm.transitions import chosen, updated
+from strukt.structures.hmm.transitions import free_numbers, updated
 from strukt.structures.hmm.vectors import Vectors
 
 
@@ -59,7 +59,7 @@ class GaussianMixture(Vectors):
 
     @property
     def free_parameters(self) -> int:
-        return chosen(self.logits, 1) + normals.free_numbers(self.means, self.covariances)
+        return free_numbers(self.logits, 1) + normals.free_numbers(self.means, self.covariances)
 
     def require_valid(self) -> None:
         require_logits("logits", self.logits)

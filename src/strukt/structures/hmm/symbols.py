@@ -20,7 +20,7 @@ from strukt.structures.hmm.priors import (
     with_dirichlet,
 )
 from strukt.structures.hmm.reference import safe_log
-from strukt.structures.hmm.transitions import chosen, log_total, redrawn, updated
+from strukt.structures.hmm.transitions import free_numbers, log_total, redrawn, updated
 
 
 class Symbols(Emission):
@@ -137,7 +137,7 @@ class Categorical(Symbols):
 
     @property
     def free_parameters(self) -> int:
-        return chosen(self.logits, 1)
+        return free_numbers(self.logits, 1)
 
     def _normaliser(self) -> Tensor:
         total = log_total(self.logits, 1)
@@ -197,8 +197,8 @@ class Embedded(Symbols):
 
     @property
     def free_parameters(self) -> int:
-        """How many numbers the vectors and biases of words that are not forbidden are, none of which is fixed."""
-        return self.vectors.numel() + self.word_vectors.numel() + int((self.bias > NEG_INF).sum())
+        """How many numbers the vectors and the biases hold."""
+        return sum(parameter.numel() for parameter in self.parameters)
 
     def maximised(self, statistics: Tensor, prior: EmissionPrior = None) -> Self:
         raise NotImplementedError(
@@ -281,9 +281,7 @@ class Blocked(Symbols):
 
     @property
     def free_parameters(self) -> int:
-        possible = (self.logits > NEG_INF).long()
-        of_states = self._sums(possible).index_add(1, self.blocks, possible)
-        return int((of_states - 1).clamp(min=0).sum())
+        return len(self.logits) * (self.words - len(torch.unique(self.blocks)))
 
     def from_unconstrained(self, parameters: Parameters) -> Self:
         (logits,) = parameters

@@ -44,7 +44,7 @@ class Transition(abc.ABC):
     @property
     @abc.abstractmethod
     def free_parameters(self) -> int:
-        """How many numbers can be chosen, those that others determine and those forbidden left out."""
+        """How many numbers can be chosen, those that others determine left out."""
 
     def unconstrained(self) -> tuple[Tensor, ...]:
         """Return parameters that may take any value, for gradients; `from_unconstrained` is the inverse."""
@@ -113,7 +113,7 @@ class Dense(Transition):
 
     @property
     def free_parameters(self) -> int:
-        return chosen(self.logits, 1)
+        return free_numbers(self.logits, 1)
 
     def factors(self) -> tuple[tuple[Tensor, ...], Tensor | None]:
         return (softmax(self.logits, 1),), None
@@ -167,8 +167,8 @@ class LowRank(Transition):
     @property
     def free_parameters(self) -> int:
         """How many numbers the two stochastic matrices have to choose, the band among the first."""
-        leaving = self.source if self.band is None else torch.cat([self.source, _inside(self.band)], 1)
-        return chosen(leaving, 1) + chosen(self.target, 0)
+        nearby = 0 if self.band is None else _numbers_inside(self.band)
+        return free_numbers(self.source, 1) + nearby + free_numbers(self.target, 0)
 
     def factors(self) -> tuple[tuple[Tensor, ...], Tensor | None]:
         if self.band is None and _reaches(self.source, 1) and _reaches(self.target, 0):
@@ -223,7 +223,7 @@ class Banded(Transition):
 
     @property
     def free_parameters(self) -> int:
-        return chosen(_inside(self.logits), 1)
+        return _numbers_inside(self.logits) - self.states
 
     def factors(self) -> tuple[tuple[Tensor, ...], Tensor | None]:
         return (), softmax(_inside(self.logits), 1)
@@ -262,9 +262,12 @@ def updated(logits: Tensor, counts: Tensor, dim: int) -> Tensor:
     return torch.where(total > 0, (counts / torch.where(total > 0, total, 1.0)).log(), logits)
 
 
-def chosen(logits: Tensor, dim: int) -> int:
-    """Return how many probabilities over ``dim`` can be chosen: one less than are not forbidden."""
-    return int(((logits > NEG_INF).sum(dim) - 1).clamp(min=0).sum())
+def free_numbers(logits: Tensor, dim: int) -> int:
+    """Return how many probabilities over ``dim`` can be chosen, all but one of each distribution.
+
+    Those that are 0 count as well: a fit may have found them.
+    """
+    return logits.numel() - logits.numel() // logits.shape[dim]
 
 
 def redrawn(logits: Tensor) -> Tensor:
@@ -278,6 +281,11 @@ def _inside(band: Tensor) -> Tensor:
     target = torch.arange(z, device=band.device).unsqueeze(1)
     target = target + torch.arange(2 * w + 1, device=band.device) - w
     return band.masked_fill((target < 0) | (target >= z), NEG_INF)
+
+
+def _numbers_inside(band: Tensor) -> int:
+    """How many entries of a band lead to states that exist."""
+    return int((_inside(torch.zeros_like(band)) == 0).sum())
 
 
 def _selected(band: Tensor, states: Tensor) -> Tensor:
