@@ -47,6 +47,22 @@ def expected_table(emission):
 
 
 @kinds
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int32])
+def test_words_may_be_integers_of_any_type(kind, dtype):
+    model = HMM(normal(6), normal(6, 6), KINDS[kind]())
+    x = torch.tensor([[0, 1, 5], [1, 1, 0]])
+    assert torch.equal(model.log_prob(x.to(dtype)), model.log_prob(x))
+    assert torch.equal(model.smooth(x.to(dtype)), model.smooth(x))
+    counts = model.expected_counts(x.to(dtype)).emission
+    assert torch.equal(counts, model.expected_counts(x).emission)
+    missing = torch.tensor([[False, True, False], [False, False, False]])
+    torch.manual_seed(0)
+    expected = model.infill(x, missing)
+    torch.manual_seed(0)
+    assert torch.equal(model.infill(x.to(dtype), missing).log_probs, expected.log_probs)
+
+
+@kinds
 def test_log_probabilities_of_words_and_of_states_are_those_of_the_definition(kind):
     emission = KINDS[kind]()
     table = expected_table(emission)

@@ -58,18 +58,18 @@ class Symbols(Emission):
         return (x >= 0) & (x < self.words), expected
 
     def scored(self, values: Tensor) -> Scored:
-        used, rows = torch.unique(values, return_inverse=True)
+        used, rows = torch.unique(values.long(), return_inverse=True)
         return Scored(rows, self.of_words(used))
 
     def scored_by_block(self, values: Tensor) -> Scored:
-        used, rows = torch.unique(values, return_inverse=True)
+        used, rows = torch.unique(values.long(), return_inverse=True)
         own = self.of_own_states(used)
         return Scored(rows, self.of_words(used)) if own is None else Scored(rows, *own)
 
     def statistics(self, values: Tensor, weights: Tensor) -> Tensor:
         """Return how often words are expected in states, ``(z, v)``."""
         counts = weights.new_zeros(self.states, self.words)
-        return counts.index_copy(1, torch.unique(values), weights.mT)
+        return counts.index_copy(1, torch.unique(values.long()), weights.mT)
 
     def log_prior(self, prior: EmissionPrior) -> Tensor:
         concentration = concentration_of(prior, type(self).__name__)
