@@ -47,7 +47,7 @@ drawn = {"do_sample": True, "top_k": 0, "max_new_tokens": longest, "pad_token_id
 samples = model.generate(prompt, **drawn)
 lengths = (samples > 0).sum(1)
 start = HMM(torch.zeros(48), torch.randn(48, 48), torch.randn(48, len(words)))
-hmm, _ = start.fit_em(samples, lengths, steps=40)
+hmm = start.fit(samples, lengths, steps=40).model
 
 small_cat, bird, the = [words["small"], words["cat"]], [words["bird"]], [words["the"]]
 constraint = containing([small_cat, bird], len(words)) & avoiding([the], len(words))

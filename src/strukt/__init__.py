@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from strukt.mappings import budget, entmax, entmax15, fusedmax, ksubset, normmax, oscarmax, sparsemax
     from strukt.structures.ctc.decoding import ctc_beam_search, ctc_greedy
     from strukt.structures.hmm.guide import HMMGuide
-    from strukt.structures.pcfg.guide import PCFGGuide
     from strukt.structures.hmm.priors import GaussianPrior, PoissonPrior, Priors
+    from strukt.structures.pcfg.guide import PCFGGuide
     from strukt.train.bundle import load
 
 _HOMES = {  # of what is no structure
@@ -96,10 +96,10 @@ __all__ = [
     "Dense",
     "Embedded",
     "FactorGraph",
-    "HMMGuide",
     "Gaussian",
     "GaussianMixture",
     "GaussianPrior",
+    "HMMGuide",
     "InfeasibleError",
     "KSubset",
     "LexicalisedTree",

@@ -8,7 +8,7 @@ import torch
 from scipy.stats import chisquare
 from tests.structures.hmm.enumerated_hmm import KINDS, model
 
-from strukt import HMM, Embedded, HMMGuide, InfeasibleError
+from strukt import HMM, Embedded, Gaussian, HMMGuide, InfeasibleError
 from strukt.automata import anything, avoiding, containing, matching, phrase
 
 N, V, END = 4, 4, 3
@@ -189,3 +189,9 @@ def test_impossible_prompts_are_named():
         guide.start(torch.tensor([[0], [2]]), torch.tensor([0, 1]))
     with pytest.raises(InfeasibleError, match="cannot be met in 2 words behind prompt 0; expected"):
         guide.start(torch.tensor([[0]]))
+
+
+def test_a_model_of_vectors_guides_no_words():
+    vectors = HMM(torch.zeros(2), torch.zeros(2, 2), Gaussian(torch.zeros(2, 3), torch.ones(2, 3)))
+    with pytest.raises(ValueError, match="expected one of words"):
+        HMMGuide(vectors, containing([[1]], words=3), length=3)

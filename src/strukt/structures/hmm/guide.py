@@ -15,6 +15,7 @@ from strukt.structures.guide import Guide
 from strukt.structures.hmm.continuations import Constraint, continuations
 from strukt.structures.hmm.distribution import HMM
 from strukt.structures.hmm.steps import steps
+from strukt.structures.hmm.symbols import Symbols
 
 
 class GuideState(NamedTuple):
@@ -57,7 +58,7 @@ class HMMGuide(Guide[GuideState]):
     largest one count as impossible in single precision, below 1e-308 in double precision.
 
     Raises:
-        ValueError: If the words of model and constraint, the length or the end do not fit.
+        ValueError: If the words of model and constraint, the length or the end do not fit, or the model has no words.
         InfeasibleError: If no text meets the constraint, whatever stands in front of it.
 
     Examples:
@@ -73,12 +74,14 @@ class HMMGuide(Guide[GuideState]):
     """
 
     def __init__(self, hmm: HMM, constraint: Automaton, length: int, end: int | None = None) -> None:
-        device = hmm.initial.device
-        super().__init__(constraint, hmm.emission.words, length, end, device)
+        device, emission = hmm.initial.device, hmm.emission
+        if not isinstance(emission, Symbols):
+            raise ValueError(f"hmm emits {emission!r}; expected one of words, such as Categorical")
+        super().__init__(constraint, emission.words, length, end, device)
         self.hmm = hmm
         self._constraint = Constraint(*(part.to(device) for part in _until(constraint, end)))
         with torch.no_grad():
-            table = hmm.emission.table()
+            table = emission.table()
             factors = hmm.transition.factors()
             self._steps = steps(*factors)
             self._tables = continuations(self._constraint, length, table, *factors)
