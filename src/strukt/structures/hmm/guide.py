@@ -58,7 +58,7 @@ class HMMGuide(Guide[GuideState]):
     largest one count as impossible in single precision, below 1e-308 in double precision.
 
     Raises:
-        ValueError: If the words of model and constraint, the length or the end do not fit, or the model emits none.
+        ValueError: If words of model and constraint, the length or the end do not fit, or the model emits none.
         InfeasibleError: If no text meets the constraint, whatever stands in front of it.
 
     Examples:
