@@ -39,6 +39,10 @@ def model():
         ("best", "mode"),
         ("log_likelihood", "log_prob(event)"),
         ("kmax", "topk(k)"),
+        ("argmax_and_max", "mode, and max_score"),
+        ("differentiable_sample", "rsample_relaxed(temperature), or rsample_implicit(step)"),
+        ("log_marginals", "marginals, and then .log()"),
+        ("log_prob_labels", "score(event)"),
         ("to_event", "from_parts(parts), and from_event is to_parts(event)"),
     ],
 )

@@ -18,13 +18,15 @@ _CALL = (
     "of tags; lengths of a mask are strukt.lengths_from_mask(mask)"
 )
 
-_OF_PYTORCH_CRF = {
+_OTHER_NAMES = {
     "decode": "crf(emissions, lengths).mode",
     "num_tags": "crf.tags",
     "start_transitions": "crf.start",
     "end_transitions": "crf.end",
     "transitions": "crf.transition",
+    "viterbi_tags": "crf(emissions, lengths).mode, or .topk(k) for the k best",
 }
+"""What pytorch-crf and AllenNLP call members, and what to take."""
 
 
 class CRF(nn.Module):
@@ -80,7 +82,7 @@ class CRF(nn.Module):
         Args:
             emissions: `(*batch, n, c)` scores of each tag at each position.
             lengths: `(*batch,)`; all `n` if not given.
-            others: Nothing; here to tell a call with the arguments of pytorch-crf.
+            others: Nothing; here to tell a call with the arguments of pytorch-crf or AllenNLP.
             named: Nothing.
 
         Raises:
@@ -109,8 +111,8 @@ class CRF(nn.Module):
         return self._folded(emissions, self._lengths(emissions, lengths))
 
     def __getattr__(self, name: str) -> Any:
-        if name in _OF_PYTORCH_CRF:
-            raise AttributeError(f"CRF has no {name}, which pytorch-crf has; take {_OF_PYTORCH_CRF[name]}")
+        if name in _OTHER_NAMES:
+            raise AttributeError(f"CRF has no {name}, which other libraries have; take {_OTHER_NAMES[name]}")
         return super().__getattr__(name)
 
     def extra_repr(self) -> str:

@@ -6,9 +6,11 @@ from typing import Any
 
 _STRUCTURES = {
     "argmax": "mode",
+    "argmax_and_max": "mode, and max_score",
     "best": "mode",
     "count": "log_count",
     "decode": "mode",
+    "differentiable_sample": "rsample_relaxed(temperature), or rsample_implicit(step)",
     "from_event": "to_parts(event), and to_event is from_parts(parts)",
     "gumbel_crf": "rsample_relaxed(temperature)",
     "kbest": "topk(k)",
@@ -16,7 +18,9 @@ _STRUCTURES = {
     "kl_divergence": "torch.distributions.kl_divergence(p, q)",
     "kmax": "topk(k)",
     "log_likelihood": "log_prob(event)",
+    "log_marginals": "marginals, and then .log()",
     "log_partition_function": "log_partition",
+    "log_prob_labels": "score(event)",
     "log_probs": "log_prob(event), and topk(k).log_probs",
     "logZ": "log_partition",
     "map": "mode",
