@@ -30,7 +30,12 @@ def test_adapter_is_right(family: Family, contestant: Contestant, operation: str
         pytest.skip(f"{contestant.name} has no decoder")
     inputs = family.warm_up.inputs()
     copies = [scores.clone() for scores in inputs]
-    answer = family.operations[operation](family.taught(contestant, inputs), inputs)
+    try:
+        answer = family.operations[operation](family.taught(contestant, inputs), inputs)
+    except NotImplementedError as error:
+        if contestant.name == "strukt":
+            raise
+        pytest.skip(f"{contestant.name}: {error}")
     assert truth(family, family.warm_up)(operation, answer) < TOLERANCE
     for scores, copy in zip(inputs, copies, strict=True):
         assert torch.equal(scores, copy)
