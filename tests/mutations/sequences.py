@@ -19,9 +19,6 @@ SEQUENCES = [
                 "kernels/engine/rows": [
                     (".sum(1)", ".amax(1)"),
                 ],
-                "kernels/engine/rings": [
-                    ("rate * degrees[first + i]", "rate"),
-                ],
                 "structures/linear_chain/cpu_probability": [
                     ("TINY = 1e-100", "TINY = 0.0"),
                     ("z * matrix[i + 7, j]", "z * matrix[i + 6, j]"),
@@ -113,6 +110,9 @@ SEQUENCES = [
                     ("(end - back) * k + back - 1", "(end - back) * k + back % k"),
                     ("np.minimum(of, rows - 1)", "np.minimum(of, 0)"),
                     ("pair[t - 1 if steps else 0, to, 0]", "pair[0 * t, to, 0]"),
+                ],
+                "kernels/engine/rings": [
+                    ("rate * degrees[first + i]", "rate"),
                 ],
                 "structures/semi_markov/cpu_probability": [
                     ("mass < TINY", "mass < 0.0"),
