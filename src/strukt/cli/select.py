@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from strukt.tasks.model import Undecided
 
 NUMBER = 10
-"""Of sentences, if none is given."""
+"""The number of sentences, if none is given."""
 
 SHOWN = 60
 """Columns of a table that a sentence may take."""

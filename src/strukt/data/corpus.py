@@ -47,7 +47,7 @@ ENTITIES: Readers = MappingProxyType(
 """Of sentences with nested entities."""
 
 ALL_LAYERS: Readers = MappingProxyType({"conllu": conllu_entities.read, "text": text.read_for_entities})
-"""Of sentences whose words have tags and heads, and whose entities nest."""
+"""For sentences whose words have tags and heads, and whose entities nest."""
 
 TEXTS: Readers = MappingProxyType({"text": text.read, "conllu": conllu.read, "brackets": brackets.read})
 """Of sentences whose words are all that counts, so that plain text is a corpus, too."""

@@ -26,7 +26,7 @@ _OTHER_NAMES = {
     "transitions": "crf.transition",
     "viterbi_tags": "crf(emissions, lengths).mode, or .topk(k) for the k best",
 }
-"""What pytorch-crf and AllenNLP call members, and what to take."""
+"""Names of members in pytorch-crf and AllenNLP, and those to use here."""
 
 
 class CRF(nn.Module):

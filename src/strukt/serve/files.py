@@ -17,10 +17,10 @@ from strukt.serve.workers import Deadline
 from strukt.tasks.model import Model
 
 SUFFIXES = {conllu.Sentence: ".conllu", brackets.Sentence: ".ptb", json_lines.Sentence: ".jsonl"}
-"""How the names of files end that plain text becomes when it is annotated."""
+"""The endings of file names that annotated plain text gets."""
 
 _reading = threading.Lock()
-"""Of the one thread that collects the warnings of a reader: all threads share how these are dealt with."""
+"""Held by the thread that collects the warnings of a reader, since all threads share their filters."""
 
 
 class FileError(StruktError):

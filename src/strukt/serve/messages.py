@@ -11,7 +11,7 @@ View = Literal["mode", "marginals", "samples", "kbest", "sparsemap"]
 """What is to be seen of a distribution over structures."""
 
 Format = Literal["conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "pairs", "listops", "text"]
-"""Of a file, as `strukt.data.corpus.FORMATS` has them."""
+"""The formats of files, as in `strukt.data.corpus.FORMATS`."""
 
 Text = Annotated[
     str, Field(description="Running text, which is cut into words; the task nli wants two lines")

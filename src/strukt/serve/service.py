@@ -96,7 +96,7 @@ class Service:
         )
 
     async def _computed(self, compute: Callable[[Deadline], Result]) -> Result:
-        """What a function returns, computed by one of the threads."""
+        """Return what a function returns, computed by one of the threads."""
         compiled = self.warm
 
         def run(deadline: Deadline) -> Result:

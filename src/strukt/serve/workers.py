@@ -87,7 +87,7 @@ class Workers:
         return self.late >= self.limits.threads
 
     async def run(self, function: Callable[[Deadline], Result]) -> Result:
-        """What a function returns, computed by one of the threads.
+        """Return what a function returns, computed by one of the threads.
 
         Args:
             function: Gets the time until which somebody waits for it.

@@ -21,7 +21,7 @@ class TextState(Protocol):
 
     @property
     def left(self) -> int:
-        """How many words are still to come."""
+        """The number of words that are still to come."""
 
     def select(self, rows: Tensor) -> Self:
         """Some of the texts ``(k,)``, in any order."""

@@ -137,7 +137,7 @@ class Pipeline(SentenceModel):
 
     def loss(self, batch: Batch) -> Tensor:
         """The sum of the mean losses of the parts."""
-        with self.shared.once():
+        with self.shared.reading(batch):
             losses = [model.loss(_part_of(batch, name)) for name, model in self._models().items()]
         return cast(Tensor, sum(losses))
 
@@ -147,7 +147,7 @@ class Pipeline(SentenceModel):
         With `probabilities` the notes `p` and `p_label` of arcs, as a parser writes them, and `p_tag` of tags.
         """
         found: dict[str, Sequence[Prediction]] = {}
-        with self.shared.once():
+        with self.shared.reading(batch):
             for name, model in self._models().items():
                 noted = probabilities and name != "ner"  # CoNLL-U has no place for those of entities
                 found[name] = model.predict_batch(_part_of(batch, name), noted)

@@ -12,6 +12,7 @@ from torch import Tensor
 from strukt.data import conllu_entities
 from strukt.data.sentence import Sentence
 from strukt.tasks import dependency, ner, tag
+from strukt.tasks.batch import Batch
 from strukt.tasks.config import TaskConfig
 from strukt.tasks.encoding import Encoder
 from strukt.tasks.entity_model import EntityModel
@@ -89,7 +90,6 @@ class SharedEncoder:
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
-        self._once = False
         self._vectors: Tensor | None = None
 
     def __getattr__(self, name: str) -> Any:
@@ -102,15 +102,13 @@ class SharedEncoder:
         if self._vectors is not None:
             return self._vectors
         vectors: Tensor = self._encoder(inputs, lengths)
-        if self._once:
-            self._vectors = vectors
         return vectors
 
     @contextlib.contextmanager
-    def once(self) -> Iterator[None]:
-        """Encode only once in this context, in which all models read the same batch."""
-        self._once = True
+    def reading(self, batch: Batch) -> Iterator[None]:
+        """Encode a batch once, for all models that read it in this context."""
+        self._vectors = self._encoder(batch.inputs, batch.lengths)
         try:
             yield
         finally:
-            self._once, self._vectors = False, None
+            self._vectors = None

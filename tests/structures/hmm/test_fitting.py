@@ -301,7 +301,7 @@ def test_criteria_of_words_count_what_a_fit_has_found_to_be_impossible():
         (Priors(emission=PoissonPrior()), "priors.emission is a PoissonPrior; expected a GaussianPrior"),
         (
             Priors(emission=2.0),
-            "priors.emission is a float; expected a GaussianPrior, as emissions are Gaussian",
+            "priors.emission is a float; expected a GaussianPrior, as that is the prior of these",
         ),
         (Priors(transition=torch.ones(2)), "priors.transition has shape (2,); expected a number or (3, 3)"),
         (Priors(initial=torch.ones(2)), "priors.initial has shape (2,); expected a number or (3,)"),

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 ROUNDS = 10
-"""Of k-means: from there on EM goes on."""
+"""Rounds of k-means; from there on EM goes on."""
 
 
 def clusters(values: Tensor, count: int) -> tuple[Tensor, Tensor]:

@@ -1,4 +1,4 @@
-"""How probable it is that the words to come bring an automaton to a state that accepts.
+"""The probability that the words to come bring an automaton to a state that accepts.
 
 With ``M_k[q, z]`` for k words to come after the automaton reached q and the last word came from state z,
 

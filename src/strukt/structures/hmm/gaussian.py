@@ -11,7 +11,7 @@ from strukt.checks import arguments
 from strukt.structures.hmm import normals
 from strukt.structures.hmm.clusters import clusters
 from strukt.structures.hmm.emissions import Parameters
-from strukt.structures.hmm.priors import EmissionPrior, GaussianPrior
+from strukt.structures.hmm.priors import EmissionPrior, GaussianPrior, prior_of
 from strukt.structures.hmm.vectors import Vectors
 
 
@@ -70,11 +70,12 @@ class Gaussian(Vectors):
         return normals.moments(values, weights, self._centre(), full)
 
     def maximised(self, statistics: Tensor, prior: EmissionPrior = None) -> Self:
-        update = partial(normals.maximised, statistics, centre=self._centre(), prior=gaussian_prior(prior))
+        known = prior_of(GaussianPrior, prior)
+        update = partial(normals.maximised, statistics, centre=self._centre(), prior=known)
         return type(self)(*update(self.means.detach(), self.covariances.detach()))
 
     def log_prior(self, prior: EmissionPrior) -> Tensor:
-        return normals.log_prior(self.means, self.covariances, gaussian_prior(prior))
+        return normals.log_prior(self.means, self.covariances, prior_of(GaussianPrior, prior))
 
     def redrawn(self, values: Tensor) -> Self:
         centres, _ = clusters(values.to(self.means), self.states)
@@ -100,21 +101,6 @@ class Gaussian(Vectors):
 
     def _centre(self) -> Tensor:
         return self.means.detach().mean(0)
-
-
-def gaussian_prior(prior: EmissionPrior) -> GaussianPrior:
-    """Return the prior of means and covariances; a flat one for None.
-
-    Raises:
-        ValueError: If it is the prior of something else.
-    """
-    if prior is None:
-        return GaussianPrior()
-    if not isinstance(prior, GaussianPrior):
-        raise ValueError(
-            f"priors.emission is a {type(prior).__name__}; expected a GaussianPrior, as emissions are Gaussian"
-        )
-    return prior
 
 
 def mixture(probs: Tensor, components: distributions.Distribution) -> distributions.Distribution:

@@ -11,8 +11,14 @@ from strukt.kernels.semiring import NEG_INF, logsumexp
 from strukt.structures.hmm import normals
 from strukt.structures.hmm.clusters import clusters
 from strukt.structures.hmm.emissions import Parameters, require_logits
-from strukt.structures.hmm.gaussian import gaussian_prior, mixture
-from strukt.structures.hmm.priors import EmissionPrior, dirichlet_log_density, with_dirichlet
+from strukt.structures.hmm.gaussian import mixture
+from strukt.structures.hmm.priors import (
+    EmissionPrior,
+    GaussianPrior,
+    dirichlet_log_density,
+    prior_of,
+    with_dirichlet,
+)
 from strukt.structures.hmm.transitions import free_numbers, updated
 from strukt.structures.hmm.vectors import Vectors
 
@@ -82,7 +88,7 @@ class GaussianMixture(Vectors):
         return normals.moments(values, shares, self._centre(), normals.are_full(self.means, self.covariances))
 
     def maximised(self, statistics: Tensor, prior: EmissionPrior = None) -> Self:
-        prior = gaussian_prior(prior)
+        prior = prior_of(GaussianPrior, prior)
         means, covariances = self.means.detach(), self.covariances.detach()
         means, covariances = normals.maximised(statistics, means, covariances, self._centre(), prior)
         counts = with_dirichlet(statistics[..., 0, 0], self.logits > NEG_INF, prior.concentration)
@@ -90,7 +96,7 @@ class GaussianMixture(Vectors):
         return type(self)(logits, means, covariances)
 
     def log_prior(self, prior: EmissionPrior) -> Tensor:
-        prior = gaussian_prior(prior)
+        prior = prior_of(GaussianPrior, prior)
         of_weights = dirichlet_log_density(self.logits.log_softmax(1), prior.concentration)
         return of_weights + normals.log_prior(self.means, self.covariances, prior)
 

@@ -25,7 +25,7 @@ class GuideState(NamedTuple):
         states: ``(b,)``, the state of the automaton.
         ahead: ``(b, z)``, the distribution of the hidden state behind the next word; zeros behind words that are
             impossible.
-        left: How many words are still to come.
+        left: The number of words that are still to come.
     """
 
     states: Tensor

@@ -10,7 +10,7 @@ from strukt.checks import arguments
 from strukt.structures.hmm.clusters import clusters
 from strukt.structures.hmm.emissions import Parameters
 from strukt.structures.hmm.gaussian import mixture
-from strukt.structures.hmm.priors import EmissionPrior, PoissonPrior
+from strukt.structures.hmm.priors import EmissionPrior, PoissonPrior, prior_of
 from strukt.structures.hmm.vectors import Vectors
 
 FLOOR = 1e-6
@@ -84,7 +84,7 @@ class Poisson(Vectors):
         return torch.stack([weights.mT @ torch.ones_like(counts), weights.mT @ counts], 1)
 
     def maximised(self, statistics: Tensor, prior: EmissionPrior = None) -> Self:
-        prior = poisson_prior(prior)
+        prior = prior_of(PoissonPrior, prior)
         seen, counts = (part.reshape(self.rates.shape) for part in statistics.unbind(1))
         weights, totals = seen + prior.weight, counts + prior.total
         rates = torch.where(weights > 0, totals / torch.where(weights > 0, weights, 1.0), self.rates.detach())
@@ -94,7 +94,7 @@ class Poisson(Vectors):
         )
 
     def log_prior(self, prior: EmissionPrior) -> Tensor:
-        prior = poisson_prior(prior)
+        prior = prior_of(PoissonPrior, prior)
         return (prior.total * self.rates.log() - prior.weight * self.rates).sum()
 
     def redrawn(self, values: Tensor) -> Self:
@@ -121,18 +121,3 @@ class Poisson(Vectors):
     def _rows(self, values: Tensor) -> Tensor:
         """Values ``(m,)`` or ``(m, d)`` as rows ``(m, d)``."""
         return values.reshape(len(values), self.event_shape.numel())
-
-
-def poisson_prior(prior: EmissionPrior) -> PoissonPrior:
-    """Return the prior of rates; a flat one for None.
-
-    Raises:
-        ValueError: If it is the prior of something else.
-    """
-    if prior is None:
-        return PoissonPrior()
-    if not isinstance(prior, PoissonPrior):
-        raise ValueError(
-            f"priors.emission is a {type(prior).__name__}; expected a PoissonPrior, as emissions are Poisson"
-        )
-    return prior

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
@@ -50,6 +50,8 @@ class PoissonPrior:
 
 EmissionPrior: TypeAlias = float | Tensor | GaussianPrior | PoissonPrior | None
 """A concentration for words; None for no prior."""
+
+PriorT = TypeVar("PriorT", bound="GaussianPrior | PoissonPrior")
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,22 @@ def concentration_of(prior: EmissionPrior, kind: str) -> float | Tensor:
             f"shape (z, v), as emissions are {kind}"
         )
     return 1.0 if prior is None else prior
+
+
+def prior_of(kind: type[PriorT], prior: EmissionPrior) -> PriorT:
+    """Return the prior of emissions of vectors, which is of a kind; a flat one for None.
+
+    Raises:
+        ValueError: If it is the prior of something else.
+    """
+    if prior is None:
+        return kind()
+    if not isinstance(prior, kind):
+        raise ValueError(
+            f"priors.emission is a {type(prior).__name__}; expected a {kind.__name__}, as that is the prior of "
+            "these emissions"
+        )
+    return prior
 
 
 def _fitting(concentration: float | Tensor, counts: Tensor, name: str) -> Tensor:

@@ -21,7 +21,7 @@ class SentenceState(NamedTuple):
     Attributes:
         words: For each sentence its words so far, those of the prompt included.
         prompts: ``(b,)``, how many of them are of the prompt.
-        left: How many words are still to come.
+        left: The number of words that are still to come.
     """
 
     words: tuple[tuple[int, ...], ...]
