@@ -66,6 +66,19 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(autouse=True)
+def seed() -> None:
+    """Draw the same numbers in every run and on every worker: what fails once fails again."""
+    import random
+
+    import numpy
+    import torch
+
+    random.seed(0)
+    numpy.random.seed(0)
+    torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
 def validation() -> None:
     """Check arguments in every test: `torch.compile` switches that off for all distributions of a process."""
     from torch.distributions import Distribution

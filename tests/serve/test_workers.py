@@ -54,6 +54,15 @@ def test_threads_that_nobody_waits_for_are_counted_until_they_end():
     workers.close()
 
 
+def test_a_thread_that_sees_first_that_time_is_over_says_it_as_the_service_does(workers):
+    def look_at_the_clock(_):
+        raise LateError("nobody waits for the rest")
+
+    with pytest.raises(LateError, match="no answer within 5 seconds: give less text"):
+        asyncio.run(workers.run(look_at_the_clock))
+    assert workers.late == 0
+
+
 def test_one_computes_one_waits_and_the_third_is_refused(workers):
     may_end = threading.Event()
 

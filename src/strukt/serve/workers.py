@@ -110,7 +110,7 @@ class Workers:
         future.add_done_callback(lambda _: self._room.release())
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), self.limits.seconds)
-        except (TimeoutError, asyncio.TimeoutError):  # two classes before Python 3.11
+        except (TimeoutError, asyncio.TimeoutError, LateError):  # two classes before Python 3.11; a thread's own
             began = self._give_up(future)
             reason = "give less text, or a smaller k" if began else "others were before it; try again later"
             raise LateError(f"there is no answer within {self.limits.seconds:g} seconds: {reason}") from None
