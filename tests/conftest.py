@@ -44,6 +44,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class ByStructure(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
+            if "test_a_seeded_bug" in nodeid:  # which compiles for itself
+                return nodeid
             named = re.search(r"\[(?:.*-)?((?!True|False|None)[A-Z][A-Za-z]+)", nodeid)
             return named.group(1) if named else nodeid.split("::")[0]
 

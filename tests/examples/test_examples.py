@@ -15,6 +15,7 @@ PROMISES = {
     "feature_chain.py": "Is/O Norway/B far/O from/O Bergen/B ?/O",
     "guided_generation.py": "200 of 200 guided sentences meet it",
     "hugging_face_tagger.py": "PER Grace Turing from 0 to 12",
+    "onnx_tagger.py": "wrong bits: 19.8% received, 13.1% tagged",
     "own_factor.py": "it moves with its own score by 0.25, with the price by -0.25",
     "own_structure.py": "a ring keeps every law",
     "own_table.py": "pairs: [(0, 1), (4, 6), (3, 7)]",
@@ -22,6 +23,12 @@ PROMISES = {
     "speech.py": "with n-grams: the cat ran to a dog",
     "tree_uncertainty.py": "given that the stars have the telescopes: [2, 0, 2, 5, 3]",
 }
+
+ALLOWED = ("-W", "ignore:`isinstance(treespec, LeafSpec)` is deprecated:FutureWarning")
+"""PyTorch's own warning, when it exports a loop."""
+
+EXPORTER = "torchvision is not installed|Removing initializer"
+"""PyTorch and onnxruntime tell this of every graph."""
 
 
 def test_every_example_is_run():
@@ -31,9 +38,10 @@ def test_every_example_is_run():
 @pytest.mark.parametrize("name", sorted(PROMISES))
 def test_example(name):
     done = subprocess.run(
-        [sys.executable, "-W", "error", FOLDER / name], capture_output=True, text=True, timeout=300
+        [sys.executable, "-W", "error", *ALLOWED, FOLDER / name], capture_output=True, text=True, timeout=300
     )
-    assert without_notice(done.stderr) == ""
+    told = without_notice(done.stderr).splitlines(True)
+    assert "".join(line for line in told if not re.search(EXPORTER, line)) == ""
     assert PROMISES[name] in done.stdout
 
 

@@ -1,0 +1,41 @@
+"""The best tags (Viterbi 1967) in operators of ONNX: one loop over the words forwards, and one backwards."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.onnx.loops import scan
+
+
+def best_tags(unary: Tensor, transition: Tensor, lengths: Tensor) -> Tensor:
+    """Return the best tags ``(batch, n)``, -1 after the end; time O(n c^2) an item.
+
+    Args:
+        unary: ``(batch, n, c)``.
+        transition: ``(batch or 1, n - 1 or 1, c, c)``.
+        lengths: ``(batch,)``.
+    """
+    n, c = unary.shape[-2:]
+    positions = torch.arange(n, device=unary.device)
+    inside = positions < lengths[:, None]
+
+    def enter(best: Tensor, word: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
+        """From the best scores of beginnings up to a word to those up to the next, with the tags before it."""
+        scores, transition, inside, first = word
+        value, before = (best[:, :, None] + torch.where(first, 0.0, transition)).max(1)
+        same = torch.arange(c, device=scores.device).expand_as(before)
+        return torch.where(inside, value + scores, best), torch.where(inside, before, same)
+
+    def leave(tag: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
+        return before.gather(1, tag[:, None])[:, 0], tag
+
+    steps = transition.transpose(0, 1)
+    if transition.shape[1] == 1:
+        steps = steps.expand(n, -1, -1, -1)
+    else:  # none enters the first word
+        steps = torch.cat([steps.new_zeros(1, *steps.shape[1:]), steps])
+    words = (unary.transpose(0, 1), steps, inside.transpose(0, 1)[:, :, None], positions == 0)
+    best, before = scan(enter, torch.zeros_like(unary[:, 0]), words)
+    _, tags = scan(leave, best.argmax(-1), before, reverse=True)
+    return torch.where(inside, tags.transpose(0, 1), -1)

@@ -1,0 +1,59 @@
+"""Loops whose number of steps is the length of a tensor, in graphs: PyTorch's `scan`, which ONNX has, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def scan(
+    step: Callable[[Any, Any], tuple[Any, Any]], start: Any, items: Any, reverse: bool = False
+) -> tuple[Any, Any]:
+    """Return the last state, and the outputs of all steps.
+
+    Args:
+        step: From a state and an item to the next state and an output. It may not change what it is given.
+        start: The first state: a tensor, or a tuple of tensors.
+        items: A tensor whose first axis are the steps, or a tuple of such tensors.
+        reverse: Whether to begin with the last item; outputs keep the order of the items.
+    """
+    from torch._higher_order_ops.scan import scan
+    from torch.utils._pytree import tree_map
+
+    def in_order(tensor: Tensor) -> Tensor:
+        """Return a copy with its axes in the usual order: `scan` takes no tensor twice and no other order."""
+        return tensor.clone(memory_format=torch.contiguous_format)
+
+    def ordered(state: Any, item: Any) -> tuple[Any, Any]:
+        result: tuple[Any, Any] = tree_map(in_order, step(state, item))
+        return result
+
+    start, items = tree_map(in_order, (start, items))
+    last: tuple[Any, Any] = scan(ordered, start, items, reverse=reverse)
+    return last
+
+
+def grid(values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the row ``(size, 1)`` and the column ``(size,)`` of each entry, and the last index.
+
+    Args:
+        values: Of which the last axis has the size.
+    """
+    row, column = (torch.arange(values.shape[-1], device=values.device) for _ in range(2))
+    return row[:, None], column, row.max()
+
+
+def at(values: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+    """Return ``values[:, rows, columns]`` of ``(batch, size, size)``; indices outside are moved to the edge.
+
+    Args:
+        values: ``(batch, size, size)``.
+        rows: Indices.
+        columns: Indices of a shape that broadcasts with it.
+    """
+    size = values.shape[-1]
+    places = rows.clamp(0, size - 1) * size + columns.clamp(0, size - 1)
+    return values.flatten(1)[:, places]

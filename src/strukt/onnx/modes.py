@@ -1,0 +1,96 @@
+"""The best structure of a distribution in operators of ONNX."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from strukt.onnx import linear_chain, non_projective_tree, projective_tree, span_tree
+from strukt.structures.dependency import DependencyTree
+from strukt.structures.distribution import StructuredDistribution
+from strukt.structures.linear_chain.distribution import LinearChain
+from strukt.structures.non_projective_tree.distribution import NonProjectiveTree
+from strukt.structures.projective_tree.distribution import ProjectiveTree
+from strukt.structures.span_tree.distribution import SpanTree
+
+
+def mode(distribution: StructuredDistribution) -> Tensor:
+    """Return the best structure, by operators that `torch.onnx.export` can write.
+
+    Outside of an export this is ``distribution.mode``. In one it is a few loops of ONNX's own operators, so that
+    a graph from words to structures runs wherever ONNX does, without strukt. Batch size, length and lengths may
+    be free axes and inputs of the graph.
+
+    Args:
+        distribution: A `LinearChain`, `ProjectiveTree`, `NonProjectiveTree` or `SpanTree`, with labels or without,
+            constructed with ``validate_args=False``: a graph has no place for errors.
+
+    Returns:
+        The event, as ``distribution.mode`` has it, -1 beyond the lengths. Which of two equally good structures it
+        is, and what it is if all are forbidden, is not determined.
+
+    Raises:
+        NotImplementedError: If the distribution is of another class.
+
+    A chain takes O(n c^2) time an item, trees O(n^3), in O(n) steps.
+
+    Examples:
+        >>> from strukt import LinearChain
+        >>> class Tagger(torch.nn.Module):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.scores, self.transition = torch.nn.Linear(8, 3), torch.nn.Parameter(torch.zeros(3, 3))
+        ...     def forward(self, vectors, lengths):
+        ...         return mode(LinearChain(self.scores(vectors), self.transition, lengths, validate_args=False))
+        >>> vectors, lengths = torch.randn(2, 5, 8), torch.tensor([5, 3])
+        >>> tags = Tagger()(vectors, lengths)  # as ever
+        >>> free = torch.export.Dim.DYNAMIC
+        >>> torch.onnx.export(  # takes some seconds  # doctest: +SKIP
+        ...     Tagger(), (vectors, lengths), "tagger.onnx", dynamo=True, input_names=["vectors", "lengths"],
+        ...     dynamic_shapes={"vectors": {0: free, 1: free}, "lengths": {0: free}},
+        ... )
+    """
+    if not torch.compiler.is_exporting():
+        return distribution.mode
+    scores = [_flattened(part, distribution) for part in distribution.scores]
+    lengths = distribution.lengths.flatten()
+    if isinstance(distribution, LinearChain):
+        event = linear_chain.best_tags(scores[0], scores[1], lengths)
+    elif isinstance(distribution, ProjectiveTree | NonProjectiveTree):
+        event = _heads(distribution, scores[0], lengths)
+    elif isinstance(distribution, SpanTree):
+        event = _spans(distribution, scores[0], lengths)
+    else:
+        raise NotImplementedError(
+            f"the mode of {type(distribution).__name__} is no graph of ONNX; expected LinearChain, "
+            "ProjectiveTree, NonProjectiveTree or SpanTree. Export the scores, and let strukt find the structure"
+        )
+    return event.reshape(*distribution.batch_shape, *event.shape[1:])
+
+
+def _flattened(scores: Tensor, distribution: StructuredDistribution) -> Tensor:
+    """Return scores with one batch axis, without a derivative."""
+    axes = len(distribution.batch_shape)
+    scores = scores.detach().expand(*distribution.batch_shape, *scores.shape[axes:])
+    return scores.flatten(0, axes - 1) if axes else scores[None]
+
+
+def _heads(trees: DependencyTree, arcs: Tensor, lengths: Tensor) -> Tensor:
+    """Return heads ``(batch, n)``, or heads and labels ``(batch, n, 2)``."""
+    best, labels = arcs.max(-1) if trees.labelled else (arcs, None)
+    if isinstance(trees, ProjectiveTree):
+        heads = projective_tree.best_heads(best, lengths, trees.single_root)
+    else:
+        heads = non_projective_tree.best_heads(best, lengths, trees.single_root)
+    inside = torch.arange(heads.shape[1], device=heads.device) < lengths[:, None]
+    heads = torch.where(inside, heads, -1)
+    if labels is None:
+        return heads
+    chosen = labels.gather(2, heads[:, :, None].clamp(min=0))[:, :, 0]
+    return torch.stack([heads, torch.where(inside, chosen, -1)], 2)
+
+
+def _spans(trees: SpanTree, spans: Tensor, lengths: Tensor) -> Tensor:
+    """Return the labels of spans, 0 where trees have none, ``(batch, n + 1, n + 1)``."""
+    best, labels = spans.max(-1) if trees.labelled else (spans, torch.zeros_like(spans, dtype=torch.int64))
+    return torch.where(span_tree.best_spans(best, lengths), labels, -1)

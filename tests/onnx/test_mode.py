@@ -1,0 +1,157 @@
+"""The best structures in operators of ONNX are those of the kernels, in graphs of every batch and length."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from strukt import CTC, LinearChain, NonProjectiveTree, ProjectiveTree, SpanTree
+from strukt.onnx import linear_chain, mode, non_projective_tree, projective_tree, span_tree
+
+FREE = torch.export.Dim.DYNAMIC
+SIZES = [(2, 5), (2, 1), (1, 1), (3, 17), (8, 2)]
+
+
+def chain(scores, lengths, **options):
+    return LinearChain(
+        scores, torch.tensor([[1.0, -1.0, 0.5], [0.0, -torch.inf, 0.2], [0.3, 1.0, 0.0]]), lengths, **options
+    )
+
+
+def trees(kind, single_root=True, labelled=False):
+    def make(arcs, lengths, **options):
+        return kind(arcs, lengths, single_root=single_root, labelled=labelled, **options)
+
+    return make
+
+
+def spans(labelled):
+    return lambda scores, lengths, **options: SpanTree(scores, lengths, labelled=labelled, **options)
+
+
+CASES = {
+    "chain": (chain, lambda n: (n, 3)),
+    "projective": (trees(ProjectiveTree), lambda n: (n, n + 1)),
+    "projective-many-roots": (trees(ProjectiveTree, False), lambda n: (n, n + 1)),
+    "projective-labels": (trees(ProjectiveTree, labelled=True), lambda n: (n, n + 1, 2)),
+    "non-projective": (trees(NonProjectiveTree), lambda n: (n, n + 1)),
+    "non-projective-many-roots": (trees(NonProjectiveTree, False), lambda n: (n, n + 1)),
+    "spans": (spans(False), lambda n: (n + 1, n + 1)),
+    "spans-labels": (spans(True), lambda n: (n + 1, n + 1, 3)),
+}
+
+
+class Best(nn.Module):
+    """From scores and lengths to the best structure."""
+
+    def __init__(self, make):
+        super().__init__()
+        self.make = make
+
+    def forward(self, scores, lengths):
+        return mode(self.make(scores, lengths, validate_args=False))
+
+
+def in_python(step, start, items, reverse=False):
+    """What PyTorch's `scan` computes, without the half minute that it takes to trace a step."""
+    single = isinstance(items, torch.Tensor)
+    count = len(items if single else items[0])
+    state, outputs = start, [None] * count
+    for t in reversed(range(count)) if reverse else range(count):
+        state, outputs[t] = step(state, items[t] if single else tuple(item[t] for item in items))
+    if isinstance(outputs[0], tuple):
+        return state, tuple(map(torch.stack, zip(*outputs, strict=True)))
+    return state, torch.stack(outputs)
+
+
+@pytest.fixture
+def traced(monkeypatch):
+    """Make `mode` believe that it is exported, and loops run in Python."""
+    monkeypatch.setattr(torch.compiler, "is_exporting", lambda: True)
+    for module in (linear_chain, non_projective_tree, projective_tree, span_tree):
+        monkeypatch.setattr(module, "scan", in_python)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_loops_find_the_mode(name, traced):
+    make, shape = CASES[name]
+
+    @given(st.integers(1, 8), st.integers(0, 2**31))
+    def check(n, seed):
+        generator = torch.Generator().manual_seed(seed)
+        lengths = torch.randint(1, n + 1, (2, 3), generator=generator)
+        scores = torch.randn(2, 3, *shape(n), generator=generator)
+        distribution = make(scores, lengths)
+        assert torch.equal(mode(distribution), distribution.mode)
+
+    check()
+
+
+@pytest.mark.parametrize("single_root", [True, False])
+def test_forbidden_arcs_are_not_chosen(single_root, traced):
+    @given(st.integers(2, 9), st.integers(0, 2**31))
+    def check(n, seed):
+        generator = torch.Generator().manual_seed(seed)
+        arcs = torch.randn(4, n, n + 1, generator=generator)
+        arcs = arcs.masked_fill(torch.rand(arcs.shape, generator=generator) < 0.4, -torch.inf)
+        for kind in (ProjectiveTree, NonProjectiveTree):
+            possible = (
+                kind(arcs, single_root=single_root, labelled=False, validate_args=False).log_partition
+                > -torch.inf
+            )
+            if possible.any():
+                distribution = kind(arcs[possible], single_root=single_root, labelled=False)
+                assert torch.equal(mode(distribution), distribution.mode)
+
+    check()
+
+
+def test_each_step_of_a_chain_may_have_its_transitions(traced):
+    for n in (1, 2, 6):
+        distribution = LinearChain(torch.randn(3, n, 4), torch.randn(3, n - 1, 4, 4), torch.tensor([n, 1, n]))
+        assert torch.equal(mode(distribution), distribution.mode)
+
+
+def test_without_a_batch(traced):
+    distribution = LinearChain(torch.randn(5, 3), torch.randn(3, 3))
+    assert torch.equal(mode(distribution), distribution.mode)
+
+
+def test_outside_of_an_export_it_is_the_mode():
+    distribution = CTC(torch.randn(6, 4).log_softmax(-1), torch.tensor([1, 2]))
+    assert torch.equal(mode(distribution), distribution.mode)
+
+
+def test_what_is_no_graph_is_refused(traced):
+    with pytest.raises(
+        NotImplementedError, match="the mode of CTC is no graph of ONNX; expected LinearChain"
+    ):
+        mode(CTC(torch.randn(6, 4).log_softmax(-1), torch.tensor([1, 2])))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_onnxruntime_finds_the_mode_in_a_graph_of_all_sizes(name, tmp_path):
+    for package in ("onnx", "onnxscript"):
+        pytest.importorskip(package)
+    onnxruntime = pytest.importorskip("onnxruntime")
+    make, shape = CASES[name]
+    axes = {0: FREE} | {
+        i + 1: FREE for i, sizes in enumerate(zip(shape(5), shape(6), strict=True)) if len(set(sizes)) > 1
+    }
+    arguments = torch.randn(2, *shape(5)), torch.tensor([5, 3])
+    torch.onnx.export(
+        Best(make),
+        arguments,
+        tmp_path / "best.onnx",
+        dynamo=True,
+        input_names=["scores", "lengths"],
+        dynamic_shapes=(axes, {0: FREE}),
+        verbose=False,
+    )
+    session = onnxruntime.InferenceSession(tmp_path / "best.onnx")
+    for batch, n in SIZES:
+        scores, lengths = torch.randn(batch, *shape(n)), torch.randint(1, n + 1, (batch,))
+        (best,) = session.run(None, {"scores": scores.numpy(), "lengths": lengths.numpy()})
+        assert torch.equal(torch.from_numpy(best), make(scores, lengths).mode)
