@@ -8,6 +8,7 @@ REPOSITORY = Path(__file__).parents[2]
 FILES = (
     "structures/test_conformance",
     "structures/test_dependency",
+    "structures/test_log_prob",
     "structures/span_tree/test_distribution",
     "structures/second_order_tree/test_distribution",
     "structures/lexicalised_tree/test_distribution",
@@ -34,6 +35,7 @@ FILES = (
     "structures/non_projective_tree/test_surprise",
     "kernels/test_candidates",
     "kernels/test_draw",
+    "kernels/test_places",
     "structures/pcfg/test_backends",
     "structures/low_rank_pcfg/test_backends",
     "structures/k_subset/test_backends",

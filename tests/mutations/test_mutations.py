@@ -90,7 +90,8 @@ MODULES = {
 BACKENDS = {
     CHAIN: "(test_events and test_tags) or (linear_chain and of_a_group) or "
     "(of_any_number_of_labels and 33-unchanged) or (of_any_batch and 9-1-unchanged) or test_candidates or "
-    "(test_draw and (impossible or share or log_space)) or (more_than_there_are and chain)",
+    "(test_draw and (impossible or share or log_space)) or (more_than_there_are and chain) or "
+    "test_places or (test_log_prob and ((gradient_equal and LinearChain) or get_none))",
     PLANAR: "test_visits or (test_events and test_dependency_trees) or "
     "(test_trees_of_any_length and 9-unchanged) or (k_best_of_any_size and root and 5-unchanged) or "
     "(test_ties_and_forbidden_parts and ProjectiveTree and 1)",

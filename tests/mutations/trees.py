@@ -23,7 +23,7 @@ TREES = [
                 "structures/second_order_tree/program": [
                     ("each=pair[h, m - 1, s - 1]", "each=pair[h, m - 1, s]"),
                     ("count=1 + far", "count=1"),
-                    ("(h >= int(single_root))", "(h >= 0)"),
+                    ("((m < s) & (s < h))", "((m < s) & (s > h))"),
                     ("np.where(right, head + 1, head - 1)", "head + 1"),
                 ],
                 "kernels/engine/chosen": [
@@ -38,7 +38,7 @@ TREES = [
             },
             HEADS: {
                 "structures/lexicalised_tree/program": [
-                    ("np.where(h == m, -1, first + h + 1)", "first + h + 1"),
+                    ("first + h + 1))", "first + h))"),
                     ("before[h, i, i + 1][right]", "before[h, i, i][right]"),
                     ("count=(j - h - 1)[left]", "count=1"),
                 ],

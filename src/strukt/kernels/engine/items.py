@@ -14,7 +14,7 @@ import numpy as np
 
 from strukt.kernels.engine import growth, sums, surprise, weights
 from strukt.kernels.engine.program import COUNT, LEFT, Array
-from strukt.kernels.engine.rings import SMALLEST, load, lost_in, take_logs
+from strukt.kernels.engine.rings import LEAST_ENTROPY, SMALLEST, load, lost_in, take_logs
 from strukt.kernels.engine.tables import Table
 from strukt.kernels.jit import inner, kernel
 
@@ -217,7 +217,7 @@ def surprises(
             weight_logs, room, powers, terms, same, inner_surprise, expected,
         )  # fmt: skip
         found[b] = expected[top]
-        if ring is None and found[b] == np.inf:  # forbidden, or as improbable as plain numbers cannot be
+        if ring is None and not LEAST_ENTROPY < found[b] < np.inf:  # +inf: forbidden, or too improbable for them
             kinds[b] = EXTENDED
             continue
         if grads.shape[0] > 0:

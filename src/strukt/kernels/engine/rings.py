@@ -25,6 +25,9 @@ SMALLEST = 1e-200
 LEAST = 1e-300
 """Plain cells below this have no share in a total above `SMALLEST`."""
 
+LEAST_ENTROPY = 1e-80
+"""Plain entropies below this are done again: of shares below 1e-308 / `SMALLEST` they lack the surprise."""
+
 LOW, HIGH = 1e-75, 1e75
 """Where plain numbers must lie, unless they are probabilities."""
 
