@@ -24,6 +24,14 @@ def test_options_with_dots_reach_into_the_parts():
     assert (order.output, order.resume) == ("out", True)
 
 
+def test_an_option_that_stands_alone_is_true():
+    given = ["--partial", "--encoder.pt.published", "--train", "a", "--encoder.pt.symmetric", "false"]
+    config = parse("dependency", [*given, "--encoder.pt.shared"]).config
+    assert (config.partial, config.train) == (True, "a")
+    part = config.encoder.pt
+    assert (part.published, part.symmetric, part.shared) == (True, False, True)
+
+
 def test_a_file_is_read_and_later_options_win(tmp_path):
     file = tmp_path / "tag.yaml"
     file.write_text("train: a.conllu\nencoder:\n  layers: 7\n  hidden: 9\n")

@@ -50,7 +50,7 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
     parser = build(task)
     refuse_unknown(arguments, parser)
     option_files.require_shallow_values(arguments)
-    arguments = _with_published(task, arguments)
+    arguments = _with_values(_with_published(task, arguments), parser)
     for path in option_files.named(arguments, [f"--{group}" for group in _groups(parser)]):
         option_files.require_text(path)
     values = vars(parser.instantiate(parser.parse_args(arguments)))
@@ -97,6 +97,18 @@ def _with_published(task: str, arguments: Sequence[str]) -> list[str]:
     }
     options = {f"--config={name}": f"--config={file}" for name, file in files.items()}
     return [(files | options).get(argument, argument) for argument in arguments]
+
+
+def _with_values(arguments: Sequence[str], parser: jsonargparse.ArgumentParser) -> list[str]:
+    """The command line with ``true`` behind each option that is true or false and stands alone."""
+    defaults = vars(parser.get_defaults().as_flat())
+    alone = {f"--{key}" for key, value in defaults.items() if isinstance(value, bool) and key != "resume"}
+    followed = zip(arguments, [*arguments[1:], "--"], strict=True)
+    return [
+        part
+        for argument, following in followed
+        for part in ((argument, "true") if argument in alone and following.startswith("-") else (argument,))
+    ]
 
 
 def _published_file(task: str, name: str) -> str:
