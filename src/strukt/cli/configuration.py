@@ -103,7 +103,7 @@ def _with_values(arguments: Sequence[str], parser: jsonargparse.ArgumentParser) 
     """The command line with ``true`` behind each option that is true or false and stands alone."""
     defaults = vars(parser.get_defaults().as_flat())
     alone = {f"--{key}" for key, value in defaults.items() if isinstance(value, bool) and key != "resume"}
-    followed = zip(arguments, [*arguments[1:], "--"], strict=True)
+    followed = zip(arguments, [*arguments, "--"][1:], strict=True)
     return [
         part
         for argument, following in followed
