@@ -5,8 +5,13 @@ Without Numba the kernels' functions stay what they are; here they are used all 
 
 import sys
 
+import hypothesis
+import pytest
 
+
+@pytest.hookimpl(trylast=True)  # after the profile of --slow: plain Python takes a hundred times as long
 def pytest_configure() -> None:
+    hypothesis.settings.load_profile("quick")
     sys.modules["numba"] = None  # type: ignore[assignment]
 
     from strukt.kernels import elementary, jit  # noqa: F401  # its functions are chosen before Numba seems there
