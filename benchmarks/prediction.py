@@ -17,7 +17,7 @@ from benchmarks.report import duration, table
 
 if TYPE_CHECKING:
     from strukt.data.sentence import Sentence
-    from strukt.tasks.structured_model import StructuredModel
+    from strukt.tasks.common.structured_model import StructuredModel
 
 PASSES = 3
 SINGLES = 500  # sentences that are annotated one by one
@@ -46,7 +46,7 @@ class Stages:
 def prediction_batches(model: StructuredModel, sentences: Sequence[Sentence]) -> Iterator[list[Sentence]]:
     """The batches that `model.predict` makes."""
     from strukt.data.batching import batches
-    from strukt.tasks.sentence_model import WINDOW
+    from strukt.tasks.common.sentence_model import WINDOW
 
     for start in range(0, len(sentences), WINDOW):
         window = sentences[start : start + WINDOW]

@@ -9,7 +9,9 @@ import torch
 from strukt.data import conllu
 from strukt.spacy import sentences
 from strukt.tasks import dependency, tag
-from strukt.tasks.config import EncoderConfig
+from strukt.tasks.common.encoder.config import EncoderConfig
+from strukt.tasks.dependency.model import Parser
+from strukt.tasks.tag.model import Tagger
 from strukt.train.bundle import save
 
 nouns, verbs = ["cat", "dog", "fish"], ["sees", "likes"]
@@ -24,12 +26,12 @@ corpus = [
 encoder = EncoderConfig(layers=1, hidden=24, words=16, characters="none", affixes=0, minimum_count=1)
 nlp = spacy.blank("en")
 nlp.add_pipe("sentencizer")  # each sentence is read by itself
-for name, task, config in [
-    ("tagger", tag, tag.Config(column="upos", encoder=encoder)),
-    ("parser", dependency, dependency.Config(arc_size=32, label_size=16, encoder=encoder)),
+for name, kind, config in [
+    ("tagger", Tagger, tag.Config(column="upos", encoder=encoder)),
+    ("parser", Parser, dependency.Config(arc_size=32, label_size=16, encoder=encoder)),
 ]:
     torch.manual_seed(0)
-    model = task.model_class().from_corpus(config, corpus)
+    model = kind.from_corpus(config, corpus)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.03)
     for _ in range(30):
         optimizer.zero_grad()

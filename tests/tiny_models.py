@@ -9,20 +9,20 @@ from strukt.data import conllu, labelled, listops, pairs
 from strukt.data.list_expressions import expressions, parse
 from strukt.tasks import classify, cogs, count, dictionary, lm, mlm, nli, sort
 from strukt.tasks import listops as listops_task
-from strukt.tasks.chunk_counter import ChunkCounter
-from strukt.tasks.classifier import Classifier
-from strukt.tasks.cogs_parser import SemanticParser
-from strukt.tasks.constituency_parser import ConstituencyParser
-from strukt.tasks.entailment_model import EntailmentModel
-from strukt.tasks.entity_model import EntityModel
-from strukt.tasks.language_model import LanguageModel
-from strukt.tasks.list_model import ListModel
-from strukt.tasks.masked_language_model import MaskedLanguageModel
-from strukt.tasks.parser import Parser
-from strukt.tasks.pipeline_model import Pipeline
-from strukt.tasks.reverse_dictionary import ReverseDictionary
-from strukt.tasks.sorter import Sorter
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.classify.model import Classifier
+from strukt.tasks.cogs.model import SemanticParser
+from strukt.tasks.constituency.model import ConstituencyParser
+from strukt.tasks.count.model import ChunkCounter
+from strukt.tasks.dependency.model import Parser
+from strukt.tasks.dictionary.model import ReverseDictionary
+from strukt.tasks.listops.model import ListModel
+from strukt.tasks.lm.model import LanguageModel
+from strukt.tasks.mlm.model import MaskedLanguageModel
+from strukt.tasks.ner.model import EntityModel
+from strukt.tasks.nli.model import EntailmentModel
+from strukt.tasks.pipeline.model import Pipeline
+from strukt.tasks.sort.model import Sorter
+from strukt.tasks.tag.model import Tagger
 
 TREES = tiny_corpora.trees(30)
 URL = conllu.from_forms(["www." + "abcdefgh" * 4]).annotated(

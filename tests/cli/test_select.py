@@ -8,7 +8,7 @@ from tests import tiny_corpora
 
 from strukt.cli.main import main
 from strukt.data import conllu, conllu_entities
-from strukt.tasks.entity_model import EntityModel
+from strukt.tasks.ner.model import EntityModel
 from strukt.train import bundle
 
 DECLARED = "# global.Entity = GRP-etype"

@@ -15,10 +15,10 @@ from tests.viz.test_html import Page
 from strukt.cli.main import main
 from strukt.data import conllu, conllu_classes
 from strukt.tasks import classify
-from strukt.tasks.classifier import Classifier
-from strukt.tasks.parser import Parser
-from strukt.tasks.prediction import diagram_of
+from strukt.tasks.classify.model import Classifier
+from strukt.tasks.dependency.model import Parser
 from strukt.train import bundle
+from strukt.viz.sentences import diagram_of
 
 SENTENCES = tiny_corpora.trees(6)
 

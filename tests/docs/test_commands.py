@@ -14,7 +14,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
@@ -175,7 +174,7 @@ def shortened(arguments: list[str]) -> list[str]:
         return re.sub(r"\0-n\0\d+", "\0-n\0" + "300", "\0".join(arguments)).split("\0")
     if arguments[0] != "train" or "--print_config" in arguments:
         return arguments
-    config = import_module(TASKS[arguments[1]]).Config()
+    config = TASKS[arguments[1]].config_class()()
     unread = {name for criterion, names in UNREAD.items() if criterion in arguments for name in names}
     names = [name for name in SHORT if has(config, name) and name not in unread]
     return [*arguments, *(f"--{name}={SHORT[name]}" for name in names)]

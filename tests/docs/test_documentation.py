@@ -117,6 +117,14 @@ def test_the_reference_shows_every_module_of_a_package(package):
     assert modules_shown(package) == names
 
 
+def test_the_reference_shows_every_module_of_tasks():
+    source = ROOT / "src"
+    paths = [path for path in (source / "strukt" / "tasks").rglob("*.py") if path.stem != "__init__"]
+    names = {path.relative_to(source).with_suffix("").as_posix().replace("/", ".") for path in paths}
+    shown = {module for module in modules_shown("tasks") if module.startswith("strukt.tasks.")}
+    assert shown == names
+
+
 KINDS = (corpus.WORDS, corpus.TREES, corpus.ENTITIES, corpus.LOGICAL_FORMS, corpus.CLASSES, corpus.PAIRS)
 
 

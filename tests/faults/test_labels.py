@@ -15,14 +15,14 @@ from strukt.cli.main import main
 from strukt.data import conllu, labelled, listops
 from strukt.tasks import classify, cogs, sort
 from strukt.tasks import listops as listops_task
-from strukt.tasks.classifier import Classifier
-from strukt.tasks.cogs_parser import SemanticParser
-from strukt.tasks.constituency_parser import ConstituencyParser
-from strukt.tasks.entity_model import EntityModel
-from strukt.tasks.list_model import ListModel
-from strukt.tasks.parser import Parser
-from strukt.tasks.sorter import Sorter
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.classify.model import Classifier
+from strukt.tasks.cogs.model import SemanticParser
+from strukt.tasks.constituency.model import ConstituencyParser
+from strukt.tasks.dependency.model import Parser
+from strukt.tasks.listops.model import ListModel
+from strukt.tasks.ner.model import EntityModel
+from strukt.tasks.sort.model import Sorter
+from strukt.tasks.tag.model import Tagger
 from strukt.train import bundle
 
 TREES = tiny_corpora.trees(6)
@@ -87,10 +87,10 @@ WRONG = [
 
 @pytest.mark.parametrize(("task", "vocabulary", "symbol"), WRONG)
 def test_symbols_that_no_corpus_could_have(task, vocabulary, symbol, saved, tmp_path, capsys):
-    kind, _, sentences = MODELS[task]
+    _, config, sentences = MODELS[task]
     folder = changed(saved(task), tmp_path / "model", vocabulary, last(symbol))
     corpus = tiny_corpora.write(sentences[:1], tmp_path / "corpus")
-    assert main(["predict", str(folder), corpus, "--format", next(iter(kind.readers()))]) == 2
+    assert main(["predict", str(folder), corpus, "--format", next(iter(config.readers))]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert f"({vocabulary} has a symbol that no corpus could have: " in err

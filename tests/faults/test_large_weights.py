@@ -11,13 +11,13 @@ from strukt.cli.main import main
 from strukt.data import conllu
 from strukt.errors import InfeasibleError, OutOfRangeError, SettingError
 from strukt.tasks import count, lm
-from strukt.tasks.chunk_counter import ChunkCounter
-from strukt.tasks.constituency_parser import ConstituencyParser
-from strukt.tasks.entity_model import EntityModel
-from strukt.tasks.language_model import LanguageModel
-from strukt.tasks.parser import Parser
-from strukt.tasks.scores import ScoresError, usable_scores
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.common.scores import ScoresError, usable_scores
+from strukt.tasks.constituency.model import ConstituencyParser
+from strukt.tasks.count.model import ChunkCounter
+from strukt.tasks.dependency.model import Parser
+from strukt.tasks.lm.model import LanguageModel
+from strukt.tasks.ner.model import EntityModel
+from strukt.tasks.tag.model import Tagger
 from strukt.train import bundle
 
 BLAME = "its weights are likely those of a training that diverged; train it again with a lower"
@@ -144,7 +144,7 @@ def test_sentences_of_a_grammar(size, refused):
 
 def test_a_grammar_whose_sentences_never_begin(saved, monkeypatch):
     model = bundle.load(saved("pcfg")[0])
-    monkeypatch.setattr("strukt.tasks.texts.grammatical._drawn", lambda _: 0)  # nonterminals alone
+    monkeypatch.setattr("strukt.tasks.lm.texts.pcfg._drawn", lambda _: 0)  # nonterminals alone
     with pytest.raises(ScoresError, match="a sentence takes more than 10,000 rules to its next word"):
         model.generate(1, 5)
 

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from tests import tiny_corpora
 
 from strukt.cli.main import main
-from strukt.tasks.parser import Parser
+from strukt.tasks.dependency.model import Parser
 from strukt.train import bundle
 
 SENTENCES = tiny_corpora.trees(6)

@@ -9,10 +9,10 @@ import torch
 from strukt.cli.configuration import parse
 from strukt.data.vocabulary import Vocabulary
 from strukt.published import configurations
-from strukt.tasks import ranges
+from strukt.tasks.common import ranges
+from strukt.tasks.common.spans.layer import GoldSpans
+from strukt.tasks.common.spans.published_codes import PublishedCodes
 from strukt.tasks.constituency import Config
-from strukt.tasks.published_codes import PublishedCodes
-from strukt.tasks.span_layer import GoldSpans
 
 SIZE, BITS, WORDS = 5, 2, 3
 LABELS = Vocabulary(["", "NP", "VP"])

@@ -9,8 +9,8 @@ from tests import tiny_corpora
 from strukt.data.vocabulary import Vocabulary
 from strukt.nn import HashLayer
 from strukt.tasks.tag import Config
-from strukt.tasks.tagger import Tagger
-from strukt.tasks.token_codes import TokenCodes
+from strukt.tasks.tag.model import Tagger
+from strukt.tasks.tag.token_codes import TokenCodes
 
 SIZE, BITS, LENGTHS = 5, 3, [4, 2]
 SENTENCES = tiny_corpora.trees(5)

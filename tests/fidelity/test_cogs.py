@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from strukt.data import cogs
-from strukt.tasks.parent_attention import ParentAttention
+from strukt.tasks.cogs.parent_attention import ParentAttention
 
 COGS = Path(__file__).parents[3] / "shared" / "data" / "cogs"
 

@@ -7,8 +7,8 @@ import torch
 
 from strukt.data.binarisation import EMPTY
 from strukt.data.vocabulary import Vocabulary
-from strukt.tasks.span_layer import GoldSpans
-from strukt.tasks.tag_spans import TagSpans
+from strukt.tasks.common.spans.layer import GoldSpans
+from strukt.tasks.ner.tag_spans import TagSpans
 
 
 def test_words_are_projected_to_tags_of_bioes_without_a_crf():

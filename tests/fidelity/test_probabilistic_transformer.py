@@ -7,8 +7,8 @@ import torch
 from tests.fidelity.dense_probabilistic_transformer import Model, mean_field
 
 from strukt.nn import ProbabilisticTransformer, Updates
-from strukt.tasks.config import EncoderConfig, MeanFieldConfig
-from strukt.tasks.encoding import build_encoder, count_vocabularies
+from strukt.tasks.common.encoder.build import build_encoder, count_vocabularies
+from strukt.tasks.common.encoder.config import EncoderConfig, MeanFieldConfig
 
 D, H, R = 4, 2, 3
 

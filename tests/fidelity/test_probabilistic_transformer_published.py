@@ -13,10 +13,11 @@ from strukt.cli.configuration import parse
 from strukt.errors import SettingError
 from strukt.nn import ProbabilisticTransformer, Updates
 from strukt.published import configurations
-from strukt.tasks.config import EncoderConfig, MeanFieldConfig, OptimizerConfig, TaskConfig
-from strukt.tasks.encoding import build_encoder, count_vocabularies
-from strukt.tasks.ranges import require_valid
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.common.config import OptimizerConfig, TaskConfig
+from strukt.tasks.common.encoder.build import build_encoder, count_vocabularies
+from strukt.tasks.common.encoder.config import EncoderConfig, MeanFieldConfig
+from strukt.tasks.common.ranges import require_valid
+from strukt.tasks.tag.model import Tagger
 from strukt.train.module import Training
 
 SENTENCES = tiny_corpora.trees(10)

@@ -13,12 +13,13 @@ from strukt.errors import SettingError
 from strukt.nn import PublishedTransformer
 from strukt.published import configurations
 from strukt.tasks import classify, mlm
-from strukt.tasks.classifier import Classifier
-from strukt.tasks.config import EncoderConfig, MeanFieldConfig, TaskConfig, TransformerConfig
-from strukt.tasks.encoding import build_encoder, count_vocabularies
-from strukt.tasks.masked_language_model import MaskedLanguageModel
-from strukt.tasks.ranges import require_valid
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.classify.model import Classifier
+from strukt.tasks.common.config import TaskConfig
+from strukt.tasks.common.encoder.build import build_encoder, count_vocabularies
+from strukt.tasks.common.encoder.config import EncoderConfig, MeanFieldConfig, TransformerConfig
+from strukt.tasks.common.ranges import require_valid
+from strukt.tasks.mlm.model import MaskedLanguageModel
+from strukt.tasks.tag.model import Tagger
 
 SENTENCES = tiny_corpora.trees(10)
 

@@ -11,7 +11,7 @@ from tests.fidelity.dense_tree_lstm import arc_scores, latent_trees, root_state
 from strukt.data import labelled
 from strukt.nn.estimators import SparseMAP
 from strukt.tasks.dictionary import Config
-from strukt.tasks.reverse_dictionary import ReverseDictionary
+from strukt.tasks.dictionary.model import ReverseDictionary
 
 DEFINITIONS = list(labelled.read(io.BytesIO(b"cat\ttame beast\ndog\tloud barker\nowl\tnight bird\n")))
 WORDS = ["cat", "dog", "owl", "yak", "emu"]

@@ -13,7 +13,7 @@ from strukt.cli.configuration import parse
 from strukt.factor_graph import factors
 from strukt.losses import fenchel_young_loss
 from strukt.published import configurations
-from strukt.tasks import ranges
+from strukt.tasks.common import ranges
 
 STEP = 1e-6
 

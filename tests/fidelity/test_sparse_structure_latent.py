@@ -19,10 +19,10 @@ from torch import nn
 
 from strukt.data import conllu_classes
 from strukt.nn.estimators import SparseMAP
-from strukt.tasks.classifier import Classifier
 from strukt.tasks.classify import Config, LatentTreeConfig
-from strukt.tasks.tree_comparison import TreeComparison
-from strukt.tasks.tree_reader import TreeReader
+from strukt.tasks.classify.model import Classifier
+from strukt.tasks.common.classes.tree_reader import TreeReader
+from strukt.tasks.nli.tree_comparison import TreeComparison
 
 SIZE, LABEL, STEP = 4, 1, 1e-6
 

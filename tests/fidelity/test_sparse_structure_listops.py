@@ -10,8 +10,8 @@ from tests.fidelity.dense_sparsemap import arcs_of, every_tree, sparsemap
 from strukt import NonProjectiveTree
 from strukt.data import listops
 from strukt.nn.latent_trees import with_budget
-from strukt.tasks.list_model import ListModel
 from strukt.tasks.listops import Config
+from strukt.tasks.listops.model import ListModel
 
 SENTENCES = list(listops.read(io.BytesIO(b"2\t[MAX 1 2 ]\n3\t[MIN 3 ]\n")))
 

@@ -7,7 +7,7 @@ from tests import tiny_corpora
 from tests.fidelity.dense_sparsemap import every_tree
 
 from strukt.data import conllu
-from strukt.tasks.parser import Parser
+from strukt.tasks.dependency.model import Parser
 
 SENTENCES = [
     conllu.from_forms(forms).annotated(head=heads, deprel=["x"] * len(heads))

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from strukt.nn.dependency_scorer import DependencyScorer
-from strukt.tasks.parser import Parser
+from strukt.tasks.dependency.model import Parser
 
 
 @pytest.fixture

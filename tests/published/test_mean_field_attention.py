@@ -16,10 +16,10 @@ from strukt.nn import (
     VariationalAttention,
 )
 from strukt.published import configurations
-from strukt.tasks.chunk_counter import ChunkCounter
-from strukt.tasks.language_model import LanguageModel
-from strukt.tasks.ranges import require_valid
-from strukt.tasks.sorter import Sorter
+from strukt.tasks.common.ranges import require_valid
+from strukt.tasks.count.model import ChunkCounter
+from strukt.tasks.lm.model import LanguageModel
+from strukt.tasks.sort.model import Sorter
 
 MODELS = {"sort": Sorter, "count": ChunkCounter, "lm": LanguageModel}
 SENTENCES = [conllu.from_forms(words.split()) for words in ("0 1 1 0", "1 0 1")]

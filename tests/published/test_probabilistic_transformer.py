@@ -4,7 +4,7 @@ import pytest
 
 from strukt.cli.configuration import parse
 from strukt.published import configurations
-from strukt.tasks.ranges import require_valid
+from strukt.tasks.common.ranges import require_valid
 
 OPTIONS = {
     "cogs": {"scheme": "published", "parents": "relative", "average": "sentences"},

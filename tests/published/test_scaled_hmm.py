@@ -8,8 +8,8 @@ from tests.tasks import learning
 
 from strukt.cli.configuration import parse
 from strukt.nn import NeuralHMM
-from strukt.tasks.language_model import LanguageModel
-from strukt.tasks.texts.source import source_of
+from strukt.tasks.lm.model import LanguageModel
+from strukt.tasks.lm.networks import source_of
 
 WORDS = 10_000
 NETWORK = 2 * (256 * 256 + 256) + 2 * 256

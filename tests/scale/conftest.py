@@ -6,9 +6,9 @@ import pytest
 from tests import tiny_corpora
 from tests.tasks.learning import learned
 
-from strukt.tasks.constituency_parser import ConstituencyParser
-from strukt.tasks.entity_model import EntityModel
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.constituency.model import ConstituencyParser
+from strukt.tasks.ner.model import EntityModel
+from strukt.tasks.tag.model import Tagger
 from strukt.train import bundle
 
 

@@ -5,10 +5,10 @@ from functools import cache
 from tests import tiny_corpora
 from tests.tasks.learning import learned
 
-from strukt.tasks.constituency_parser import ConstituencyParser
-from strukt.tasks.entity_model import EntityModel
-from strukt.tasks.parser import Parser
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.constituency.model import ConstituencyParser
+from strukt.tasks.dependency.model import Parser
+from strukt.tasks.ner.model import EntityModel
+from strukt.tasks.tag.model import Tagger
 
 TEXT = "the old cat sees a dog"
 

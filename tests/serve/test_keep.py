@@ -10,8 +10,8 @@ from tests.serve.asking import ask, at
 from tests.serve.models import TEXT
 
 from strukt.data import conllu
-from strukt.tasks.parser import Parser
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.dependency.model import Parser
+from strukt.tasks.tag.model import Tagger
 
 
 def read(text):

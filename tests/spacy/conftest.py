@@ -7,8 +7,8 @@ from tests import tiny_corpora
 from tests.serve import models
 from tests.tasks.learning import learned
 
-from strukt.tasks.pipeline_model import Pipeline
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.pipeline.model import Pipeline
+from strukt.tasks.tag.model import Tagger
 from strukt.train.bundle import save
 
 UNIVERSAL = {"DT": "DET", "JJ": "ADJ", "NN": "NOUN", "VBZ": "VERB"}

@@ -18,8 +18,8 @@ from strukt.data import json_lines, labelled
 from strukt.errors import DataError, SettingError
 from strukt.spacy import StruktComponent, sentences
 from strukt.tasks import classify
-from strukt.tasks.classifier import Classifier
-from strukt.tasks.parser import Parser
+from strukt.tasks.classify.model import Classifier
+from strukt.tasks.dependency.model import Parser
 from strukt.train.bundle import save
 
 TEXTS = [

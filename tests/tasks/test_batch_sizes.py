@@ -8,11 +8,11 @@ import torch
 from tests import tiny_corpora
 from tests.tiny_models import ENCODED, OTHERS, SHORT, TREES, URL
 
-from strukt.tasks.encoded_model import EncodedModel
-from strukt.tasks.entailment_model import EntailmentModel
-from strukt.tasks.language_model import LanguageModel
-from strukt.tasks.structured_model import StructuredModel
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.common.encoded_model import EncodedModel
+from strukt.tasks.common.structured_model import StructuredModel
+from strukt.tasks.lm.model import LanguageModel
+from strukt.tasks.nli.model import EntailmentModel
+from strukt.tasks.tag.model import Tagger
 from strukt.train.resume import Progress
 from strukt.train.schedule import Batches
 

@@ -8,12 +8,12 @@ from tests import tiny_corpora
 
 from strukt.data import conllu
 from strukt.tasks import lm, mlm, ner
-from strukt.tasks.constituency_parser import ConstituencyParser
-from strukt.tasks.entity_model import EntityModel
-from strukt.tasks.language_model import LanguageModel
-from strukt.tasks.masked_language_model import MaskedLanguageModel
-from strukt.tasks.parser import Parser
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.constituency.model import ConstituencyParser
+from strukt.tasks.dependency.model import Parser
+from strukt.tasks.lm.model import LanguageModel
+from strukt.tasks.mlm.model import MaskedLanguageModel
+from strukt.tasks.ner.model import EntityModel
+from strukt.tasks.tag.model import Tagger
 
 TREES, PHRASES, NESTED = tiny_corpora.trees(9), tiny_corpora.phrases(9), tiny_corpora.nested(9)
 TEXTS = [conllu.from_forms(sentence.forms) for sentence in TREES]

@@ -3,20 +3,22 @@
 import pytest
 import torch
 from tests import tiny_corpora
-from tests.tasks import test_classifier, test_cogs, test_sort_count
+from tests.tasks.classify import test_model as classification
+from tests.tasks.cogs import test_model as semantic_parsing
+from tests.tasks.common.numbers import test_model as numbers
 
-from strukt.tasks.chunk_counter import ChunkCounter
-from strukt.tasks.classifier import Classifier
-from strukt.tasks.cogs_parser import SemanticParser
-from strukt.tasks.constituency_parser import ConstituencyParser
-from strukt.tasks.entity_model import EntityModel
-from strukt.tasks.parser import Parser
-from strukt.tasks.sorter import Sorter
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.classify.model import Classifier
+from strukt.tasks.cogs.model import SemanticParser
+from strukt.tasks.constituency.model import ConstituencyParser
+from strukt.tasks.count.model import ChunkCounter
+from strukt.tasks.dependency.model import Parser
+from strukt.tasks.ner.model import EntityModel
+from strukt.tasks.sort.model import Sorter
+from strukt.tasks.tag.model import Tagger
 
 
 def cogs_config():
-    config = test_cogs.config()
+    config = semantic_parsing.config()
     config.average = "sentences"
     return config
 
@@ -25,17 +27,17 @@ CASES = {
     "parser": (Parser, tiny_corpora.dependency_config(), tiny_corpora.trees(9)),
     "tagger": (Tagger, tiny_corpora.tag_config(), tiny_corpora.trees(9)),
     "tagger by sentences": (Tagger, tiny_corpora.tag_config(average="sentences"), tiny_corpora.trees(9)),
-    "classifier": (Classifier, test_classifier.config(), test_classifier.SENTENCES),
+    "classifier": (Classifier, classification.config(), classification.SENTENCES),
     "constituents": (ConstituencyParser, tiny_corpora.constituency_config(), tiny_corpora.phrases(8)),
     "entities by sentences": (
         EntityModel,
         tiny_corpora.ner_config(criterion="flat", average="sentences"),
         tiny_corpora.nested(8),
     ),
-    "cogs": (SemanticParser, test_cogs.config(), test_cogs.SENTENCES),
-    "cogs by sentences": (SemanticParser, cogs_config(), test_cogs.SENTENCES),
-    "sort": (Sorter, test_sort_count.config("sort"), test_sort_count.corpus("sort", 8)),
-    "count": (ChunkCounter, test_sort_count.config("count"), test_sort_count.corpus("count", 8)),
+    "cogs": (SemanticParser, semantic_parsing.config(), semantic_parsing.SENTENCES),
+    "cogs by sentences": (SemanticParser, cogs_config(), semantic_parsing.SENTENCES),
+    "sort": (Sorter, numbers.config("sort"), numbers.corpus("sort", 8)),
+    "count": (ChunkCounter, numbers.config("count"), numbers.corpus("count", 8)),
 }
 
 

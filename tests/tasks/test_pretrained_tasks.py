@@ -9,8 +9,8 @@ from tests import children, tiny_corpora
 
 from strukt.data import conllu
 from strukt.errors import DataError, SettingError
-from strukt.tasks.config import FineTuningConfig
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.common.encoder.config import FineTuningConfig
+from strukt.tasks.tag.model import Tagger
 from strukt.train import bundle
 from strukt.train.fit import fit
 from strukt.train.module import Training

@@ -9,8 +9,8 @@ from tests import tiny_corpora
 
 import strukt
 from strukt.errors import DataError
-from strukt.tasks.parser import Parser
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.dependency.model import Parser
+from strukt.tasks.tag.model import Tagger
 from strukt.train import bundle
 
 SENTENCES = tiny_corpora.trees(10)

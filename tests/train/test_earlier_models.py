@@ -7,9 +7,9 @@ import pytest
 import torch
 from tests import tiny_corpora
 
-from strukt.tasks.config import EncoderConfig, MeanFieldConfig
-from strukt.tasks.ranges import require_possible
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.common.encoder.config import EncoderConfig, MeanFieldConfig
+from strukt.tasks.common.ranges import require_possible
+from strukt.tasks.tag.model import Tagger
 from strukt.train import bundle
 
 SENTENCES = tiny_corpora.trees(10)

@@ -8,8 +8,9 @@ from tests import tiny_corpora
 
 from strukt.data import conllu, pairs
 from strukt.errors import DataError
-from strukt.tasks.nli import model_class as nli_class
-from strukt.tasks.tagger import Tagger
+from strukt.tasks import nli
+from strukt.tasks.nli.model import EntailmentModel
+from strukt.tasks.tag.model import Tagger
 from strukt.train import bundle
 from strukt.train.examples import MOST, examples_of
 from strukt.train.fit import fit
@@ -59,7 +60,7 @@ def test_what_would_be_read_as_other_words_is_left_out(model):
 def test_of_pairs_there_are_two_texts():
     lines = b"A man sleeps .\tHe is awake .\tcontradiction\nA dog runs .\tAn animal moves .\tentailment\n"
     read = list(pairs.read(io.BytesIO(lines)))
-    model = nli_class()
+    model = EntailmentModel.from_corpus(nli.Config(), read)
     found = examples_of(model, read)
     assert found == [("A man sleeps .", "He is awake ."), ("A dog runs .", "An animal moves .")]
 

@@ -9,7 +9,7 @@ from tests import children, tiny_corpora
 from strukt.data import conllu
 from strukt.data.problems import DataWarning
 from strukt.errors import DataError, OutOfRangeError, StruktError
-from strukt.tasks.parser import Parser
+from strukt.tasks.dependency.model import Parser
 from strukt.train import bundle
 from strukt.train.fit import fit
 

@@ -10,8 +10,8 @@ from tests.train import local_hub
 import strukt
 from strukt.cli.main import main
 from strukt.errors import DataError
-from strukt.tasks.parser import Parser
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.dependency.model import Parser
+from strukt.tasks.tag.model import Tagger
 from strukt.train import bundle
 
 huggingface_hub = pytest.importorskip("huggingface_hub")

@@ -13,7 +13,7 @@ from huggingface_hub import ModelCard  # noqa: E402
 
 from strukt.cli.main import main  # noqa: E402
 from strukt.tasks import tag  # noqa: E402
-from strukt.tasks.tagger import Tagger  # noqa: E402
+from strukt.tasks.tag.model import Tagger  # noqa: E402
 from strukt.train import bundle  # noqa: E402
 from strukt.train.model_card import Facts, command, model_card  # noqa: E402
 from strukt.train.trial import Trial, tried  # noqa: E402

@@ -7,8 +7,8 @@ import torch
 from tests import tiny_corpora
 
 from strukt.errors import DataError, StruktError
-from strukt.tasks.parser import Parser
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.dependency.model import Parser
+from strukt.tasks.tag.model import Tagger
 from strukt.train.module import Training
 from strukt.train.resume import Checkpoint, Progress, flatten_optimizer, newest, write
 

@@ -14,9 +14,9 @@ for package in ("onnx", "onnxruntime", "onnxscript"):
 from strukt.data import conllu  # noqa: E402
 from strukt.errors import DataError, MissingExtraError, SettingError  # noqa: E402
 from strukt.nn.encoders import mask_of  # noqa: E402
-from strukt.tasks.config import TransformerConfig  # noqa: E402
-from strukt.tasks.parser import Parser  # noqa: E402
-from strukt.tasks.tagger import Tagger  # noqa: E402
+from strukt.tasks.common.encoder.config import TransformerConfig  # noqa: E402
+from strukt.tasks.dependency.model import Parser  # noqa: E402
+from strukt.tasks.tag.model import Tagger  # noqa: E402
 from strukt.train import bundle, onnx_export  # noqa: E402
 
 PHRASES = {"DT": "B-NP", "JJ": "I-NP", "NN": "I-NP", "VBZ": "O"}

@@ -18,13 +18,13 @@ from tests import tiny_pretrained
 from strukt.data import conllu, labelled
 from strukt.errors import SettingError
 from strukt.tasks import classify, mlm
-from strukt.tasks.classifier import Classifier
-from strukt.tasks.config import FineTuningConfig
-from strukt.tasks.constituency_parser import ConstituencyParser
-from strukt.tasks.entity_model import EntityModel
-from strukt.tasks.masked_language_model import MaskedLanguageModel
-from strukt.tasks.parser import Parser
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.classify.model import Classifier
+from strukt.tasks.common.encoder.config import FineTuningConfig
+from strukt.tasks.constituency.model import ConstituencyParser
+from strukt.tasks.dependency.model import Parser
+from strukt.tasks.mlm.model import MaskedLanguageModel
+from strukt.tasks.ner.model import EntityModel
+from strukt.tasks.tag.model import Tagger
 from strukt.train import bundle, onnx_export
 
 TREES = tiny_corpora.trees(20)

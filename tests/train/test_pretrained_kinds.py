@@ -4,7 +4,7 @@ import pytest
 from tests import tiny_corpora
 
 from strukt.errors import SettingError
-from strukt.tasks.config import FineTuningConfig
+from strukt.tasks.common.encoder.config import FineTuningConfig
 from strukt.train import bundle
 from strukt.train.fit import fit
 

@@ -8,7 +8,7 @@ import torch
 from tests import tiny_corpora
 
 from strukt.cli.main import main
-from strukt.tasks.parser import Parser
+from strukt.tasks.dependency.model import Parser
 from strukt.train import bundle
 
 EPOCH = {"epoch": 1, "step": 2, "loss": 0.5, "LAS": 50.0}

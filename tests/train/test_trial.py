@@ -8,7 +8,8 @@ from torch import nn
 from strukt.data import text
 from strukt.errors import DataError
 from strukt.tasks import lm
-from strukt.tasks.parser import Parser
+from strukt.tasks.dependency.model import Parser
+from strukt.tasks.lm.model import LanguageModel
 from strukt.train.trial import tried
 
 SENTENCES = tiny_corpora.trees(30)
@@ -47,7 +48,7 @@ def test_more_sentences_make_it_surer(parser):
 def test_scores_that_are_not_sums_over_sentences_have_none(tmp_path):
     corpus = tmp_path / "text.txt"
     corpus.write_text("a b c\n" * 20)
-    model = lm.model_class().from_corpus(lm.Config(model="kneser-ney"), list(text.read(str(corpus))))
+    model = LanguageModel.from_corpus(lm.Config(model="kneser-ney"), list(text.read(str(corpus))))
     model.calibrate(list(text.read(str(corpus))))
     trial = tried(model, text.read(str(corpus)), "text")
     assert trial.scores["perplexity"] > 0

@@ -21,7 +21,7 @@ from strukt.data import (
 )
 from strukt.data.constituents import Tree
 from strukt.data.entities import Entity
-from strukt.tasks.parser import Parser
+from strukt.tasks.dependency.model import Parser
 from strukt.viz import notebook, svg
 from strukt.viz.sentences import picture
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn, get_type_hints
 
@@ -61,10 +60,9 @@ def parse(task: str, arguments: Sequence[str]) -> Order:
 
 def build(task: str) -> jsonargparse.ArgumentParser:
     """The parser of a task's options."""
-    summary = import_module(TASKS[task]).SUMMARY
     parser = _Parser(
         prog=f"strukt train {task}",
-        description=summary,
+        description=_config_class(task).summary,
         allow_abbrev=False,
         parser_mode=option_files.MODE,
     )
@@ -128,7 +126,7 @@ def _config_class(task: str) -> Any:
     Of annotations that are text, jsonargparse makes types by running the TYPE_CHECKING block of the module,
     and so imports PyTorch.
     """
-    config = import_module(TASKS[task]).Config
+    config: Any = TASKS[task].config_class()
     config.__init__.__annotations__ = get_type_hints(config) | {"return": None}
     return config
 

@@ -17,7 +17,8 @@ from strukt.data import conllu, embedded
 from strukt.data.digests import explained
 from strukt.data.files import atomic_write
 from strukt.metrics.trees import AttachmentScore
-from strukt.tasks.config import EncoderConfig, OptimizerConfig, TrainerConfig
+from strukt.tasks.common.config import OptimizerConfig, TrainerConfig
+from strukt.tasks.common.encoder.config import EncoderConfig
 from strukt.tasks.dependency import Config
 
 SIZES: dict[embedded.Split, int] = {"train": 3000, "dev": 400, "test": 800}

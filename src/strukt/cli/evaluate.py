@@ -18,7 +18,7 @@ from strukt.viz.curves import Curves
 from strukt.viz.width import printable
 
 if TYPE_CHECKING:
-    from strukt.tasks.model import Measurement
+    from strukt.tasks.common.model import Measurement
 
 
 def run(arguments: list[str]) -> int:

@@ -10,8 +10,8 @@ from strukt.cli.console import UsageError
 from strukt.cli.options import Parser
 
 if TYPE_CHECKING:
-    from strukt.tasks.language_model import LanguageModel
-    from strukt.tasks.model import Model
+    from strukt.tasks.common.model import Model
+    from strukt.tasks.lm.model import LanguageModel
 
 
 def run(arguments: list[str]) -> int:

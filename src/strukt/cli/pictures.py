@@ -22,8 +22,8 @@ from strukt.viz.interactions import Spanning
 from strukt.viz.width import printable
 
 if TYPE_CHECKING:
-    from strukt.tasks.model import Model
-    from strukt.tasks.structured_model import StructuredModel
+    from strukt.tasks.common.model import Model
+    from strukt.tasks.common.structured_model import StructuredModel
 
 EMPTY = 'the sentence is empty; give one, for example: strukt show MODEL "Dogs bark."'
 
@@ -130,7 +130,7 @@ def _structures(model: Model, options: Namespace) -> Sequence[svg.Picture]:
 
 
 def _structured(model: Model) -> StructuredModel:
-    from strukt.tasks.structured_model import StructuredModel
+    from strukt.tasks.common.structured_model import StructuredModel
 
     if not isinstance(model, StructuredModel):
         raise console.UsageError(

@@ -12,7 +12,7 @@ from strukt.cli.table import table
 from strukt.viz.width import clip
 
 if TYPE_CHECKING:
-    from strukt.tasks.model import Undecided
+    from strukt.tasks.common.model import Undecided
 
 NUMBER = 10
 """The number of sentences, if none is given."""

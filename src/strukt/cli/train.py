@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 
 from strukt.cli import console
@@ -33,7 +32,7 @@ def run(arguments: list[str]) -> int:
 
 def help_text() -> str:
     """What `strukt train --help` prints."""
-    rows = [(f"  {name}", import_module(module).SUMMARY) for name, module in TASKS.items()]
+    rows = [(f"  {name}", task.config_class().summary) for name, task in TASKS.items()]
     width = max(len(name) for name, _ in rows) + 2
     tasks = "\n".join(f"{name:<{width}}{summary}" for name, summary in rows)
     return f"""\

@@ -14,7 +14,7 @@ from strukt.hf.heads import Answer, Head, negative_log_likelihood
 from strukt.hf.words import IGNORED, WordPlaces
 from strukt.nn import CRF, HashLayer, tag_constraints
 from strukt.structures.bit_span_tree.distribution import to_codes
-from strukt.tasks.token_codes import code_loss
+from strukt.tasks.tag.token_codes import code_loss
 
 
 class CRFHead(Head):

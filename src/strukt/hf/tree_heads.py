@@ -17,9 +17,9 @@ from strukt.nn import SharedDropout
 from strukt.nn.dependency_scorer import DependencyScorer
 from strukt.nn.inputs import precise
 from strukt.nn.spans import SpanScorer, fenceposts
-from strukt.tasks.label_spans import CRITERIA, agreeing
-from strukt.tasks.parser import TREES
-from strukt.tasks.span_layer import GoldSpans
+from strukt.tasks.common.spans.label_spans import CRITERIA, agreeing
+from strukt.tasks.common.spans.layer import GoldSpans
+from strukt.tasks.dependency.model import TREES
 
 
 class BiaffineHead(Head):

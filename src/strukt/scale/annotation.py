@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from strukt.data.sentence import Sentence
 
 if TYPE_CHECKING:
-    from strukt.tasks.model import Model
+    from strukt.tasks.common.model import Model
 
 
 @dataclass(frozen=True)

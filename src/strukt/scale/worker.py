@@ -18,7 +18,7 @@ from strukt.scale.shards import JSON_ROWS, PARQUET, Shard
 from strukt.scale.whole import whole
 
 if TYPE_CHECKING:
-    from strukt.tasks.model import Model
+    from strukt.tasks.common.model import Model
 
 
 @dataclass(frozen=True)

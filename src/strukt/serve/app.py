@@ -23,7 +23,7 @@ from strukt.serve.metrics import Metrics
 from strukt.serve.refusals import problem, told, unreadable
 from strukt.serve.service import Service
 from strukt.serve.workers import BUSY, LateError, OverloadError
-from strukt.tasks.model import Model
+from strukt.tasks.common.model import Model
 from strukt.viz import svg
 
 ASSETS = {

@@ -14,7 +14,7 @@ from strukt.data.sentence import Sentence
 from strukt.errors import DataError, StruktError
 from strukt.serve.messages import FileAnswer, FileQuestion
 from strukt.serve.workers import Deadline
-from strukt.tasks.model import Model
+from strukt.tasks.common.model import Model
 
 SUFFIXES = {conllu.Sentence: ".conllu", brackets.Sentence: ".ptb", json_lines.Sentence: ".jsonl"}
 """The endings of file names that annotated plain text gets."""

@@ -18,13 +18,13 @@ from strukt.serve.structures import Arcs, Codes, Spans, Structures, Tags
 from strukt.serve.views import VIEWS, reshaped
 from strukt.serve.workers import Deadline
 from strukt.structures.distribution import StructuredDistribution
-from strukt.tasks.code_spans import CodeSpans
-from strukt.tasks.encoded_model import EncodedModel
-from strukt.tasks.label_spans import LabelSpans
-from strukt.tasks.model import Model
-from strukt.tasks.parser import Parser
-from strukt.tasks.span_model import SpanModel
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.common.encoded_model import EncodedModel
+from strukt.tasks.common.model import Model
+from strukt.tasks.common.spans.code_spans import CodeSpans
+from strukt.tasks.common.spans.label_spans import LabelSpans
+from strukt.tasks.common.spans.model import SpanModel
+from strukt.tasks.dependency.model import Parser
+from strukt.tasks.tag.model import Tagger
 from strukt.viz import svg
 from strukt.viz.brackets import BracketDiagram
 from strukt.viz.diagram import Diagram

@@ -13,7 +13,7 @@ from strukt.serve.limits import Limits
 from strukt.serve.messages import Answer, Answers, FileAnswer, FileQuestion, ModelCard, Question
 from strukt.serve.served import QuestionError, Served, serve
 from strukt.serve.workers import Deadline, LateError, OverloadError, Result, Workers
-from strukt.tasks.model import Model
+from strukt.tasks.common.model import Model
 
 SPECIMEN = "The old man saw 3 of 4 birds .\nThey sang ."
 """What every model reads once before it is ready."""

@@ -16,14 +16,15 @@ from strukt.data.binarisation import EMPTY
 from strukt.data.sentence import Sentence
 from strukt.errors import StruktError
 from strukt.serve.messages import Arc, FoundPart, Kind, Part, Span, Tag
-from strukt.tasks.batch import Batch
-from strukt.tasks.code_spans import CodeSpans
-from strukt.tasks.parser import Parser
-from strukt.tasks.partial_annotation import UNANNOTATED
-from strukt.tasks.span_layer import Found, spans_of
-from strukt.tasks.span_model import SpanModel, bracket
-from strukt.tasks.structured_model import StructuredModel
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.common.batch import Batch
+from strukt.tasks.common.partial_annotation import UNANNOTATED
+from strukt.tasks.common.spans.code_spans import CodeSpans
+from strukt.tasks.common.spans.layer import spans_of
+from strukt.tasks.common.spans.model import SpanModel
+from strukt.tasks.common.spans.prediction import PredictedSpan, bracket
+from strukt.tasks.common.structured_model import StructuredModel
+from strukt.tasks.dependency.model import Parser
+from strukt.tasks.tag.model import Tagger
 from strukt.viz.brackets import Bracket, BracketDiagram
 from strukt.viz.diagram import Diagram
 
@@ -254,7 +255,7 @@ class Spans(Structures[SpanModel, Span]):
         """A bracket for each of the labels of a span."""
         start, end, number = index
         probability = None if marginals is None else marginals[index].item()
-        found = Found(start, end, self.label(number), probability, self.code(number))
+        found = PredictedSpan(start, end, self.label(number), probability, self.code(number))
         return [bracket(found, label) for label in found.label.split()]
 
     def label(self, number: int) -> str:

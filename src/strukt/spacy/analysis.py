@@ -11,13 +11,16 @@ from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from strukt.data.conllu import Sentence
 from strukt.errors import SettingError
 from strukt.metrics.spans import spans
-from strukt.tasks.constituency_parser import ConstituencyParser
-from strukt.tasks.entity_model import EntityModel
-from strukt.tasks.model import Model
-from strukt.tasks.parser import Parser
-from strukt.tasks.pipeline_model import JointPrediction, Pipeline
-from strukt.tasks.prediction import EntityPrediction, Prediction, TreePrediction, WordPrediction
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.common.model import Model
+from strukt.tasks.common.prediction import Prediction, WordPrediction
+from strukt.tasks.constituency.model import ConstituencyParser
+from strukt.tasks.constituency.prediction import TreePrediction
+from strukt.tasks.dependency.model import Parser
+from strukt.tasks.ner.model import EntityModel
+from strukt.tasks.ner.prediction import EntityPrediction
+from strukt.tasks.pipeline.model import Pipeline
+from strukt.tasks.pipeline.prediction import JointPrediction
+from strukt.tasks.tag.model import Tagger
 
 Supported = Tagger | Parser | EntityModel | ConstituencyParser | Pipeline
 """The models that have something to set on a `Doc`."""

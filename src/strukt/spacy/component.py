@@ -31,8 +31,8 @@ from strukt.spacy.analysis import (
 from strukt.spacy.answer import Answer, joined
 from strukt.spacy.k_best import k_best
 from strukt.spacy.tokens import sentence_tokens
-from strukt.tasks.constituency_parser import ConstituencyParser
-from strukt.tasks.pipeline_model import Pipeline
+from strukt.tasks.constituency.model import ConstituencyParser
+from strukt.tasks.pipeline.model import Pipeline
 from strukt.train.bundle import HUB, load
 
 
@@ -69,12 +69,13 @@ class StruktComponent(Pipe):
         >>> import spacy
         >>> from tempfile import TemporaryDirectory
         >>> from strukt.data import conllu
-        >>> from strukt.tasks.tag import Config, model_class
+        >>> from strukt.tasks.tag import Config
+        >>> from strukt.tasks.tag.model import Tagger
         >>> from strukt.train.bundle import save
         >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(xpos=["NNS", "VBP"])
         >>> nlp = spacy.blank("en")
         >>> with TemporaryDirectory() as folder:
-        ...     save(model_class().from_corpus(Config(), [sentence]), folder)
+        ...     save(Tagger.from_corpus(Config(), [sentence]), folder)
         ...     tagger = nlp.add_pipe("strukt", name="tagger", config={"model": folder, "probabilities": True})
         >>> doc = nlp("Dogs bark")
         >>> doc[0].tag_ in tagger.labels, list(doc._.strukt), list(doc._.strukt["tagger"])

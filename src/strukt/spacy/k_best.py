@@ -12,15 +12,15 @@ from strukt.data.binarisation import EMPTY
 from strukt.data.conllu import Sentence
 from strukt.spacy.analysis import Analysis, Supported, entity_spans
 from strukt.structures.topk import TopK
-from strukt.tasks.batch import Batch
-from strukt.tasks.code_spans import CodeSpans
-from strukt.tasks.constituency_parser import ConstituencyParser
-from strukt.tasks.entity_model import JOINT, EntityModel
-from strukt.tasks.parser import TREES, Parser
-from strukt.tasks.pipeline_model import Pipeline
-from strukt.tasks.span_layer import SpanLayer, spans_of
-from strukt.tasks.tag_spans import TagSpans
-from strukt.tasks.tagger import Tagger
+from strukt.tasks.common.batch import Batch
+from strukt.tasks.common.spans.code_spans import CodeSpans
+from strukt.tasks.common.spans.layer import SpanLayer, spans_of
+from strukt.tasks.constituency.model import ConstituencyParser
+from strukt.tasks.dependency.model import TREES, Parser
+from strukt.tasks.ner.model import JOINT, EntityModel
+from strukt.tasks.ner.tag_spans import TagSpans
+from strukt.tasks.pipeline.model import Pipeline
+from strukt.tasks.tag.model import Tagger
 
 AnalysisOf = Callable[[int, int, int], Analysis]
 """From a sentence of a batch, a rank and a number of words to the structure of this rank."""

@@ -1,21 +1,65 @@
-"""The jobs that strukt is made for; a new one is a module here and a line in `TASKS`."""
+"""The jobs that strukt is made for: each has a folder, with a configuration and a model, and a line in `TASKS`."""
 
 from __future__ import annotations
 
-TASKS: dict[str, str] = {
-    "tag": "strukt.tasks.tag",
-    "dependency": "strukt.tasks.dependency",
-    "constituency": "strukt.tasks.constituency",
-    "ner": "strukt.tasks.ner",
-    "pipeline": "strukt.tasks.pipeline",
-    "classify": "strukt.tasks.classify",
-    "dictionary": "strukt.tasks.dictionary",
-    "mlm": "strukt.tasks.mlm",
-    "lm": "strukt.tasks.lm",
-    "sort": "strukt.tasks.sort",
-    "count": "strukt.tasks.count",
-    "cogs": "strukt.tasks.cogs",
-    "nli": "strukt.tasks.nli",
-    "listops": "strukt.tasks.listops",
-}
-"""Each task's module, which has `Config`, `SUMMARY`, `READERS` and `model_class()` and imports nothing heavy."""
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pkgutil import resolve_name
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from strukt.tasks.common.config import FittingConfig
+    from strukt.tasks.common.model import Model
+
+
+@dataclass(frozen=True)
+class Task:
+    """A job: its configuration and its model, neither of which is imported before it is asked for.
+
+    The configuration is the class `Config` of the module `config` beside that of the model. A model imports its
+    configuration, never the other way round, so that options and help need no PyTorch.
+
+    Attributes:
+        model: Module and name of the model, with a colon between.
+
+    Examples:
+        >>> TASKS["tag"].config_class()().criterion
+        'cross-entropy'
+        >>> TASKS["tag"].model_class().__name__
+        'Tagger'
+    """
+
+    model: str
+
+    def config_class(self) -> type[FittingConfig]:
+        """Import the configuration and nothing heavy."""
+        package = self.model.rpartition(".")[0]
+        config: type[FittingConfig] = resolve_name(f"{package}.config:Config")
+        return config
+
+    def model_class(self) -> type[Model]:
+        """Import the model, and PyTorch with it."""
+        model: type[Model] = resolve_name(self.model)
+        return model
+
+
+TASKS: Mapping[str, Task] = MappingProxyType(
+    {
+        "tag": Task("strukt.tasks.tag.model:Tagger"),
+        "dependency": Task("strukt.tasks.dependency.model:Parser"),
+        "constituency": Task("strukt.tasks.constituency.model:ConstituencyParser"),
+        "ner": Task("strukt.tasks.ner.model:EntityModel"),
+        "pipeline": Task("strukt.tasks.pipeline.model:Pipeline"),
+        "classify": Task("strukt.tasks.classify.model:Classifier"),
+        "dictionary": Task("strukt.tasks.dictionary.model:ReverseDictionary"),
+        "mlm": Task("strukt.tasks.mlm.model:MaskedLanguageModel"),
+        "lm": Task("strukt.tasks.lm.model:LanguageModel"),
+        "sort": Task("strukt.tasks.sort.model:Sorter"),
+        "count": Task("strukt.tasks.count.model:ChunkCounter"),
+        "cogs": Task("strukt.tasks.cogs.model:SemanticParser"),
+        "nli": Task("strukt.tasks.nli.model:EntailmentModel"),
+        "listops": Task("strukt.tasks.listops.model:ListModel"),
+    }
+)
+"""All jobs, by the names that the command line knows them by."""

@@ -16,7 +16,6 @@ import contextlib
 import dataclasses
 import os
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +25,9 @@ from strukt.data.digests import explained
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError, MissingExtraError
 from strukt.tasks import TASKS
-from strukt.tasks.config import from_dict
-from strukt.tasks.model import Model
-from strukt.tasks.ranges import require_possible
+from strukt.tasks.common.model import Model
+from strukt.tasks.common.options import from_dict
+from strukt.tasks.common.ranges import require_possible
 from strukt.train.environment import environment as this_environment
 from strukt.train.intact import fault_of_weights, require_sizes, require_symbols, require_weights
 from strukt.train.storage import read_json, read_tensors, write_json, write_tensors
@@ -182,12 +181,12 @@ def described(path: Path) -> Model:
     saved = read_json(path / "config.json")
     symbols = read_json(path / "vocabularies.json")
     try:
-        task = import_module(TASKS[saved["task"]])
-        config = from_dict(task.Config, saved["options"])
+        task = TASKS[saved["task"]]
+        config = from_dict(task.config_class(), saved["options"])
         require_possible(config)
         require_sizes(config, path / "weights.safetensors")
         vocabularies = {name: Vocabulary.from_json(listed) for name, listed in symbols.items()}
-        model_class: type[Model] = task.model_class()
+        model_class = task.model_class()
         require_symbols(vocabularies, model_class.outputs)
         model = model_class.from_saved(config, vocabularies, path / "encoder")
     except (DataError, MissingExtraError):

@@ -12,7 +12,7 @@ from strukt.data.sentence import Sentence
 from strukt.errors import StruktError
 
 if TYPE_CHECKING:
-    from strukt.tasks.model import Model
+    from strukt.tasks.common.model import Model
 
 MOST = 5
 """Examples of a model, at most."""

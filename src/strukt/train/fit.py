@@ -10,7 +10,6 @@ import os
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,9 @@ from strukt.data.batching import split_long, warned_of_long
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError, MissingExtraError, SettingError, StruktError
 from strukt.tasks import TASKS
-from strukt.tasks.config import TrainerConfig
-from strukt.tasks.model import Model
-from strukt.tasks.ranges import require_valid
+from strukt.tasks.common.config import TrainerConfig
+from strukt.tasks.common.model import Model
+from strukt.tasks.common.ranges import require_valid
 from strukt.train import bundle
 from strukt.train import resume as checkpoints
 from strukt.train.examples import examples_of
@@ -64,10 +63,9 @@ def fit(
     if config.trainer.accelerator == "gpu" and not torch.cuda.is_available():
         raise SettingError("--trainer.accelerator is gpu, and PyTorch finds none; leave it out, or give cpu")
     processes = training_processes(config.trainer.devices)
-    module = import_module(TASKS[task])
-    model_class: type[Model] = module.model_class()
-    train_sentences = _corpus("train", config.train, train, module.READERS)
-    dev_sentences = _corpus("dev", config.dev, dev, module.READERS)
+    model_class = TASKS[task].model_class()
+    train_sentences = _corpus("train", config.train, train, config.readers)
+    dev_sentences = _corpus("dev", config.dev, dev, config.readers)
     trainable = model_class.trainable(config, train_sentences)
     if not trainable:
         raise DataError("holds no sentence to train on", config.train or None)

@@ -9,7 +9,7 @@ from typing import Any
 from typing_extensions import override
 
 from strukt.errors import DataError, MissingExtraError
-from strukt.tasks.model import Model
+from strukt.tasks.common.model import Model
 from strukt.train import bundle
 from strukt.train.model_card import Facts, model_card
 from strukt.train.records import read_environment, read_metrics
@@ -60,9 +60,10 @@ class HubModel(PyTorchModelHubMixin, library_name="strukt", tags=["structured-pr
     Examples:
         >>> from tempfile import TemporaryDirectory
         >>> from strukt.data import conllu
-        >>> from strukt.tasks.tag import Config, model_class
+        >>> from strukt.tasks.tag import Config
+        >>> from strukt.tasks.tag.model import Tagger
         >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(xpos=["NNS", "VBP"])
-        >>> model = HubModel(model_class().from_corpus(Config(), [sentence]))
+        >>> model = HubModel(Tagger.from_corpus(Config(), [sentence]))
         >>> with TemporaryDirectory() as folder:
         ...     _ = model.save_pretrained(folder)
         ...     HubModel.from_pretrained(folder).model.task

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from strukt.data.vocabulary import Vocabulary
 from strukt.errors import DataError
-from strukt.tasks.symbols import Forms
+from strukt.tasks.common.symbols import Forms
 from strukt.train.storage import require_tensors
 
 NOT_SIZES = ("trainer", "optimizer")

@@ -11,7 +11,6 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from strukt.data.obtain import RECORD
 from strukt.errors import MissingExtraError
 from strukt.metrics.bootstrap import RESAMPLES
 from strukt.tasks import TASKS
-from strukt.tasks.model import Model
+from strukt.tasks.common.model import Model
 from strukt.train.storage import read_json
 from strukt.train.trial import Trial
 
@@ -126,7 +125,7 @@ def _results(trial: Trial, task: str) -> list[EvalResult]:
 
 
 def _task(model: Model) -> str:
-    summary = import_module(TASKS[model.task]).SUMMARY
+    summary = TASKS[model.task].config_class().summary
     encoder = getattr(model.config, "encoder", None)
     reads = f", with an encoder of kind `{encoder.kind}`" if encoder else ""
     return f"A model of the task `{model.task}` of strukt ({summary}){reads}."

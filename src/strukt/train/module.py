@@ -15,9 +15,9 @@ from torch.optim import Adam, AdamW, Optimizer
 
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError, StruktError
-from strukt.tasks.batch import in_fitting_pieces
-from strukt.tasks.model import Model
-from strukt.tasks.scores import ScoresError, usable_scores
+from strukt.tasks.common.batch import in_fitting_pieces
+from strukt.tasks.common.model import Model
+from strukt.tasks.common.scores import ScoresError, usable_scores
 from strukt.train.averaging import Average
 from strukt.train.intact import fault_of_weights
 from strukt.train.resume import Checkpoint, Progress, flatten_optimizer, restore_optimizer, seed_step

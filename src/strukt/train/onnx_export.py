@@ -24,8 +24,8 @@ from torch import Tensor, nn
 from strukt.data import conllu
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError, MissingExtraError, SettingError
-from strukt.tasks.model import Model
-from strukt.tasks.sentence_model import SentenceModel
+from strukt.tasks.common.model import Model
+from strukt.tasks.common.sentence_model import SentenceModel
 from strukt.train import bundle
 from strukt.train.bundle import GRAPHS
 from strukt.train.onnx_operators import use_operators
@@ -78,7 +78,7 @@ def export(
     Examples:
         >>> from tempfile import TemporaryDirectory
         >>> from strukt.tasks import tag
-        >>> from strukt.tasks.tagger import Tagger
+        >>> from strukt.tasks.tag.model import Tagger
         >>> sentence = conllu.from_forms(["Dogs", "bark"]).annotated(xpos=["NNS", "VBP"])
         >>> tagger = Tagger.from_corpus(tag.Config(), [sentence])
         >>> with TemporaryDirectory() as folder:  # takes some seconds  # doctest: +SKIP

@@ -14,8 +14,8 @@ import torch
 from strukt.data.sentence import Sentence
 from strukt.errors import DataError
 from strukt.metrics.bootstrap import intervals
-from strukt.tasks.model import Model
-from strukt.tasks.sentence_model import SentenceModel
+from strukt.tasks.common.model import Model
+from strukt.tasks.common.sentence_model import SentenceModel
 
 WARM_UP = 16
 """Sentences that are predicted before time is taken: the first ones load kernels."""

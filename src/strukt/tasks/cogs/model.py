@@ -1,0 +1,205 @@
+"""The semantic parser: a linear classifier for each of the five tags that a logical form is made of."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from typing_extensions import override
+
+from strukt.data import cogs
+from strukt.data.logical_forms import NONE, SELF, Tags
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import Vocabulary
+from strukt.errors import DataError
+from strukt.metrics.logical_forms import LogicalForms
+from strukt.nn import SharedDropout
+from strukt.tasks.cogs.config import Config
+from strukt.tasks.cogs.parent_attention import ParentAttention
+from strukt.tasks.cogs.prediction import TagsPrediction
+from strukt.tasks.common.batch import Batch
+from strukt.tasks.common.encoder.base import Encoder
+from strukt.tasks.common.mean_loss import Average, mean_cross_entropy
+from strukt.tasks.common.prediction import Prediction
+from strukt.tasks.common.scores import not_nan
+from strukt.tasks.common.sentence_model import SentenceModel
+from strukt.tasks.common.symbols import COLUMN, PARENT, Forms
+
+NO_PLACE = "-1"
+"""The place of the parent of a word that has none."""
+
+
+class SemanticParser(SentenceModel):
+    """Predicts five tags for each word, each for itself.
+
+    Source: Ontanón et al. (2021), "Making Transformers Solve Compositional Tasks"; Wu and Tu (2023),
+    "Probabilistic Transformer", appendix D.4.
+    """
+
+    task: ClassVar[str] = "cogs"
+    outputs: ClassVar[Forms] = {**dict.fromkeys(Tags._fields, COLUMN), "parent": PARENT}
+    config: Config
+
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
+        super().__init__(config, vocabularies, encoder)
+        self.projected = [name for name in Tags._fields if name in vocabularies]
+        self.tag_sizes = [len(vocabularies[name]) for name in self.projected]
+        self.dropout = SharedDropout(config.encoder.outer_dropout)
+        self.parents = ParentAttention(self.encoder.size) if config.parents == "attention" else None
+        self.score = nn.Linear(self.encoder.size, sum(self.tag_sizes))
+
+    @classmethod
+    @override
+    def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """Checks that all sentences have logical forms; those that tags cannot express are left out."""
+        annotated = [_annotated(sentence).in_scheme(config.scheme) for sentence in sentences]
+        usable = [sentence for sentence in annotated if sentence.tags is not None]
+        if len(usable) < len(annotated):
+            warnings.warn(
+                f"{len(annotated) - len(usable)} of {len(annotated)} sentences have a logical form that tags "
+                "cannot express and are left out of the training",
+                stacklevel=2,
+            )
+        return usable
+
+    @classmethod
+    @override
+    def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
+        """The values of each tag, but of parents by attention."""
+        columns = [_columns(config, _annotated(sentence)) for sentence in sentences]
+        names = Tags._fields if config.parents != "attention" else Tags._fields[1:]
+        return {
+            name: Vocabulary.labels(tag for of_sentence in columns for tag in of_sentence[name])
+            for name in names
+        }
+
+    @property
+    def selection(self) -> str:
+        """Sentences with all tags right."""
+        return "sentences"
+
+    def targets(self, sentence: Sentence) -> dict[str, Tensor]:
+        """Of each tag `(n,)`."""
+        columns = _columns(self.config, _annotated(sentence))
+        indices = {name: self.vocabularies[name].indices(columns[name]) for name in self.projected}
+        if self.parents is not None:
+            heads = _heads(_annotated(sentence))
+            indices["parent"] = [word if head is None else head for word, head in enumerate(heads)]
+        return {name: torch.tensor(of_tag, dtype=torch.long) for name, of_tag in indices.items()}
+
+    @override
+    def collate(self, sentences: list[Sentence], with_targets: bool = True) -> Batch:
+        """Makes a batch, on the CPU; in training some words are hidden, other ones each time."""
+        batch = super().collate(sentences, with_targets)
+        if not (self.training and with_targets and self.config.hide):
+            return batch
+        hidden = torch.rand(batch.targets["verb"].shape) < self.config.hide
+        forms = [
+            [self.encoder.unknown if hide else form for form, hide in zip(sentence.forms, row, strict=False)]
+            for sentence, row in zip(sentences, hidden.tolist(), strict=True)
+        ]
+        targets = batch.targets | {"verb": batch.targets["verb"].masked_fill(hidden, -1)}
+        return replace(batch, inputs=self.encoder.inputs(forms), targets=targets)
+
+    @property
+    @override
+    def mean_over(self) -> Average:
+        return self.config.average
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean negative log-likelihood of a word's five tags."""
+        scores = self._scores(batch)
+        losses = [
+            mean_cross_entropy(of_tag, batch.targets[name], self.mean_over)
+            for name, of_tag in scores.items()
+        ]
+        return torch.stack(losses).sum()
+
+    def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[TagsPrediction]:
+        """The best tags; with `probabilities`, that of a word is the product of those of its tags."""
+        best = {name: of_tag.log_softmax(-1).max(-1) for name, of_tag in self._scores(batch).items()}
+        indices = {name: found.indices.tolist() for name, found in best.items()}
+        certain = not_nan(torch.stack([found.values for found in best.values()]).sum(0)).exp().tolist()
+        predictions = []
+        for row, n in enumerate(batch.lengths.tolist()):
+            columns = {name: self._named(name, rows[row][:n]) for name, rows in indices.items()}
+            predictions.append(TagsPrediction(Tags(**columns), certain[row][:n] if probabilities else ()))
+        return predictions
+
+    def metric(self) -> LogicalForms:
+        """Sentences with all tags right, and with the right logical form."""
+        return LogicalForms()
+
+    def observed(self, sentence: Sentence) -> cogs.Sentence:
+        """The sentence in the scheme of the model, if it has a logical form."""
+        return _annotated(sentence).in_scheme(self.config.scheme)
+
+    @override
+    def compared(self, gold: Sentence, prediction: Prediction) -> Sentence:
+        """The sentence with the tags as they were predicted."""
+        return prediction.annotate(gold)
+
+    def require_usable(self, sentence: Sentence) -> None:
+        """Logical forms go into their own format."""
+        _cogs(sentence)
+
+    def require_place(self, sentence: Sentence) -> None:
+        """It has no place for probabilities; pictures have."""
+        raise DataError(
+            "logical forms have no place for probabilities; leave them out, or draw them with strukt show",
+            sentence.path,
+            sentence.line,
+        )
+
+    def _scores(self, batch: Batch) -> dict[str, Tensor]:
+        """Of each tag `(batch, n, values)`, or of parents by attention `(batch, n, n)`."""
+        vectors = self.dropout(self.encoder(batch.inputs, batch.lengths))
+        parts = torch.split(self.score(vectors).float(), self.tag_sizes, -1)
+        scores = dict(zip(self.projected, parts, strict=True))
+        return scores if self.parents is None else scores | {"parent": self.parents(vectors, batch.lengths)}
+
+    def _named(self, name: str, indices: list[int]) -> list[str]:
+        """One tag of the words of a sentence."""
+        none = SELF if self.config.scheme == "published" else NONE
+        if name in self.vocabularies:
+            symbols = self.vocabularies[name].symbols
+            column = [symbols[index] for index in indices]
+            if name != "parent" or self.config.parents == "relative":
+                return column
+            places = [None if tag == NO_PLACE else int(tag) for tag in column]
+        else:
+            places = [None if place == word else place for word, place in enumerate(indices)]
+        return [none if place is None else str(place - word) for word, place in enumerate(places)]
+
+
+def _columns(config: Config, sentence: cogs.Sentence) -> dict[str, list[str]]:
+    """The tags by name, as a projection predicts them."""
+    columns = {name: sentence.column(name) for name in Tags._fields}
+    if config.parents == "absolute":
+        columns["parent"] = [NO_PLACE if head is None else str(head) for head in _heads(sentence)]
+    return columns
+
+
+def _heads(sentence: cogs.Sentence) -> list[int | None]:
+    """The place of each word's parent."""
+    assert sentence.tags is not None
+    return sentence.tags.heads
+
+
+def _cogs(sentence: Sentence) -> cogs.Sentence:
+    if not isinstance(sentence, cogs.Sentence):
+        raise DataError(
+            "a semantic parser needs a file of logical forms, or text", sentence.path, sentence.line
+        )
+    return sentence
+
+
+def _annotated(sentence: Sentence) -> cogs.Sentence:
+    found = _cogs(sentence)
+    if found.tags is None and not found.logical_form:
+        raise cogs.missing(found).error()
+    return found

@@ -1,0 +1,48 @@
+"""The predicted tags of a sentence, of which its logical form is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar
+
+from strukt.data.logical_forms import NONE, Tags
+from strukt.data.sentence import Sentence
+from strukt.viz.diagram import Diagram
+
+
+@dataclass(frozen=True)
+class TagsPrediction:
+    """The five tags of each word.
+
+    Attributes:
+        tags: The tags.
+        probabilities: How probable it is that all tags of a word are right; empty if not asked for.
+    """
+
+    tags: Tags
+    probabilities: Sequence[float] = ()
+    shares: ClassVar[Mapping[str, tuple[int, int]]] = MappingProxyType({})
+
+    def annotate(self, sentence: Sentence) -> Sentence:
+        """Replaces the logical form."""
+        return sentence.annotated(**self.tags._asdict())
+
+    def diagram(self, sentence: Sentence) -> Diagram:
+        """Words with arcs from their parents, named by their roles, and all other tags below them."""
+        below = zip(self.tags.category, self.tags.determiner, self.tags.verb, strict=True)
+        return Diagram(
+            forms=sentence.forms,
+            tags=[" ".join(tag for tag in of_word if tag != NONE) for of_word in below],
+            heads=[_head(head, tag) for head, tag in zip(self.tags.heads, self.tags.category, strict=True)],
+            relations=["" if role == NONE else role for role in self.tags.role],
+            head_probabilities=self.probabilities,
+        )
+
+
+def _head(head: int | None, category: str) -> int:
+    """As pictures have it: words that mean something and have no parent are roots, those that mean nothing not."""
+    if head is not None:
+        return head + 1
+    return -1 if category == NONE else 0

@@ -1,0 +1,1 @@
+"""Classes of sentences: what classification, inference and the reverse dictionary share."""

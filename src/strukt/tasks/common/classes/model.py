@@ -1,0 +1,152 @@
+"""What the models have in common that predict one class of each sentence, or pair of sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from typing_extensions import override
+
+from strukt.data import classes, conllu_classes
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import Vocabulary
+from strukt.distributions import NonProjectiveTree
+from strukt.errors import DataError, SettingError
+from strukt.metrics.classes import ClassAccuracy
+from strukt.nn.estimators import Estimator
+from strukt.tasks.common.batch import Batch
+from strukt.tasks.common.classes.tree_reader import TreeReader
+from strukt.tasks.common.mean_loss import Average
+from strukt.tasks.common.prediction import diagrams_of_heads
+from strukt.tasks.common.scores import not_nan
+from strukt.tasks.common.structured_model import StructuredModel, few_of
+from strukt.tasks.common.symbols import COLUMN, Forms
+from strukt.viz.diagram import Diagram
+
+GIVEN = "--latent.tree given"
+"""The option that reads given trees."""
+
+
+class ClassModel(StructuredModel):
+    """A model that predicts the class of each sentence, perhaps from trees of it.
+
+    Attributes:
+        tree_reader: What makes vectors of the trees, if the model reads any.
+    """
+
+    few_are_had_by: ClassVar[str] = (
+        "one that is trained with --model latent-tree has, unless --latent.estimator is marginals or relaxed, or "
+        "--latent.tree is not latent"
+    )
+    outputs: ClassVar[Forms] = {"labels": COLUMN}
+    tree_reader: TreeReader | None
+
+    @classmethod
+    @override
+    def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """All sentences."""
+        return sentences
+
+    @classmethod
+    @override
+    def labels_of(cls, config: Any, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
+        """The classes, of which there must be two."""
+        labels = Vocabulary.labels(label_of(sentence) for sentence in sentences)
+        if len(labels) < 2:
+            found = ", ".join(labels.symbols) or "none"
+            raise DataError(f"expected sentences of at least two classes, found {found}", config.train)
+        return {"labels": labels}
+
+    @property
+    @override
+    def mean_over(self) -> Average:
+        return "sentences"
+
+    @property
+    @override
+    def selection(self) -> str:
+        return "accuracy"
+
+    @override
+    def targets(self, sentence: Sentence) -> dict[str, Tensor]:
+        """`label` `(1,)`."""
+        return {"label": torch.tensor(self.vocabularies["labels"].indices([label_of(sentence)]))}
+
+    def named(self, log_probs: Tensor) -> list[dict[str, float]]:
+        """The probabilities of the classes by their names, from ``(batch, classes)``."""
+        symbols = self.vocabularies["labels"].symbols
+        return [dict(zip(symbols, row, strict=True)) for row in not_nan(log_probs).exp().tolist()]
+
+    @property
+    @override
+    def few(self) -> Estimator | None:
+        return None if self.tree_reader is None else few_of(self.tree_reader.estimator)
+
+    @override
+    def distribution_of(self, batch: Batch) -> NonProjectiveTree:
+        """That over the latent trees.
+
+        Raises:
+            SettingError: There are none.
+        """
+        if self.tree_reader is None or self.tree_reader.scorer is None:
+            raise SettingError("the model has no latent trees; train with --model latent-tree")
+        vectors = self.encoder(batch.inputs, batch.lengths)
+        found: NonProjectiveTree = self.tree_reader.trees(vectors, batch.lengths)
+        return found
+
+    @override
+    def given(self, sentence: Sentence) -> list[Tensor]:
+        """The HEAD column."""
+        return [torch.tensor(given_heads(sentence, "--against"))]
+
+    @override
+    def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
+        """Words with arcs."""
+        return diagrams_of_heads(batch.sentences, events)
+
+    @override
+    def metric(self) -> ClassAccuracy:
+        """The share of sentences with the right class, and of each class."""
+        return ClassAccuracy()
+
+    @override
+    def observed(self, sentence: Sentence) -> list[str]:
+        """The class."""
+        return [label_of(sentence)]
+
+
+def given_heads(sentence: Sentence, option: str) -> list[int]:
+    """The HEAD column.
+
+    Args:
+        sentence: One of CoNLL-U.
+        option: What reads its tree, for messages.
+
+    Raises:
+        DataError: There is none, or it is no tree.
+    """
+    if not isinstance(sentence, conllu_classes.Sentence):
+        raise DataError(
+            f"{option} reads the trees of CoNLL-U files, and running text has none; give a file such as "
+            "FILE.conllu (to annotate one: strukt predict MODEL FILE.conllu)",
+            sentence.path,
+            sentence.line,
+        )
+    for problem in sentence.head_problems():
+        raise problem.error()
+    return sentence.plain.heads
+
+
+def label_of(sentence: Sentence) -> str:
+    """The class of a sentence.
+
+    Raises:
+        DataError: It has none.
+    """
+    assert isinstance(sentence, classes.Sentence)
+    if sentence.label is None:
+        raise classes.missing(sentence).error()
+    return sentence.label

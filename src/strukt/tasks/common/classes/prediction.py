@@ -1,0 +1,56 @@
+"""The predicted class of a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from strukt.data.sentence import Sentence
+from strukt.tasks.common.prediction import DIGITS
+from strukt.viz.heat_map import HeatMap
+
+DRAWN = 12
+"""The most classes that are drawn."""
+
+
+@dataclass(frozen=True)
+class ClassPrediction:
+    """The class of a sentence.
+
+    Attributes:
+        probabilities: Of each class.
+        with_note: Whether the probability of the class is written behind the words.
+        shares: See `Prediction`.
+    """
+
+    probabilities: Mapping[str, float]
+    with_note: bool
+    shares: Mapping[str, tuple[float, float]]
+
+    @cached_property
+    def ranking(self) -> list[str]:
+        """The classes, the most probable first."""
+        return sorted(self.probabilities, key=self.probabilities.__getitem__, reverse=True)
+
+    def annotate(self, sentence: Sentence) -> Sentence:
+        """Puts the most probable class before the words."""
+        notes = self.notes if self.with_note else {}
+        return sentence.annotated(label=self.ranking[0], **notes)
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What is noted behind the words."""
+        return {"p": self._written(self.ranking[0])}
+
+    def diagram(self, sentence: Sentence) -> HeatMap:  # noqa: ARG002
+        """How probable each class is; of many the most probable ones."""
+        names = list(self.probabilities) if len(self.probabilities) <= DRAWN else self.ranking[:DRAWN]
+        return self._drawn("class", names)
+
+    def _written(self, label: str) -> str:
+        return f"{self.probabilities[label]:.{DIGITS}f}"
+
+    def _drawn(self, kind: str, names: Sequence[str]) -> HeatMap:
+        row = [self.probabilities[name] for name in names]
+        return HeatMap(f"probability of each {kind}", ["p"], names, [row])

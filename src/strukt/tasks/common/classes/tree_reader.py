@@ -1,0 +1,97 @@
+"""Vectors of sentences from dependency trees: latent ones, given ones, or always the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from torch import Tensor, nn
+
+from strukt.errors import SettingError
+from strukt.nn import ChildSumTreeLSTM, LatentStructure, Mixture, TreeGCN, TreeStates
+from strukt.nn.estimators import ESTIMATORS, Estimator, Marginals, Relaxed, Sample, SparseMarginals, TopK
+from strukt.nn.latent_trees import FIXED, FixedTrees, TreeScorer
+from strukt.tasks.common.classes.config import LatentTreeConfig
+
+
+class TreeReader(nn.Module):
+    """From vectors of words to a vector for each tree of a sentence that is read.
+
+    Args:
+        size: Of the vectors of words.
+        config: Which trees, and how they are read.
+
+    Attributes:
+        size: Of the vectors of sentences.
+
+    Raises:
+        SettingError: The network cannot read what the estimator gives.
+    """
+
+    def __init__(self, size: int, config: LatentTreeConfig) -> None:
+        super().__init__()
+        self.size = config.hidden
+        is_latent = config.tree == "latent"
+        estimator = _estimator(config) if is_latent else Marginals()
+        if (
+            is_latent
+            and config.reader == "lstm"
+            and isinstance(estimator, (Marginals, Relaxed, SparseMarginals))
+        ):
+            raise SettingError(
+                f"latent.estimator {config.estimator} gives soft trees, which latent.reader lstm cannot read; "
+                "choose gcn, or another estimator"
+            )
+        network = ChildSumTreeLSTM if config.reader == "lstm" else TreeGCN
+        self.network = network(size, config.hidden)
+        self.tree = config.tree
+        self.detach = config.detach
+        self.scorer = TreeScorer(size, config.arc_size) if is_latent else None
+        self.latent = LatentStructure(self._read, _given, estimator)
+
+    @property
+    def estimator(self) -> Estimator:
+        """What selects the trees that are read."""
+        return self.latent.estimator
+
+    def forward(self, vectors: Tensor, lengths: Tensor, heads: Tensor | None) -> Mixture:
+        """Vectors of sentences, one for each tree that is read.
+
+        Args:
+            vectors: `(batch, n, size)`.
+            lengths: `(batch,)`.
+            heads: `(batch, n)`, the given trees, padded with -1; None if none are given.
+        """
+        trees = self.trees(vectors, lengths, heads)
+        found: Mixture = self.latent(self.network.project(vectors, lengths), lengths, trees)
+        return found
+
+    def trees(self, vectors: Tensor, lengths: Tensor, heads: Tensor | None = None) -> Any:
+        """The distribution over latent trees, or the trees that there are.
+
+        With `detach` the scores of latent trees have no gradient in the vectors. At first hardly anything is known
+        of what a tree is good for, and through an encoder that both share the noise of it drowns what the words
+        tell.
+        """
+        if self.scorer is not None:
+            return self.scorer(vectors.detach() if self.detach else vectors, lengths)
+        found = FIXED[self.tree](lengths, vectors.shape[1]) if heads is None else heads
+        return FixedTrees.of_heads(found, vectors.dtype)
+
+    def _read(self, arcs: Tensor, projected: Tensor, lengths: Tensor, _: Any) -> Tensor:
+        states = self.network.read(projected, arcs, lengths)
+        if isinstance(states, TreeStates):
+            return states.root
+        mean: Tensor = states.sum(1) / lengths.clamp(min=1).unsqueeze(-1)
+        return mean
+
+
+def _given(_projected: Tensor, _lengths: Tensor, trees: Any) -> Any:
+    return trees
+
+
+def _estimator(config: LatentTreeConfig) -> Estimator:
+    found = ESTIMATORS[config.estimator]
+    if isinstance(found, TopK):
+        return replace(found, k=config.count)
+    return replace(found, count=config.count) if isinstance(found, Sample) else found

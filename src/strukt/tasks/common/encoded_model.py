@@ -1,0 +1,116 @@
+"""What the models have in common that read sentences by an encoder."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from typing_extensions import Self, override
+
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import Vocabulary
+from strukt.tasks.common.channel_pictures import channel_diagrams
+from strukt.tasks.common.encoder.base import Encoder
+from strukt.tasks.common.encoder.build import build_encoder, count_vocabularies
+from strukt.tasks.common.model import Model
+from strukt.viz.diagram import Diagram
+
+
+class EncodedModel(Model):
+    """A model that reads sentences by an encoder.
+
+    Args:
+        config: The configuration of the task.
+        vocabularies: Those of the encoder and of the labels, as `from_corpus` counted them.
+        encoder: From forms to vectors.
+
+    Attributes:
+        encoder: From forms to vectors.
+    """
+
+    def __init__(self, config: Any, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
+        super().__init__(config, vocabularies)
+        self.encoder = encoder
+
+    @classmethod
+    def build(cls, config: Any, vocabularies: dict[str, Vocabulary], assets: Path | None) -> Self:
+        """A model with the encoder that its configuration asks for.
+
+        Args:
+            config: The configuration of the task.
+            vocabularies: As for the model.
+            assets: The folder with the files of a saved pretrained encoder; None for a new model.
+        """
+        return cls(config, vocabularies, build_encoder(config.encoder, vocabularies, assets))
+
+    @classmethod
+    @override
+    def from_corpus(cls, config: Any, sentences: Sequence[Sentence]) -> Self:
+        """A new model with the vocabularies of the encoder and of the labels."""
+        model = cls.build(config, cls.words_of(config, sentences) | cls.labels_of(config, sentences), None)
+        model.start_from(sentences)
+        return model
+
+    def start_from(self, sentences: Sequence[Sentence]) -> None:
+        """Set weights to where learning from a corpus begins, if that depends on it."""
+
+    @classmethod
+    @override
+    def from_saved(cls, config: Any, vocabularies: dict[str, Vocabulary], assets: Path) -> Self:
+        """A saved model before its weights are loaded."""
+        return cls.build(config, vocabularies, assets)
+
+    @override
+    def penalty(self) -> Tensor | float:
+        """That of the encoder."""
+        return self.encoder.penalty()
+
+    @property
+    @override
+    def unit(self) -> str:
+        """That of the encoder."""
+        return self.encoder.unit
+
+    @override
+    def sizes(self, sentences: Sequence[Sentence]) -> list[int]:
+        """Count what the encoder reads of each."""
+        return self.encoder.sizes([self.forms_of(self.config, sentence) for sentence in sentences])
+
+    @override
+    def rates(self) -> dict[str, float]:
+        """Those of the encoder."""
+        return {f"encoder.{name}": rate for name, rate in self.encoder.rates().items()}
+
+    @override
+    def channels(self, sentence: Sentence) -> list[Diagram]:
+        """Those of a Probabilistic Transformer."""
+        forms = self.forms_of(self.config, sentence)
+        inputs = {name: part.to(self.device) for name, part in self.encoder.inputs([forms]).items()}
+        with self.predicting():
+            found = self.encoder.mean_field(inputs, torch.tensor([len(forms)], device=self.device))
+        return [] if found is None else channel_diagrams(found, forms)
+
+    @override
+    def save_assets(self, folder: Path) -> None:
+        """Writes tokenizer and configuration of a pretrained encoder."""
+        self.encoder.save_assets(folder)
+
+    @classmethod
+    def forms_of(cls, config: Any, sentence: Sentence) -> list[str]:  # noqa: ARG003
+        """The words that the encoder reads."""
+        return sentence.forms
+
+    @classmethod
+    def words_of(cls, config: Any, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
+        """The vocabularies of the encoder."""
+        forms = (form for sentence in sentences for form in cls.forms_of(config, sentence))
+        return count_vocabularies(config.encoder, forms)
+
+    @classmethod
+    @abstractmethod
+    def labels_of(cls, config: Any, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
+        """The vocabularies of what is predicted."""

@@ -1,0 +1,1 @@
+"""Encoders of words: options, embeddings, and pretrained models."""

@@ -1,0 +1,49 @@
+"""An encoder and its vocabularies, by a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from strukt.data.vocabulary import Vocabulary
+from strukt.tasks.common.encoder.base import Encoder
+from strukt.tasks.common.encoder.config import EncoderConfig
+from strukt.tasks.common.encoder.pretrained import Pretrained
+from strukt.tasks.common.encoder.words import AFFIXES, FromWords, word_of
+
+
+def build_encoder(config: EncoderConfig, vocabularies: dict[str, Vocabulary], assets: Path | None) -> Encoder:
+    """The encoder that a configuration asks for.
+
+    Args:
+        config: Its options.
+        vocabularies: What `count_vocabularies` gave.
+        assets: Where `save_assets` of a saved encoder wrote, or None for a new one.
+    """
+    if config.kind == "pretrained":
+        return Pretrained(config, assets)
+    return FromWords(config, vocabularies)
+
+
+def count_vocabularies(config: EncoderConfig, words: Iterable[str]) -> dict[str, Vocabulary]:
+    """The vocabularies that an encoder needs.
+
+    Args:
+        config: Its options.
+        words: The words of the training corpus.
+    """
+    if config.kind == "pretrained":
+        return {}
+    forms = list(words)
+    vocabularies = {
+        "words": Vocabulary.count(map(word_of(config), forms), config.minimum_count),
+        "characters": Vocabulary.count(
+            (character for form in forms for character in form), config.minimum_count
+        ),
+    }
+    kinds = AFFIXES if config.affixes else {}
+    affixes = {
+        name: Vocabulary.count((form[part] for form in forms), config.minimum_count)
+        for name, part in kinds.items()
+    }
+    return vocabularies | affixes

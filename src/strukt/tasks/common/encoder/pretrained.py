@@ -1,0 +1,67 @@
+"""Encoders that begin with a pretrained model of Hugging Face."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from torch import Tensor
+from typing_extensions import override
+
+from strukt.data.vocabulary import UNKNOWN
+from strukt.nn import fine_tuning
+from strukt.nn.pretrained import PretrainedEncoder
+from strukt.tasks.common.encoder.base import Encoder
+from strukt.tasks.common.encoder.config import EncoderConfig
+
+
+class Pretrained(Encoder):
+    """A pretrained Hugging Face model.
+
+    Args:
+        config: The options.
+        assets: Where tokenizer and configuration of a saved encoder are, or None for a new one.
+    """
+
+    unit = "word pieces"
+
+    def __init__(self, config: EncoderConfig, assets: Path | None) -> None:
+        super().__init__()
+        if not config.pretrained:
+            raise ValueError("encoder.pretrained: name the folder or hub name of the model to start from")
+        self.words = (
+            PretrainedEncoder.load(config.pretrained)
+            if assets is None
+            else PretrainedEncoder.from_assets(assets)
+        )
+        options = config.fine_tuning
+        self.words.model = fine_tuning.prepared(
+            self.words.model, options.frozen if options.rate else None, options.lora, options.recompute
+        )
+        found = fine_tuning.rates(self.words.model, options.rate, options.decay)
+        self._rates = {f"words.model.{name}": rate for name, rate in found.items()}
+        if assets is None:
+            self.words.require_reads()
+        self.size = self.sentence_size = self.words.size
+        self.unknown = self.words.tokenizer.unk_token or UNKNOWN
+
+    def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
+        """Word pieces in windows."""
+        return self.words.inputs(sentences)
+
+    @override
+    def sizes(self, sentences: list[list[str]]) -> list[int]:
+        """Count the word pieces of each sentence, in all windows, with the special ones."""
+        return self.words.sizes(sentences)
+
+    def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
+        """Vectors `(batch, n, size)` of the words in their sentences."""
+        encoded: Tensor = self.words(inputs, lengths)
+        return encoded
+
+    def rates(self) -> dict[str, float]:
+        """Those of the layers."""
+        return self._rates
+
+    def save_assets(self, folder: Path) -> None:
+        """Writes tokenizer and configuration."""
+        self.words.save_assets(folder)

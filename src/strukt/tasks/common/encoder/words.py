@@ -1,0 +1,228 @@
+"""From the forms of sentences to a vector for each word: what every task begins with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import asdict, fields
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from strukt.data.vocabulary import SPECIALS, Vocabulary
+from strukt.nn import (
+    LSTM,
+    BiLSTM,
+    CharacterCNN,
+    CharacterLSTM,
+    GatedConvolution,
+    MeanFieldEncoder,
+    PublishedTransformer,
+    SharedDropout,
+    Transformer,
+    Updates,
+    WordEmbeddings,
+)
+from strukt.nn.probabilistic_transformer import Encoding
+from strukt.tasks.common.encoder.base import Encoder
+from strukt.tasks.common.encoder.config import EncoderConfig
+
+AFFIXES = {"prefix1": slice(1), "prefix2": slice(2), "prefix3": slice(3)} | {
+    "suffix1": slice(-1, None),
+    "suffix2": slice(-2, None),
+    "suffix3": slice(-3, None),
+}
+"""Which part of a word each kind of affix is."""
+
+LONGEST_FORM = 32
+"""Of a longer word the characters in the middle are left out."""
+
+
+KNOWN_FORMS = 100_000
+"""The most forms whose indices are kept; of texts in most languages nearly all words are among them."""
+
+
+class _Indices(NamedTuple):
+    """The indices of a form: of its word, of each character, and of each kind of affix."""
+
+    word: int
+    characters: list[int]
+    affixes: list[int]
+
+
+def word_of(config: EncoderConfig) -> Callable[[str], str]:
+    """From a form to its entry among the word vectors."""
+    return normalised if config.normalise else str
+
+
+def normalised(form: str) -> str:
+    """The entry of a form among the word vectors; its characters tell upper case and digits.
+
+    Examples:
+        >>> normalised("B-52s")
+        'b-00s'
+    """
+    return re.sub(r"\d", "0", form.lower())
+
+
+class FromWords(Encoder):
+    """Vectors of words, characters and affixes, read by LSTMs or a Transformer, or by nothing.
+
+    Args:
+        config: The options.
+        vocabularies: What `count_vocabularies` gave.
+
+    Attributes:
+        word_of: From a form to its entry in the vocabulary of words.
+    """
+
+    def __init__(self, config: EncoderConfig, vocabularies: dict[str, Vocabulary]) -> None:
+        super().__init__()
+        self.vocabularies = vocabularies
+        for name in ("words", "characters", *AFFIXES):
+            if name in vocabularies and vocabularies[name].symbols[:2] != SPECIALS:
+                raise ValueError(f"the vocabulary {name} does not begin with {' and '.join(SPECIALS)}")
+        self.word_of = word_of(config)
+        self._known: dict[str, _Indices] = {}
+        self.kinds = [kind for kind in AFFIXES if kind in vocabularies]
+        self.embeddings = WordEmbeddings(
+            len(vocabularies["words"]),
+            config.words,
+            _characters(config, len(vocabularies["characters"])),
+            [len(vocabularies[kind]) for kind in self.kinds],
+            config.affixes,
+            config.word_dropout,
+        )
+        if config.is_published or (config.kind == "pt" and config.pt.label_scores == "table"):
+            self.embeddings.start_alike()
+        self.dropout = SharedDropout(config.outer_dropout)
+        self.context = None if config.kind == "none" else _context(config, self.embeddings.size)
+        self.penalty_weight, self.penalised = config.pt.penalty, config.pt.penalised
+        self.size = self.embeddings.size if self.context is None else self.context.size
+        self.has_root = config.has_root
+        self.root_output = config.pt.root_output
+        self.sentence_size = config.pt.root_labels if self.has_root else self.size
+
+    def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
+        """Indices of words, and of the characters and affixes of each different form.
+
+        Examples:
+            >>> from strukt.tasks.common.encoder.config import EncoderConfig
+            >>> vocabularies = {"words": Vocabulary.count("ab"), "characters": Vocabulary.count("aB")}
+            >>> inputs = FromWords(EncoderConfig(), vocabularies).inputs([["a", "B", "a"], ["B"]])
+            >>> inputs["form"]
+            tensor([[0, 1, 0],
+                    [1, 0, 0]])
+        """
+        row: dict[str, int] = {}
+        form = [[row.setdefault(form, len(row)) for form in forms] for forms in sentences]
+        known = [self._indices_of(form) for form in row]
+        words = [each.word for each in known]
+        return {
+            "words": _padded([[words[index] for index in rows] for rows in form]),
+            "form": _padded(form),
+            "characters": _padded([each.characters for each in known]),
+            "affixes": torch.tensor([each.affixes for each in known], dtype=torch.long).reshape(
+                len(row), len(self.kinds)
+            ),
+        }
+
+    def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
+        """Vectors `(batch, n, size)` of the words in their sentences."""
+        words = self._words(inputs)
+        encoded: Tensor = words if self.context is None else self.context(words, lengths)
+        return encoded
+
+    def of_sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
+        """Scores or probabilities of the labels of the root, or the vector of the last word if there is none."""
+        result = self.mean_field(inputs, lengths) if self.has_root else None
+        if result is None or result.root is None or result.root_scores is None:
+            return super().of_sentences(inputs, lengths)
+        return result.root_scores if self.root_output == "scores" else result.root
+
+    def mean_field(self, inputs: dict[str, Tensor], lengths: Tensor) -> Encoding | None:
+        """All that a Probabilistic Transformer says of the words."""
+        if not isinstance(self.context, MeanFieldEncoder):
+            return None
+        return self.context.encode(self._words(inputs), lengths)
+
+    def _words(self, inputs: dict[str, Tensor]) -> Tensor:
+        vectors: Tensor = self.dropout(self.embeddings(**inputs))
+        return vectors
+
+    def penalty(self) -> Tensor | float:
+        """That of the scores of labels and heads of a Probabilistic Transformer."""
+        if self.penalty_weight == 0 or not isinstance(self.context, MeanFieldEncoder):
+            return 0.0
+        mean_field = self.context.mean_field
+        return self.penalty_weight * (mean_field.norm() if self.penalised == "norm" else mean_field.penalty())
+
+    def _indices_of(self, form: str) -> _Indices:
+        """Look a form up in all vocabularies, or among the forms that came before."""
+        found = self._known.get(form)
+        if found is None:
+            affixes = [self.vocabularies[kind].index(form[AFFIXES[kind]]) for kind in self.kinds]
+            characters = self.vocabularies["characters"].indices(_shortened(form))
+            found = _Indices(self.vocabularies["words"].index(self.word_of(form)), characters, affixes)
+            if len(self._known) >= KNOWN_FORMS:
+                self._known.clear()
+            self._known[form] = found
+        return found
+
+
+def _characters(config: EncoderConfig, count: int) -> CharacterCNN | CharacterLSTM | None:
+    if config.characters == "none":
+        return None
+    kind = CharacterCNN if config.characters == "cnn" else CharacterLSTM
+    return kind(count, config.character_size)
+
+
+def _context(
+    config: EncoderConfig, inputs: int
+) -> BiLSTM | LSTM | GatedConvolution | Transformer | PublishedTransformer | MeanFieldEncoder:
+    width = 2 * config.hidden
+    if config.kind == "bilstm":
+        return BiLSTM(inputs, config.hidden, config.layers, config.dropout)
+    if config.kind == "lstm":
+        return LSTM(inputs, width, config.layers, config.dropout)
+    if config.kind == "convolution":
+        return GatedConvolution(inputs, width, config.layers, config.dropout)
+    if config.kind == "pt":
+        return _mean_field(config, inputs)
+    return _transformer(config, inputs)
+
+
+def _transformer(config: EncoderConfig, inputs: int) -> Transformer | PublishedTransformer:
+    given = asdict(config.transformer)
+    options = given | {name: given[name] or None for name in ("feed_forward", "head_size")}
+    shape = config.layers, config.heads, config.dropout
+    if options.pop("published"):
+        del options["norm_first"]  # which it never does
+        return PublishedTransformer(inputs, *shape, **options)
+    return Transformer(inputs, 2 * config.hidden, *shape, **options)
+
+
+def _mean_field(config: EncoderConfig, inputs: int) -> MeanFieldEncoder:
+    given = asdict(config.pt)
+    for name in ("published", "dropout", "root_output", "penalty", "penalised"):
+        del given[name]  # of the words, of what is read, or of the loss
+    given["projected"] = given.pop("label_scores") == "projected"
+    of_updates = {field.name: given.pop(field.name) for field in fields(Updates)}
+    of_updates["head_weight"] = of_updates["head_weight"] or None
+    options = {"channels": config.heads, "iterations": config.layers, "dropout": config.dropout, **given}
+    return MeanFieldEncoder(inputs, 2 * config.hidden, updates=Updates(**of_updates), **options)
+
+
+def _shortened(form: str) -> str:
+    if len(form) <= LONGEST_FORM:
+        return form
+    return form[: LONGEST_FORM // 2] + form[-LONGEST_FORM // 2 :]
+
+
+def _padded(rows: list[list[int]]) -> Tensor:
+    found = np.zeros((len(rows), max(map(len, rows), default=0)), np.int64)
+    for number, row in enumerate(rows):
+        found[number, : len(row)] = row
+    return torch.from_numpy(found)

@@ -1,0 +1,51 @@
+"""Pictures that some models have beside those of their predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from strukt.data.sentence import Sentence
+from strukt.viz.diagram import Diagram
+from strukt.viz.graph import Graph
+from strukt.viz.heat_map import HeatMap
+from strukt.viz.interactions import Spanning
+from strukt.viz.lattice import Lattice
+from strukt.viz.svg import Picture
+
+
+class ModelPictures:
+    """Pictures of the inside of a model: none, but where a class gives some."""
+
+    def channels(self, sentence: Sentence) -> list[Diagram]:  # noqa: ARG002
+        """The most probable head of each word in each channel, if the model has some."""
+        return []
+
+    def lattice(self, sentence: Sentence) -> Lattice | None:  # noqa: ARG002
+        """How probable each tag is at each word, and each step between tags, if the model is a chain."""
+        return None
+
+    def code_distances(self) -> HeatMap | None:
+        """How far the codes of labels are apart, if the model predicts codes."""
+        return None
+
+    def state_graph(self) -> Graph | None:
+        """How the hidden states that are most often used follow each other, if the model has some."""
+        return None
+
+    def step_pictures(
+        self,
+        sentence: Sentence,  # noqa: ARG002
+        step: int,  # noqa: ARG002
+        spanning: Spanning = "minimum",  # noqa: ARG002
+    ) -> Mapping[str, Picture]:
+        """What led to one step of the output, by the names that `strukt show` has; empty if there is nothing.
+
+        Args:
+            sentence: What it is annotated with is not read.
+            step: Counted from 1.
+            spanning: Which spanning tree of interactions.
+
+        Raises:
+            SettingError: The output has no such step.
+        """
+        return {}

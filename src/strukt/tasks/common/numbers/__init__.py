@@ -1,0 +1,1 @@
+"""Lines of numbers: what sorting and counting share."""

@@ -1,0 +1,275 @@
+"""What the models have in common that read lines of numbers by an encoder, a decoder and an attention."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+from typing_extensions import override
+
+from strukt.data.batching import batches, runs
+from strukt.data.sentence import Sentence
+from strukt.data.synthetic import numbers
+from strukt.data.vocabulary import Vocabulary
+from strukt.errors import DataError, SettingError
+from strukt.nn import (
+    LSTM,
+    RNN,
+    AdditiveAttention,
+    Attention,
+    BiLSTM,
+    DotProductAttention,
+    MeanFieldAttention,
+    Transformer,
+    VariationalAttention,
+)
+from strukt.nn.encoder_decoder import Decoded, Encoder, EncoderDecoder, Memory
+from strukt.nn.transduction import SymbolReader
+from strukt.tasks.common import attention_pictures
+from strukt.tasks.common.batch import Batch
+from strukt.tasks.common.mean_field_attention import mean_field_attention
+from strukt.tasks.common.model import Measurement, Model
+from strukt.tasks.common.numbers.config import NumberConfig
+from strukt.tasks.common.symbols import NUMBER, Forms
+from strukt.viz.interactions import Spanning
+from strukt.viz.svg import Picture
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+TOGETHER = 32
+"""The most sentences that are annotated at once."""
+
+BUCKET = 5
+"""Lengths in a row of the table of scores by length."""
+
+Shares = Mapping[str, tuple[float, float]]
+"""Of one sentence, by the name of the score: a sum, and how many it is to be divided by."""
+
+
+class Answer(NamedTuple):
+    """What a model says of one sentence.
+
+    Attributes:
+        outputs: What is written at each step of the output.
+        probabilities: Theirs, where they are known.
+    """
+
+    outputs: list[str]
+    probabilities: Tensor | None = None
+
+
+class NumberModel(Model):
+    """Reads numbers, and attends to them when it makes its output.
+
+    Attributes:
+        network: Vectors of numbers around an encoder and a decoder.
+    """
+
+    largest: ClassVar[int | None] = None
+    """The largest number that it reads; any if None."""
+
+    outputs: ClassVar[Forms] = {"symbols": NUMBER}
+    config: NumberConfig
+    network: SymbolReader
+
+    def __init__(self, config: NumberConfig, vocabularies: dict[str, Vocabulary]) -> None:
+        super().__init__(config, vocabularies)
+        self.symbols = vocabularies["symbols"]
+
+    @classmethod
+    @override
+    def from_corpus(cls, config: NumberConfig, sentences: Sequence[Sentence]) -> Self:
+        """A new model that knows the numbers of a corpus, in their order."""
+        found = {number for sentence in sentences for number in numbers(sentence, cls.largest)}
+        return cls(config, {"symbols": Vocabulary(map(str, sorted(found)))})
+
+    @classmethod
+    @override
+    def trainable(cls, config: NumberConfig, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """All sentences.
+
+        Raises:
+            DataError: A word is no number.
+        """
+        for sentence in sentences:
+            numbers(sentence, cls.largest)
+        return sentences
+
+    @override
+    def require_annotated(self, sentence: Sentence) -> None:
+        """Raises DataError if the model does not know a word; the answer follows from the words."""
+        self._indices(sentence)
+
+    @abstractmethod
+    def target(self, row: Tensor) -> Tensor:
+        """The answer, a vector, to the indices of the numbers of a sentence."""
+
+    @abstractmethod
+    def answers(self, memory: Memory) -> list[Answer]:
+        """What the model says of sentences that it has read."""
+
+    @abstractmethod
+    def decoded(self, memory: Memory, answer: Answer) -> Decoded:
+        """The steps of the decoder behind the answer to one sentence."""
+
+    @abstractmethod
+    def judged(self, batch: Batch) -> Iterator[Shares]:
+        """What evaluation adds up, sentence by sentence."""
+
+    @abstractmethod
+    def annotate(self, sentence: Sentence, answer: Answer, probabilities: bool) -> Sentence:
+        """The sentence with its answer as notes.
+
+        Raises:
+            ValueError: Its format has no place for them.
+        """
+
+    @override
+    def collate(self, sentences: list[Sentence]) -> Batch:
+        """Indices of the numbers, `words` `(batch, n)`, and the answers, `answer`."""
+        rows = [torch.tensor(self._indices(sentence)) for sentence in sentences]
+        lengths = torch.tensor([len(row) for row in rows], dtype=torch.long)
+        answers = [self.target(row) for row in rows]
+        return Batch(
+            sentences,
+            lengths,
+            {"words": pad_sequence(rows, batch_first=True)},
+            {"answer": pad_sequence(answers, batch_first=True, padding_value=-1)},
+        )
+
+    def read(self, batch: Batch) -> Memory:
+        """What the decoder knows of a batch."""
+        return self.network.read(batch.inputs["words"], batch.lengths)
+
+    def divergence(self, decoded: Decoded, inside: Tensor) -> Tensor | float:
+        """What random contexts add to the loss: their divergence at the steps inside, times its weight."""
+        if decoded.divergence is None:
+            return 0.0
+        return self.config.kl_weight * decoded.divergence.masked_fill(~inside, 0).sum()
+
+    @override
+    def measure(self, sentences: Iterable[Sentence]) -> Measurement:
+        """The scores, and a table of them by the length of the sentences."""
+        corpus, total, rows = list(sentences), _Means(), defaultdict[int, _Means](_Means)
+        lengths = [len(sentence) for sentence in corpus]
+        with self.predicting():
+            for indices in batches(self.sizes(corpus), self.config.trainer.tokens):
+                batch = self.collate([corpus[index] for index in indices]).to(self.device)
+                for index, shares in zip(indices, self.judged(batch), strict=True):
+                    total.add(shares)
+                    rows[(lengths[index] - 1) // BUCKET].add(shares)
+        table = {
+            f"{BUCKET * row + 1}-{BUCKET * (row + 1)}": rows[row].result() | {"gold": rows[row].count}
+            for row in sorted(rows)
+        }
+        return Measurement(total.result(), {"length": table})
+
+    @override
+    def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
+        """Notes the answers in the MISC column."""
+        for group in runs(sentences, self.sizes, self.config.trainer.tokens, TOGETHER):
+            with self.predicting():
+                answers = self.answers(self.read(self.collate(group).to(self.device)))
+            for sentence, answer in zip(group, answers, strict=True):
+                try:
+                    yield self.annotate(sentence, answer, probabilities)
+                except ValueError as error:
+                    raise DataError(str(error), sentence.path, sentence.line) from error
+
+    @override
+    def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Picture]:
+        """How much each step of the output attends to each word; without attention the answer alone."""
+        for sentence in sentences:
+            with self.predicting():
+                picture = self._picture(sentence, probabilities)
+            yield picture
+
+    @override
+    def step_pictures(
+        self, sentence: Sentence, step: int, spanning: Spanning = "minimum"
+    ) -> Mapping[str, Picture]:
+        """Of mean-field attention, its interactions, their spanning tree, and the weights after each sweep."""
+        attention = self.network.network.attention
+        if not isinstance(attention, MeanFieldAttention):
+            return {}
+        with self.predicting():
+            memory, answer, decoded = self._decoded(sentence)
+            if not 1 <= step <= len(answer.outputs):
+                raise SettingError(f"the step is {step}; expected one from 1 to {len(answer.outputs)}")
+            query, output = decoded.queries[:, step - 1 : step], answer.outputs[step - 1]
+            return attention_pictures.of_mean_field(
+                attention, query, memory.keys, sentence.forms, output, memory.lengths, spanning
+            )
+
+    def _picture(self, sentence: Sentence, probabilities: bool) -> Picture:
+        _, answer, decoded = self._decoded(sentence)
+        if decoded.weights is None:
+            return attention_pictures.answer_map(answer.outputs)
+        names = answer.outputs
+        if probabilities and answer.probabilities is not None:
+            names = [f"{name} ({p:.2f})" for name, p in zip(names, answer.probabilities, strict=True)]
+        return attention_pictures.attention_map(sentence.forms, names, decoded.weights[0])
+
+    def _decoded(self, sentence: Sentence) -> tuple[Memory, Answer, Decoded]:
+        memory = self.read(self.collate([sentence]).to(self.device))
+        (answer,) = self.answers(memory)
+        return memory, answer, self.decoded(memory, answer)
+
+    def _indices(self, sentence: Sentence) -> list[int]:
+        found = [str(number) for number in numbers(sentence, self.largest)]
+        for symbol in found:
+            if symbol not in self.symbols:
+                message = f"the model does not know the number {symbol}; give one of its training corpus"
+                raise DataError(message, sentence.path, sentence.line)
+        return self.symbols.indices(found)
+
+
+class _Means:
+    """Means of scores over sentences."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._sums: dict[str, float] = defaultdict(float)
+        self._weights: dict[str, float] = defaultdict(float)
+
+    def add(self, shares: Shares) -> None:
+        self.count += 1
+        for name, (part, whole) in shares.items():
+            self._sums[name] += part
+            self._weights[name] += whole
+
+    def result(self) -> dict[str, float]:
+        return {name: found / self._weights[name] for name, found in self._sums.items()}
+
+
+def encoder_decoder(config: NumberConfig) -> EncoderDecoder:
+    """The encoder and decoder that a configuration asks for."""
+    encoder = _ENCODERS[config.encoder](config)
+    attention = _attention(config, encoder.size)
+    ways = config.input_feeding, config.output_context
+    return EncoderDecoder(encoder, config.size, config.size, attention, *ways, config.decoder, config.start)
+
+
+_ENCODERS: Mapping[str, Callable[[NumberConfig], Encoder]] = {
+    "bilstm": lambda config: BiLSTM(config.size, config.size),
+    "lstm": lambda config: LSTM(config.size, config.size),
+    "rnn": lambda config: RNN(config.size, config.size),
+    "transformer": lambda config: Transformer(config.size, config.size, 2, config.heads, config.dropout),
+}
+
+
+def _attention(config: NumberConfig, keys: int) -> Attention | None:
+    sizes = config.size, keys, config.size
+    if config.attention == "mean-field":
+        return mean_field_attention(config, *sizes, config.rivalry)
+    if config.attention == "variational":
+        return VariationalAttention(*sizes, config.prior)
+    if config.attention == "none":
+        return None
+    return DotProductAttention(*sizes) if config.attention == "dot-product" else AdditiveAttention(*sizes)

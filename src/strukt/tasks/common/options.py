@@ -1,0 +1,118 @@
+"""Options of a configuration: their types, their earlier defaults, and their names with dots."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+from collections.abc import Mapping
+from dataclasses import field
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+ConfigT = TypeVar("ConfigT")
+Value = TypeVar("Value")
+
+_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text", type(None): "null"}
+
+
+def changed(default: Value, *, earlier: Value) -> Value:
+    """Return the field of an option whose default has changed, or that was added where models behaved otherwise.
+
+    Args:
+        default: Its value in new configurations.
+        earlier: The value that configurations mean which were saved without it.
+    """
+    return field(default=default, metadata={"earlier": earlier})
+
+
+def from_dict(kind: type[ConfigT], values: dict[str, Any]) -> ConfigT:
+    """Build a configuration from what `dataclasses.asdict` made of one.
+
+    Args:
+        kind: The dataclass.
+        values: Its fields; those that are missing have their defaults, or what they were before these changed.
+
+    Raises:
+        ValueError: If a field is not known, or a value is of another type than the field.
+
+    Examples:
+        >>> from strukt.tasks.tag import Config
+        >>> from_dict(Config, {"train": "a.conllu", "trainer": {"epochs": 3}}).trainer.epochs
+        3
+    """
+    types_of = get_type_hints(kind)
+    hints = {option.name: types_of[option.name] for option in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    if not isinstance(values, dict):
+        raise ValueError(f"{kind.__name__}: expected options by their names, got {type(values).__name__}")
+    unknown = values.keys() - hints.keys()
+    if unknown:
+        raise ValueError(
+            f"{kind.__name__}: unknown option {sorted(unknown)[0]!r}; known are {', '.join(hints)}"
+        )
+    for name, value in values.items():
+        if not dataclasses.is_dataclass(hints[name]):
+            require_type(name, hints[name], value)
+    arguments = {
+        name: from_dict(hints[name], value) if dataclasses.is_dataclass(hints[name]) else value
+        for name, value in values.items()
+    }
+    return dataclasses.replace(_earlier(kind()), **arguments)  # type: ignore[type-var]
+
+
+def _earlier(config: ConfigT) -> ConfigT:
+    """Return a configuration with the earlier values of all options whose default has changed."""
+    values = {}
+    for option in dataclasses.fields(config):  # type: ignore[arg-type]
+        value = getattr(config, option.name)
+        is_group = dataclasses.is_dataclass(value)
+        values[option.name] = _earlier(value) if is_group else option.metadata.get("earlier", value)
+    return dataclasses.replace(config, **values)  # type: ignore[type-var]
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Name options with dots, those of parts too."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return found
+
+
+def require_type(name: str, hint: Any, value: object) -> None:
+    """Check that a value is of the type of an option: a simple one, a choice, or several of them.
+
+    Args:
+        name: Of the option, for the message.
+        hint: Its type.
+        value: As JSON has it.
+
+    Raises:
+        ValueError: If it is of another type, or not finite.
+
+    Examples:
+        >>> require_type("layers", int, 2)
+        >>> require_type("layers", int, True)
+        Traceback (most recent call last):
+        ValueError: layers is True; expected a whole number
+    """
+    if not _fits(hint, value):
+        shown = repr(value)
+        shown = shown if len(shown) <= 60 else f"{shown[:60]}..."
+        raise ValueError(f"{name} is {shown}; expected {_described(hint)}")
+
+
+def _fits(hint: Any, value: object) -> bool:
+    if get_origin(hint) is Literal:
+        return any(type(value) is type(choice) and value == choice for choice in get_args(hint))
+    if get_origin(hint) in (Union, types.UnionType):
+        return any(_fits(one, value) for one in get_args(hint))
+    if hint is float:
+        return type(value) is int or (type(value) is float and math.isfinite(value))
+    return hint not in _NAMES or type(value) is hint
+
+
+def _described(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return ", ".join(map(repr, get_args(hint)))
+    if get_origin(hint) in (Union, types.UnionType):
+        return " or ".join(map(_described, get_args(hint)))
+    return _NAMES[hint]

@@ -1,0 +1,280 @@
+"""Which values the options of a configuration can have, beyond their types."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from strukt.errors import SettingError
+from strukt.tasks.common.options import flat
+from strukt.tasks.common.uses import require_read
+
+Range = tuple[str, Callable[[Any], bool]]
+
+_COUNT: Range = ("a number from 1 on", lambda value: value >= 1)
+_SIZE: Range = ("0 or more", lambda value: value >= 0)
+_POSITIVE: Range = ("a number above 0", lambda value: value > 0)
+_SHARE: Range = ("from 0 up to, but not including, 1", lambda value: 0 <= value < 1)
+_OPEN: Range = ("between 0 and 1", lambda value: 0 < value < 1)
+_BITS: Range = ("from 1 to 62", lambda value: 1 <= value <= 62)
+_STEP: Range = ("above 0, and at most 1", lambda value: 0 < value <= 1)
+_DISTANCE: Range = ("0 or more, or null", lambda value: value is None or value >= 0)
+_PART: Range = ("from 0 to 1", lambda value: 0 <= value <= 1)
+
+RANGES: Mapping[str, Range] = MappingProxyType(
+    {
+        "arc_size": _COUNT,
+        "label_size": _COUNT,
+        "span_size": _COUNT,
+        "bits": _BITS,
+        "budget": _COUNT,
+        "code_weight": _SIZE,
+        "temperature": _POSITIVE,
+        "tree_weight": _SIZE,
+        "minimum_count": _COUNT,
+        "context": _COUNT,
+        "mask": _OPEN,
+        "hide": _SHARE,
+        "longest": _COUNT,
+        "states": _COUNT,
+        "blocks": _SIZE,
+        "nonterminals": _COUNT,
+        "preterminals": _COUNT,
+        "rank": _COUNT,
+        "size": _COUNT,
+        "latent": _SIZE,
+        "latent.count": _COUNT,
+        "latent.arc_size": _COUNT,
+        "latent.hidden": _COUNT,
+        "layers": _COUNT,
+        "heads": _COUNT,
+        "order": _COUNT,
+        "iterations": _SIZE,
+        "damping": _SHARE,
+        "tol": _SHARE,
+        "rivalry": _SIZE,
+        "kl_weight": _SIZE,
+        "state_dropout": _SHARE,
+        "feature_dropout": _SHARE,
+        "dropout": _SHARE,
+        "tag_weight": _SIZE,
+        "encoder.layers": _COUNT,
+        "encoder.hidden": _COUNT,
+        "encoder.heads": _COUNT,
+        "encoder.dropout": _SHARE,
+        "encoder.words": _COUNT,
+        "encoder.minimum_count": _COUNT,
+        "encoder.word_dropout": _SHARE,
+        "encoder.character_size": _COUNT,
+        "encoder.affixes": _SIZE,
+        "encoder.fine_tuning.rate": _SIZE,
+        "encoder.fine_tuning.decay": _STEP,
+        "encoder.fine_tuning.frozen": _SIZE,
+        "encoder.fine_tuning.lora": _SIZE,
+        "encoder.transformer.reach": _COUNT,
+        "encoder.transformer.feed_forward": _SIZE,
+        "encoder.transformer.head_size": _SIZE,
+        "encoder.pt.rank": _COUNT,
+        "encoder.pt.distance": _DISTANCE,
+        "encoder.pt.dependency_labels": _SIZE,
+        "encoder.pt.features": _SIZE,
+        "encoder.pt.label_weight": _POSITIVE,
+        "encoder.pt.head_weight": _SIZE,
+        "encoder.pt.label_step": _STEP,
+        "encoder.pt.head_step": _STEP,
+        "encoder.pt.label_damping": _SHARE,
+        "encoder.pt.head_damping": _SHARE,
+        "encoder.pt.root_labels": _SIZE,
+        "encoder.pt.penalty": _SIZE,
+        "optimizer.learning_rate": _POSITIVE,
+        "optimizer.halve_after": _COUNT,
+        "optimizer.beta1": _SHARE,
+        "optimizer.beta2": _SHARE,
+        "optimizer.weight_decay": _SIZE,
+        "optimizer.warmup": _PART,
+        "optimizer.clip": _POSITIVE,
+        "optimizer.averaging": _SHARE,
+        "trainer.epochs": _COUNT,
+        "trainer.max_minutes": _SIZE,
+        "trainer.patience": _COUNT,
+        "trainer.sentences": _SIZE,
+        "trainer.tokens": _COUNT,
+        "trainer.seed": _SIZE,
+        "trainer.checkpoint_steps": _COUNT,
+        "trainer.devices": _COUNT,
+        "trainer.threads": _SIZE,
+    }
+)
+"""For each option that is a number, its range in words and as a test."""
+
+
+def require_valid(config: Any) -> None:
+    """Check the options of a task, each for itself and those that depend on each other.
+
+    Args:
+        config: The configuration of a task, a dataclass.
+
+    Raises:
+        SettingError: An option has a value that cannot be; the message names it, and what is expected.
+
+    Examples:
+        >>> from strukt.tasks.common.config import TaskConfig, TrainerConfig
+        >>> require_valid(TaskConfig(trainer=TrainerConfig(epochs=0)))
+        Traceback (most recent call last):
+        strukt.errors.SettingError: --trainer.epochs is 0; expected a number from 1 on
+    """
+    require_possible(config)
+    options = flat(dataclasses.asdict(config))
+    _require_fitting(options)
+    require_read(config, options)
+
+
+def require_possible(config: Any) -> None:
+    """Check that there can be a model of these options, be it that some of them are not read.
+
+    Args:
+        config: The configuration of a task, a dataclass.
+
+    Raises:
+        SettingError: As for `require_valid`.
+    """
+    options = flat(dataclasses.asdict(config))
+    for name, (expected, accepts) in RANGES.items():
+        if name in options and not accepts(options[name]):
+            raise SettingError(f"--{name} is {options[name]}; expected {expected}")
+    if "encoder.kind" in options:
+        _require_published(config.encoder.published_options(), options)
+        _require_fitting_encoder(options)
+    if options.get("word_scores") == "direct":
+        _require_vectors_that_score(options)
+
+
+def _require_fitting(options: Mapping[str, Any]) -> None:
+    if options.get("constraints", "none") != "none" and options["criterion"] != "crf":
+        raise SettingError("--constraints needs --criterion crf; without it each tag is chosen for itself")
+    if "mask" in options and options["encoder.kind"] == "pretrained":
+        raise SettingError("--encoder.kind pretrained has no vectors of words to guess; choose another kind")
+    if options.get("encoder.kind") == "none" and ("mask" in options or options.get("model") == "encoder"):
+        raise SettingError(
+            "--encoder.kind none shows each word itself alone; choose one that reads sentences"
+        )
+    if options.get("structure") == "none" and options["target"] == "value":
+        raise SettingError(
+            "--target value reads what hangs on the root, where --structure none leaves nothing; choose flat, or "
+            "the task classify"
+        )
+    if options.get("target") == "value" and options["reads"] == "nothing":
+        raise SettingError("--target value needs --reads words; places in a tree do not tell the digits")
+    if options.get("unlabelled") and options["encoder.kind"] == "pretrained":
+        raise SettingError(
+            "--unlabelled needs an encoder with a vocabulary of words, which --encoder.kind pretrained does not "
+            "have; choose another kind"
+        )
+    if options.get("token") == "cls" and options["encoder.kind"] == "lstm":
+        raise SettingError(
+            "--token cls stands before all words, of which --encoder.kind lstm then reads none"
+        )
+    if options.get("encoder.kind") == "pt" and options["encoder.pt.shared"]:
+        _require_scores_by_distance(options)
+    if options.get("latent.estimator") == "sample" and options["latent.count"] < 2:
+        raise SettingError(
+            f"--latent.count is {options['latent.count']}; --latent.estimator sample needs 2 or more"
+        )
+    if options.get("blocks") and options["states"] % options["blocks"]:
+        raise SettingError(
+            f"--blocks is {options['blocks']}; expected a divisor of --states, {options['states']}"
+        )
+    if options.get("text") == "stream" and options["model"].endswith("pcfg"):
+        raise SettingError("--text stream needs a model that reads on; a grammar gives trees to sentences")
+    if (
+        options.get("output_context") is False
+        and options["attention"] != "none"
+        and not options["input_feeding"]
+    ):
+        raise SettingError(
+            "--output_context is false without --input_feeding true, so that what is attended to would go nowhere"
+        )
+    if options.get("start") == "last" and (options["attention"], options["encoder"]) == ("none", "bilstm"):
+        raise SettingError(
+            "--start last gives the decoder a vector of the size of its state, and those of --encoder bilstm have "
+            "twice that; give --start ends"
+        )
+    if "transformer" in (options.get("model"), options.get("encoder")) and options["size"] % options["heads"]:
+        raise SettingError(
+            f"--heads is {options['heads']}; expected a divisor of --size, {options['size']}, for a Transformer"
+        )
+
+
+def _require_scores_by_distance(options: Mapping[str, Any]) -> None:
+    """What all distances share is added to what each has; earlier models share without that being read."""
+    decomposition = options["encoder.pt.decomposition"]
+    if decomposition in ("weighted", "biased"):
+        raise SettingError(
+            f"--encoder.pt.shared is True, and --encoder.pt.decomposition {decomposition} shares its factors "
+            "anyway; leave it out, or choose full, uv or uvw"
+        )
+    if options["encoder.pt.distance"] is None:
+        raise SettingError(
+            "--encoder.pt.shared is True, and --encoder.pt.distance null has nothing but scores that all "
+            "distances share; leave it out, or give a distance"
+        )
+
+
+def _require_fitting_encoder(options: Mapping[str, Any]) -> None:
+    kind, width, heads = options["encoder.kind"], 2 * options["encoder.hidden"], options["encoder.heads"]
+    if kind == "transformer" and not options["encoder.transformer.head_size"] and width % heads:
+        raise SettingError(
+            f"--encoder.heads is {heads}; expected a divisor of {width}, twice --encoder.hidden, for a Transformer"
+            "; or give --encoder.transformer.head_size"
+        )
+    if kind == "pretrained" and not options["encoder.pretrained"]:
+        raise SettingError(
+            "--encoder.pretrained is missing; name the folder or hub name of the pretrained model"
+        )
+    if kind == "pt" and options["encoder.pt.label_scores"] == "table":
+        _require_table(options)
+    characters, size = options["encoder.characters"], options["encoder.character_size"]
+    multiple = {"cnn": 3, "lstm": 2}.get(characters, 1)
+    if size % multiple:
+        raise SettingError(
+            f"--encoder.character_size is {size}; expected a multiple of {multiple} for --encoder.characters "
+            f"{characters}"
+        )
+
+
+def _require_table(options: Mapping[str, Any]) -> None:
+    """What is read of a word is its row in the table of scores."""
+    expected = {"words": 2 * options["encoder.hidden"], "characters": "none", "affixes": 0}
+    for name, value in expected.items():
+        if options[f"encoder.{name}"] != value:
+            raise SettingError(
+                f"--encoder.{name} is {options[f'encoder.{name}']}; expected {value} for "
+                "--encoder.pt.label_scores table, a score for each word and label"
+            )
+
+
+def _require_vectors_that_score(options: Mapping[str, Any]) -> None:
+    """Vectors of words that are multiplied with those of the encoder have as many numbers."""
+    words, width = options["encoder.words"], 2 * options["encoder.hidden"]
+    if words != width:
+        raise SettingError(
+            f"--encoder.words is {words}; expected {width}, twice --encoder.hidden, for --word_scores direct, "
+            "products of vectors of words with those of the encoder"
+        )
+
+
+def _require_published(published: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    """The options of a published model are its own; which words of a corpus it knows may be said."""
+    for name, value in published.items():
+        if name != "minimum_count" and options[f"encoder.{name}"] != value:
+            raise SettingError(
+                f"--encoder.{name} is {options[f'encoder.{name}']}; "
+                f"--encoder.{options['encoder.kind']}.published true sets it to {value}"
+            )
+    decomposition = options["encoder.pt.decomposition"]
+    if published and options["encoder.kind"] == "pt" and decomposition in ("weighted", "biased"):
+        raise SettingError(
+            f"--encoder.pt.decomposition {decomposition} is not published; choose full, uv or uvw"
+        )

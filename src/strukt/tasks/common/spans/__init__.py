@@ -1,0 +1,1 @@
+"""Labelled spans: what constituency parsing and named entities share."""

@@ -1,0 +1,123 @@
+"""Spans with binary codes in place of labels: the best trees, and what their codes mean."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
+
+from torch import Tensor
+from torch.nn import functional
+
+from strukt.data.binarisation import EMPTY
+from strukt.data.codes import CodeVocabulary
+from strukt.data.vocabulary import Vocabulary
+from strukt.distributions import BitSpanTree, SpanTree
+from strukt.errors import SettingError
+from strukt.structures.bit_span_tree.distribution import to_codes
+from strukt.tasks.common import code_counts
+from strukt.tasks.common.scores import not_nan
+from strukt.tasks.common.spans.config import SpanTaskConfig
+from strukt.tasks.common.spans.layer import GoldSpans, SpanLayer, spans_of
+from strukt.tasks.common.spans.prediction import PredictedSpan
+from strukt.viz.heat_map import HeatMap
+
+
+class CodeSpans(SpanLayer):
+    """A distribution over trees whose spans have codes, and what each code means.
+
+    Source: Wang et al. (2024), "To be continuous, or to be discrete, those are bits of questions".
+
+    Args:
+        config: The configuration of the task.
+        labels: The labels.
+
+    Attributes:
+        vocabulary: What the codes mean.
+    """
+
+    views: ClassVar[int] = 2
+
+    def __init__(self, config: SpanTaskConfig, labels: Vocabulary) -> None:
+        super().__init__(labels)
+        self.bits = config.bits
+        self.vocabulary = CodeVocabulary({})
+
+    @abstractmethod
+    def scores(self, words: Tensor, lengths: Tensor) -> Tensor:
+        """Of the bits of spans, ``(batch, n + 1, n + 1, bits)``."""
+
+    @abstractmethod
+    def agreeing(self, trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> SpanTree:
+        """The distribution over the trees without codes that contain the known spans."""
+
+    def distribution(self, words: Tensor, lengths: Tensor) -> BitSpanTree:
+        return BitSpanTree(self.scores(words, lengths), lengths, validate_args=False)
+
+    def entropies(self, words: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
+        raise SettingError(
+            "the model scores binary codes of spans, of which several may mean the same; "
+            "give one with --criterion likelihood"
+        )
+
+    def found(self, words: Tensor, lengths: Tensor, probabilities: bool = False) -> Iterator[list[PredictedSpan]]:
+        trees = self.distribution(words, lengths)
+        logs = trees.bit_marginals.log() if probabilities else None
+        for item, event in enumerate(trees.mode):
+            yield [
+                PredictedSpan(
+                    i,
+                    j,
+                    self.label(code),
+                    None if logs is None else _probability(logs[item, i, j], code),
+                    code,
+                )
+                for i, j, code in spans_of(event)
+            ]
+
+    @property
+    def codes(self) -> Sequence[int]:
+        return self.vocabulary.codes
+
+    def label(self, code: int) -> str:
+        """What a code means; nothing before anything was counted."""
+        return self.vocabulary.label(code) if len(self.vocabulary) else EMPTY
+
+    def distances(self) -> HeatMap:
+        return code_counts.distances(self.vocabulary)
+
+    def shares(self, spans: Sequence[PredictedSpan]) -> dict[str, tuple[int, int]]:
+        """How many percent of the codes were never seen in training."""
+        unseen = sum(span.code not in self.vocabulary for span in spans)
+        return {"unseen_codes": (100 * unseen, len(spans))}
+
+    def calibrate(self, batches: Iterable[tuple[Tensor, GoldSpans, Tensor]]) -> None:
+        """Counts which codes stand for which labels (section 3.5); what is not known of a tree is as is best."""
+        self.vocabulary = CodeVocabulary.count(pair for batch in batches for pair in self._pairs(*batch))
+
+    def _pairs(self, words: Tensor, gold: GoldSpans, lengths: Tensor) -> Iterator[tuple[int, str]]:
+        trees = self.distribution(words, lengths)
+        spans = gold.among(self.agreeing(trees, gold, lengths).mode, self.empty)
+        codes = to_codes(spans.at(trees.scores[0]) > 0)
+        for code, label in zip(codes.tolist(), spans.labels.tolist(), strict=True):
+            yield code, self.labels.symbols[label]
+
+    def get_extra_state(self) -> Tensor:
+        """What codes mean."""
+        return code_counts.to_tensor(self.vocabulary, self.labels)
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Takes over what `get_extra_state` gave."""
+        self.vocabulary = code_counts.from_tensor(state, self.labels)
+
+
+def with_any_codes(trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> SpanTree:
+    """The distribution over the trees that contain the known spans, whatever codes they have."""
+    return gold.trees(functional.softplus(trees.scores[0]).sum(-1), lengths)
+
+
+def _probability(log_marginals: Tensor, code: int) -> float:
+    """Of a span with a code, from the log-marginals ``(bits, 2)``: the bits of a span are independent."""
+    bits = len(log_marginals)
+    chosen = sum(log_marginals[bit, code >> bit & 1] for bit in range(bits))
+    return float(not_nan(chosen - (bits - 1) * log_marginals[0].logsumexp(-1)).exp())

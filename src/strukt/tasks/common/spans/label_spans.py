@@ -1,0 +1,90 @@
+"""Spans with a score for each label, trained by the likelihood of trees or with a margin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from strukt.data.vocabulary import Vocabulary
+from strukt.distributions import SpanTree
+from strukt.losses import fenchel_young_loss
+from strukt.nn.spans import SpanScorer, fenceposts
+from strukt.structures.binary_tree import crossed
+from strukt.tasks.common.scores import not_nan
+from strukt.tasks.common.spans.config import SpanTaskConfig
+from strukt.tasks.common.spans.layer import GoldSpans, SpanLayer, spans_of
+from strukt.tasks.common.spans.prediction import PredictedSpan
+
+
+class LabelSpans(SpanLayer):
+    """A biaffine score of each label of each span, and the distribution over labelled binary trees.
+
+    What is known of a tree are some of its spans with their labels; all others may be anywhere, with the empty
+    label. The likelihood is that of all trees which agree (Fu et al. 2021, "Nested named entity recognition with
+    partially-observed TreeCRFs").
+
+    Args:
+        config: The configuration of the task.
+        size: Size of the vectors of words.
+        labels: The labels.
+    """
+
+    def __init__(self, config: SpanTaskConfig, size: int, labels: Vocabulary) -> None:
+        super().__init__(labels)
+        self.criterion = CRITERIA[config.criterion]
+        self.scorer = SpanScorer(
+            size, len(labels), config.span_size, config.label_size, config.encoder.outer_dropout
+        )
+
+    def scores(self, words: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
+        """Of labelled spans, ``(batch, n + 1, n + 1, labels)``."""
+        scores: Tensor = self.scorer(fenceposts(words))
+        return scores.float()
+
+    def distribution(self, words: Tensor, lengths: Tensor) -> SpanTree:
+        return SpanTree(self.scores(words, lengths), lengths, labelled=True, validate_args=False)
+
+    def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
+        """The mean loss per word."""
+        (words,) = views
+        trees = self.distribution(words, lengths)
+        return self.criterion(trees, agreeing(gold, trees.scores[0], self.empty)).sum() / lengths.sum()
+
+    def found(self, words: Tensor, lengths: Tensor, probabilities: bool = False) -> Iterator[list[PredictedSpan]]:
+        trees = self.distribution(words, lengths)
+        marginals = not_nan(trees.marginals) if probabilities else None
+        symbols = self.labels.symbols
+        for item, event in enumerate(trees.mode):
+            yield [
+                PredictedSpan(i, j, symbols[k], None if marginals is None else marginals[item, i, j, k].item())
+                for i, j, k in spans_of(event)
+            ]
+
+
+def agreeing(gold: GoldSpans, spans: Tensor, empty: int) -> Tensor:
+    """Which labels the spans of a tree can have that agrees with what is known: the shape of ``spans``.
+
+    The known spans have their labels, so that all that cross them are no spans; all others are empty ones.
+    """
+    used = gold.used(*spans.shape[:2])
+    allowed = torch.zeros(spans.shape, dtype=torch.bool, device=spans.device)
+    allowed[..., empty] = ~(used | crossed(used))
+    allowed[gold.items, gold.starts, gold.ends, gold.labels] = True
+    return allowed
+
+
+def _likelihood(trees: SpanTree, allowed: Tensor) -> Tensor:
+    """The negative logarithm of the probability of the trees that agree: ``(batch,)``."""
+    return trees.log_partition - trees.condition(forbidden=~allowed).log_partition
+
+
+def _margin(trees: SpanTree, allowed: Tensor) -> Tensor:
+    """How much better the best tree is than the best that agrees, wrong spans counting 1 more: ``(batch,)``."""
+    best = trees.condition(forbidden=~allowed).mode
+    return fenchel_young_loss(trees, best, regularizer=None, cost=(~allowed).to(trees.scores[0].dtype))
+
+
+CRITERIA: dict[str, Callable[[SpanTree, Tensor], Tensor]] = {"likelihood": _likelihood, "margin": _margin}
+"""The losses that trees can be trained with, from the labels that are allowed."""

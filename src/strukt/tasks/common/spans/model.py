@@ -1,0 +1,117 @@
+"""What the models of labelled spans have in common: an encoder, a layer of spans, and targets that are spans."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from typing_extensions import override
+
+from strukt.data.batching import batches
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import Vocabulary
+from strukt.nn import SharedDropout
+from strukt.structures.distribution import StructuredDistribution
+from strukt.tasks.common.batch import Batch
+from strukt.tasks.common.encoder.base import Encoder
+from strukt.tasks.common.spans.config import SpanTaskConfig
+from strukt.tasks.common.spans.label_spans import LabelSpans
+from strukt.tasks.common.spans.layer import GoldSpans, SpanLayer
+from strukt.tasks.common.spans.likelihood_codes import LikelihoodCodes
+from strukt.tasks.common.spans.published_codes import PublishedCodes
+from strukt.tasks.common.structure_predictor import StructurePredictor
+from strukt.viz.heat_map import HeatMap
+
+FIRST = 32
+"""So many sentences tell how large the vectors of words are,"""
+
+MOST_WORDS = 256
+"""by so many of their words."""
+
+
+class SpanModel(StructurePredictor):
+    """Predicts labelled spans that nest.
+
+    Attributes:
+        layer: From vectors of words to spans.
+    """
+
+    networks: ClassVar[tuple[str, ...]] = ("words", "layer.scores")
+    config: SpanTaskConfig
+
+    def __init__(self, config: SpanTaskConfig, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
+        super().__init__(config, vocabularies, encoder)
+        self.dropout = SharedDropout(config.encoder.outer_dropout)
+        self.layer = self.build_layer()
+
+    @override
+    def start_from(self, sentences: Sequence[Sentence]) -> None:
+        """Have the layer begin as suits the vectors of the first words."""
+        self.layer.start_from(lambda: self.first_vectors(sentences))
+
+    def first_vectors(self, sentences: Sequence[Sentence]) -> Tensor:
+        """Vectors of the first words, without dropout: ``(m, size)``."""
+        with self.predicting():
+            batch = self.collate(list(sentences[:FIRST]))
+            words = self.words(batch.inputs, batch.lengths)
+        return words[torch.arange(words.shape[1]) < batch.lengths[:, None]][:MOST_WORDS]
+
+    def build_layer(self) -> SpanLayer:
+        """The layer that the criterion asks for."""
+        kind = {"bits": LikelihoodCodes, "bits-published": PublishedCodes}.get(
+            self.config.criterion, LabelSpans
+        )
+        return kind(self.config, self.encoder.size, self.vocabularies["labels"])
+
+    @abstractmethod
+    def known_spans(self, sentence: Sentence) -> Iterable[tuple[int, int, str]]:
+        """The spans that a sentence is annotated with, none of them twice."""
+
+    @property
+    def selection(self) -> str:
+        """F1 of the spans."""
+        return "f1"
+
+    def targets(self, sentence: Sentence) -> dict[str, Tensor]:
+        """`starts`, `ends` and `labels`, one of each for a known span."""
+        labels = self.vocabularies["labels"]
+        rows = [(start, end, labels.index(label)) for start, end, label in self.known_spans(sentence)]
+        columns = torch.tensor(rows, dtype=torch.long).reshape(-1, 3).unbind(-1)
+        return dict(zip(("starts", "ends", "labels"), columns, strict=True))
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean loss of the layer."""
+        return self.layer.loss(self.views(batch), GoldSpans.of(batch.targets), batch.lengths)
+
+    def views(self, batch: Batch) -> list[Tensor]:
+        """The vectors of the words, as often as the layer wants them."""
+        return [self.words(batch.inputs, batch.lengths) for _ in range(self.layer.views)]
+
+    def words(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
+        """Vectors ``(batch, n, size)``, with dropout in training."""
+        vectors: Tensor = self.dropout(self.encoder(inputs, lengths))
+        return vectors
+
+    def distribution_of(self, batch: Batch) -> StructuredDistribution:
+        """The distribution over structures of spans."""
+        return self.layer.distribution(self.words(batch.inputs, batch.lengths), batch.lengths)
+
+    @override
+    def entropies(self, batch: Batch) -> Tensor:
+        return self.layer.entropies(self.words(batch.inputs, batch.lengths), batch.lengths)
+
+    def code_distances(self) -> HeatMap | None:
+        return self.layer.distances()
+
+    def calibrate(self, sentences: Sequence[Sentence]) -> None:
+        """Counts the codes of all spans of trees that contain the known ones, where there are codes."""
+        with self.predicting():
+            self.layer.calibrate(self._known(sentences))
+
+    def _known(self, sentences: Sequence[Sentence]) -> Iterator[tuple[Tensor, GoldSpans, Tensor]]:
+        for indices in batches(self.sizes(sentences), self.config.trainer.tokens):
+            batch = self.collate([sentences[index] for index in indices]).to(self.device)
+            yield self.words(batch.inputs, batch.lengths), GoldSpans.of(batch.targets), batch.lengths

@@ -1,0 +1,61 @@
+"""Spans with codes that contrastive hashing alone finds, with their trees: the published model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from strukt.data.vocabulary import Vocabulary
+from strukt.distributions import BitSpanTree, SpanTree
+from strukt.losses import contrastive_hashing
+from strukt.nn import AttentionHash
+from strukt.nn.spans import between_words
+from strukt.tasks.common.spans.code_spans import CodeSpans, with_any_codes
+from strukt.tasks.common.spans.config import SpanTaskConfig
+from strukt.tasks.common.spans.layer import GoldSpans
+
+
+class PublishedCodes(CodeSpans):
+    """Queries and keys of the first and the last word of each span, and one loss for tree and codes.
+
+    There are 2 K ceil(d / K) d numbers to learn, for K bits and vectors of size d.
+
+    Source: Wang et al. (2024), "To be continuous, or to be discrete, those are bits of questions", section 3.
+
+    Args:
+        config: The configuration of the task.
+        size: Size of the vectors of words.
+        labels: The labels.
+    """
+
+    trains_alone: ClassVar[bool] = True
+
+    def __init__(self, config: SpanTaskConfig, size: int, labels: Vocabulary) -> None:
+        super().__init__(config, labels)
+        self.variant = config.variant
+        self.hash = AttentionHash(size, config.bits)
+
+    def start_from(self, vectors: Callable[[], Tensor]) -> None:
+        self.hash.start_from(vectors())
+
+    def scores(self, words: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
+        """Equation 11: ``(batch, n + 1, n + 1, bits)``."""
+        scores: Tensor = self.hash(words)
+        return between_words(scores.to(torch.promote_types(scores.dtype, torch.float32)))
+
+    def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
+        """The contrastive loss of the spans of the gold tree in two views (equation 20).
+
+        Similarities are joint probabilities of span and bit (equations 12 and 14), at temperature 1. What is not
+        known of the tree, as of one that holds entities, is sampled from the distribution of the first view.
+        """
+        trees = [self.distribution(words, lengths) for words in views]
+        spans = gold.among(self.agreeing(trees[0], gold, lengths).sample(), self.empty)
+        first, second = (spans.at(view.bit_marginals) for view in trees)
+        return contrastive_hashing(first, second, spans.labels, self.variant, temperature=1.0)
+
+    def agreeing(self, trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> SpanTree:
+        return with_any_codes(trees, gold, lengths)

@@ -1,0 +1,45 @@
+"""The models whose predictions are structures, and how undecided they are between these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from heapq import nlargest
+
+from torch import Tensor
+from typing_extensions import override
+
+from strukt.data.sentence import Sentence
+from strukt.tasks.common.batch import Batch
+from strukt.tasks.common.model import Undecided
+from strukt.tasks.common.prediction import DIGITS
+from strukt.tasks.common.scores import not_nan
+from strukt.tasks.common.sentence_model import windows
+from strukt.tasks.common.structured_model import StructuredModel
+
+
+class StructurePredictor(StructuredModel):
+    """A model that predicts a structure of each sentence, so that its distribution tells how sure it is."""
+
+    def entropies(self, batch: Batch) -> Tensor:
+        """Compute the entropy of what is predicted of each sentence.
+
+        Returns:
+            ``(batch,)``, in nats.
+
+        Raises:
+            SettingError: If the model does not score what it predicts, but codes that stand for it.
+        """
+        return self.distribution_of(batch).entropy()
+
+    @override
+    def most_undecided(self, sentences: Iterable[Sentence], count: int) -> list[Undecided]:
+        return nlargest(count, self._undecided(sentences), key=lambda each: each.entropy)
+
+    def _undecided(self, sentences: Iterable[Sentence]) -> Iterator[Undecided]:
+        for window in windows(sentences):
+            for sentence in window:
+                self.require_usable(sentence)
+            entropies = self.batched(window, lambda batch: not_nan(self.entropies(batch)).tolist())
+            for sentence, entropy in zip(window, entropies, strict=True):
+                # Batches round differently: what is alike in all digits that are shown keeps its order.
+                yield Undecided(sentence, round(entropy / max(1, len(sentence)), DIGITS))

@@ -1,0 +1,29 @@
+"""The predicted tree of a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from strukt.data.constituents import Tree
+from strukt.data.sentence import Sentence
+from strukt.tasks.common.spans.prediction import SpanPrediction
+from strukt.viz.brackets import BracketDiagram
+
+
+@dataclass(frozen=True)
+class TreePrediction(SpanPrediction):
+    """A constituency tree.
+
+    Attributes:
+        tree: The tree.
+    """
+
+    tree: Tree
+
+    def annotate(self, sentence: Sentence) -> Sentence:
+        """Replaces the tree."""
+        return sentence.annotated(tree=self.tree)
+
+    def diagram(self, sentence: Sentence) -> BracketDiagram:
+        """The tree over words and tags."""
+        return BracketDiagram(sentence.forms, self.brackets, self.tree.tags, self.bits, self.codes)

@@ -1,0 +1,81 @@
+"""The model of the task count: a number from a sequence of zeros and ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+from typing_extensions import override
+
+from strukt.data.sentence import Sentence, add_note
+from strukt.data.synthetic import chunks
+from strukt.data.vocabulary import Vocabulary
+from strukt.nn.encoder_decoder import Decoded, Memory
+from strukt.nn.transduction import SequenceRegressor
+from strukt.tasks.common.batch import Batch
+from strukt.tasks.common.mean_loss import Average
+from strukt.tasks.common.numbers.model import Answer, NumberModel, Shares, encoder_decoder
+from strukt.tasks.common.scores import not_nan
+from strukt.tasks.count.config import Config
+
+
+class ChunkCounter(NumberModel):
+    """Says how many chunks of ones a sentence has, as a real number."""
+
+    task: ClassVar[str] = "count"
+    largest: ClassVar[int | None] = 1
+    network: SequenceRegressor
+
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary]) -> None:
+        super().__init__(config, vocabularies)
+        self.network = SequenceRegressor(
+            len(self.symbols), config.size, encoder_decoder(config), config.dropout
+        )
+
+    @override
+    def target(self, row: Tensor) -> Tensor:
+        return torch.tensor([chunks([int(self.symbols.symbols[index]) for index in row.tolist()])])
+
+    @property
+    @override
+    def mean_over(self) -> Average:
+        return "sentences"
+
+    @override
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean squared error, and the divergence of random contexts."""
+        decoded = self.network.decoded(self.read(batch))
+        counts = self.network.predicted(decoded)[:, 0, 0]
+        error = functional.mse_loss(counts, batch.targets["answer"][:, 0].to(counts.dtype))
+        return error + self.divergence(decoded, torch.ones_like(counts, dtype=torch.bool)[:, None]) / len(
+            counts
+        )
+
+    @override
+    def judged(self, batch: Batch) -> Iterator[Shares]:
+        found = not_nan(self.network(batch.inputs["words"], batch.lengths)).tolist()
+        for value, gold in zip(found, batch.targets["answer"][:, 0].tolist(), strict=True):
+            yield {"mse": ((value - gold) ** 2, 1), "accuracy": (100 * (round(value) == gold), 1)}
+
+    @override
+    def quality(self, scores: Mapping[str, float]) -> float:
+        """The lower the mean squared error, the better."""
+        return -scores["mse"]
+
+    @override
+    def answers(self, memory: Memory) -> list[Answer]:
+        found = self.network.predicted(self.network.decoded(memory))
+        return [Answer([f"{value:.2f}"]) for value in not_nan(found).flatten().tolist()]
+
+    @override
+    def decoded(self, memory: Memory, answer: Answer) -> Decoded:
+        return self.network.decoded(memory)
+
+    @override
+    def annotate(self, sentence: Sentence, answer: Answer, probabilities: bool) -> Sentence:
+        """Notes `count=` on the first word."""
+        first, *others = sentence.column("misc")
+        return sentence.annotated(misc=[add_note(first, "count", answer.outputs[0]), *others])

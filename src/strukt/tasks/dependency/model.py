@@ -1,0 +1,289 @@
+"""The dependency parser: biaffine scores of arcs and labels, and a distribution over trees."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from typing_extensions import override
+
+from strukt.data import conllu, corpus
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import Vocabulary
+from strukt.distributions import NonProjectiveTree, ProjectiveTree
+from strukt.errors import DataError
+from strukt.inference.sparsemap import TOL
+from strukt.losses import fenchel_young_loss
+from strukt.metrics.trees import AttachmentScore
+from strukt.nn import CRFAutoencoder, SharedDropout
+from strukt.nn.dependency_scorer import DependencyScores
+from strukt.nn.encoders import mask_of
+from strukt.nn.estimators import SparseMAP
+from strukt.tasks.common.batch import Batch
+from strukt.tasks.common.encoder.base import Encoder
+from strukt.tasks.common.mean_loss import cross_entropies, mean_loss
+from strukt.tasks.common.partial_annotation import (
+    UNANNOTATED,
+    may_be_projective,
+    require_partial_tree,
+    with_annotation,
+)
+from strukt.tasks.common.prediction import WordPrediction, probability_notes
+from strukt.tasks.common.structure_predictor import StructurePredictor
+from strukt.tasks.common.symbols import COLUMN, Forms
+from strukt.tasks.dependency.config import Config
+from strukt.viz.diagram import Diagram
+
+TREES: dict[str, type[NonProjectiveTree] | type[ProjectiveTree]] = {
+    "nonprojective": NonProjectiveTree,
+    "projective": ProjectiveTree,
+}
+
+LOSSES: Mapping[str, tuple[str | None, str | None]] = {
+    "tree": ("entropy", None),
+    "sparsemap": ("sparsemap", None),
+    "sparsemap-margin": ("sparsemap", "hamming"),
+    "hinge": (None, "hamming"),
+}
+"""Regularizer and cost of `fenchel_young_loss`, by criterion."""
+
+SEARCHES = 20
+"""Best trees that SparseMAP looks for in training, for each sentence; as many as Niculae et al. (2018) take."""
+
+SEARCHES_IN_PREDICTION = 100
+"""The same there, nearly always to the end; not of models that have hardly learned, whose trees all tie."""
+
+
+class Parser(DependencyScores, StructurePredictor):
+    """Predicts the head of each word and the label of the arc to it.
+
+    Source: Dozat and Manning (2017), "Deep biaffine attention for neural dependency parsing".
+    """
+
+    task: ClassVar[str] = "dependency"
+    outputs: ClassVar[Forms] = {"labels": COLUMN}
+    networks: ClassVar[tuple[str, ...]] = ("scores", "label_scores")
+    config: Config
+    few_are_had_by: ClassVar[str] = "one that is trained with --criterion sparsemap has"
+
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
+        super().__init__(config, vocabularies, encoder)
+        size, dropout = self.encoder.size, config.encoder.outer_dropout
+        self.dropout = SharedDropout(dropout)
+        self.build_scores(size, len(vocabularies["labels"]), config.arc_size, config.label_size, dropout)
+        self.autoencoder = None
+        if config.unlabelled:
+            self.autoencoder = CRFAutoencoder(len(vocabularies["words"]), config.encoder.words)
+
+    @classmethod
+    def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """Checks that every sentence is a tree, or part of one; leaves out what the criterion cannot learn from.
+
+        The sentences of the unlabelled corpus follow, without their trees.
+        """
+        return [*cls._labelled(config, sentences), *_unlabelled(config)]
+
+    @classmethod
+    def _labelled(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        require = require_partial_tree if config.partial else conllu.require_tree
+        trees: Sequence[Sentence] = [require(_conllu(sentence)) for sentence in sentences]
+        if config.partial:
+            trees = with_annotation(trees, [any(head is not None for head in _heads(tree)) for tree in trees])
+        if config.criterion == "head" or config.trees == "nonprojective":
+            return trees
+        projective = [tree for tree in trees if may_be_projective(_heads(tree))]
+        if len(projective) < len(trees):
+            warnings.warn(
+                f"{len(trees) - len(projective)} of {len(trees)} sentences have crossing arcs "
+                "and are left out of the training (trees projective)",
+                stacklevel=2,
+            )
+        return projective
+
+    @classmethod
+    @override
+    def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
+        """The relations."""
+        relations = {label for sentence in sentences for label in _conllu(sentence).deprels}
+        labels = Vocabulary.labels(relations - {UNANNOTATED})
+        if not labels.symbols:
+            raise DataError("no word has a relation; fill in the column DEPREL of some", config.train or None)
+        return {"labels": labels}
+
+    @property
+    def selection(self) -> str:
+        """Labelled attachment score."""
+        return "LAS"
+
+    def targets(self, sentence: Sentence) -> dict[str, Tensor]:
+        """`heads` and `labels`, `(n,)` each; -1 for a word that is not annotated."""
+        known = self.vocabularies["labels"]
+        may_lack = self.config.partial or self.autoencoder is not None
+        given = _heads(sentence) if may_lack else _conllu(sentence).heads
+        heads = [-1 if head is None else head for head in given]
+        labels = [-1 if label == UNANNOTATED else known.index(label) for label in _conllu(sentence).deprels]
+        return {
+            "heads": torch.tensor(heads, dtype=torch.long),
+            "labels": torch.tensor(labels, dtype=torch.long),
+        }
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The loss of the heads, by the criterion, and negative log-likelihood of the labels, per word.
+
+        It is a mean over all words, annotated or not.
+        """
+        vectors = self._encoded(batch.inputs, batch.lengths)
+        heads, labels = batch.targets["heads"], batch.targets["labels"]
+        of_labels = cross_entropies(self.label_scores(vectors, heads), labels)
+        if self.autoencoder is not None:
+            of_arcs = -self._log_likelihood(self.arc_scores(vectors), heads, self.autoencoder, batch)
+        else:
+            of_arcs = self._arc_losses(self.arc_scores(vectors), heads, batch.lengths)
+        return mean_loss(of_labels + of_arcs, batch.lengths, "words")
+
+    def distribution_of(self, batch: Batch) -> NonProjectiveTree | ProjectiveTree:
+        """The distribution over trees with one root."""
+        return self._trees(self.scores(batch.inputs, batch.lengths)[0], batch.lengths)
+
+    def scores(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Of arcs `(batch, n, n + 1)`, and the vectors `(batch, n + 1, size)` that `label_scores` reads."""
+        vectors = self._encoded(inputs, lengths)
+        return self.arc_scores(vectors), vectors
+
+    @property
+    @override
+    def few(self) -> SparseMAP | None:
+        """The trees of SparseMAP, of models that learn by it."""
+        is_sparse = self.config.criterion in ("sparsemap", "sparsemap-margin")
+        return SparseMAP(SEARCHES_IN_PREDICTION, TOL) if is_sparse else None
+
+    def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[WordPrediction]:
+        """The best tree and the best label of each of its arcs.
+
+        With `probabilities` the notes `p`, the marginal probability of the arc (of a sparse model that in its
+        SparseMAP), and `p_label`, that of the label if the arc is right. Of a sparse model evaluation tells how
+        many `trees` the SparseMAP of a sentence has on average, and in how many sentences it is `one tree`.
+        """
+        arcs, vectors = self.scores(batch.inputs, batch.lengths)
+        trees = self._trees(arcs, batch.lengths)
+        few = trees.sparsemap(SEARCHES_IN_PREDICTION) if self.few else None
+        marginals = (few or trees).marginals if probabilities else None
+        predictions = self._predictions_of(vectors, trees.mode, batch.lengths, marginals)
+        if few is None:
+            return predictions
+        counts = (few.weights > 0).sum(-1).tolist()
+        return [
+            replace(each, shares=_sparsity(count)) for each, count in zip(predictions, counts, strict=True)
+        ]
+
+    @override
+    def given(self, sentence: Sentence) -> list[Tensor]:
+        """The HEAD column."""
+        return [torch.tensor(conllu.require_tree(_conllu(sentence)).heads)]
+
+    @override
+    def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
+        _, vectors = self.scores(batch.inputs, batch.lengths)
+        predictions = self._predictions_of(vectors, events, batch.lengths)
+        return [
+            prediction.diagram(sentence)
+            for prediction, sentence in zip(predictions, batch.sentences, strict=True)
+        ]
+
+    def metric(self) -> AttachmentScore:
+        """UAS, LAS and CLAS."""
+        return AttachmentScore()
+
+    @override
+    def require_annotated(self, sentence: Sentence) -> None:
+        """Raises DataError if a sentence is no tree with one root, as the script of CoNLL 2018 refuses it, too."""
+        conllu.require_tree(_conllu(sentence))
+
+    def observed(self, sentence: Sentence) -> list[tuple[int, str]]:
+        """The arcs of a sentence."""
+        return _conllu(sentence).arcs
+
+    def _encoded(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
+        """`(batch, n + 1, size)`, the root first."""
+        vectors: Tensor = self.dropout(self.with_root(self.encoder(inputs, lengths)))
+        return vectors
+
+    def _predictions_of(
+        self, vectors: Tensor, heads: Tensor, lengths: Tensor, marginals: Tensor | None = None
+    ) -> list[WordPrediction]:
+        """Given heads, the best labels of their arcs, and with marginals of all arcs the notes."""
+        label_scores = self.label_scores(vectors, heads)
+        certainty, labels = label_scores.softmax(-1).amax(-1), label_scores.argmax(-1)
+        of_arcs = None if marginals is None else marginals.gather(-1, _gatherable(heads)).squeeze(-1)
+        symbols = self.vocabularies["labels"].symbols
+        predictions = []
+        for row, n in enumerate(lengths.tolist()):
+            columns = {
+                "head": heads[row, :n].tolist(),
+                "deprel": [symbols[index] for index in labels[row, :n].tolist()],
+            }
+            notes = {}
+            if of_arcs is not None:
+                notes["p"] = probability_notes(of_arcs[row, :n])
+                notes["p_label"] = probability_notes(certainty[row, :n])
+            predictions.append(WordPrediction(columns, notes))
+        return predictions
+
+    def _arc_losses(self, arcs: Tensor, heads: Tensor, lengths: Tensor) -> Tensor:
+        """Of the heads of each sentence: ``(batch,)``."""
+        if self.config.criterion == "head":
+            candidates = mask_of(lengths + 1, arcs.shape[-1]).unsqueeze(1)
+            return cross_entropies(arcs.masked_fill(~candidates, -torch.inf), heads)
+        trees = self._trees(arcs, lengths)
+        if self.config.partial:
+            return -trees.partial_log_prob(heads, heads >= 0)
+        return fenchel_young_loss(trees, heads, *LOSSES[self.config.criterion], max_iterations=SEARCHES)
+
+    def _log_likelihood(
+        self, arcs: Tensor, heads: Tensor, autoencoder: CRFAutoencoder, batch: Batch
+    ) -> Tensor:
+        """That of words and tree, and of the words alone where there is no tree: ``(batch,)``."""
+        both = arcs + autoencoder(batch.inputs["words"])
+        of_tree = both.gather(-1, _gatherable(heads)).squeeze(-1).masked_fill(heads < 0, 0).sum(-1)
+        of_all = self._trees(both, batch.lengths).log_partition
+        chosen = torch.where(heads[:, 0] >= 0, of_tree, of_all)
+        return chosen - self._trees(arcs, batch.lengths).log_partition
+
+    def require_usable(self, sentence: Sentence) -> None:
+        _conllu(sentence)
+
+    def _trees(self, arcs: Tensor, lengths: Tensor) -> NonProjectiveTree | ProjectiveTree:
+        return TREES[self.config.trees](arcs, lengths)
+
+
+def _gatherable(heads: Tensor) -> Tensor:
+    """Heads as an index for `gather`: padding (-1) points at the root."""
+    return heads.clamp(min=0).unsqueeze(-1)
+
+
+def _conllu(sentence: Sentence) -> conllu.Sentence:
+    if not isinstance(sentence, conllu.Sentence):
+        raise DataError("a dependency parser needs a CoNLL-U file", sentence.path, sentence.line)
+    return sentence
+
+
+def _unlabelled(config: Config) -> list[Sentence]:
+    """The sentences of the unlabelled corpus, without their trees."""
+    if not config.unlabelled:
+        return []
+    found = corpus.read(config.unlabelled, readers=config.readers)
+    return [conllu.from_forms(s.forms, (), s.path, s.line) for s in found if s.forms]
+
+
+def _heads(sentence: Sentence) -> list[int | None]:
+    """The heads of the words, None for those that are not annotated."""
+    return [word.head for word in _conllu(sentence).words]
+
+
+def _sparsity(trees: int) -> dict[str, tuple[int, int]]:
+    """What evaluation adds up of the number of trees of a sentence."""
+    return {"trees": (trees, 1), "one tree": (100 * (trees == 1), 1)}

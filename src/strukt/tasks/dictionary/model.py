@@ -1,0 +1,168 @@
+"""The reverse dictionary: a ranking of words for each definition."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.nn import functional
+from typing_extensions import Self, override
+
+from strukt.data import word_vectors
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import Vocabulary
+from strukt.errors import DataError
+from strukt.metrics.ranks import Ranks
+from strukt.nn import Mixture
+from strukt.tasks.classify.model import Classifier
+from strukt.tasks.common.batch import Batch
+from strukt.tasks.common.classes.model import label_of
+from strukt.tasks.common.classes.prediction import ClassPrediction
+from strukt.tasks.common.encoder.base import Encoder
+from strukt.tasks.common.encoder.build import build_encoder
+from strukt.tasks.common.prediction import Prediction
+from strukt.tasks.common.scores import not_nan
+from strukt.tasks.dictionary.config import Config
+from strukt.tasks.dictionary.prediction import DefinedWords, NearWords
+
+VECTORS = "vectors.safetensors"
+"""The file of a saved model that holds the given vectors."""
+
+
+class ReverseDictionary(Classifier):
+    """Ranks the words that a definition may define: by their probability, or by the distance of given vectors.
+
+    With given vectors v of words, a definition x is read as the vector E_p g(x): the mean, over the latent trees h
+    of the definition, of g(x; h), a projection of what a network reads of the tree, of norm 1. The loss is 1 less
+    the cosine of E_p g(x) with the vector of the defined word.
+
+    Source: Hill, Cho, Korhonen and Bengio (2016), "Learning to understand phrases by embedding the dictionary";
+    Niculae, Martins and Cardie (2018), "Towards dynamic computation graphs via sparse latent structure".
+    """
+
+    task: ClassVar[str] = "dictionary"
+    config: Config
+    prediction: ClassVar[type[ClassPrediction]] = DefinedWords
+
+    def __init__(
+        self,
+        config: Config,
+        vocabularies: dict[str, Vocabulary],
+        encoder: Encoder,
+        vectors: Tensor | None = None,
+    ) -> None:
+        super().__init__(config, vocabularies, encoder)
+        self.vectors: Tensor | None
+        self.register_buffer("vectors", _unit(vectors), persistent=False)
+        if self.vectors is not None:
+            if len(self.vectors) != len(vocabularies["labels"]):
+                raise ValueError(f"{len(self.vectors)} vectors for {len(vocabularies['labels'])} words")
+            self.score = nn.Linear(self.score.in_features, self.vectors.shape[1])
+
+    @classmethod
+    @override
+    def build(cls, config: Any, vocabularies: dict[str, Vocabulary], assets: Path | None) -> Self:
+        """The model with the vectors that are given, or that were saved."""
+        encoder = build_encoder(config.encoder, vocabularies, assets)
+        return cls(config, vocabularies, encoder, _given(config, assets))
+
+    @classmethod
+    @override
+    def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """The sentences whose word has a vector, where vectors are given."""
+        sentences = super().trainable(config, sentences)
+        if not config.vectors:
+            return sentences
+        words, _ = word_vectors.read(config.vectors)
+        known = [sentence for sentence in sentences if label_of(sentence) in words]
+        if not known:
+            raise DataError(f"none of its words has a vector in {config.vectors}", config.train)
+        if len(known) < len(sentences):
+            warnings.warn(
+                f"{len(sentences) - len(known)} of {len(sentences)} definitions are of words without a vector and "
+                "are left out of the training (vectors)",
+                stacklevel=2,
+            )
+        return known
+
+    @classmethod
+    @override
+    def labels_of(cls, config: Any, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
+        """The words that have vectors, or those of the corpus."""
+        if config.vectors:
+            return {"labels": word_vectors.read(config.vectors)[0]}
+        return super().labels_of(config, sentences)
+
+    @property
+    @override
+    def selection(self) -> str:
+        return "accuracy@10"
+
+    @override
+    def loss(self, batch: Batch) -> Tensor:
+        """Of given vectors 1 less the mean cosine of the definition with its word; else that of a classifier."""
+        if self.vectors is None:
+            return super().loss(batch)
+        wanted = self.vectors[batch.targets["label"].squeeze(1)]
+        return 1 - (self._read_vectors(self._read(batch)) * wanted).sum(-1).mean()
+
+    @override
+    def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[ClassPrediction]:
+        if self.vectors is None:
+            return super().predict_batch(batch, probabilities)
+        mixture = self._read(batch)
+        cosines = not_nan(self._read_vectors(mixture) @ self.vectors.T)
+        words = self.vocabularies["labels"].symbols
+        rows = [dict(zip(words, row, strict=True)) for row in cosines.tolist()]
+        shares = self.shares_of(mixture, len(rows))
+        return [NearWords(row, probabilities, share) for row, share in zip(rows, shares, strict=True)]
+
+    @override
+    def metric(self) -> Ranks:  # type: ignore[override]
+        """Shares of definitions whose word is among the first 1, 10 and 100, and its median rank."""
+        return Ranks()
+
+    @override
+    def compared(self, gold: Sentence, prediction: Prediction) -> list[str]:
+        """The words that are ranked, the best first."""
+        assert isinstance(prediction, ClassPrediction)
+        return prediction.ranking
+
+    @override
+    def save_assets(self, folder: Path) -> None:
+        """Writes what the encoder needs, and the given vectors."""
+        super().save_assets(folder)
+        if self.vectors is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            save_file({"vectors": self.vectors.cpu().contiguous()}, folder / VECTORS)
+
+    def _read_vectors(self, mixture: Mixture) -> Tensor:
+        """E_p g(x), of norm 1: ``(batch, size)``."""
+        of_trees = functional.normalize(self.class_scores(mixture.outputs), dim=-1)
+        return functional.normalize(mixture.expected(of_trees), dim=-1)
+
+
+def _given(config: Config, assets: Path | None) -> Tensor | None:
+    """The vectors of a saved model, or of the file that is named.
+
+    Raises:
+        DataError: They cannot be read.
+    """
+    if not config.vectors:
+        return None
+    if assets is None:
+        return torch.from_numpy(word_vectors.read(config.vectors)[1])
+    try:
+        return load_file(assets / VECTORS)["vectors"]
+    except (OSError, SafetensorError, KeyError) as error:
+        raise DataError(f"the vectors of words cannot be read ({error})", assets / VECTORS) from None
+
+
+def _unit(vectors: Tensor | None) -> Tensor | None:
+    return None if vectors is None else functional.normalize(vectors, dim=-1)

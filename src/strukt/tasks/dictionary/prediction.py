@@ -1,0 +1,50 @@
+"""The predicted words of a definition, ranked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from typing_extensions import override
+
+from strukt.data.sentence import Sentence
+from strukt.tasks.common.classes.prediction import DRAWN, ClassPrediction
+from strukt.viz.heat_map import HeatMap
+
+NOTED = 10
+"""How many words are written, the most probable ones, where probabilities are."""
+
+
+@dataclass(frozen=True)
+class DefinedWords(ClassPrediction):
+    """The words that a definition may define."""
+
+    @property
+    @override
+    def notes(self) -> dict[str, str]:
+        """The probability of the most probable word, and those after it with theirs, by their ranks."""
+        others = enumerate(self.ranking[1:NOTED], 2)
+        return super().notes | {str(rank): f"{word} {self._written(word)}" for rank, word in others}
+
+    @override
+    def diagram(self, sentence: Sentence) -> HeatMap:
+        """The most probable words, in their order."""
+        return self._drawn("word", self.ranking[:DRAWN])
+
+
+@dataclass(frozen=True)
+class NearWords(DefinedWords):
+    """The words whose vectors are near that of a definition; their cosines stand in place of probabilities."""
+
+    @property
+    @override
+    def notes(self) -> dict[str, str]:
+        """The cosine of the nearest word, and those after it with theirs, by their ranks."""
+        notes = super().notes
+        return {"cos": notes.pop("p")} | notes
+
+    @override
+    def diagram(self, sentence: Sentence) -> HeatMap:
+        """The nearest words, in their order."""
+        names = self.ranking[:DRAWN]
+        row = [self.probabilities[name] for name in names]
+        return HeatMap("cosine with each word", ["cos"], names, [row])

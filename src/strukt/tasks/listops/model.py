@@ -1,0 +1,268 @@
+"""The model of ListOps: a graph convolution over a tree of an expression, which may be latent."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+from typing_extensions import override
+
+from strukt.data import listops
+from strukt.data.list_expressions import DIGITS, SYMBOLS
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import Vocabulary
+from strukt.distributions import NonProjectiveTree
+from strukt.errors import DataError, SettingError
+from strukt.metrics.macro_f1 import MacroF1
+from strukt.nn import LatentStructure, Mixture, TreeGCN
+from strukt.nn.estimators import ESTIMATORS, Estimator, Marginals, SparseMAP
+from strukt.nn.latent_trees import FIXED, FixedTrees, TreeScorer, with_budget
+from strukt.tasks.common.batch import Batch
+from strukt.tasks.common.encoder.base import Encoder
+from strukt.tasks.common.prediction import diagrams_of_heads
+from strukt.tasks.common.structured_model import StructuredModel, counts_of, few_of
+from strukt.tasks.common.symbols import NUMBER, Forms
+from strukt.tasks.listops.config import Config
+from strukt.tasks.listops.prediction import ListPrediction, expression_of
+from strukt.viz.diagram import Diagram
+
+
+class ListModel(StructuredModel):
+    """Tells the arity of each operator, or the value of an expression, from dependency trees of its symbols.
+
+    Source: Corro and Titov (2019), "Learning latent trees with stochastic perturbations and differentiable dynamic
+    programming"; Niculae and Martins (2020), "LP-SparseMAP: Differentiable relaxed optimization for sparse
+    structured prediction", section 5.1.
+    """
+
+    task: ClassVar[str] = "listops"
+    outputs: ClassVar[Forms] = {"labels": NUMBER}
+    config: Config
+    few_are_had_by: ClassVar[str] = (
+        "one that is trained with --structure tree has, unless --estimator is marginals or relaxed"
+    )
+
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
+        super().__init__(config, vocabularies, encoder)
+        self.encoder.requires_grad_(self.is_latent)  # otherwise it is not used
+        self.symbols = nn.Embedding(len(SYMBOLS) if config.reads == "words" else 1, config.size)
+        self.network = TreeGCN(config.size, config.size, config.layers)
+        self.score = nn.Linear(config.size, len(vocabularies["labels"]))
+        self.scorer = TreeScorer(self.encoder.size, config.arc_size) if self.is_latent else None
+        self.latent = LatentStructure(self._label_log_probs, self._trees, _estimator(config))
+
+    @classmethod
+    @override
+    def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """Checks that values are given and right, if they are to be learned; long expressions are left out."""
+        if config.target == "value":
+            for sentence in sentences:
+                _require_right_value(sentence)
+        short = [sentence for sentence in sentences if len(expression_of(sentence)) <= config.longest]
+        if len(short) < len(sentences):
+            warnings.warn(
+                f"{len(sentences) - len(short)} of {len(sentences)} expressions have more than {config.longest} "
+                "symbols and are left out of the training (longest)",
+                stacklevel=2,
+            )
+        return short
+
+    @classmethod
+    @override
+    def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
+        """All digits as values, or the arities of the corpus."""
+        if config.target == "value":
+            return {"labels": Vocabulary(DIGITS)}
+        arities = {arity for sentence in sentences for arity in expression_of(sentence).arities}
+        if len(arities) < 2:
+            found = ", ".join(map(str, arities)) or "none"
+            raise DataError(f"expected operators of at least two arities, found {found}", config.train)
+        return {"labels": Vocabulary(map(str, sorted(arities)))}
+
+    @property
+    @override
+    def selection(self) -> str:
+        return "accuracy"
+
+    @property
+    def is_latent(self) -> bool:
+        """Whether the trees are latent."""
+        return self.config.structure in ("tree", "tree-budget")
+
+    @property
+    @override
+    def few(self) -> Estimator | None:
+        return few_of(self.latent.estimator)
+
+    @override
+    def targets(self, sentence: Sentence) -> dict[str, Tensor]:
+        """`labels`: the arity of each operator where it stands, -1 elsewhere, `(n,)`; or the value `(1,)`."""
+        found = torch.tensor(self.vocabularies["labels"].indices(self.observed(sentence)), dtype=torch.long)
+        if self.config.target == "value":
+            return {"labels": found}
+        labels = torch.full((len(sentence),), -1)
+        labels[expression_of(sentence).operators] = found
+        return {"labels": labels}
+
+    @override
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean negative log-likelihood of a label; a bound of it, if trees are sampled."""
+        labels, mixture = batch.targets["labels"], self._mixture(batch)
+        of_pairs = labels[mixture.items].clamp(min=0).unsqueeze(-1)
+        log_probs = mixture.log_likelihood(mixture.outputs.gather(-1, of_pairs).squeeze(-1))
+        known = labels >= 0
+        return -log_probs[known].sum() / known.sum().clamp(min=1)
+
+    @override
+    def distribution_of(self, batch: Batch) -> NonProjectiveTree:
+        """That over latent trees, whatever the budget.
+
+        Raises:
+            SettingError: There are none.
+        """
+        if self.scorer is None:
+            raise SettingError("the model has no latent trees; train with --structure tree")
+        found: NonProjectiveTree = self.scorer(self.encoder(batch.inputs, batch.lengths), batch.lengths)
+        return found
+
+    @override
+    def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[ListPrediction]:
+        """The most probable labels.
+
+        Of latent trees evaluation tells as `UAS` how many arcs of the brackets' tree are in the one with the most
+        probable arcs, which pictures show; how many `heads` a symbol has with any weight; and how many
+        `structures` carry that, where they are few.
+        """
+        mixture = self._mixture(batch)
+        certain, labels = mixture.log_likelihood(mixture.outputs).exp().max(-1)
+        arcs = mixture.expected(mixture.parts)
+        heads = NonProjectiveTree(arcs, batch.lengths).mode if self.is_latent else arcs.argmax(-1)
+        drawn = arcs.gather(-1, heads.clamp(min=0).unsqueeze(-1)).squeeze(-1)
+        shares = self._shares(batch, mixture, arcs, heads) if self.is_latent else [{}] * len(batch.sentences)
+        symbols, predictions = self.vocabularies["labels"].symbols, []
+        for row, sentence in enumerate(batch.sentences):
+            n = 0 if self.config.structure == "none" else len(sentence)
+            places = [0] if self.config.target == "value" else expression_of(sentence).operators
+            predictions.append(
+                ListPrediction(
+                    self.config.target,
+                    [symbols[label] for label in labels[row, places].tolist()],
+                    certain[row, places],
+                    heads[row, :n].tolist(),
+                    drawn[row, :n].tolist(),
+                    probabilities,
+                    shares[row],
+                )
+            )
+        return predictions
+
+    @override
+    def given(self, sentence: Sentence) -> list[Tensor]:
+        """The tree of the brackets."""
+        return [torch.tensor(expression_of(sentence).heads)]
+
+    @override
+    def drawn(self, batch: Batch, events: Tensor) -> list[Diagram]:
+        """Symbols with arcs."""
+        return diagrams_of_heads(batch.sentences, events)
+
+    @override
+    def metric(self) -> MacroF1:
+        """The share of right labels, and their F1."""
+        return MacroF1()
+
+    @override
+    def observed(self, sentence: Sentence) -> list[str]:
+        """The arities of the operators, or the value."""
+        if self.config.target == "value":
+            return [_value(sentence)]
+        return [str(arity) for arity in expression_of(sentence).arities]
+
+    @override
+    def require_annotated(self, sentence: Sentence) -> None:
+        """Raises DataError if a value that is compared is missing, or is not that of the expression."""
+        super().require_annotated(sentence)
+        if self.config.target == "value":
+            _require_right_value(sentence)
+
+    @override
+    def require_usable(self, sentence: Sentence) -> None:
+        """Only expressions have a tree."""
+        expression_of(sentence)
+
+    def _mixture(self, batch: Batch) -> Mixture:
+        """Log-probabilities of labels `(pairs, n or 1, labels)`, for each tree that is read."""
+        if self.config.reads == "words":
+            places = [torch.tensor([SYMBOLS.index(form) for form in s.forms]) for s in batch.sentences]
+            symbols = pad_sequence(places, batch_first=True).to(self.device)
+        else:
+            symbols = torch.zeros(
+                len(batch.sentences), int(batch.lengths.max()), dtype=torch.long, device=self.device
+            )
+        projected = self.network.project(self.symbols(symbols), batch.lengths)
+        found: Mixture = self.latent(projected, batch.lengths, batch)
+        return found
+
+    def _trees(self, projected: Tensor, lengths: Tensor, batch: Batch) -> Any:
+        """The distribution over trees, or the trees that there are."""
+        structure, n, device = self.config.structure, projected.shape[1] - 1, projected.device
+        if structure == "tree":
+            return self.distribution_of(batch)
+        if structure == "tree-budget":
+            return with_budget(
+                self.distribution_of(batch), self.config.budget, self.config.iterations or None
+            )
+        if structure == "none":
+            return FixedTrees(torch.zeros(len(lengths), n, n + 1, device=device))
+        if structure == "gold":
+            given = [torch.tensor(expression_of(sentence).heads) for sentence in batch.sentences]
+            return FixedTrees.of_heads(pad_sequence(given, True, -1).to(device))
+        return FixedTrees.of_heads(FIXED[structure](lengths, n))
+
+    def _label_log_probs(self, arcs: Tensor, projected: Tensor, lengths: Tensor, _: Batch) -> Tensor:
+        """Of each symbol, or of all that hangs on the root."""
+        states = self.network.read(projected, arcs, lengths)
+        if self.config.target == "value":
+            states = (arcs[..., :1] * states).sum(1, keepdim=True)
+        log_probs: Tensor = self.score(states).float().log_softmax(-1)
+        return log_probs
+
+    def _shares(
+        self, batch: Batch, mixture: Mixture, arcs: Tensor, heads: Tensor
+    ) -> list[dict[str, tuple[float, float]]]:
+        """What evaluation adds up, of each expression."""
+        links, counts = (arcs > 0).sum((-1, -2)).tolist(), counts_of(mixture, self.latent.estimator)
+        shares = []
+        for row, sentence in enumerate(batch.sentences):
+            n, gold = len(sentence), expression_of(sentence).heads
+            right = sum(a == b for a, b in zip(heads[row, :n].tolist(), gold, strict=True))
+            found: dict[str, tuple[float, float]] = {"UAS": (100 * right, n), "heads": (links[row], n)}
+            shares.append(found | ({"structures": (counts[row], 1)} if counts else {}))
+        return shares
+
+
+def _estimator(config: Config) -> Estimator:
+    if config.structure != "tree":
+        return Marginals()
+    found = ESTIMATORS[config.estimator]
+    if isinstance(found, SparseMAP):
+        return replace(found, max_iterations=config.iterations or None)
+    return found
+
+
+def _require_right_value(sentence: Sentence) -> None:
+    expression = expression_of(sentence)
+    if _value(sentence) != str(expression.expression.value):
+        raise listops.wrong(expression).error()
+
+
+def _value(sentence: Sentence) -> str:
+    found = expression_of(sentence).label
+    if found is None:
+        raise listops.missing(expression_of(sentence)).error()
+    return found

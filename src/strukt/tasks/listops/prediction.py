@@ -1,0 +1,64 @@
+"""What the model of ListOps says of an expression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from torch import Tensor
+
+from strukt.data import listops
+from strukt.data.sentence import Sentence
+from strukt.errors import DataError
+from strukt.tasks.common.prediction import probability_notes
+from strukt.viz.diagram import Diagram
+
+
+@dataclass(frozen=True)
+class ListPrediction:
+    """What is said of an expression.
+
+    Attributes:
+        target: What the labels are: arities or values.
+        labels: The arity of each operator, or the value alone.
+        certain: Their probabilities.
+        heads: The tree that is drawn; empty if there is none.
+        arcs: The probability of each of its arcs.
+        with_notes: Whether probabilities are written.
+        shares: See `Prediction`.
+    """
+
+    target: str
+    labels: Sequence[str]
+    certain: Tensor
+    heads: Sequence[int]
+    arcs: Sequence[float]
+    with_notes: bool
+    shares: Mapping[str, tuple[float, float]]
+
+    def annotate(self, sentence: Sentence) -> Sentence:
+        """Notes the arities, or puts the value before the expression."""
+        notes = {"p": " ".join(probability_notes(self.certain))} if self.with_notes else {}
+        if self.target == "value":
+            return sentence.annotated(label=self.labels[0], **notes)
+        return sentence.annotated(arities=[int(label) for label in self.labels], **notes)
+
+    def diagram(self, sentence: Sentence) -> Diagram:
+        """Symbols with arcs, and the arities below them or the value above."""
+        arcs = self.arcs if self.with_notes else ()
+        drawn = Diagram(sentence.forms, heads=self.heads, head_probabilities=arcs)
+        if self.target == "value":
+            return replace(drawn, title=f"value {self.labels[0]}, p = {self.certain[0]:.2f}")
+        of_operators = dict(zip(expression_of(sentence).operators, self.labels, strict=True))
+        return replace(drawn, tags=[of_operators.get(place, "") for place in range(len(sentence))])
+
+
+def expression_of(sentence: Sentence) -> listops.Sentence:
+    """The sentence, if it is an expression.
+
+    Raises:
+        DataError: It is none.
+    """
+    if not isinstance(sentence, listops.Sentence):
+        raise DataError("ListOps needs a file of expressions", sentence.path, sentence.line)
+    return sentence

@@ -1,0 +1,151 @@
+"""Texts of a grammar: sentences with trees over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+
+import torch
+from torch import Tensor
+from typing_extensions import override
+
+from strukt.data import brackets
+from strukt.data.constituents import Tree
+from strukt.data.sentence import Sentence
+from strukt.distributions import PCFG, LowRankPCFG
+from strukt.errors import DataError, SettingError
+from strukt.nn import CompoundPCFG, NeuralPCFG
+from strukt.nn.neural_pcfg import CompoundTrees
+from strukt.tasks.common.scores import ScoresError, draw
+from strukt.tasks.common.spans.layer import spans_of
+from strukt.tasks.lm.texts.text import State, Text
+from strukt.viz.brackets import Bracket, BracketDiagram
+
+MOST_RULES = 10_000
+"""To the next word of a sentence; a grammar that takes more would never say it."""
+
+
+class GrammaticalText(Text):
+    """A grammar over words: it knows sentences as a whole, and their trees.
+
+    Args:
+        symbols: The words.
+        grammar: The grammar.
+    """
+
+    def __init__(self, symbols: Sequence[str], grammar: NeuralPCFG | CompoundPCFG) -> None:
+        super().__init__(symbols)
+        self.grammar = grammar
+
+    @override
+    def stream(self, x: Tensor, lengths: Tensor, state: State = None) -> tuple[Tensor, State]:
+        """The log-probability of sentences, of compound grammars a bound; there is no state to go on from."""
+        trees, divergence = self._read(x, lengths)
+        return trees.log_partition - divergence, state
+
+    def _read(self, x: Tensor, lengths: Tensor) -> CompoundTrees:
+        """Their trees; the divergence of a grammar that is the same for all sentences is 0."""
+        found = self.grammar(x, lengths)
+        if isinstance(found, CompoundTrees):
+            return found
+        return CompoundTrees(found, torch.zeros(len(x), device=x.device))
+
+    @override
+    def word_log_probs(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """Raises SettingError: a grammar does not read from left to right."""
+        raise SettingError("a grammar gives probabilities to whole sentences, not to each word")
+
+    @override
+    def sample(self, count: int, length: int) -> Tensor:
+        """Sentences, cut off where they are longer than asked for; -1 behind their ends."""
+        drawn = torch.full((count, length), -1)
+        for row, rules in zip(drawn, self._rules(), strict=False):
+            words = rules.sentence(length)
+            row[: len(words)] = torch.tensor(words, dtype=torch.long)
+        return drawn
+
+    def _rules(self) -> Iterator[_Rules]:
+        """Those of each sentence, without end: of a compound grammar each has its own."""
+        words, grammar = torch.arange(len(self.symbols))[None], self.grammar
+        if not isinstance(grammar, CompoundPCFG):
+            yield from repeat(_Rules(grammar(words)))
+        while isinstance(grammar, CompoundPCFG):
+            yield _Rules(grammar.grammar(words, context=torch.randn(1, grammar.grammar.context)))
+
+    def trees(self, x: Tensor, lengths: Tensor) -> list[list[Bracket]]:
+        """The tree of the highest expected number of right spans of each sentence, its words included."""
+        distribution, _ = self._read(x, torch.where(lengths == 1, 0, lengths))
+        s, tags = distribution.scores[1].shape[-1], distribution.scores[-1].argmax(-1)
+        found = [
+            [Bracket(f"NT{label}" if label < s else f"T{label - s}", i, j) for i, j, label in spans_of(event)]
+            for event in distribution.mbr
+        ]
+        for item in (lengths == 1).nonzero().flatten().tolist():  # which no nonterminal can head
+            found[item] = [Bracket(f"T{int(tags[item, 0])}", 0, 1)]
+        return found
+
+    @override
+    def annotated(self, sentences: Sequence[Sentence], x: Tensor, lengths: Tensor) -> list[Sentence]:
+        """Sentences with their trees."""
+        return [
+            _with_tree(sentence, found)
+            for sentence, found in zip(sentences, self.trees(x, lengths), strict=True)
+        ]
+
+    @override
+    def picture(self, forms: Sequence[str], x: Tensor) -> BracketDiagram:
+        """The tree of a sentence."""
+        (found,) = self.trees(x, torch.tensor([x.shape[1]], device=x.device))
+        tags = [span.label for span in found if span.end == span.start + 1]
+        return BracketDiagram(forms, [span for span in found if span.end > span.start + 1], tags)
+
+
+class _Rules:
+    """The probabilities of a grammar's rules, to draw sentences from."""
+
+    def __init__(self, trees: PCFG | LowRankPCFG) -> None:
+        _, root, *rules, emission = (score.exp() for score in trees.scores)
+        self.emission = emission[0].T
+        self.root, *self.rules = [root, *rules] if root.dim() == 1 else [score[0] for score in (root, *rules)]
+
+    def sentence(self, length: int) -> list[int]:
+        """The first words of a sentence."""
+        words: list[int] = []
+        symbols = [_drawn(self.root)]  # what is still to be said, the last one first
+        while symbols and len(words) < length:
+            words.append(self._next_word(symbols))
+        return words
+
+    def _next_word(self, symbols: list[int]) -> int:
+        """The word with which begins what is still to be said; the rest of that is left."""
+        for _ in range(MOST_RULES):
+            symbol = symbols.pop()
+            if symbol >= len(self.root):
+                return _drawn(self.emission[symbol - len(self.root)])
+            left, right = self._children(symbol)
+            symbols += [right, left]
+        raise ScoresError(f"a sentence takes more than {MOST_RULES:,} rules to its next word")
+
+    def _children(self, symbol: int) -> tuple[int, int]:
+        if len(self.rules) == 1:
+            pairs = self.rules[0][symbol]
+            return divmod(_drawn(pairs.flatten()), pairs.shape[1])
+        left, right, head = self.rules
+        rank = _drawn(head[symbol])
+        return _drawn(left[rank]), _drawn(right[rank])
+
+
+def _drawn(chances: Tensor) -> int:
+    return int(draw(chances))
+
+
+def _with_tree(sentence: Sentence, found: Sequence[Bracket]) -> Sentence:
+    if not isinstance(sentence, brackets.Sentence):
+        raise DataError(
+            "only brackets have a place for trees; give a file of them, or draw the tree with strukt show",
+            sentence.path,
+            sentence.line,
+        )
+    tags = [span.label for span in found if span.end == span.start + 1]
+    wider = [(span.start, span.end, span.label) for span in found if span.end > span.start + 1]
+    return sentence.annotated(tree=Tree.build(sentence.forms, tags, wider))

@@ -1,0 +1,261 @@
+"""The masked language model: hidden words, guessed from the vectors at their places."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
+from typing_extensions import override
+
+from strukt.data import conllu
+from strukt.data.batching import batches
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import MASK, SPECIALS, Vocabulary
+from strukt.errors import DataError
+from strukt.nn.inputs import log_counts
+from strukt.tasks.common.batch import Batch
+from strukt.tasks.common.encoded_model import EncodedModel
+from strukt.tasks.common.encoder.base import Encoder
+from strukt.tasks.common.encoder.words import FromWords
+from strukt.tasks.common.mean_loss import Average, mean_loss
+from strukt.tasks.common.model import Measurement
+from strukt.tasks.common.prediction import noted
+from strukt.tasks.common.scores import not_nan
+from strukt.tasks.mlm.config import Config
+from strukt.viz.heat_map import HeatMap
+
+SEED = 0
+"""Of the choice of hidden words in evaluation, which is the same for all models."""
+
+
+class MaskedLanguageModel(EncodedModel):
+    """Knows which word stands where one is hidden.
+
+    The scores of words are products of their vectors with the encoder's, or with what a projection makes of these;
+    or a projection of these to the vocabulary.
+    """
+
+    task: ClassVar[str] = "mlm"
+    config: Config
+    encoder: FromWords
+
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
+        super().__init__(config, vocabularies, encoder)
+        self.words = vocabularies["words"]
+        kind, size = config.word_scores, self.encoder.size
+        self.tied = kind != "projection"
+        outputs = config.encoder.words if self.tied else len(self.words)
+        self.project = nn.Identity() if kind == "direct" else nn.Linear(size, outputs)
+        if self.tied:
+            self.bias = nn.Parameter(torch.zeros(len(self.words)))
+        if config.encoder.kind == "transformer" and config.encoder.is_published:
+            self.encoder.embeddings.words.reset_parameters()  # normal, where those of other tasks start alike
+
+    @override
+    def start_from(self, sentences: Sequence[Sentence]) -> None:
+        """Set the biases of words by how frequent they are; special symbols count once."""
+        found = Counter(self._number(form) for sentence in sentences for form in sentence.forms)
+        never = {self.words.index(symbol) for symbol in (*SPECIALS, MASK)}
+        bias = self.biases
+        counts = [0 if word in never else found[word] for word in range(len(self.words))]
+        with torch.no_grad():
+            bias.copy_(log_counts(torch.tensor(counts), bias))
+
+    @property
+    def biases(self) -> Tensor:
+        """What is added to the scores of words, `(words,)`."""
+        owner: Any = self if self.tied else self.project
+        found: Tensor = owner.bias
+        return found
+
+    @classmethod
+    @override
+    def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """The sentences in pieces that are not too long."""
+        return list(_pieces(config, sentences))
+
+    @classmethod
+    @override
+    def words_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
+        found = super().words_of(config, sentences)
+        return found | {"words": Vocabulary([*found["words"].symbols, MASK])}
+
+    @classmethod
+    @override
+    def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
+        """None but the words."""
+        return {}
+
+    @override
+    def require_annotated(self, sentence: Sentence) -> None:
+        """Words are all that is needed."""
+
+    @override
+    def collate(self, sentences: list[Sentence]) -> Batch:
+        """Hides some words, other ones each time: `words` `(batch, n)` are the hidden ones, and -1 elsewhere."""
+        return self._hidden(sentences, [self._drawn(sentence) for sentence in sentences])
+
+    @property
+    @override
+    def mean_over(self) -> Average:
+        return self.config.average
+
+    @override
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean negative log-probability of a hidden word."""
+        hidden = batch.targets["words"] >= 0
+        losses = hidden.new_zeros(hidden.shape, dtype=torch.float32)
+        losses = losses.masked_scatter(hidden, -self._log_probs_of_hidden(batch))
+        return mean_loss(losses.sum(-1), hidden.sum(-1), self.mean_over)
+
+    @override
+    def measure(self, sentences: Iterable[Sentence]) -> Measurement:
+        """The perplexity of hidden words, and percent of unknown words, which are never hidden.
+
+        Raises:
+            DataError: No word was hidden.
+        """
+        pieces = list(_pieces(self.config, sentences))
+        generator = torch.Generator().manual_seed(SEED)
+        drawn = [self._drawn(piece, generator) for piece in pieces]
+        total, count = 0.0, 0
+        with self.predicting():
+            for indices in batches(self.sizes(pieces), self.config.trainer.tokens):
+                batch = self._hidden(
+                    [pieces[index] for index in indices], [drawn[index] for index in indices]
+                )
+                found = self._log_probs_of_hidden(batch.to(self.device))
+                total, count = total + float(not_nan(found).double().sum()), count + len(found)
+        if count == 0:
+            raise DataError("no known word was hidden, so that there is nothing to measure; give more text")
+        words = sum(map(len, pieces))
+        unknown = sum(not self._is_known(form) for piece in pieces for form in piece.forms)
+        nats = -total / count
+        scores = {
+            "perplexity": math.exp(nats) if nats < 700 else math.inf,
+            "hidden": float(count),
+            "unknown": 100 * unknown / max(words, 1),
+        }
+        return Measurement(scores, {})
+
+    @override
+    def quality(self, scores: Mapping[str, float]) -> float:
+        """The lower the perplexity, the better."""
+        return -scores["perplexity"]
+
+    @override
+    def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
+        """Notes the probability of each word given all others of its sentence; of unknown words 0."""
+        for sentence in sentences:
+            yield noted(sentence, self._given_others(sentence.forms))
+
+    @override
+    def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[HeatMap]:
+        """How many bits each word takes, given all others of its sentence; unknown words are shown with none."""
+        for sentence in sentences:
+            of_words = self._given_others(sentence.forms)
+            bits = -of_words.masked_fill(of_words == 0, 1.0).log2()
+            yield HeatMap("bits for each word, given the others", ["bits"], sentence.forms, [bits.tolist()])
+
+    @override
+    def infill(self, sentences: Iterable[Sentence], mark: str) -> Iterator[list[str]]:
+        """The words of sentences, of which the missing ones are the most probable of each place."""
+        special = torch.tensor(self.words.indices([*SPECIALS, MASK]), device=self.device)
+        for sentence in sentences:
+            gaps = [form == mark for form in sentence.forms]
+            forms = [MASK if gap else form for form, gap in zip(sentence.forms, gaps, strict=True)]
+            with self.predicting():
+                log_probs = self._log_probs(self._read([forms]).to(self.device))[0]
+            best = log_probs.index_fill(-1, special, -torch.inf).argmax(-1)
+            yield [
+                self.words.symbols[found] if gap else form
+                for form, gap, found in zip(forms, gaps, best.tolist(), strict=True)
+            ]
+
+    def _is_known(self, form: str) -> bool:
+        word = self.encoder.word_of(form)
+        return word in self.words and word not in (*SPECIALS, MASK)
+
+    def _drawn(self, sentence: Sentence, generator: torch.Generator | None = None) -> list[bool]:
+        """Which words are hidden."""
+        draws = torch.rand(len(sentence), generator=generator).tolist()
+        return [
+            draw < self.config.mask and self._is_known(form)
+            for draw, form in zip(draws, sentence.forms, strict=True)
+        ]
+
+    def _hidden(self, sentences: list[Sentence], drawn: list[list[bool]]) -> Batch:
+        """A batch in which the words that were drawn are hidden."""
+        forms, targets = [], []
+        for sentence, row in zip(sentences, drawn, strict=True):
+            forms.append([MASK if hide else form for form, hide in zip(sentence.forms, row, strict=True)])
+            targets.append(
+                torch.tensor(
+                    [
+                        self._number(form) if hide else -1
+                        for form, hide in zip(sentence.forms, row, strict=True)
+                    ],
+                    dtype=torch.long,
+                )
+            )
+        batch = self._read(forms)
+        words = pad_sequence(targets, batch_first=True, padding_value=-1)
+        return Batch(sentences, batch.lengths, batch.inputs, {"words": words})
+
+    def _read(self, forms: list[list[str]]) -> Batch:
+        lengths = torch.tensor([len(row) for row in forms], dtype=torch.long)
+        return Batch([], lengths, self.encoder.inputs(forms))
+
+    def _number(self, form: str) -> int:
+        return self.words.index(self.encoder.word_of(form))
+
+    def _log_probs_of_hidden(self, batch: Batch) -> Tensor:
+        words = batch.targets["words"]
+        hidden = words >= 0
+        scores = self._scores(self.encoder(batch.inputs, batch.lengths)[hidden])
+        return -functional.cross_entropy(scores, words[hidden], reduction="none")
+
+    def _log_probs(self, batch: Batch) -> Tensor:
+        """Of each word at each place, `(batch, n, v)`."""
+        return self._scores(self.encoder(batch.inputs, batch.lengths)).log_softmax(-1)
+
+    def _scores(self, vectors: Tensor) -> Tensor:
+        if not self.tied:
+            return self.project(vectors).float()  # type: ignore[no-any-return]
+        table = self.encoder.embeddings.words.weight
+        return functional.linear(self.project(vectors), table, self.bias).float()
+
+    def _given_others(self, forms: Sequence[str]) -> Tensor:
+        """The probability of each word given all others: `(n,)`; as many readings as there are words.
+
+        It is 0 of unknown words, which are never learned to be guessed.
+        """
+        found = []
+        at_once = max(self.config.trainer.tokens // max(len(forms), 1), 1)
+        for start in range(0, len(forms), at_once):
+            places = range(start, min(start + at_once, len(forms)))
+            rows = [[*forms[:place], MASK, *forms[place + 1 :]] for place in places]
+            batch = self._read(rows).to(self.device)
+            with self.predicting():
+                vectors = self.encoder(batch.inputs, batch.lengths)
+                log_probs = self._scores(vectors[range(len(places)), list(places)]).log_softmax(-1)
+                found += [
+                    row[self._number(forms[place])] for row, place in zip(log_probs, places, strict=True)
+                ]
+        known = torch.tensor([self._is_known(form) for form in forms], device=self.device)
+        return not_nan(torch.stack(found)).exp() * known if found else torch.zeros(0)
+
+
+def _pieces(config: Config, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    for sentence in sentences:
+        if len(sentence) <= config.longest:
+            yield sentence
+            continue
+        for start in range(0, len(sentence), config.longest):
+            yield conllu.from_forms(sentence.forms[start : start + config.longest])

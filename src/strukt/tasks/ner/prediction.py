@@ -1,0 +1,26 @@
+"""The predicted entities of a sentence."""
+
+from __future__ import annotations
+
+from strukt.data.entities import Entity
+from strukt.data.sentence import Sentence
+from strukt.tasks.common.prediction import DIGITS
+from strukt.tasks.common.spans.prediction import SpanPrediction
+from strukt.viz.brackets import BracketDiagram
+
+
+class EntityPrediction(SpanPrediction):
+    """Nested entities."""
+
+    def annotate(self, sentence: Sentence) -> Sentence:
+        """Replaces the entities; their probabilities, where they are known, go with them."""
+        entities = [Entity(bracket.start, bracket.end, bracket.label) for bracket in self.brackets]
+        known = [
+            round(bracket.probability, DIGITS) for bracket in self.brackets if bracket.probability is not None
+        ]
+        probabilities = {"probabilities": known} if known else {}
+        return sentence.annotated(entities=entities, **probabilities)
+
+    def diagram(self, sentence: Sentence) -> BracketDiagram:
+        """Brackets over the words."""
+        return BracketDiagram(sentence.forms, self.brackets, (), self.bits, self.codes)

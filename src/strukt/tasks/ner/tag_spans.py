@@ -1,0 +1,116 @@
+"""Spans as tags of words in a chain: a baseline that finds the outermost spans only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from strukt.data.binarisation import EMPTY
+from strukt.data.tag_schemes import OUTSIDE, scheme_of
+from strukt.data.vocabulary import Vocabulary
+from strukt.distributions import LinearChain
+from strukt.metrics.spans import spans
+from strukt.nn import CRF, tag_constraints
+from strukt.tasks.common.mean_loss import Average, mean_loss
+from strukt.tasks.common.scores import not_nan
+from strukt.tasks.common.spans.layer import GoldSpans, SpanLayer
+from strukt.tasks.common.spans.prediction import PredictedSpan
+
+
+class TagSpans(SpanLayer):
+    """A conditional random field over tags (Lample et al. 2016), or each tag for itself.
+
+    Without the field the transition scores stay 0, and tags may break their scheme.
+
+    Args:
+        size: Size of the vectors of words.
+        labels: The labels.
+        scheme: How tags write spans, as `strukt.data.tag_schemes` has it.
+        decoder: All tags of a sentence together, ``crf``, or each for itself, ``softmax``.
+        average: Of the losses of words, as `mean_loss` has it.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        labels: Vocabulary,
+        scheme: Literal["bio", "bioes"] = "bio",
+        decoder: Literal["crf", "softmax"] = "crf",
+        average: Average = "words",
+    ) -> None:
+        super().__init__(labels)
+        self.average = average
+        types = [label for label in labels.symbols if label != EMPTY]
+        self.scheme = scheme_of(scheme)
+        self.tags = [OUTSIDE, *(f"{mark}-{label}" for label in types for mark in self.scheme.marks)]
+        self._number = {tag: index for index, tag in enumerate(self.tags)}
+        self.score = nn.Linear(size, len(self.tags))
+        self.crf = CRF(len(self.tags), tag_constraints(self.tags, scheme) if decoder == "crf" else None)
+        self.crf.requires_grad_(decoder == "crf")
+
+    def scores(self, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Of tags ``(batch, n, tags)`` and of transitions ``(tags, tags)``."""
+        scores: Tensor = self.score(words)
+        return self.crf.scores(scores.float(), lengths)
+
+    def distribution(self, words: Tensor, lengths: Tensor) -> LinearChain:
+        return LinearChain(*self.scores(words, lengths), lengths)
+
+    def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
+        """The mean negative log-likelihood per word."""
+        (words,) = views
+        tags = self._tags_of(gold, words.shape[:2])
+        return mean_loss(-self.distribution(words, lengths).log_prob(tags), lengths, self.average)
+
+    def found(self, words: Tensor, lengths: Tensor, probabilities: bool = False) -> Iterator[list[PredictedSpan]]:
+        chain = self.distribution(words, lengths)
+        for item, (length, tags) in enumerate(zip(lengths.tolist(), chain.mode.tolist(), strict=True)):
+            named = [
+                (first, last + 1, label)
+                for label, first, last in spans([self.tags[tag] for tag in tags[:length]])
+            ]
+            known = self._probabilities(chain, item, tags, named) if probabilities else [None] * len(named)
+            yield [PredictedSpan(*span, probability) for span, probability in zip(named, known, strict=True)]
+
+    def _probabilities(
+        self, chain: LinearChain, item: int, found_tags: Sequence[int], named: Sequence[tuple[int, int, str]]
+    ) -> list[float]:
+        """For each span in one sentence, that its words have these tags, and the word after it does not go on.
+
+        Without the field a span may also be found by other tags, which break the scheme and do not count.
+
+        Only where the last tag of a span does not tell its end, as in BIO, can the word after it go on.
+        """
+        unary, transition = chain.scores
+        alone = LinearChain(unary[item], transition[0, 0], chain.lengths[item], validate_args=False)
+        alone = alone.expand(torch.Size([len(named)]))
+        tags = torch.full((len(named), unary.shape[1]), -1, device=unary.device)
+        longer = tags.clone()
+        for row, (start, end, label) in enumerate(named):
+            tags[row, start:end] = torch.tensor(found_tags[start:end])
+            longer[row] = tags[row]
+            longer[row, end : end + 1] = self._indices(label, end - start + 1)[-1]
+        ends = torch.tensor([end for _, end, _ in named], device=unary.device)
+        goes_on = (ends < chain.lengths[item]) & (self.scheme.last == self.scheme.inside)
+        shorter_or_longer = alone.partial_log_prob(tags, tags >= 0).exp()
+        only_longer = alone.partial_log_prob(longer, longer >= 0).exp()
+        probabilities = shorter_or_longer - torch.where(goes_on, only_longer, 0.0)
+        found: list[float] = not_nan(probabilities).tolist()
+        return found
+
+    def _tags_of(self, gold: GoldSpans, shape: torch.Size) -> Tensor:
+        """Tags of the outermost spans: longer ones are written over shorter ones."""
+        tags = torch.zeros(shape, dtype=torch.long, device=gold.starts.device)
+        rows = zip(
+            *(part.tolist() for part in (gold.items, gold.starts, gold.ends, gold.labels)), strict=True
+        )
+        for item, start, end, label in sorted(rows, key=lambda row: row[2] - row[1]):
+            tags[item, start:end] = self._indices(self.labels.symbols[label], end - start)
+        return tags
+
+    def _indices(self, label: str, length: int) -> Tensor:
+        """The tags of the words of a span, on the CPU."""
+        return torch.tensor([self._number[tag] for tag in self.scheme.span(label, length)])

@@ -1,0 +1,5 @@
+"""Natural language inference: a premise entails a hypothesis, contradicts it, or neither."""
+
+from strukt.tasks.nli.config import Config
+
+__all__ = ["Config"]

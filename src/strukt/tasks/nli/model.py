@@ -1,0 +1,207 @@
+"""The model of natural language inference: two sentences are compared along an alignment, or by their trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
+from typing_extensions import override
+
+from strukt.data import conllu
+from strukt.data.batching import padded_size
+from strukt.data.conllu_pairs import TreePair
+from strukt.data.pairs import Pair
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import Vocabulary
+from strukt.errors import DataError
+from strukt.nn import Mixture
+from strukt.nn.decomposable_attention import Comparison, DecomposableAttention
+from strukt.nn.structured_attention import StructuredAttention
+from strukt.tasks.common.batch import Batch
+from strukt.tasks.common.classes.model import GIVEN, ClassModel
+from strukt.tasks.common.classes.prediction import ClassPrediction
+from strukt.tasks.common.classes.tree_reader import TreeReader
+from strukt.tasks.common.encoder.base import Encoder
+from strukt.tasks.common.structured_model import counts_of
+from strukt.tasks.nli.config import Config
+from strukt.tasks.nli.prediction import EntailmentPrediction, pair_of
+from strukt.tasks.nli.tree_comparison import TreeComparison
+from strukt.viz.diagram import Diagram
+
+
+class EntailmentModel(ClassModel):
+    """Predicts what a premise says of a hypothesis, from the vectors of their words.
+
+    These are compared by `DecomposableAttention`, or trees of both sentences are read and compared by
+    `TreeComparison`.
+    """
+
+    task: ClassVar[str] = "nli"
+    config: Config
+
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
+        super().__init__(config, vocabularies, encoder)
+        size, classes, dropout = config.size, len(vocabularies["labels"]), config.encoder.outer_dropout
+        if config.model == "latent-tree":
+            self.tree_reader = TreeReader(self.encoder.size, config.latent)
+            self.compare_trees = TreeComparison(self.tree_reader.size, size, classes, dropout)
+        else:
+            self.tree_reader = None
+            attention = StructuredAttention(config.attention, config.iterations or None)
+            self.compare = DecomposableAttention(
+                self.encoder.size, size, classes, attention, dropout, config.scaled_scores
+            )
+
+    @classmethod
+    @override
+    def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """All pairs; checks that they have trees, if those are to be read."""
+        if config.model == "latent-tree" and config.latent.tree == "given":
+            for sentence in sentences:
+                _heads(sentence)
+        return super().trainable(config, sentences)
+
+    @override
+    def collate(self, sentences: list[Sentence], with_targets: bool = True) -> Batch:
+        """As of any model, but inputs and lengths are of all premises and then of all hypotheses.
+
+        What is no pair is read as a sentence alone, for pictures of its trees.
+        """
+        if not any(isinstance(sentence, Pair) for sentence in sentences):
+            return super().collate(sentences, with_targets)
+        pairs = [pair_of(sentence) for sentence in sentences]
+        forms = [pair.premise for pair in pairs] + [pair.hypothesis for pair in pairs]
+        lengths = torch.tensor([len(words) for words in forms], dtype=torch.long)
+        targets: dict[str, Tensor] = {}
+        if with_targets and pairs:
+            targets = {"label": torch.stack([self.targets(pair)["label"] for pair in pairs])}
+        return Batch(sentences, lengths, self.encoder.inputs(forms), targets)
+
+    @override
+    def sizes(self, sentences: Sequence[Sentence]) -> list[int]:
+        """Count what is read of each pair: its two sentences, both as long as the longer one."""
+        parts = [[s.premise, s.hypothesis] if isinstance(s, Pair) else [s.forms] for s in sentences]
+        counts = iter(self.encoder.sizes([forms for each in parts for forms in each]))
+        return [padded_size(list(islice(counts, len(each)))) for each in parts]
+
+    @override
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean negative log-likelihood of a pair's class; a bound of it, if trees are sampled."""
+        if self.tree_reader is None:
+            log_probs, _ = self._aligned(batch)
+        else:
+            log_probs = self.compare_trees(self._trees(self.tree_reader, batch))
+        return functional.nll_loss(log_probs, batch.targets["label"].squeeze(1))
+
+    @override
+    def predict_batch(self, batch: Batch, probabilities: bool = False) -> Sequence[ClassPrediction]:
+        """The most probable classes.
+
+        Beside them `links`, the weights of an alignment above 0, for each word; or `trees`, how many are read of
+        each sentence, where they are few.
+        """
+        if self.tree_reader is not None:
+            return self._predicted_by_trees(self.tree_reader, batch, probabilities)
+        log_probs, weights = self._aligned(batch)
+        predictions = []
+        for row, (likely, (n, m)) in enumerate(
+            zip(self.named(log_probs), _sizes(batch).tolist(), strict=True)
+        ):
+            own = weights[row, :n, :m]
+            shares = {"links": (float((own > 0).sum()), float(n + m))}
+            predictions.append(EntailmentPrediction(likely, probabilities, shares, own.tolist()))
+        return predictions
+
+    @override
+    def parts(self, sentence: Sentence) -> list[Sentence]:
+        """The premise and the hypothesis."""
+        pair = pair_of(sentence)
+        return [conllu.from_forms(pair.premise), conllu.from_forms(pair.hypothesis)]
+
+    @override
+    def given(self, sentence: Sentence) -> list[Tensor]:
+        """The HEAD columns of the premise and the hypothesis."""
+        return [torch.tensor(heads) for heads in _heads(sentence, "--against")]
+
+    @override
+    def require_usable(self, sentence: Sentence) -> None:
+        """There have to be two sentences, and trees of both where given ones are read."""
+        pair_of(sentence)
+        if self._reads_given_trees:
+            _heads(sentence)
+
+    @override
+    def require_annotated(self, sentence: Sentence) -> None:
+        """There must be a class, and trees where given ones are read."""
+        super().require_annotated(sentence)
+        self.require_usable(sentence)
+
+    @override
+    def channels(self, sentence: Sentence) -> list[Diagram]:
+        """Those of the premise, then those of the hypothesis."""
+        return [
+            diagram
+            for part in self.parts(sentence)
+            for diagram in super(EntailmentModel, self).channels(part)
+        ]
+
+    def _aligned(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Log-probabilities of the classes, and weights of pairs of words."""
+        premises, hypotheses = self.encoder(batch.inputs, batch.lengths).chunk(2)
+        sizes = _sizes(batch)
+        n, m = sizes.amax(0).tolist()
+        found: Comparison = self.compare(premises[:, :n], hypotheses[:, :m], sizes)
+        return found.scores.float().log_softmax(-1), found.alignment.weights
+
+    def _trees(self, reader: TreeReader, batch: Batch) -> Mixture:
+        """Vectors of the trees of all premises and then of all hypotheses."""
+        heads = None
+        if self._reads_given_trees:
+            both = zip(*map(_heads, batch.sentences), strict=True)
+            rows = [torch.tensor(row) for side in both for row in side]
+            heads = pad_sequence(rows, True, -1).to(batch.lengths.device)
+        found: Mixture = reader(self.encoder(batch.inputs, batch.lengths), batch.lengths, heads)
+        return found
+
+    @property
+    def _reads_given_trees(self) -> bool:
+        return self.tree_reader is not None and self.config.latent.tree == "given"
+
+    def _predicted_by_trees(
+        self, reader: TreeReader, batch: Batch, probabilities: bool
+    ) -> list[ClassPrediction]:
+        trees = self._trees(reader, batch)
+        rows, counts = self.named(self.compare_trees(trees)), counts_of(trees, reader.estimator)
+        both = zip(counts[: len(rows)], counts[len(rows) :], strict=True)
+        shares = [{"trees": (float(a + b), 2.0)} for a, b in both] or [{}] * len(rows)
+        return [ClassPrediction(row, probabilities, share) for row, share in zip(rows, shares, strict=True)]
+
+
+def _sizes(batch: Batch) -> Tensor:
+    """``(batch, 2)``, the numbers of words of premises and hypotheses."""
+    return batch.lengths.reshape(2, -1).T
+
+
+def _heads(sentence: Sentence, option: str = GIVEN) -> tuple[list[int], list[int]]:
+    """The given trees of both sentences.
+
+    Args:
+        sentence: A pair of CoNLL-U.
+        option: What reads them, for messages.
+
+    Raises:
+        DataError: There are none, or one is no tree.
+    """
+    if not isinstance(sentence, TreePair):
+        raise DataError(
+            f"{option} reads the trees of CoNLL-U files, in which a premise and its hypothesis follow each other; "
+            "give a file such as FILE.conllu",
+            sentence.path,
+            sentence.line,
+        )
+    return sentence.heads

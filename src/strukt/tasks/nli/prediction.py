@@ -1,0 +1,38 @@
+"""The predicted class of a pair of sentences, with their alignment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from typing_extensions import override
+
+from strukt.data.pairs import Pair
+from strukt.data.sentence import Sentence
+from strukt.errors import DataError
+from strukt.tasks.common.classes.prediction import ClassPrediction
+from strukt.viz.heat_map import HeatMap
+
+
+@dataclass(frozen=True)
+class EntailmentPrediction(ClassPrediction):
+    """The class of a pair of sentences, and the alignment that led to it.
+
+    Attributes:
+        weights: Of each word of the premise with each of the hypothesis.
+    """
+
+    weights: Sequence[Sequence[float]]
+
+    @override
+    def diagram(self, sentence: Sentence) -> HeatMap:
+        """The alignment: a row for each word of the premise, a column for each of the hypothesis."""
+        pair, label = pair_of(sentence), self.ranking[0]
+        title = f"{label} ({self.probabilities[label]:.2f})"
+        return HeatMap(title, pair.premise, pair.hypothesis, self.weights)
+
+
+def pair_of(sentence: Sentence) -> Pair:
+    if not isinstance(sentence, Pair):
+        raise DataError("the model needs pairs of sentences", sentence.path, sentence.line)
+    return sentence

@@ -1,0 +1,36 @@
+"""The metrics of all parts of a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from strukt.tasks.common.sentence_model import Metric, SentenceModel
+
+
+class JointMetric:
+    """The metrics of several models, and the mean of those that choose their best epochs.
+
+    Args:
+        parts: The models by name.
+    """
+
+    def __init__(self, parts: Mapping[str, SentenceModel]) -> None:
+        self._parts = parts
+        self._metrics: dict[str, Metric] = {name: part.metric() for name, part in parts.items()}
+
+    def update(self, gold: Mapping[str, Any], predicted: Mapping[str, Any]) -> None:
+        """Counts what was observed in a sentence, by the name of the model."""
+        for name, metric in self._metrics.items():
+            metric.update(gold[name], predicted[name])
+
+    def result(self) -> dict[str, float]:
+        """The scores of all, and their `mean`."""
+        found = {name: metric.result() for name, metric in self._metrics.items()}
+        chosen = [self._parts[name].quality(scores) for name, scores in found.items()]
+        scores = {name: value for part in found.values() for name, value in part.items()}
+        return scores | {"mean": sum(chosen) / len(chosen)}
+
+    def details(self) -> dict[str, dict[str, dict[str, float]]]:
+        """The tables of all."""
+        return {name: table for metric in self._metrics.values() for name, table in metric.details().items()}

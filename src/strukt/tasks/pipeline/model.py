@@ -1,0 +1,158 @@
+"""The model of pipelines: a tagger, a parser and a model of entities over one encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, cast
+
+from torch import Tensor, nn
+from typing_extensions import override
+
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import Vocabulary
+from strukt.errors import SettingError
+from strukt.tasks.common.batch import Batch
+from strukt.tasks.common.encoder.base import Encoder
+from strukt.tasks.common.prediction import Prediction, WordPrediction
+from strukt.tasks.common.sentence_model import SentenceModel
+from strukt.tasks.common.symbols import COLUMN, TYPES, Forms
+from strukt.tasks.pipeline.config import Config
+from strukt.tasks.pipeline.metric import JointMetric
+from strukt.tasks.pipeline.parts import PARTS, Part, SharedEncoder
+from strukt.tasks.pipeline.prediction import JointPrediction
+
+
+class Pipeline(SentenceModel):
+    """Predicts tags, dependency trees and entities of CoNLL-U, and encodes each sentence once.
+
+    The loss is the sum of those of its parts.
+
+    Attributes:
+        parts: The models, by the names of their tasks.
+    """
+
+    task: ClassVar[str] = "pipeline"
+    outputs: ClassVar[Forms] = {"tags": COLUMN, "relations": COLUMN, "types": TYPES}
+    config: Config
+
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
+        super().__init__(config, vocabularies, encoder)
+        self.shared = SharedEncoder(encoder)
+        of_words = {name: each for name, each in vocabularies.items() if name not in self.outputs}
+        self.parts = nn.ModuleDict()
+        for name, part in _chosen(config).items():
+            known = of_words | {"labels": vocabularies[part.labels]}
+            self.parts[name] = part.model_class(part.config(config), known, cast(Encoder, self.shared))
+
+    @classmethod
+    @override
+    def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """Checks that every sentence has what is to be learned."""
+        for part in _chosen(config).values():
+            part.model_class.trainable(part.config(config), part.views(sentences))
+        return sentences
+
+    @classmethod
+    @override
+    def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
+        """The tags, the relations, and the types of entities."""
+        return {
+            part.labels: part.model_class.labels_of(part.config(config), part.views(sentences))["labels"]
+            for part in _chosen(config).values()
+        }
+
+    @override
+    def start_from(self, sentences: Sequence[Sentence]) -> None:
+        """Have each part begin as suits the corpus."""
+        for name, model in self._models().items():
+            model.start_from(PARTS[name].views(sentences))
+
+    @property
+    def selection(self) -> str:
+        """The mean of the metrics that the parts are chosen by."""
+        return "mean"
+
+    def targets(self, sentence: Sentence) -> dict[str, Tensor]:
+        """Those of each part, whose name stands before theirs."""
+        return {
+            f"{name}.{target}": values
+            for name, model in self._models().items()
+            for target, values in model.targets(PARTS[name].view(sentence)).items()
+        }
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The sum of the mean losses of the parts."""
+        with self.shared.reading(batch):
+            losses = [model.loss(_part_of(batch, name)) for name, model in self._models().items()]
+        return cast(Tensor, sum(losses))
+
+    def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[JointPrediction]:
+        """The best tags, trees and entities.
+
+        With `probabilities` the notes `p` and `p_label` of arcs, as a parser writes them, and `p_tag` of tags.
+        """
+        found: dict[str, Sequence[Prediction]] = {}
+        with self.shared.reading(batch):
+            for name, model in self._models().items():
+                noted = probabilities and name != "ner"  # CoNLL-U has no place for those of entities
+                found[name] = model.predict_batch(_part_of(batch, name), noted)
+        if "tag" in found:
+            found["tag"] = [_renamed(cast(WordPrediction, each)) for each in found["tag"]]
+        return [
+            JointPrediction(dict(zip(found, parts, strict=True)))
+            for parts in zip(*found.values(), strict=True)
+        ]
+
+    def metric(self) -> JointMetric:
+        """Those of the parts, and their mean."""
+        return JointMetric(self._models())
+
+    @override
+    def require_annotated(self, sentence: Sentence) -> None:
+        """Raises DataError if a sentence lacks what a part is measured by."""
+        for name, model in self._models().items():
+            model.require_annotated(PARTS[name].view(sentence))
+
+    def observed(self, sentence: Sentence) -> dict[str, Any]:
+        """What each part compares, by its name."""
+        return {name: model.observed(PARTS[name].view(sentence)) for name, model in self._models().items()}
+
+    @override
+    def require_usable(self, sentence: Sentence) -> None:
+        """Raises DataError if a sentence of this format has no place for trees or entities."""
+        for name, model in self._models().items():
+            model.require_usable(PARTS[name].view(sentence))
+
+    @override
+    def calibrate(self, sentences: Sequence[Sentence]) -> None:
+        """Has each part count what it needs."""
+        for name, model in self._models().items():
+            model.calibrate(PARTS[name].views(sentences))
+
+    def _models(self) -> dict[str, SentenceModel]:
+        return {name: cast(SentenceModel, model) for name, model in self.parts.items()}
+
+
+def _chosen(config: Config) -> dict[str, Part]:
+    """The parts that a configuration asks for.
+
+    Raises:
+        SettingError: If there is none.
+    """
+    chosen = {name: part for name, part in PARTS.items() if part.options(config) is not None}
+    if not chosen:
+        raise SettingError("tags, trees and entities are all none; expected something to predict")
+    return chosen
+
+
+def _part_of(batch: Batch, name: str) -> Batch:
+    """The batch as the part of a name reads it."""
+    start = f"{name}."
+    targets = {key.removeprefix(start): each for key, each in batch.targets.items() if key.startswith(start)}
+    return Batch(PARTS[name].views(batch.sentences), batch.lengths, batch.inputs, targets)
+
+
+def _renamed(prediction: WordPrediction) -> WordPrediction:
+    """The tags of words with their probabilities under another name than those of arcs."""
+    return replace(prediction, notes={f"{name}_tag": notes for name, notes in prediction.notes.items()})

@@ -1,0 +1,114 @@
+"""The parts of a pipeline: models of one task each, which share an encoder."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from strukt.data import conllu_entities
+from strukt.data.sentence import Sentence
+from strukt.tasks import dependency, ner, tag
+from strukt.tasks.common.batch import Batch
+from strukt.tasks.common.config import TaskConfig
+from strukt.tasks.common.encoder.base import Encoder
+from strukt.tasks.common.sentence_model import SentenceModel
+from strukt.tasks.dependency.model import Parser
+from strukt.tasks.ner.model import EntityModel
+from strukt.tasks.pipeline.config import Config
+from strukt.tasks.tag.model import Tagger
+
+
+@dataclass(frozen=True)
+class Part:
+    """A kind of part.
+
+    Attributes:
+        model_class: Its model.
+        labels: Name of the vocabulary, in the pipeline, of what it predicts.
+        options: From options of the pipeline to its own, but those that all tasks have; None if it is left out.
+        view: From a sentence to what it reads of that.
+    """
+
+    model_class: type[SentenceModel]
+    labels: str
+    options: Callable[[Config], TaskConfig | None]
+    view: Callable[[Sentence], Sentence]
+
+    def views(self, sentences: Iterable[Sentence]) -> list[Sentence]:
+        """The views of several sentences."""
+        return [self.view(sentence) for sentence in sentences]
+
+    def config(self, config: Config) -> Any:
+        """The configuration of the part; None if it is left out."""
+        options = self.options(config)
+        if options is not None:
+            for name in ("train", "dev", "encoder", "optimizer", "trainer"):
+                setattr(options, name, getattr(config, name))
+        return options
+
+
+def _tag_options(config: Config) -> tag.Config | None:
+    return None if config.tags == "none" else tag.Config(column=config.tags)
+
+
+def _dependency_options(config: Config) -> dependency.Config | None:
+    if config.trees == "none":
+        return None
+    return dependency.Config(trees=config.trees, arc_size=config.arc_size, label_size=config.label_size)
+
+
+def _entity_options(config: Config) -> ner.Config | None:
+    if config.entities == "none":
+        return None
+    if config.entities == "flat":
+        return ner.Config(criterion="flat")
+    return ner.Config(label_size=config.label_size)
+
+
+def _without_entities(sentence: Sentence) -> Sentence:
+    return sentence.plain if isinstance(sentence, conllu_entities.Sentence) else sentence
+
+
+PARTS: Mapping[str, Part] = {
+    "tag": Part(Tagger, "tags", _tag_options, _without_entities),
+    "dependency": Part(Parser, "relations", _dependency_options, _without_entities),
+    "ner": Part(EntityModel, "types", _entity_options, lambda sentence: sentence),
+}
+"""By the names of their tasks."""
+
+
+class SharedEncoder:
+    """An encoder that several models have, none of which owns its weights.
+
+    Args:
+        encoder: The encoder.
+    """
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._vectors: Tensor | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_encoder":  # of a copy that is not filled yet
+            raise AttributeError(name)
+        return getattr(self._encoder, name)
+
+    def __call__(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
+        """Vectors ``(batch, n, size)``."""
+        if self._vectors is not None:
+            return self._vectors
+        vectors: Tensor = self._encoder(inputs, lengths)
+        return vectors
+
+    @contextlib.contextmanager
+    def reading(self, batch: Batch) -> Iterator[None]:
+        """Encode a batch once, for all models that read it in this context."""
+        self._vectors = self._encoder(batch.inputs, batch.lengths)
+        try:
+            yield
+        finally:
+            self._vectors = None

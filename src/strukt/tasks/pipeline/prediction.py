@@ -1,0 +1,37 @@
+"""The predictions of all parts of a pipeline for a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from strukt.data.sentence import Sentence
+from strukt.tasks.common.prediction import Prediction
+from strukt.viz.svg import Picture
+
+
+@dataclass(frozen=True)
+class JointPrediction:
+    """Predictions of several models for one sentence.
+
+    Attributes:
+        parts: By the names of the models, that of entities last.
+    """
+
+    parts: Mapping[str, Prediction]
+
+    @property
+    def shares(self) -> Mapping[str, tuple[float, float]]:
+        """Those of all models."""
+        return {name: share for part in self.parts.values() for name, share in part.shares.items()}
+
+    def annotate(self, sentence: Sentence) -> Sentence:
+        """Replaces tags, trees and entities."""
+        for part in self.parts.values():
+            sentence = part.annotate(sentence)
+        return sentence
+
+    def diagram(self, sentence: Sentence) -> Picture:
+        """Tags and arcs, or the entities where neither is predicted."""
+        first = next(iter(self.parts.values()))
+        return first.diagram(self.annotate(sentence))

@@ -1,0 +1,97 @@
+"""The model of the task sort: a sequence of numbers from a sequence of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from typing_extensions import override
+
+from strukt.data.sentence import Sentence
+from strukt.data.vocabulary import Vocabulary
+from strukt.nn.encoder_decoder import Decoded, Memory
+from strukt.nn.encoders import mask_of
+from strukt.nn.transduction import SequenceTransducer
+from strukt.tasks.common.batch import Batch
+from strukt.tasks.common.numbers.model import Answer, NumberModel, Shares, encoder_decoder
+from strukt.tasks.common.prediction import probability_notes
+from strukt.tasks.common.scores import not_nan
+from strukt.tasks.sort.config import Config
+
+
+class Sorter(NumberModel):
+    """Writes the numbers of a sentence from the smallest to the largest, as many as it has.
+
+    At each step any number of the training corpus may be written, not those of the sentence alone.
+    """
+
+    task: ClassVar[str] = "sort"
+    network: SequenceTransducer
+
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary]) -> None:
+        super().__init__(config, vocabularies)
+        self.network = SequenceTransducer(
+            len(self.symbols), config.size, encoder_decoder(config), config.dropout
+        )
+
+    @override
+    def target(self, row: Tensor) -> Tensor:
+        return row.sort().values
+
+    @override
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean negative log-probability of a number, and the divergence of random contexts."""
+        decoded, log_probs, inside = self._answered(batch)
+        return (self.divergence(decoded, inside) - log_probs.sum()) / batch.lengths.sum()
+
+    @override
+    def judged(self, batch: Batch) -> Iterator[Shares]:
+        found = self.network.greedy(self.read(batch), batch.inputs["words"].shape[1]).symbols
+        right = (found == batch.targets["answer"]).sum(1).tolist()
+        _, log_probs, _ = self._answered(batch)
+        losses = (-not_nan(log_probs).double().sum(1)).tolist()
+        for loss, hits, length in zip(losses, right, batch.lengths.tolist(), strict=True):
+            yield {
+                "nll": (loss, 1),
+                "nll_word": (loss, length),
+                "exact": (100 * (hits == length), 1),
+                "accuracy": (100 * hits, length),
+            }
+
+    @override
+    def quality(self, scores: Mapping[str, float]) -> float:
+        """The lower the negative log-probability of a sentence, the better."""
+        return -scores["nll"]
+
+    @override
+    def answers(self, memory: Memory) -> list[Answer]:
+        found = self.network.greedy(memory, memory.keys.shape[1])
+        return [
+            Answer([self.symbols.symbols[symbol] for symbol in row[:length]], log_probs[:length].exp())
+            for row, log_probs, length in zip(
+                found.symbols.tolist(), found.log_probs, memory.lengths.tolist(), strict=True
+            )
+        ]
+
+    @override
+    def decoded(self, memory: Memory, answer: Answer) -> Decoded:
+        symbols = torch.tensor([self.symbols.indices(answer.outputs)], device=memory.keys.device)
+        return self.network.decoded(memory, symbols)
+
+    @override
+    def annotate(self, sentence: Sentence, answer: Answer, probabilities: bool) -> Sentence:
+        """Notes `sorted=` on the first word what comes first, and so on."""
+        noted = sentence.with_misc(sorted=answer.outputs)
+        if not probabilities or answer.probabilities is None:
+            return noted
+        return noted.with_misc(p=probability_notes(answer.probabilities))
+
+    def _answered(self, batch: Batch) -> tuple[Decoded, Tensor, Tensor]:
+        """The steps of the right answers, log-probabilities, 0 beyond the lengths, and what is inside."""
+        inside = mask_of(batch.lengths, batch.inputs["words"].shape[1])
+        answer = batch.targets["answer"].masked_fill(~inside, 0)
+        decoded = self.network.decoded(self.read(batch), answer)
+        log_probs = self.network.predicted(decoded).log_softmax(-1)
+        return decoded, log_probs.gather(2, answer[..., None]).squeeze(2).masked_fill(~inside, 0), inside

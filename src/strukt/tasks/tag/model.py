@@ -1,0 +1,275 @@
+"""The tagger: a score for each tag of each word, and a linear chain over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from typing_extensions import override
+
+from strukt.data import conllu
+from strukt.data.batching import batches
+from strukt.data.check_tags import scheme_problems, untagged_problem
+from strukt.data.sentence import Sentence
+from strukt.data.tag_schemes import scheme_of, tag_fault
+from strukt.data.vocabulary import Vocabulary
+from strukt.distributions import LinearChain
+from strukt.errors import DataError
+from strukt.metrics.accuracy import Accuracy
+from strukt.metrics.spans import SpanF1
+from strukt.nn import CRF, Constraints, SharedDropout, tag_constraints
+from strukt.tasks.common import code_counts
+from strukt.tasks.common.batch import Batch
+from strukt.tasks.common.encoder.base import Encoder
+from strukt.tasks.common.mean_loss import Average, cross_entropies, mean_loss
+from strukt.tasks.common.partial_annotation import UNANNOTATED, require_possible_tags, with_annotation
+from strukt.tasks.common.prediction import WordPrediction, probability_notes
+from strukt.tasks.common.structure_predictor import StructurePredictor
+from strukt.tasks.common.symbols import COLUMN, Forms
+from strukt.tasks.tag.config import Config
+from strukt.tasks.tag.token_codes import TokenCodes
+from strukt.viz.heat_map import HeatMap
+from strukt.viz.lattice import Lattice
+
+
+class Tagger(StructurePredictor):
+    """Predicts a label for each word.
+
+    With the criterion cross-entropy the transition scores of the chain stay 0: it is a softmax per word,
+    apart from the forbidden sequences.
+    """
+
+    task: ClassVar[str] = "tag"
+    outputs: ClassVar[Forms] = {"labels": COLUMN}
+    networks: ClassVar[tuple[str, ...]] = ("scores",)
+    config: Config
+
+    def __init__(self, config: Config, vocabularies: dict[str, Vocabulary], encoder: Encoder) -> None:
+        super().__init__(config, vocabularies, encoder)
+        labels = vocabularies["labels"]
+        self.dropout = SharedDropout(config.encoder.outer_dropout)
+        self.codes = TokenCodes(config, self.encoder.size, labels) if config.criterion == "bits" else None
+        self.score = nn.Linear(self.encoder.size, len(labels))
+        self.crf = CRF(len(labels), _constraints(config, labels.symbols))
+        self.crf.requires_grad_(config.criterion == "crf")
+        self.marks_spans = config.constraints != "none" or any(
+            label.startswith("B-") for label in labels.symbols
+        )
+
+    @classmethod
+    def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """Checks that the corpus has the tags, in the scheme that the constraints demand."""
+        if config.partial:
+            return cls._partly_tagged(config, sentences)
+        filled = any(tag != "_" for sentence in sentences for tag in _tags(config, sentence))
+        for sentence in sentences if filled else []:
+            _require_tagged(config, sentence)
+        return sentences
+
+    @classmethod
+    def _partly_tagged(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """The sentences with a tag, if those of each can be completed in the scheme."""
+        tagged = with_annotation(sentences, [any(_known_tags(config, sentence)) for sentence in sentences])
+        labels = cls.labels_of(config, tagged)["labels"]
+        if config.constraints != "none":
+            if fault := tag_fault(labels.symbols, scheme_of(config.constraints)):
+                raise DataError(f"{fault}, or choose other --constraints", config.train)
+            rules = tag_constraints(labels.symbols, config.constraints)
+            for sentence in tagged:
+                require_possible_tags(sentence, _tags(config, sentence), labels, rules)
+        return tagged
+
+    @classmethod
+    def labels_of(cls, config: Config, sentences: Sequence[Sentence]) -> dict[str, Vocabulary]:
+        """The tags."""
+        labels = Vocabulary.labels(tag for sentence in sentences for tag in _known_tags(config, sentence))
+        if len(labels) < 2:
+            found = ", ".join(labels.symbols) or "none"
+            column = _column(config, sentences[0]) if sentences else config.column
+            raise DataError(
+                f"column {column}: expected at least two different tags, found {found}", config.train
+            )
+        return {"labels": labels}
+
+    @property
+    def selection(self) -> str:
+        """F1 of the spans where the tags mark spans, else the accuracy."""
+        return "f1" if self.marks_spans else "accuracy"
+
+    def targets(self, sentence: Sentence) -> dict[str, Tensor]:
+        """`tags` `(n,)`; -1 for a word that is not annotated."""
+        labels, partial = self.vocabularies["labels"], self.config.partial
+        numbers = [
+            -1 if partial and tag == UNANNOTATED else labels.index(tag) for tag in self.observed(sentence)
+        ]
+        return {"tags": torch.tensor(numbers, dtype=torch.long)}
+
+    @property
+    @override
+    def mean_over(self) -> Average:
+        return self.config.average
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean negative log-likelihood per word, annotated or not, and in part the loss of the codes."""
+        tags = batch.targets["tags"]
+        emissions, bits = self._read(batch.inputs, batch.lengths)
+        if self.config.criterion == "crf":
+            chain: LinearChain = self.crf(emissions, batch.lengths)
+            log_prob = (
+                chain.partial_log_prob(tags, tags >= 0) if self.config.partial else chain.log_prob(tags)
+            )
+            return mean_loss(-log_prob, batch.lengths, self.mean_over)
+        loss = mean_loss(cross_entropies(emissions, tags), batch.lengths, self.mean_over)
+        if self.codes is None or bits is None:
+            return loss
+        _, others = self.codes(self._words(batch.inputs, batch.lengths), batch.lengths)
+        inside = tags >= 0
+        alike = _forms(batch).to(tags.device) if self.config.code_labels == "words" else tags[inside]
+        return loss + self.config.code_weight * self.codes.loss(bits[inside], others[inside], alike)
+
+    def distribution_of(self, batch: Batch) -> LinearChain:
+        """The distribution over tag sequences."""
+        return LinearChain(*self.scores(batch.inputs, batch.lengths), batch.lengths)
+
+    def scores(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Of tags `(batch, n, labels)` and of transitions `(labels, labels)`."""
+        emissions, _ = self._read(inputs, lengths)
+        return self.crf.scores(emissions, lengths)
+
+    @override
+    def calibrate(self, sentences: Sequence[Sentence]) -> None:
+        """Counts which codes stand for which tags, where there are codes."""
+        if self.codes is not None:
+            with self.predicting():
+                self.codes.count(self._coded(sentences))
+
+    @override
+    def code_distances(self) -> HeatMap | None:
+        return None if self.codes is None else code_counts.distances(self.codes.vocabulary)
+
+    @override
+    def lattice(self, sentence: Sentence) -> Lattice:
+        with self.predicting():
+            chain = self.distribution([sentence])
+            assert isinstance(chain, LinearChain)
+            marginals, transitions = chain.marginals[0].tolist(), chain.transition_marginals[0].tolist()
+        return Lattice(sentence.forms, self.vocabularies["labels"].symbols, marginals, transitions)
+
+    def predict_batch(self, batch: Batch, probabilities: bool = False) -> list[WordPrediction]:
+        """The best tags; with `probabilities` the note `p`, the marginal probability of each tag.
+
+        Where words have codes, these are a note as well, in hexadecimal.
+        """
+        chain, bits = self._predicted(batch)
+        tags = chain.mode
+        of_tags = (
+            chain.marginals.gather(-1, tags.clamp(min=0).unsqueeze(-1)).squeeze(-1) if probabilities else None
+        )
+        symbols = self.vocabularies["labels"].symbols
+        predictions = []
+        for row, (sentence, indices) in enumerate(zip(batch.sentences, tags.tolist(), strict=True)):
+            n = len(sentence)
+            notes = {} if of_tags is None else {"p": probability_notes(of_tags[row, :n])}
+            best, shares = [symbols[index] for index in indices[:n]], {}
+            if self.codes is not None and bits is not None:
+                codes = self.codes.codes(bits[row, :n]).tolist()
+                shares = self.codes.shares(codes, best)
+                if probabilities:
+                    notes["code"] = [f"{code:0{(self.config.bits + 3) // 4}x}" for code in codes]
+            predictions.append(WordPrediction({_column(self.config, sentence): best}, notes, shares))
+        return predictions
+
+    def _predicted(self, batch: Batch) -> tuple[LinearChain, Tensor | None]:
+        """The distribution over tag sequences, and the scores of the bits of codes, if there are some."""
+        if self.codes is None:
+            return self.distribution_of(batch), None  # by `scores`, which an exported model has as a graph
+        emissions, bits = self._read(batch.inputs, batch.lengths)
+        return LinearChain(*self.crf.scores(emissions, batch.lengths), batch.lengths), bits
+
+    def metric(self) -> Accuracy | SpanF1:
+        """Span F1 where the tags mark spans, else accuracy."""
+        return SpanF1() if self.marks_spans else Accuracy()
+
+    @override
+    def require_annotated(self, sentence: Sentence) -> None:
+        """Raises DataError if a word lacks its tag, or tags break the scheme that the constraints demand."""
+        if UNANNOTATED not in self.vocabularies["labels"]:
+            _require_complete(self.config, sentence)
+        for problem in scheme_problems(sentence, self.observed(sentence), self.config.constraints):
+            raise problem.error()
+
+    def observed(self, sentence: Sentence) -> list[str]:
+        """The tags of a sentence."""
+        return _tags(self.config, sentence)
+
+    def _words(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
+        words: Tensor = self.dropout(self.encoder(inputs, lengths))
+        return words
+
+    def _read(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Scores of tags, and of the bits of codes, if there are some."""
+        words, bits = self._words(inputs, lengths), None
+        if self.codes is not None:
+            words, bits = self.codes(words, lengths)
+        scores: Tensor = self.score(words)
+        return scores.to(torch.promote_types(scores.dtype, torch.float32)), bits
+
+    def _coded(self, sentences: Sequence[Sentence]) -> Iterator[tuple[int, int]]:
+        """The code and the number of the tag of each word."""
+        assert self.codes is not None
+        for indices in batches(self.sizes(sentences), self.config.trainer.tokens):
+            batch = self.collate([sentences[index] for index in indices]).to(self.device)
+            _, bits = self.codes(self._words(batch.inputs, batch.lengths), batch.lengths)
+            inside = batch.targets["tags"] >= 0
+            codes = self.codes.codes(bits[inside]).tolist()
+            yield from zip(codes, batch.targets["tags"][inside].tolist(), strict=True)
+
+
+def _forms(batch: Batch) -> Tensor:
+    """A number for each word of a batch, the same for the same form: ``(m,)``, sentence by sentence."""
+    numbers: dict[str, int] = {}
+    forms = (form for sentence in batch.sentences for form in sentence.forms)
+    return torch.tensor([numbers.setdefault(form, len(numbers)) for form in forms])
+
+
+def _column(config: Config, sentence: Sentence) -> str:
+    return config.column if isinstance(sentence, conllu.Sentence) else "tag"
+
+
+def _tags(config: Config, sentence: Sentence) -> list[str]:
+    return sentence.column(_column(config, sentence))
+
+
+def _known_tags(config: Config, sentence: Sentence) -> list[str]:
+    """The tags of the words that are annotated."""
+    return [tag for tag in _tags(config, sentence) if not (config.partial and tag == UNANNOTATED)]
+
+
+def _require_tagged(config: Config, sentence: Sentence) -> None:
+    if isinstance(sentence, conllu.Sentence):
+        _require_complete(config, sentence)
+    for problem in scheme_problems(sentence, _tags(config, sentence), config.constraints):
+        raise problem.error()
+
+
+def _require_complete(config: Config, sentence: Sentence) -> None:
+    if untagged := untagged_problem(sentence, _column(config, sentence)):
+        raise untagged.error()
+
+
+def _constraints(config: Config, labels: Sequence[str]) -> Constraints | None:
+    """The rules of the scheme; tags of saved models that training refuses today are free of it, as they were."""
+    if config.constraints == "none":
+        return None
+    if config.constraints == "bio" and tag_fault(labels, scheme_of("bio")):
+        return _lenient_bio(labels)
+    return tag_constraints(labels, config.constraints)
+
+
+def _lenient_bio(labels: Sequence[str]) -> Constraints:
+    """`I-X` only behind tags of X, and all else free: the rule before the other schemes had names."""
+    inside = torch.tensor([label.startswith("I-") for label in labels], dtype=torch.bool)
+    same = torch.tensor([[before[1:] == label[1:] for label in labels] for before in labels])
+    return Constraints(~inside, same | ~inside, torch.ones_like(inside))

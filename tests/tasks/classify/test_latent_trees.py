@@ -1,0 +1,227 @@
+"""Classification by trees that nobody has annotated."""
+
+import io
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+import torch
+from tests import tiny_corpora
+from tests.tasks import learning
+
+from strukt.data import conllu_classes, labelled
+from strukt.distributions import NonProjectiveTree
+from strukt.errors import DataError, SettingError
+from strukt.nn.estimators import ESTIMATORS
+from strukt.tasks.classify import Config
+from strukt.tasks.classify.model import Classifier
+from strukt.tasks.common.classes.config import EstimatorName
+from strukt.train import bundle
+
+SENTENCES = list(
+    labelled.read(
+        io.BytesIO(
+            b"good\ta fine film\nbad\ta dull film\ngood\tfine and moving\nbad\tdull\n"
+            b"good\twhat a fine , moving film\nbad\ta dull , dull thing\n"
+        )
+    )
+)
+
+
+def config(**latent):
+    found = tiny_corpora.small(Config(model="latent-tree"))
+    found.latent.hidden, found.latent.arc_size = 16, 8
+    for name, value in latent.items():
+        setattr(found.latent, name, value)
+    return found
+
+
+def learned(config, sentences=SENTENCES):
+    return learning.learned(Classifier, config, sentences, 60, rate=2e-2)[0]
+
+
+def test_the_options_are_all_estimators():
+    assert get_args(EstimatorName) == tuple(ESTIMATORS)
+
+
+@pytest.mark.parametrize("estimator", list(ESTIMATORS))
+def test_every_estimator_learns_a_tiny_corpus(estimator):
+    model = learned(config(estimator=estimator, reader="gcn"))
+    scores = model.evaluate(SENTENCES)
+    assert scores["accuracy"] == 100.0
+    assert ("trees" in scores) == (estimator not in ("marginals", "relaxed"))
+    if estimator in ("argmax", "spigot", "perceptron", "sample"):
+        assert scores["trees"] == 1.0
+
+
+@pytest.mark.parametrize("tree", ["flat", "left-to-right", "right-branching"])
+def test_trees_that_are_always_the_same(tree):
+    model = learned(config(tree=tree))
+    assert model.evaluate(SENTENCES) == {"accuracy": 100.0}
+    with pytest.raises(SettingError, match="has no latent trees"):
+        model.distribution(SENTENCES)
+
+
+def test_given_trees_are_read():
+    rest, words = "\tx\t_\t_\n", ("1\tfine" + "\t_" * 4, "2\tdull" + "\t_" * 4)
+    content = "".join(
+        f"# label = {label}\n{words[0]}\t{heads[0]}{rest}{words[1]}\t{heads[1]}{rest}\n"
+        for label, heads in (("good", (0, 1)), ("bad", (2, 0)))
+    )
+    sentences = list(conllu_classes.read(io.BytesIO(content.encode())))
+    assert [sentence.plain.heads for sentence in sentences] == [[0, 1], [2, 0]]
+    assert learned(config(tree="given"), sentences).evaluate(sentences) == {"accuracy": 100.0}
+    assert learned(config(tree="flat"), sentences).evaluate(sentences) == {"accuracy": 50.0}
+    message = "--latent.tree given reads the trees of CoNLL-U files, and running text has none"
+    with pytest.raises(DataError, match=f"<stream>:1: {message}"):
+        Classifier.trainable(config(tree="given"), SENTENCES)
+    model = Classifier.from_corpus(config(tree="given"), sentences)
+    with pytest.raises(DataError, match=f"<stream>:1: {message}"):
+        model.require_annotated(SENTENCES[0])
+    with pytest.raises(DataError, match=f"<stream>:1: {message}"):
+        list(model.predict(SENTENCES))
+
+
+def test_given_trees_need_neither_class_nor_relations_to_predict_one():
+    def sentence(heads, comment=""):
+        rows = [
+            f"{number}\tfine" + "\t_" * 4 + f"\t{head}" + "\t_" * 3 for number, head in enumerate(heads, 1)
+        ]
+        content = "\n".join([comment, *rows] if comment else rows) + "\n\n"
+        return next(iter(conllu_classes.read(io.BytesIO(content.encode()))))
+
+    labelled_ones = [sentence([0, 1], f"# label = {label}") for label in ("good", "bad")]
+    model = Classifier.from_corpus(config(tree="given"), labelled_ones).eval()
+    [found] = model.predict([sentence([2, 0])])
+    assert found.label in ("good", "bad")
+    for heads, message in (([2, 1], "no word has head 0"), ([0, 3, 2], "the heads run in a circle: 2 -> 3")):
+        with pytest.raises(DataError, match=message):
+            list(model.predict([sentence(heads)]))
+        with pytest.raises(DataError, match=message):
+            Classifier.trainable(config(tree="given"), [*labelled_ones, sentence(heads, "# label = bad")])
+
+
+def test_the_loss_is_that_of_the_sum_over_trees():
+    """The k best of a few words are all trees, so that it can be written out."""
+    torch.manual_seed(0)
+    model = Classifier.from_corpus(config(estimator="topk", count=9), SENTENCES).eval()
+    batch = model.collate(SENTENCES[:3])
+    vectors = model.encoder(batch.inputs, batch.lengths)
+    trees = model.distribution_of(batch)
+    assert isinstance(trees, NonProjectiveTree)
+    events = trees.enumerate_support()
+    log_probs = []
+    for event in events:
+        of_root = model.tree_reader.network(vectors, trees.to_parts(event), batch.lengths).root
+        log_probs.append(
+            trees.log_prob(event)
+            + model.score(of_root).log_softmax(-1)[range(3), batch.targets["label"][:, 0]]
+        )
+    torch.testing.assert_close(model.loss(batch), -torch.stack(log_probs).logsumexp(0).mean())
+
+
+def test_the_few_trees_are_drawn_and_weigh_one():
+    model = learned(config())
+    [few] = model.structures(SENTENCES[4])
+    assert sum(few.weights) + few.rest == pytest.approx(1.0, abs=1e-5)
+    assert list(few.pictures[0].forms) == SENTENCES[4].forms
+    assert len(few.pictures[0].heads) == 6
+
+
+FEW = {
+    "sparsemap": {},
+    "sparse-marginals": {"reader": "gcn"},
+    "topk": {"count": 3},
+    "argmax": {},
+    "sample": {},
+}
+
+
+@pytest.mark.parametrize("estimator", FEW)
+def test_what_is_drawn_is_what_prediction_reads(estimator):
+    torch.manual_seed(0)
+    model = Classifier.from_corpus(config(estimator=estimator, **FEW[estimator]), SENTENCES).eval()
+    for name in ("score", "dependent", "head"):
+        torch.nn.init.normal_(getattr(model.tree_reader.scorer, name).weight, std=0.01)
+    for sentence in SENTENCES:
+        with model.predicting():
+            mixture = model._read(model.collate([sentence], with_targets=False))
+        [few] = model.structures(sentence)
+        heads = [torch.tensor(picture.heads) for picture in few.pictures]
+        arcs = sum(
+            weight * torch.nn.functional.one_hot(tree, len(sentence) + 1)
+            for weight, tree in zip(few.weights, heads, strict=True)
+        )
+        read = mixture.expected(mixture.parts)[0]
+        torch.testing.assert_close(arcs, read.to(arcs), atol=0.1, rtol=0)
+        assert model.evaluate([sentence])["trees"] >= len(heads)
+        if estimator not in ("sparsemap", "sparse-marginals"):
+            assert model.evaluate([sentence])["trees"] == len(heads)
+
+
+def test_many_alike_trees_are_counted_and_drawn_as_far_as_prediction_looks():
+    """An exact solution would have all of them."""
+    torch.manual_seed(0)
+    model = Classifier.from_corpus(config(), SENTENCES).eval()
+    torch.nn.init.normal_(model.tree_reader.scorer.score.weight, std=0.1)
+    long = next(labelled.read(io.BytesIO(b"good\t" + b"a fine film " * 6 + b"\n")))
+    assert (model.distribution([long]).sparsemap().weights > 0).sum() > 20
+    [few] = model.structures(long)
+    assert 1 < len(few.pictures) <= 20
+    assert model.evaluate([long])["trees"] == len(few.pictures) + few.others
+    certain = next(labelled.read(io.BytesIO(b"good\ta\n")))
+    assert model.ambiguous([certain, long], 1) == [long]
+
+
+@pytest.mark.parametrize("estimator", ["argmax", "topk"])
+def test_of_one_tree_alone_none_is_ambiguous(estimator):
+    model = Classifier.from_corpus(config(estimator=estimator, count=1), SENTENCES)
+    assert [few.weights for few in model.structures(SENTENCES[0])] == [[pytest.approx(1.0)]]
+    with pytest.raises(SettingError, match="reads one structure of each sentence alone"):
+        model.ambiguous(SENTENCES, 1)
+
+
+def test_saved_and_loaded_it_says_the_same(tmp_path):
+    model = learned(config())
+    bundle.save(model, tmp_path / "model")
+    again = bundle.load(str(tmp_path / "model"))
+    first, second = (list(map(str, found.predict(SENTENCES, probabilities=True))) for found in (model, again))
+    assert first == second
+
+
+@pytest.mark.parametrize("estimator", ["marginals", "sparse-marginals", "relaxed"])
+def test_soft_trees_are_not_for_the_lstm(estimator):
+    with pytest.raises(SettingError, match=f"latent.estimator {estimator} gives soft trees"):
+        Classifier.from_corpus(config(estimator=estimator), SENTENCES)
+
+
+@pytest.mark.parametrize(("reader", "estimator"), [("lstm", "sparsemap"), ("gcn", "marginals")])
+def test_bfloat16_gives_about_the_same(reader, estimator):
+    options = config(reader=reader, estimator=estimator)
+    options.encoder.dropout = options.encoder.word_dropout = 0.0
+    torch.manual_seed(0)
+    model = Classifier.from_corpus(options, SENTENCES)
+    batch = model.collate(SENTENCES)
+    exact = model.loss(batch)
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = model.loss(batch)
+    rounded.backward()
+    assert rounded.item() == pytest.approx(exact.item(), rel=0.05)
+    grads = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+    assert len(grads) > 8
+    assert all(torch.isfinite(grad).all() for grad in grads)
+
+
+def test_the_scores_of_trees_learn_and_leave_the_vectors_of_words_to_what_is_read():
+    torch.manual_seed(0)
+    model = Classifier.from_corpus(config(estimator="topk", count=9), SENTENCES).eval()
+    batch = model.collate(SENTENCES)
+    of_words, of_trees = (list(part.parameters()) for part in (model.encoder, model.tree_reader.scorer))
+    whole = torch.autograd.grad(model.loss(batch), [*of_words, *of_trees])
+    vectors = model.encoder(batch.inputs, batch.lengths)
+    mixture = model.tree_reader(vectors, batch.lengths, None)
+    fixed = replace(mixture, weights=mixture.weights.detach())
+    log_probs = fixed.log_likelihood(model.class_scores(fixed.outputs).log_softmax(-1))
+    loss = -log_probs[range(len(SENTENCES)), batch.targets["label"][:, 0]].mean()
+    torch.testing.assert_close(whole[: len(of_words)], torch.autograd.grad(loss, of_words))
+    assert all(grad.abs().max() > 0 for grad in whole[len(of_words) :])

@@ -1,0 +1,276 @@
+"""Training on sentences of which some words are annotated: losses by enumeration, and what is refused."""
+
+import itertools
+import random
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests import tiny_corpora
+from tests.tasks.learning import learned
+
+from strukt.data import columns, conllu
+from strukt.data.tag_schemes import scheme_of, sequence_faults
+from strukt.data.trees import is_projective
+from strukt.data.vocabulary import Vocabulary
+from strukt.errors import DataError, SettingError
+from strukt.nn import tag_constraints
+from strukt.tasks import dependency, tag
+from strukt.tasks.common.partial_annotation import (
+    may_be_projective,
+    require_partial_tree,
+    require_possible_tags,
+)
+from strukt.tasks.common.ranges import require_valid
+from strukt.tasks.dependency.model import Parser
+from strukt.tasks.tag.model import Tagger
+
+TREES = tiny_corpora.trees(12)
+COLUMNS = {"tag": ["xpos"], "dependency": ["head", "deprel"]}
+
+CASES = {
+    "crf": (Tagger, tiny_corpora.tag_config, {"criterion": "crf"}),
+    "cross-entropy": (Tagger, tiny_corpora.tag_config, {}),
+    "sentences": (Tagger, tiny_corpora.tag_config, {"criterion": "crf", "average": "sentences"}),
+    "tree": (Parser, tiny_corpora.dependency_config, {"criterion": "tree"}),
+    "projective": (Parser, tiny_corpora.dependency_config, {"criterion": "tree", "trees": "projective"}),
+    "head": (Parser, tiny_corpora.dependency_config, {"criterion": "head"}),
+}
+
+
+def model_of(name, partial=True):
+    """A model that does not know of partial annotation while it is made, so that both kinds are the same."""
+    kind, config, options = CASES[name]
+    torch.manual_seed(0)
+    model = kind.from_corpus(config(**options), TREES).eval()
+    for biaffine in (model.arc_score, model.label_score) if kind is Parser else ():
+        torch.nn.init.normal_(biaffine.weight)
+    model.config.partial = partial
+    return model
+
+
+def blanked(sentence, words, columns=("xpos", "head", "deprel")):
+    """A sentence in which these words, counted from 0, are not annotated."""
+    kept = {
+        name: ["_" if place in words else value for place, value in enumerate(sentence.column(name))]
+        for name in columns
+    }
+    return sentence.annotated(**kept)
+
+
+def half_blank(sentences, seed=0):
+    generator = random.Random(seed)
+    return [blanked(each, generator.sample(range(len(each)), len(each) // 2)) for each in sentences]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_full_annotation_has_the_loss_and_the_gradients_of_training_without(name):
+    losses, gradients = [], []
+    for partial in (False, True):
+        model = model_of(name, partial)
+        loss = model.loss(model.collate(TREES))
+        loss.backward()
+        losses.append(loss.detach())
+        gradients.append({key: value.grad for key, value in model.named_parameters() if value.requires_grad})
+    torch.testing.assert_close(*losses)
+    for key, gradient in gradients[0].items():
+        torch.testing.assert_close(gradient, gradients[1][key], rtol=1e-3, atol=1e-5, msg=key)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_loss_is_the_likelihood_of_all_structures_that_agree(name):
+    model = model_of(name)
+    sentence = conllu.from_forms(TREES[0].forms[:4]).annotated(
+        xpos=["DT", "_", "NN", "_"], head=[3, "_", 4, "_"], deprel=["det", "_", "nsubj", "_"]
+    )
+    loss = model.loss(model.collate([sentence])).item() * len(sentence)
+    assert loss == pytest.approx(_expected(model, name, sentence), rel=1e-4)
+
+
+def _expected(model, name, sentence):
+    distribution = model.distribution([sentence])
+    batch = model.collate([sentence])
+    target = batch.targets["heads" if "heads" in batch.targets else "tags"]
+    if name in ("head", "cross-entropy"):
+        with model.predicting():
+            inputs = model.scores(batch.inputs, batch.lengths)[0]
+        arcs = -inputs.log_softmax(-1)[0]
+        of_words = sum(arcs[word, part].item() for word, part in enumerate(target[0]) if part >= 0)
+    else:
+        events = distribution.enumerate_support()
+        agree = ((events == target) | (target < 0)).all(-1)
+        of_words = -torch.logsumexp(distribution.log_prob(events)[agree], 0).item()
+    return of_words + (_of_labels(model, batch) if "labels" in batch.targets else 0.0)
+
+
+def _of_labels(model, batch):
+    with model.predicting():
+        _, vectors = model.scores(batch.inputs, batch.lengths)
+        scores = model.label_scores(vectors, batch.targets["heads"])[0].log_softmax(-1)
+    labels = batch.targets["labels"][0].tolist()
+    return -sum(scores[word, label].item() for word, label in enumerate(labels) if label >= 0)
+
+
+def test_a_relation_may_be_left_out_where_the_head_is_known():
+    model = model_of("tree")
+    sentence = TREES[0]
+    bare = sentence.annotated(deprel=["_"] * len(sentence))
+    batch = model.collate([bare])
+    assert model.loss(batch).item() * len(sentence) == pytest.approx(_expected(model, "tree", bare), rel=1e-4)
+    assert (batch.targets["heads"] >= 0).all()
+    assert (batch.targets["labels"] == -1).all()
+
+
+@pytest.mark.parametrize("name", ["crf", "cross-entropy", "tree", "projective", "head"])
+def test_what_half_of_the_words_show_is_learned_for_all(name):
+    kind, config, options = CASES[name]
+    model, losses = learned(kind, config(**options, partial=True), half_blank(tiny_corpora.trees(30)), 80)
+    assert losses[-1] < losses[0] / 3
+    assert model.evaluate(TREES)[model.selection] > 95
+    assert "_" not in model.vocabularies["labels"]
+
+
+@pytest.mark.parametrize("name", ["crf", "tree"])
+def test_sentences_without_annotation_are_left_out_with_a_warning(name):
+    kind, config, options = CASES[name]
+    sentences = [*TREES[:3], blanked(TREES[3], range(len(TREES[3])))]
+    with pytest.warns(UserWarning, match="1 of 4 sentences have no annotated word and are left out"):
+        assert kind.trainable(config(**options, partial=True), sentences) == TREES[:3]
+
+
+def test_sentences_that_no_projective_tree_fits_are_left_out():
+    config = tiny_corpora.dependency_config(criterion="tree", trees="projective", partial=True)
+    crossing = blanked(tiny_corpora.crossing(), [2, 3])
+    with pytest.warns(UserWarning, match="1 of 13 sentences have crossing arcs and are left out"):
+        assert Parser.trainable(config, [*half_blank(TREES), crossing]) == half_blank(TREES)
+    assert Parser.trainable(tiny_corpora.dependency_config(partial=True), [crossing]) == [crossing]
+
+
+@pytest.mark.parametrize("words", [3, 4])
+def test_heads_are_possible_if_some_tree_has_them(words):
+    trees = [
+        heads
+        for heads in itertools.product(range(words + 1), repeat=words)
+        if not list(conllu.tree_problems(_with_heads(heads)))
+    ]
+    generator = random.Random(words)
+    every = list(itertools.product([None, *range(words + 1)], repeat=words))
+    for heads in generator.sample(every, 125):
+        fitting = [tree for tree in trees if all(a in (None, b) for a, b in zip(heads, tree, strict=True))]
+        sentence = _with_heads(heads)
+        if fitting:
+            assert require_partial_tree(sentence) is sentence
+            assert may_be_projective(heads) == any(map(is_projective, fitting))
+        else:
+            with pytest.raises(DataError):
+                require_partial_tree(sentence)
+
+
+def _with_heads(heads):
+    return conllu.from_forms(["w"] * len(heads)).annotated(
+        head=["_" if head is None else head for head in heads],
+        deprel=["_" if head is None else "x" for head in heads],
+    )
+
+
+SCHEMES = {
+    "bio": ["O", "B-A", "I-A", "B-B", "I-B"],
+    "bioes": ["O", "B-A", "I-A", "E-A", "S-A", "B-B", "E-B"],
+    "iob1": ["O", "I-A", "B-A", "I-B"],
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_tags_are_possible_if_some_sequence_has_them(data):
+    scheme = data.draw(st.sampled_from(sorted(SCHEMES)))
+    symbols = SCHEMES[scheme]
+    tags = data.draw(st.lists(st.sampled_from([*symbols, "_", "_"]), min_size=1, max_size=4))
+    completed = itertools.product(*([tag] if tag != "_" else symbols for tag in tags))
+    possible = any(not list(sequence_faults(each, scheme_of(scheme))) for each in completed)
+    sentence = conllu.from_forms(["w"] * len(tags))
+    arguments = (sentence, tags, Vocabulary(symbols), tag_constraints(symbols, scheme))
+    if possible:
+        require_possible_tags(*arguments)
+    else:
+        with pytest.raises(DataError):
+            require_possible_tags(*arguments)
+
+
+def tagged(text, tmp_path):
+    """The sentences of a two-column file of words, `/`, and tags."""
+    path = tmp_path / "names.tsv"
+    path.write_text("\n".join(pair.replace("/", "\t") for pair in text.split()) + "\n\n")
+    return list(columns.read(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a/O b/I-PER c/B-PER", "names.tsv:2: I-PER cannot stand behind O of word 1, whatever the words without"),
+        ("a/I-PER b/_ c/B-PER", "names.tsv:1: I-PER cannot stand behind the beginning, whatever the words"),
+        ("a/B-PER b/_ c/X", r"'X' is no tag of BIO; expected O, B-X or I-X, or choose other --constraints"),
+        ("a/_ b/_ c/O", "column tag: expected at least two different tags, found O"),
+    ],
+)
+def test_tags_that_cannot_be_completed_are_named(text, message, tmp_path):
+    config = tiny_corpora.tag_config(criterion="crf", constraints="bio", partial=True)
+    with pytest.raises(DataError, match=message):
+        Tagger.trainable(config, tagged(text, tmp_path))
+
+
+def test_tags_are_completed_under_constraints(tmp_path):
+    config = tiny_corpora.tag_config(criterion="crf", constraints="bio", partial=True)
+    model, losses = learned(Tagger, config, tagged("a/B-PER b/_ c/I-PER d/_ e/O", tmp_path), 40)
+    assert losses[-1] < 0.1
+    assert next(model.predict("a b c d e")).column("xpos")[:3] == ["B-PER", "I-PER", "I-PER"]
+
+
+@pytest.mark.parametrize(
+    ("head", "deprel", "message"),
+    [
+        ([2, "_"], ["a", "b"], "word 2, 'works', has a relation and no head; fill in the column HEAD"),
+        ([2, 1], ["a", "b"], "the heads run in a circle: 1 -> 2 -> 1"),
+        ([0, 0], ["a", "b"], "word 2 has head 0, as has word 1"),
+    ],
+)
+def test_heads_that_no_tree_has_are_named(head, deprel, message):
+    sentence = conllu.from_forms(["It", "works"]).annotated(head=head, deprel=deprel)
+    with pytest.raises(DataError, match=message):
+        Parser.trainable(tiny_corpora.dependency_config(partial=True), [sentence])
+
+
+def test_a_corpus_without_relations_is_refused():
+    bare = [sentence.annotated(deprel=["_"] * len(sentence)) for sentence in TREES]
+    with pytest.raises(DataError, match="no word has a relation; fill in the column DEPREL of some"):
+        Parser.from_corpus(tiny_corpora.dependency_config(partial=True), bare)
+
+
+def test_a_loss_without_partial_annotation_needs_all_heads():
+    model = model_of("head", partial=False)
+    with pytest.raises(DataError, match=f"word 2, '{TREES[0].forms[1]}', has no head"):
+        model.collate([blanked(TREES[0], [1])])
+
+
+@pytest.mark.parametrize("name", ["crf", "tree"])
+def test_measuring_needs_full_annotation(name):
+    sentence = blanked(TREES[0], [1])
+    column = {"crf": "tag in the column XPOS", "tree": "head"}[name]
+    for partial in (False, True):
+        with pytest.raises(DataError, match=f"word 2, '{sentence.forms[1]}', has no {column}"):
+            model_of(name, partial).evaluate([sentence])
+
+
+@pytest.mark.parametrize(
+    ("config", "needs"),
+    [
+        (tag.Config(criterion="bits", partial=True), "--criterion crf or cross-entropy"),
+        (dependency.Config(criterion="hinge", partial=True), "--criterion tree or head, and no --unlabelled"),
+        (dependency.Config(criterion="tree", unlabelled="raw.txt", partial=True), "--criterion tree or head"),
+    ],
+)
+def test_losses_that_need_whole_structures_are_refused(config, needs):
+    config.train = config.dev = "a.conllu"
+    with pytest.raises(SettingError, match=f"--partial is True, and would not be read; it needs {needs}"):
+        require_valid(config)

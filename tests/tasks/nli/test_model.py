@@ -1,0 +1,408 @@
+"""Natural language inference: alignments of all kinds learn, predict, draw, and hold the memory."""
+
+import io
+import json
+
+import pytest
+import torch
+from tests import tiny_corpora
+from tests.tasks import learning
+
+from strukt.cli.main import main
+from strukt.data import conllu, conllu_pairs, pairs
+from strukt.data.batching import batches
+from strukt.errors import DataError, SettingError
+from strukt.nn.estimators import ESTIMATORS
+from strukt.nn.structured_attention import KINDS
+from strukt.tasks import classify, mlm
+from strukt.tasks.common import ranges
+from strukt.tasks.nli import Config
+from strukt.tasks.nli.model import EntailmentModel
+from strukt.train import bundle
+
+LINES = (
+    "A man sleeps.\tSomebody sleeps.\tentailment\n"
+    "A man sleeps.\tSomebody runs.\tcontradiction\n"
+    "A man sleeps.\tA tall man sleeps.\tneutral\n"
+    "Two old women don't run.\tSomebody runs.\tcontradiction\n"
+    "Two old women don't run.\tThey don't run\tentailment\n"
+    "Two old women don't run.\tTwo women sleep at home.\tneutral\n"
+)
+PAIRS = list(pairs.read(io.BytesIO(LINES.encode())))
+
+
+def config(attention="softmax", kind="none", iterations=0):
+    found = tiny_corpora.small(Config(attention=attention, iterations=iterations, size=24))
+    found.encoder.kind, found.encoder.dropout, found.encoder.word_dropout = kind, 0.0, 0.0
+    found.encoder.affixes = 0
+    return found
+
+
+def learned(kind):
+    return learning.learned(EntailmentModel, config(kind), PAIRS, 40, rate=1e-2)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return learned("matching")[0]
+
+
+def test_by_default_words_are_read_alone_and_without_their_spelling():
+    encoder = Config().encoder
+    assert (encoder.kind, encoder.characters, encoder.affixes) == ("none", "none", 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_tiny_corpus_is_learned_by_heart(kind):
+    model, losses = learned(kind)
+    assert losses[-1] < 0.1 * losses[0]
+    measured = model.measure(PAIRS)
+    assert measured.scores["accuracy"] == 100.0
+    assert {label: row["gold"] for label, row in measured.details["class"].items()} == {
+        "contradiction": 2,
+        "entailment": 2,
+        "neutral": 2,
+    }
+
+
+def test_predicting_replaces_the_class_and_notes_its_probability(model):
+    bare = [pair.annotated(label="unknown") for pair in PAIRS]
+    assert "".join(map(str, model.predict(bare))) == LINES
+    for line, pair in zip(model.predict(PAIRS, probabilities=True), PAIRS, strict=True):
+        given, note = str(line).rsplit("\tp=", 1)
+        assert given == str(pair).rstrip()
+        assert 0.5 < float(note) <= 1
+
+
+@pytest.mark.parametrize("kind", ["none", "bilstm"])
+def test_premise_and_hypothesis_are_each_read_alone(kind):
+    model = EntailmentModel.from_corpus(config("matching", kind), PAIRS).eval()
+    batch = model.collate(PAIRS)
+    vectors = model.encoder(batch.inputs, batch.lengths)
+    for row, pair in enumerate(PAIRS):
+        for place, words in ((row, pair.premise), (len(PAIRS) + row, pair.hypothesis)):
+            alone = model.encoder(model.encoder.inputs([words]), torch.tensor([len(words)]))[0]
+            torch.testing.assert_close(vectors[place, : len(words)], alone, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pair_alone_is_as_in_a_batch(kind):
+    model = EntailmentModel.from_corpus(config(kind), PAIRS).eval()
+    with torch.inference_mode():
+        together = model.predict_batch(model.collate(PAIRS, with_targets=False))
+        for pair, found in zip(PAIRS, together, strict=True):
+            [alone] = model.predict_batch(model.collate([pair], with_targets=False))
+            assert alone.probabilities == pytest.approx(found.probabilities, abs=1e-5)
+            torch.testing.assert_close(
+                torch.tensor(alone.weights), torch.tensor(found.weights), atol=1e-5, rtol=0
+            )
+
+
+def test_pictures_have_the_alignment_of_the_words(model):
+    for pair, picture in zip(PAIRS, model.diagrams(PAIRS), strict=True):
+        assert (picture.rows, picture.columns) == (pair.premise, pair.hypothesis)
+        assert picture.title.startswith(pair.label)
+        aligned = torch.tensor(picture.values)
+        shorter = 1 if len(pair.premise) <= len(pair.hypothesis) else 0
+        torch.testing.assert_close(aligned.sum(shorter), torch.ones(aligned.shape[1 - shorter]))
+        assert aligned.sum(1 - shorter).max() < 1 + 1e-5
+
+
+def test_links_are_the_weights_above_zero_for_each_word(model):
+    pictures = list(model.diagrams(PAIRS))
+    links = sum(value > 0 for picture in pictures for row in picture.values for value in row)
+    words = sum(map(len, PAIRS))
+    assert model.measure(PAIRS).scores["links"] == pytest.approx(links / words)
+    dense = EntailmentModel.from_corpus(config("softmax"), PAIRS)
+    cells = sum(len(pair.premise) * len(pair.hypothesis) for pair in PAIRS)
+    assert dense.measure(PAIRS).scores["links"] == pytest.approx(cells / words)
+
+
+def test_channels_are_those_of_both_sentences():
+    options = config(kind="pt")
+    options.encoder.heads = 2
+    model = EntailmentModel.from_corpus(options, PAIRS)
+    pictures = model.channels(PAIRS[0])
+    assert [picture.forms for picture in pictures] == [PAIRS[0].premise] * 2 + [PAIRS[0].hypothesis] * 2
+
+
+def test_saved_and_loaded_it_says_the_same(tmp_path):
+    model = EntailmentModel.from_corpus(config("crf", iterations=7), PAIRS)
+    torch.nn.init.constant_(model.compare.attention.bonus, 1.5)
+    bundle.save(model, tmp_path / "model")
+    again = bundle.load(str(tmp_path / "model"))
+    assert (again.compare.attention.kind, again.compare.attention.iterations) == ("crf", 7)
+    first, second = (list(map(str, found.predict(PAIRS, probabilities=True))) for found in (model, again))
+    assert first == second
+
+
+@pytest.mark.parametrize("by", ["attention", "trees"])
+def test_half_precision_learns_as_float32(by):
+    torch.manual_seed(0)
+    options = config("lp-matching") if by == "attention" else tree_config()
+    model = EntailmentModel.from_corpus(options, PAIRS)
+    batch = model.collate(PAIRS)
+    single = model.loss(batch)
+    with torch.autocast("cpu", torch.bfloat16):
+        half = model.loss(batch)
+    half.backward()
+    assert half.item() == pytest.approx(single.item(), rel=0.05)
+    assert all(
+        parameter.grad.isfinite().all() for parameter in model.parameters() if parameter.grad is not None
+    )
+
+
+def test_a_batch_is_bounded_whatever_the_lengths_are():
+    """The alignment of a batch has at most as many cells as tokens times the longest pair."""
+    lines = [
+        f"{'a ' * n}\t{'b ' * m}\n" for n, m in [(60, 1), (1, 60), (30, 31), (2, 2), (3, 1), (40, 20)] * 4
+    ]
+    found = list(pairs.read(io.BytesIO("".join(lines).encode())))
+    for indices in batches([len(pair) for pair in found], 130):
+        chosen = [found[index] for index in indices]
+        n, m = (
+            max(map(len, side)) for side in zip(*((p.premise, p.hypothesis) for p in chosen), strict=True)
+        )
+        assert len(chosen) * max(n, m) <= 130
+        assert len(chosen) * n * m <= 130 * max(map(len, chosen))
+
+
+def test_pairs_without_a_class_and_corpora_of_one_class_are_refused(model):
+    [bare] = pairs.read(io.BytesIO(b"a film\ta fine film\t-\n"))
+    message = "the sentence has no class; write it behind the hypothesis and a TAB"
+    with pytest.raises(DataError, match=message):
+        EntailmentModel.from_corpus(config(), [*PAIRS, bare])
+    with pytest.raises(DataError, match=message):
+        model.require_annotated(bare)
+    with pytest.raises(DataError, match="at least two classes, found entailment"):
+        EntailmentModel.from_corpus(config(), PAIRS[:1])
+    with pytest.raises(DataError, match="the model needs pairs of sentences"):
+        list(model.predict([conllu.from_forms(["Dogs", "bark"])]))
+
+
+@pytest.mark.parametrize("task", [classify, mlm])
+def test_other_tasks_need_an_encoder_that_reads_sentences(task):
+    options = task.Config()
+    options.encoder.kind = "none"
+    with pytest.raises(SettingError, match=r"--encoder\.kind none shows each word itself alone"):
+        ranges.require_valid(options)
+
+
+def tree_config(**latent):
+    found = config()
+    found.model, found.encoder.kind = "latent-tree", "bilstm"
+    found.latent.hidden, found.latent.arc_size = 16, 8
+    for name, value in latent.items():
+        setattr(found.latent, name, value)
+    return found
+
+
+@pytest.mark.parametrize("estimator", list(ESTIMATORS))
+def test_latent_trees_learn_a_tiny_corpus(estimator):
+    model, losses = learning.learned(
+        EntailmentModel, tree_config(estimator=estimator, reader="gcn"), PAIRS, 60, 2e-2
+    )
+    assert losses[-1] < 0.5 * losses[0]
+    scores = model.evaluate(PAIRS)
+    assert scores["accuracy"] == 100.0
+    assert ("trees" in scores) == (estimator not in ("marginals", "relaxed"))
+    assert "links" not in scores
+    if estimator in ("argmax", "spigot", "perceptron", "sample"):
+        assert scores["trees"] == 1.0
+
+
+@pytest.mark.parametrize("tree", ["flat", "left-to-right", "right-branching"])
+def test_trees_that_are_always_the_same(tree):
+    model, losses = learning.learned(EntailmentModel, tree_config(tree=tree), PAIRS, 40, 2e-2)
+    assert losses[-1] < 0.5 * losses[0]
+    assert model.evaluate(PAIRS) == {"accuracy": 100.0}
+    with pytest.raises(
+        SettingError, match="no few weighted structures; one that is trained with --model latent-tree"
+    ):
+        model.structures(PAIRS[0])
+
+
+def test_given_trees_are_read():
+    def sentence(heads, comment=""):
+        rows = [f"{i}\tdogs" + "\t_" * 4 + f"\t{head}" + "\t_" * 3 for i, head in enumerate(heads, 1)]
+        return "\n".join([*([comment] if comment else []), *rows]) + "\n\n"
+
+    content = "".join(
+        sentence(first, f"# label = {label}") + sentence(second)
+        for label, first, second in (
+            ("entailment", [0, 1, 2], [0, 1]),
+            ("neutral", [0, 1, 1], [0, 1]),
+            ("contradiction", [0, 1, 2], [2, 0]),
+        )
+    )
+    given = list(conllu_pairs.read(io.BytesIO(content.encode())))
+    for tree, accuracy in (("given", 100.0), ("flat", 100 / 3)):
+        model, _ = learning.learned(EntailmentModel, tree_config(tree=tree), given, 60, 2e-2)
+        assert model.evaluate(given)["accuracy"] == pytest.approx(accuracy)
+    message = (
+        "--latent.tree given reads the trees of CoNLL-U files, in which a premise and its hypothesis follow"
+    )
+    with pytest.raises(DataError, match=message):
+        EntailmentModel.trainable(tree_config(tree="given"), PAIRS)
+    model = EntailmentModel.from_corpus(tree_config(tree="given"), given)
+    for refused in (model.require_annotated, lambda pair: list(model.predict([pair]))):
+        with pytest.raises(DataError, match=message):
+            refused(PAIRS[0])
+
+
+def test_the_loss_is_that_of_the_sum_over_pairs_of_trees():
+    """The k best of a few words are all trees, so that it can be written out."""
+    torch.manual_seed(0)
+    short = list(
+        pairs.read(io.BytesIO(b"Dogs bark loudly\tDogs run\tneutral\nWe run\tWe run now\tentailment\n"))
+    )
+    model = EntailmentModel.from_corpus(tree_config(estimator="topk", count=9), short).eval()
+    expected = []
+    for pair in short:
+        sides = []
+        for part in model.parts(pair):
+            batch = model.collate([part], with_targets=False)
+            vectors, trees = model.encoder(batch.inputs, batch.lengths), model.distribution_of(batch)
+            sides.append(
+                [
+                    (
+                        trees.log_prob(event)[0],
+                        model.tree_reader.network(vectors, trees.to_parts(event), batch.lengths).root[0],
+                    )
+                    for event in trees.enumerate_support()
+                ]
+            )
+        assert sorted(map(len, sides)) == [2, 9]
+        label = model.vocabularies["labels"].indices([pair.label])[0]
+        of_pairs = []
+        for log_p, u in sides[0]:
+            for log_q, v in sides[1]:
+                features = torch.cat([u, v, (u - v).abs(), u * v])
+                of_pairs.append(log_p + log_q + model.compare_trees.network(features).log_softmax(-1)[label])
+        expected.append(torch.stack(of_pairs).logsumexp(0))
+    torch.testing.assert_close(model.loss(model.collate(short)), -torch.stack(expected).mean())
+
+
+def test_the_gradient_of_samples_is_that_of_the_bound_on_the_mean():
+    """The mean over many batches against the sum over all pairs of trees."""
+    torch.manual_seed(0)
+    short = list(pairs.read(io.BytesIO(b"Dogs bark\tDogs run\tneutral\nWe run\tWe walk\tentailment\n")))
+    model = EntailmentModel.from_corpus(tree_config(estimator="sample", count=2), short).train()
+    weight = model.tree_reader.scorer.score.weight
+    batch = model.collate(short)
+
+    def bound():
+        trees = model.distribution_of(batch)
+        vectors = model.encoder(batch.inputs, batch.lengths)
+        events = trees.enumerate_support()
+        log_p = trees.log_prob(events)
+        of_root = [
+            model.tree_reader.network(vectors, trees.to_parts(event), batch.lengths).root for event in events
+        ]
+        total = 0.0
+        for row in range(2):
+            label = batch.targets["label"][row, 0]
+            for p, u in zip(log_p, of_root, strict=True):
+                for q, v in zip(log_p, of_root, strict=True):
+                    a, b = u[row], v[row + 2]
+                    scores = model.compare_trees.network(torch.cat([a, b, (a - b).abs(), a * b]))
+                    total = total - (p[row] + q[row + 2]).exp() * scores.log_softmax(-1)[label] / 2
+        return total
+
+    (exact,) = torch.autograd.grad(bound(), weight)
+    found = torch.stack([torch.autograd.grad(model.loss(batch), weight)[0] for _ in range(250)])
+    error = found.std(0) / len(found) ** 0.5
+    assert ((found.mean(0) - exact).abs() <= 5 * error + 1e-6).all()
+    assert exact.abs().max() > error.max()
+
+
+@pytest.fixture(scope="module")
+def by_trees():
+    return learning.learned(EntailmentModel, tree_config(), PAIRS, 60, 2e-2)[0]
+
+
+def test_a_pair_alone_is_as_in_a_batch_by_trees(by_trees):
+    together = [str(found) for found in by_trees.predict(PAIRS, probabilities=True)]
+    assert together == [str(next(by_trees.predict([pair], True))) for pair in PAIRS]
+
+
+def test_pictures_by_trees(by_trees):
+    [picture] = by_trees.diagrams(PAIRS[:1])
+    assert picture.columns == ["contradiction", "entailment", "neutral"]
+    found = by_trees.structures(PAIRS[0])
+    for few, forms in zip(found, [PAIRS[0].premise, PAIRS[0].hypothesis], strict=True):
+        assert all(picture.forms == forms for picture in few.pictures)
+        assert all(picture.heads.count(0) == 1 for picture in few.pictures)
+    heaviest = {
+        pair: min(
+            by_trees.distribution([part]).sparsemap(20).weights.max().item() for part in by_trees.parts(pair)
+        )
+        for pair in PAIRS
+    }
+    found = [heaviest[pair] for pair in by_trees.ambiguous(PAIRS, 6)]
+    assert found == pytest.approx(sorted(heaviest.values()), abs=1e-5)
+
+
+def test_saved_and_loaded_trees_say_the_same(by_trees, tmp_path):
+    bundle.save(by_trees, tmp_path / "model")
+    again = bundle.load(str(tmp_path / "model"))
+    first, second = (list(map(str, found.predict(PAIRS, probabilities=True))) for found in (by_trees, again))
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"latent": classify.LatentTreeConfig(hidden=9)},
+            "--latent.hidden is 9, .* it needs --model latent-tree",
+        ),
+        ({"model": "latent-tree", "attention": "crf"}, "--attention is crf, .* it needs --model attention"),
+        ({"model": "latent-tree", "iterations": 9}, "--iterations is 9, and would not be read"),
+        ({"model": "latent-tree", "scaled_scores": False}, "--scaled_scores is False, .* needs --model attention"),
+    ],
+)
+def test_options_that_do_not_fit(options, message):
+    with pytest.raises(SettingError, match=message):
+        ranges.require_valid(Config(**options))
+
+
+def test_a_model_that_was_saved_before_its_scores_had_a_choice_divides_them(model, tmp_path):
+    bundle.save(model, tmp_path / "model")
+    path = tmp_path / "model" / "config.json"
+    saved = json.loads(path.read_text())
+    assert saved["options"].pop("scaled_scores") is True
+    path.write_text(json.dumps(saved))
+    again = bundle.load(str(tmp_path / "model"))
+    assert again.config.scaled_scores
+    assert list(map(str, again.predict(PAIRS, True))) == list(map(str, model.predict(PAIRS, True)))
+
+
+def test_from_the_command_line(tmp_path, capsys):
+    corpus, output = tmp_path / "train.tsv", str(tmp_path / "model")
+    corpus.write_text(LINES * 4)
+    assert main(["check", "nli", str(corpus)]) == 0
+    assert "class  entailment 8, contradiction 8, neutral 8" in capsys.readouterr().out
+    options = ["--attention=matching", "--size=16", "--encoder.words=12", "--encoder.dropout=0"]
+    trainer = ["--trainer.epochs=15", "--trainer.tokens=60", "--trainer.threads=1", "--trainer.precision=32"]
+    optimizer = ["--optimizer.learning_rate=0.02", "--optimizer.averaging=0.9"]
+    corpora = ["--train", str(corpus), "--dev", str(corpus), "-o", output]
+    assert main(["train", "nli", *corpora, *options, *trainer, *optimizer]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", output, str(corpus), "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert scores["accuracy"] > 80
+    assert scores["class"]["neutral"]["gold"] == 8
+    text = tmp_path / "raw.txt"
+    text.write_text("A man sleeps.\tSomebody sleeps.\n")
+    assert main(["predict", output, str(text)]) == 0
+    premise, hypothesis, label = capsys.readouterr().out.rstrip().split("\t")
+    assert (premise, hypothesis) == ("A man sleeps.", "Somebody sleeps.")
+    assert label in ("contradiction", "entailment", "neutral")
+    assert main(["show", output, "A man sleeps.", "Somebody sleeps."]) == 0
+    title, _, columns, *rows = capsys.readouterr().out.splitlines()
+    assert title.startswith(label)
+    assert columns.split() == ["Somebody", "sleeps", "."]
+    assert [row.split()[0] for row in rows] == ["A", "man", "sleeps", "."]
+    assert main(["show", output, "A man sleeps."]) == 2
+    assert "the model compares two sentences; give each in quotes" in capsys.readouterr().err
