@@ -20,7 +20,10 @@ PATHS = f"import sys; sys.path[:] = {sys.path!r}; "
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_is_a_folder_with_a_configuration_and_a_model(name):
     config, model = TASKS[name].config_class(), TASKS[name].model_class()
-    assert (config.__module__, model.__module__) == (f"strukt.tasks.{name}.config", f"strukt.tasks.{name}.model")
+    assert (config.__module__, model.__module__) == (
+        f"strukt.tasks.{name}.config",
+        f"strukt.tasks.{name}.model",
+    )
     assert model.task == name
     assert config.summary
     assert "text" in config.readers

@@ -77,7 +77,7 @@ class Classifier(ClassModel):
         return [self.prediction(row, probabilities, share) for row, share in zip(rows, shares, strict=True)]
 
     def shares_of(self, mixture: Mixture, count: int) -> list[dict[str, tuple[float, float]]]:
-        """Of each sentence how many trees are read, where they are few."""
+        """Return the number of trees that are read of each sentence, where they are few."""
         counts = [] if self.tree_reader is None else counts_of(mixture, self.tree_reader.estimator)
         return [{"trees": (float(found), 1.0)} for found in counts] or [{}] * count
 

@@ -55,7 +55,7 @@ class SemanticParser(SentenceModel):
     @classmethod
     @override
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Checks that all sentences have logical forms; those that tags cannot express are left out."""
+        """Check that all sentences have logical forms; those that tags cannot express are left out."""
         annotated = [_annotated(sentence).in_scheme(config.scheme) for sentence in sentences]
         usable = [sentence for sentence in annotated if sentence.tags is not None]
         if len(usable) < len(annotated):
@@ -83,7 +83,7 @@ class SemanticParser(SentenceModel):
         return "sentences"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Of each tag `(n,)`."""
+        """Return the indices of each tag, `(n,)`."""
         columns = _columns(self.config, _annotated(sentence))
         indices = {name: self.vocabularies[name].indices(columns[name]) for name in self.projected}
         if self.parents is not None:
@@ -93,7 +93,7 @@ class SemanticParser(SentenceModel):
 
     @override
     def collate(self, sentences: list[Sentence], with_targets: bool = True) -> Batch:
-        """Makes a batch, on the CPU; in training some words are hidden, other ones each time."""
+        """Make a batch, on the CPU; in training some words are hidden, other ones each time."""
         batch = super().collate(sentences, with_targets)
         if not (self.training and with_targets and self.config.hide):
             return batch
@@ -114,8 +114,7 @@ class SemanticParser(SentenceModel):
         """The mean negative log-likelihood of a word's five tags."""
         scores = self._scores(batch)
         losses = [
-            mean_cross_entropy(of_tag, batch.targets[name], self.mean_over)
-            for name, of_tag in scores.items()
+            mean_cross_entropy(of_tag, batch.targets[name], self.mean_over) for name, of_tag in scores.items()
         ]
         return torch.stack(losses).sum()
 
@@ -156,7 +155,7 @@ class SemanticParser(SentenceModel):
         )
 
     def _scores(self, batch: Batch) -> dict[str, Tensor]:
-        """Of each tag `(batch, n, values)`, or of parents by attention `(batch, n, n)`."""
+        """Score the values of each tag, `(batch, n, values)`, or parents by attention, `(batch, n, n)`."""
         vectors = self.dropout(self.encoder(batch.inputs, batch.lengths))
         parts = torch.split(self.score(vectors).float(), self.tag_sizes, -1)
         scores = dict(zip(self.projected, parts, strict=True))

@@ -26,7 +26,7 @@ class TagsPrediction:
     shares: ClassVar[Mapping[str, tuple[int, int]]] = MappingProxyType({})
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Replaces the logical form."""
+        """Replace the logical form."""
         return sentence.annotated(**self.tags._asdict())
 
     def diagram(self, sentence: Sentence) -> Diagram:
@@ -42,7 +42,7 @@ class TagsPrediction:
 
 
 def _head(head: int | None, category: str) -> int:
-    """As pictures have it: words that mean something and have no parent are roots, those that mean nothing not."""
+    """Return the head in pictures: a word with a meaning and no parent is a root, one without meaning is not."""
     if head is not None:
         return head + 1
     return -1 if category == NONE else 0

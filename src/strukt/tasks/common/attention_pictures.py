@@ -1,4 +1,4 @@
-"""What there is to see of attention: weights; of mean field also interactions, and what each sweep changes."""
+"""Pictures of attention: its weights; of mean field also interactions, and the changes of each sweep."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from strukt.viz.svg import Picture
 
 
 def attention_map(forms: Sequence[str], outputs: Sequence[str], weights: Tensor) -> HeatMap:
-    """How much each step of the output attends to each word.
+    """Draw the weight of each word in each step of the output.
 
     Args:
         forms: The n words.
@@ -27,7 +27,7 @@ def attention_map(forms: Sequence[str], outputs: Sequence[str], weights: Tensor)
 
 
 def answer_map(outputs: Sequence[str]) -> HeatMap:
-    """The number that is written at each step, of a model without attention.
+    """Draw the number that is written at each step, of a model without attention.
 
     Examples:
         >>> answer_map(["3", "7"]).description()
@@ -46,7 +46,7 @@ def of_mean_field(
     lengths: Tensor | None = None,
     spanning: Spanning = "minimum",
 ) -> Mapping[str, Picture]:
-    """Of one step of mean-field attention its interactions, their spanning tree, both in one, and each sweep.
+    """Draw one step of mean-field attention: its interactions, their spanning tree, both in one, and each sweep.
 
     Args:
         attention: The layer.
@@ -69,7 +69,7 @@ def of_mean_field(
 
 
 def sweep_map(forms: Sequence[str], output: str, marginals: Tensor) -> HeatMap:
-    """The weights of one step of the output after 0, 1, 2 ... sweeps of mean field.
+    """Draw the weights of one step of the output after 0, 1, 2 ... sweeps of mean field.
 
     Args:
         forms: The n words.
@@ -81,7 +81,7 @@ def sweep_map(forms: Sequence[str], output: str, marginals: Tensor) -> HeatMap:
 
 
 def interaction_map(forms: Sequence[str], output: str, pairwise: Tensor) -> HeatMap:
-    """How much the relevance of one word speaks for (above 0) or against (below) that of another one.
+    """Draw interactions: the relevance of one word speaks for (above 0) or against (below) that of another.
 
     Args:
         forms: The n words.
@@ -92,7 +92,7 @@ def interaction_map(forms: Sequence[str], output: str, pairwise: Tensor) -> Heat
 
 
 def interaction_graph(output: str, pairwise: Tensor, tree: Diagram) -> Interactions:
-    """The interactions as a graph, and their spanning tree among its edges.
+    """Draw the interactions as a graph, and their spanning tree among its edges.
 
     Args:
         output: What is written at the step.
@@ -106,7 +106,7 @@ def interaction_graph(output: str, pairwise: Tensor, tree: Diagram) -> Interacti
 def interaction_tree(
     forms: Sequence[str], pairwise: Tensor, weights: Tensor, spanning: Spanning = "minimum"
 ) -> Diagram:
-    """A spanning tree of the interactions, below the word with the largest weight.
+    """Find a spanning tree of the interactions, below the word with the largest weight.
 
     Args:
         forms: The n words.

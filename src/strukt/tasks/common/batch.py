@@ -1,4 +1,4 @@
-"""A batch of sentences as tensors, and what to do when it is too large for the memory."""
+"""Batches of sentences as tensors, which are halved where they are too large for the memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 @dataclass
 class Batch:
-    """Sentences and what a model reads of them.
+    """Sentences, and the tensors that a model reads of them.
 
     Attributes:
         sentences: The sentences.
@@ -32,14 +32,14 @@ class Batch:
     targets: dict[str, Tensor] = field(default_factory=dict)
 
     def to(self, device: torch.device | str) -> Batch:
-        """The same batch on a device."""
+        """Move the batch to a device."""
         inputs = {name: tensor.to(device, non_blocking=True) for name, tensor in self.inputs.items()}
         targets = {name: tensor.to(device, non_blocking=True) for name, tensor in self.targets.items()}
         return Batch(self.sentences, self.lengths.to(device), inputs, targets)
 
 
 def in_fitting_pieces(run: Callable[[list[list[Sentence]]], Result], sentences: list[Sentence]) -> Result:
-    """Runs on a whole batch; out of memory, again on its halves, its quarters ...
+    """Run on a whole batch; out of memory, again on its halves, its quarters ...
 
     Args:
         run: Gets the batch in pieces and begins anew each time that it is called.

@@ -12,7 +12,7 @@ from strukt.tasks.common.uses import Use
 
 @dataclass
 class OptimizerConfig:
-    """How the weights are found: Adam, a short rise of the learning rate, a linear fall to zero, if nothing else.
+    """The optimizer: by default Adam, with a short rise of the learning rate and a linear fall to zero.
 
     Args:
         kind: AdamW, whose weight decay is apart from the gradient; or Adam, whose weight decay is part of it (L2).
@@ -41,7 +41,7 @@ class OptimizerConfig:
 
 @dataclass
 class TrainerConfig:
-    """How long, on what, and how safely.
+    """The training: its length, its batches, its device, and its checkpoints.
 
     Args:
         epochs: Passes over the training corpus; the learning rate reaches zero at the end of the last.

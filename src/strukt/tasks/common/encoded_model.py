@@ -1,4 +1,4 @@
-"""What the models have in common that read sentences by an encoder."""
+"""Models that read sentences by an encoder."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ class EncodedModel(Model):
 
     @override
     def penalty(self) -> Tensor | float:
-        """That of the encoder."""
+        """Compute that of the encoder."""
         return self.encoder.penalty()
 
     @property
     @override
     def unit(self) -> str:
-        """That of the encoder."""
+        """The unit of the encoder."""
         return self.encoder.unit
 
     @override
@@ -82,12 +82,12 @@ class EncodedModel(Model):
 
     @override
     def rates(self) -> dict[str, float]:
-        """Those of the encoder."""
+        """Return those of the encoder."""
         return {f"encoder.{name}": rate for name, rate in self.encoder.rates().items()}
 
     @override
     def channels(self, sentence: Sentence) -> list[Diagram]:
-        """Those of a Probabilistic Transformer."""
+        """Draw those of a Probabilistic Transformer."""
         forms = self.forms_of(self.config, sentence)
         inputs = {name: part.to(self.device) for name, part in self.encoder.inputs([forms]).items()}
         with self.predicting():
@@ -96,7 +96,7 @@ class EncodedModel(Model):
 
     @override
     def save_assets(self, folder: Path) -> None:
-        """Writes tokenizer and configuration of a pretrained encoder."""
+        """Write tokenizer and configuration of a pretrained encoder."""
         self.encoder.save_assets(folder)
 
     @classmethod

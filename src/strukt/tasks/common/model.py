@@ -1,4 +1,4 @@
-"""What every model of a task is: it learns from sentences, is measured on others, and annotates sentences."""
+"""Models of tasks: they learn from sentences, are measured on others, and annotate sentences."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measurement:
-    """How good a model is.
+    """The quality of a model.
 
     Attributes:
         scores: By name; in percent where the name says nothing else.
@@ -85,7 +85,7 @@ class Model(nn.Module, ModelPictures, ABC):
     @classmethod
     @abstractmethod
     def from_corpus(cls, config: Any, sentences: Sequence[Sentence]) -> Self:
-        """A new model with the vocabularies of a training corpus.
+        """Build a new model with the vocabularies of a training corpus.
 
         Args:
             config: The configuration of the task.
@@ -97,7 +97,7 @@ class Model(nn.Module, ModelPictures, ABC):
 
     @classmethod
     def from_saved(cls, config: Any, vocabularies: dict[str, Vocabulary], assets: Path) -> Self:  # noqa: ARG003
-        """A saved model before its weights are loaded.
+        """Build a saved model, whose weights are loaded afterwards.
 
         Args:
             config: Its configuration.
@@ -107,12 +107,12 @@ class Model(nn.Module, ModelPictures, ABC):
         return cls(config, vocabularies)
 
     def save_assets(self, folder: Path) -> None:
-        """Writes what is neither weight, nor vocabulary, nor configuration."""
+        """Write what is neither weight, nor vocabulary, nor configuration."""
 
     @classmethod
     @abstractmethod
     def trainable(cls, config: Any, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """The sentences that the criterion can learn from; a warning tells of the others.
+        """Return the sentences that the criterion can learn from; a warning tells of the others.
 
         Raises:
             DataError: A sentence lacks what the task predicts, or it is malformed.
@@ -120,15 +120,15 @@ class Model(nn.Module, ModelPictures, ABC):
 
     @abstractmethod
     def require_annotated(self, sentence: Sentence) -> None:
-        """Raises DataError if a sentence lacks what `measure` compares with."""
+        """Raise DataError if a sentence lacks what `measure` compares with."""
 
     @abstractmethod
     def collate(self, sentences: list[Sentence]) -> Batch:
-        """Makes a batch of what the loss reads, on the CPU."""
+        """Make a batch of what the loss reads, on the CPU."""
 
     @abstractmethod
     def loss(self, batch: Batch) -> Tensor:
-        """The mean loss, a scalar."""
+        """Compute the mean loss, a scalar."""
 
     @property
     def mean_over(self) -> Average:
@@ -136,7 +136,7 @@ class Model(nn.Module, ModelPictures, ABC):
         return "words"
 
     def penalty(self) -> Tensor | float:
-        """What training adds to the loss, whatever the batch."""
+        """Compute a term of the loss that does not depend on the batch."""
         return 0.0
 
     @property
@@ -159,22 +159,22 @@ class Model(nn.Module, ModelPictures, ABC):
         return [len(sentence) for sentence in sentences]
 
     def rates(self) -> Mapping[str, float]:
-        """Of parameters, by name, the share of the learning rate that they have; of all others it is 1."""
+        """Return the shares of the learning rate that some parameters have, by name; all others have 1."""
         return {}
 
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
-        """Counts on the training corpus what is not learned by gradients; before each evaluation in training."""
+        """Count on the training corpus what is not learned by gradients; before each evaluation in training."""
 
     @abstractmethod
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
-        """The field's metrics on annotated sentences.
+        """Compute the field's metrics on annotated sentences.
 
         Args:
             sentences: A corpus with gold annotation.
         """
 
     def evaluate(self, sentences: Iterable[Sentence]) -> dict[str, float]:
-        """The scores of `measure`.
+        """Return the scores of `measure`.
 
         Args:
             sentences: A corpus with gold annotation.
@@ -183,12 +183,12 @@ class Model(nn.Module, ModelPictures, ABC):
 
     @abstractmethod
     def quality(self, scores: Mapping[str, float]) -> float:
-        """What of the scores chooses the best epoch: the higher, the better."""
+        """Return the number that chooses the best epoch: the higher, the better."""
 
     def predict(
         self, sentences: str | Iterable[Sentence | str | list[str]], probabilities: bool = False
     ) -> Iterator[Sentence]:
-        """Annotates sentences in their order, as they come, in constant memory.
+        """Annotate sentences in their order, as they come, in constant memory.
 
         Args:
             sentences: Any number of sentences; what they are annotated with is not read. A string is plain text as
@@ -206,11 +206,11 @@ class Model(nn.Module, ModelPictures, ABC):
 
     @abstractmethod
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
-        """What `predict` gives, of sentences that are no strings."""
+        """Annotate as `predict` does, sentences that are no strings."""
 
     @abstractmethod
     def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Picture]:
-        """What pictures of the predictions show, in the order of the sentences.
+        """Draw the predictions, in the order of the sentences.
 
         Args:
             sentences: Any number of sentences; what they are annotated with is not read.
@@ -218,7 +218,7 @@ class Model(nn.Module, ModelPictures, ABC):
         """
 
     def infill(self, sentences: Iterable[Sentence], mark: str) -> Iterator[list[str]]:  # noqa: ARG002
-        """The words of sentences, of which the missing ones are filled with the most probable of each place.
+        """Fill the missing words of sentences with the most probable one of each place.
 
         Args:
             sentences: The sentences.
@@ -263,7 +263,9 @@ class Model(nn.Module, ModelPictures, ABC):
             if isinstance(each, Sentence):
                 yield each
             else:
-                yield from self.readers()["text"](io.StringIO(each if isinstance(each, str) else _joined(each)))
+                yield from self.readers()["text"](
+                    io.StringIO(each if isinstance(each, str) else _joined(each))
+                )
 
     @property
     def device(self) -> torch.device:

@@ -17,19 +17,19 @@ class ModelPictures:
     """Pictures of the inside of a model: none, but where a class gives some."""
 
     def channels(self, sentence: Sentence) -> list[Diagram]:  # noqa: ARG002
-        """The most probable head of each word in each channel, if the model has some."""
+        """Draw the most probable head of each word in each channel, if the model has some."""
         return []
 
     def lattice(self, sentence: Sentence) -> Lattice | None:  # noqa: ARG002
-        """How probable each tag is at each word, and each step between tags, if the model is a chain."""
+        """Draw the probabilities of tags and of steps between them, if the model is a chain."""
         return None
 
     def code_distances(self) -> HeatMap | None:
-        """How far the codes of labels are apart, if the model predicts codes."""
+        """Draw the distances between the codes of labels, if the model predicts codes."""
         return None
 
     def state_graph(self) -> Graph | None:
-        """How the hidden states that are most often used follow each other, if the model has some."""
+        """Draw the transitions between the most frequent hidden states, if the model has some."""
         return None
 
     def step_pictures(
@@ -38,7 +38,7 @@ class ModelPictures:
         step: int,  # noqa: ARG002
         spanning: Spanning = "minimum",  # noqa: ARG002
     ) -> Mapping[str, Picture]:
-        """What led to one step of the output, by the names that `strukt show` has; empty if there is nothing.
+        """Draw what led to one step of the output, by the names that `strukt show` has; none by default.
 
         Args:
             sentence: What it is annotated with is not read.

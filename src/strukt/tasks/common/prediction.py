@@ -1,4 +1,4 @@
-"""What models say of a sentence: how it is written to a file, and what a picture shows of it."""
+"""Predictions for a sentence, which are written to a file or drawn."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ DIGITS = 4
 
 
 class Prediction(Protocol):
-    """What a model says of one sentence."""
+    """The prediction of a model for one sentence."""
 
     @property
     def shares(self) -> Mapping[str, tuple[float, float]]:
-        """What evaluation adds up to scores of its own: by name, a sum, and how many it is to be divided by."""
+        """The terms of further scores, by name: a sum, and the number that it is divided by."""
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """The sentence with the prediction in the place of what it was annotated with."""
+        """Return the sentence with the prediction in the place of its annotation."""
 
     def diagram(self, sentence: Sentence) -> Picture:
-        """What a picture of the prediction shows."""
+        """Draw the prediction."""
 
 
 @dataclass(frozen=True)
 class WordPrediction:
-    """Something about each word: tags, heads.
+    """A prediction for each word: tags, heads.
 
     Attributes:
         columns: Values of the predicted columns.
@@ -48,17 +48,17 @@ class WordPrediction:
     shares: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Replaces the columns and adds the notes."""
+        """Replace the columns and add the notes."""
         annotated = sentence.annotated(**self.columns)
         return annotated.with_misc(**self.notes) if self.notes else annotated
 
     def diagram(self, sentence: Sentence) -> Diagram:
-        """Words with tags, or with arcs."""
+        """Draw words with tags, or with arcs."""
         return diagram_of(self.annotate(sentence))
 
 
 def probability_notes(probabilities: Tensor) -> list[str]:
-    """Probabilities as they are written to a file.
+    """Write probabilities as files have them.
 
     Raises:
         ScoresError: NaN is among them.
@@ -72,7 +72,7 @@ def probability_notes(probabilities: Tensor) -> list[str]:
 
 
 def noted(sentence: Sentence, probabilities: Tensor) -> Sentence:
-    """A sentence with the probabilities of its words.
+    """Note the probabilities of its words in a sentence.
 
     Raises:
         DataError: Its format has no place for them.
@@ -84,7 +84,7 @@ def noted(sentence: Sentence, probabilities: Tensor) -> Sentence:
 
 
 def diagrams_of_heads(sentences: Sequence[Sentence], heads: Tensor) -> list[Diagram]:
-    """Words with arcs from their heads.
+    """Draw words with arcs from their heads.
 
     Args:
         sentences: A batch.

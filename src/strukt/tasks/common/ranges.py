@@ -1,4 +1,4 @@
-"""Which values the options of a configuration can have, beyond their types."""
+"""The ranges of options, and the options that must fit each other."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def _require_fitting(options: Mapping[str, Any]) -> None:
 
 
 def _require_scores_by_distance(options: Mapping[str, Any]) -> None:
-    """What all distances share is added to what each has; earlier models share without that being read."""
+    """Check that shared scores are added to those of each distance; earlier models share without reading it."""
     decomposition = options["encoder.pt.decomposition"]
     if decomposition in ("weighted", "biased"):
         raise SettingError(
@@ -245,7 +245,7 @@ def _require_fitting_encoder(options: Mapping[str, Any]) -> None:
 
 
 def _require_table(options: Mapping[str, Any]) -> None:
-    """What is read of a word is its row in the table of scores."""
+    """Check that the vector of a word has the size of its row in the table of scores."""
     expected = {"words": 2 * options["encoder.hidden"], "characters": "none", "affixes": 0}
     for name, value in expected.items():
         if options[f"encoder.{name}"] != value:
@@ -256,7 +256,7 @@ def _require_table(options: Mapping[str, Any]) -> None:
 
 
 def _require_vectors_that_score(options: Mapping[str, Any]) -> None:
-    """Vectors of words that are multiplied with those of the encoder have as many numbers."""
+    """Check that vectors of words are as long as those of the encoder, with which they are multiplied."""
     words, width = options["encoder.words"], 2 * options["encoder.hidden"]
     if words != width:
         raise SettingError(
@@ -266,7 +266,7 @@ def _require_vectors_that_score(options: Mapping[str, Any]) -> None:
 
 
 def _require_published(published: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    """The options of a published model are its own; which words of a corpus it knows may be said."""
+    """Check that the options are those of the published model; minimum_count alone may differ."""
     for name, value in published.items():
         if name != "minimum_count" and options[f"encoder.{name}"] != value:
             raise SettingError(

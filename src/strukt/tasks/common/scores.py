@@ -34,7 +34,7 @@ class ScoresError(DataError):
 
 @contextlib.contextmanager
 def usable_scores() -> Iterator[None]:
-    """Within it, scores that are refused by what is computed from them raise `ScoresError`.
+    """Turn errors of what is computed from scores into `ScoresError`.
 
     A text that has no structure at all may also be one for which the constraints of a model leave none.
     """
@@ -48,7 +48,7 @@ def usable_scores() -> Iterator[None]:
 
 
 def not_nan(values: Tensor) -> Tensor:
-    """The same values.
+    """Return values after a check that none of them is NaN.
 
     Raises:
         ScoresError: NaN is among them.
@@ -63,7 +63,7 @@ def not_nan(values: Tensor) -> Tensor:
 
 
 def draw(chances: Tensor) -> Tensor:
-    """An index of each row, as often as the numbers in it say: ``(..., 1)``.
+    """Draw an index from the probabilities of each row: ``(..., 1)``.
 
     Raises:
         ScoresError: The numbers of a row are no probabilities.

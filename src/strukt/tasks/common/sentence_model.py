@@ -1,4 +1,4 @@
-"""What the models have in common that predict something of each sentence: batches, prediction, measures."""
+"""Models that predict something of each sentence: batches, prediction, evaluation."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ WINDOW = 512
 
 
 class Metric(Protocol):
-    """Counts from which scores are computed."""
+    """A counter from which scores are computed."""
 
     def update(self, gold: Any, predicted: Any) -> None:
-        """Counts what was observed in a sentence."""
+        """Count the gold and the predicted annotation of a sentence."""
 
     def result(self) -> dict[str, float]:
-        """The scores in percent."""
+        """Compute the scores, in percent."""
 
     def details(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Tables of the same by label, by depth ...: name of the table, row, column."""
+        """Compute tables of scores by label, by depth ...: name of the table, row, column."""
 
 
 class Outcome(NamedTuple):
-    """What evaluation counts of one sentence.
+    """The evaluation of one sentence.
 
     Attributes:
         gold: What the metric observes in it.
@@ -65,19 +65,19 @@ class SentenceModel(EncodedModel):
 
     @abstractmethod
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """What the loss compares with: vectors, which are padded with -1."""
+        """Return the vectors that the loss compares with; batches pad them with -1."""
 
     @abstractmethod
     def predict_batch(self, batch: Batch, probabilities: bool = False) -> Sequence[Prediction]:
-        """The best predictions, and with `probabilities` how probable each of their parts is."""
+        """Predict what is best, and with `probabilities` the probability of each of its parts."""
 
     @abstractmethod
     def metric(self) -> Metric:
-        """A new counter of the field's metric."""
+        """Make a new counter of the field's metric."""
 
     @abstractmethod
     def observed(self, sentence: Sentence) -> Any:
-        """What the metric compares.
+        """Return the annotation that the metric compares.
 
         Raises:
             DataError: The sentence lacks it.
@@ -85,17 +85,17 @@ class SentenceModel(EncodedModel):
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Raises DataError if a sentence lacks what the metric compares."""
+        """Raise DataError if a sentence lacks what the metric compares."""
         self.observed(sentence)
 
     @override
     def quality(self, scores: Mapping[str, float]) -> float:
-        """The metric named by `selection`."""
+        """Return the metric named by `selection`."""
         return scores[self.selection]
 
     @override
     def collate(self, sentences: list[Sentence], with_targets: bool = True) -> Batch:
-        """Makes a batch, on the CPU.
+        """Make a batch, on the CPU.
 
         Args:
             sentences: The sentences.
@@ -115,7 +115,7 @@ class SentenceModel(EncodedModel):
 
     @override
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
-        """Puts the best predictions in the place of what the sentences were annotated with."""
+        """Put the best predictions in the place of the annotation."""
         if probabilities:
             sentences = self._with_place(sentences)
         for sentence, prediction in self._predictions(sentences, probabilities):
@@ -123,7 +123,7 @@ class SentenceModel(EncodedModel):
 
     @override
     def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Picture]:
-        """What pictures of the best predictions show."""
+        """Draw the best predictions."""
         for sentence, prediction in self._predictions(sentences, probabilities):
             with usable_scores():
                 picture = prediction.diagram(sentence)
@@ -131,7 +131,7 @@ class SentenceModel(EncodedModel):
 
     @override
     def measure(self, sentences: Iterable[Sentence]) -> Measurement:
-        """The field's metrics, in percent, and what the predictions tell of themselves.
+        """Compute the field's metrics, in percent, and the further scores of the predictions.
 
         Raises:
             DataError: The annotation of a sentence breaks a rule of the task; the message names file and line.
@@ -139,7 +139,7 @@ class SentenceModel(EncodedModel):
         return self.measured(self.outcomes(sentences))
 
     def outcomes(self, sentences: Iterable[Sentence]) -> Iterator[Outcome]:
-        """What happens in each of some annotated sentences, in their order.
+        """Evaluate annotated sentences one by one, in their order.
 
         Raises:
             DataError: The annotation of a sentence breaks a rule of the task; the message names file and line.
@@ -148,7 +148,7 @@ class SentenceModel(EncodedModel):
             yield Outcome(self.observed(gold), self.compared(gold, prediction), prediction.shares)
 
     def measured(self, outcomes: Iterable[Outcome]) -> Measurement:
-        """The metrics of sentences in which this happened, each as often as it stands there."""
+        """Add up the evaluations of sentences, each as often as it occurs."""
         metric, sums, counts = self.metric(), defaultdict[str, float](float), defaultdict[str, float](float)
         for outcome in outcomes:
             metric.update(outcome.gold, outcome.predicted)
@@ -159,14 +159,14 @@ class SentenceModel(EncodedModel):
         return Measurement(metric.result() | shares, metric.details())
 
     def compared(self, gold: Sentence, prediction: Prediction) -> Any:
-        """What of a prediction the metric compares with what it observes in the gold sentence."""
+        """Return the part of a prediction that the metric compares with the gold sentence."""
         return self.observed(prediction.annotate(gold))
 
     def require_usable(self, sentence: Sentence) -> None:
-        """Raises DataError if a sentence of this format has no place for the predictions."""
+        """Raise DataError if a sentence of this format has no place for the predictions."""
 
     def require_place(self, sentence: Sentence) -> None:
-        """Raises DataError if a sentence of this format has no place for probabilities beside the predictions."""
+        """Raise DataError if a sentence of this format has no place for probabilities beside the predictions."""
 
     def _gold(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
         for sentence in sentences:
@@ -218,7 +218,7 @@ class SentenceModel(EncodedModel):
 
 
 def windows(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
-    """Sentences in runs of 1, 2, 4 and at last `WINDOW`, so that the first answers come at once."""
+    """Group sentences in runs of 1, 2, 4 and at last `WINDOW`, so that the first answers come at once."""
     stream = iter(sentences)
     size = 1
     while window := list(islice(stream, size)):

@@ -1,4 +1,4 @@
-"""The models whose predictions are structures, and how undecided they are between these."""
+"""Models that predict structures, and the entropy of these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the models that end in a structure have in common: a distribution for each sentence."""
+"""Models with a distribution over the structures of each sentence."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class StructuredModel(SentenceModel):
 
     @property
     def few(self) -> Estimator | None:
-        """What selects the few structures that prediction reads, and their weights; None if there are none."""
+        """The estimator of the few structures that prediction reads, with their weights; or None."""
         return None
 
     def drawn(self, batch: Batch, events: Tensor) -> Sequence[Diagram]:
-        """What pictures of structures show.
+        """Draw structures.
 
         Args:
             batch: The sentences.
@@ -60,7 +60,7 @@ class StructuredModel(SentenceModel):
             return self.distribution_of(self.collate(list(sentences), with_targets=False).to(self.device))
 
     def structures(self, sentence: Sentence) -> list[WeightedStructures]:
-        """What pictures of the few structures that prediction reads of a sentence show, with their weights.
+        """Draw the few structures that prediction reads of a sentence, with their weights.
 
         Args:
             sentence: What it is annotated with is not read.
@@ -102,7 +102,7 @@ class StructuredModel(SentenceModel):
         return weights
 
     def parts(self, sentence: Sentence) -> list[Sentence]:
-        """What has a structure of its own: as a rule the whole sentence."""
+        """Return the parts that have a structure each: as a rule the whole sentence."""
         return [sentence]
 
     def ambiguous(self, sentences: Iterable[Sentence], count: int) -> list[Sentence]:
@@ -141,7 +141,7 @@ class StructuredModel(SentenceModel):
         )
 
     def _pictures(self, sentence: Sentence, events: Tensor) -> list[Diagram]:
-        """Of each structure of a sentence, in batches as bounded as any."""
+        """Draw each structure of a sentence, in batches as bounded as any."""
         pictures: list[Diagram] = []
         for indices in batches(self.sizes([sentence]) * len(events), self.config.trainer.tokens):
             copies = self.collate([sentence] * len(indices), with_targets=False).to(self.device)
@@ -169,7 +169,7 @@ class StructuredModel(SentenceModel):
 
 
 def few_of(estimator: Estimator) -> Estimator | None:
-    """What selects the few structures that an estimator reads in prediction; None where it reads all.
+    """Return what selects the few structures that an estimator reads in prediction; None where it reads all.
 
     Examples:
         >>> from strukt.nn.estimators import Relaxed, Sample
@@ -183,7 +183,7 @@ def few_of(estimator: Estimator) -> Estimator | None:
 
 
 def counts_of(mixture: Mixture, estimator: Estimator) -> list[int]:
-    """How many structures prediction has read of each item; nothing where it reads all.
+    """Count the structures that prediction has read of each item; no counts where it reads all.
 
     Args:
         mixture: What was made of them.

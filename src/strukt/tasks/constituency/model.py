@@ -47,7 +47,7 @@ class ConstituencyParser(SpanModel):
 
     @classmethod
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:  # noqa: ARG003
-        """Checks that every sentence has a tree."""
+        """Check that every sentence has a tree."""
         for sentence in sentences:
             _tree(sentence)
         return sentences

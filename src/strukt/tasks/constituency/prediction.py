@@ -21,7 +21,7 @@ class TreePrediction(SpanPrediction):
     tree: Tree
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Replaces the tree."""
+        """Replace the tree."""
         return sentence.annotated(tree=self.tree)
 
     def diagram(self, sentence: Sentence) -> BracketDiagram:

@@ -76,6 +76,6 @@ class ChunkCounter(NumberModel):
 
     @override
     def annotate(self, sentence: Sentence, answer: Answer, probabilities: bool) -> Sentence:
-        """Notes `count=` on the first word."""
+        """Note `count=` on the first word."""
         first, *others = sentence.column("misc")
         return sentence.annotated(misc=[add_note(first, "count", answer.outputs[0]), *others])

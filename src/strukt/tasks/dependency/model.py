@@ -81,7 +81,7 @@ class Parser(DependencyScores, StructurePredictor):
 
     @classmethod
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Checks that every sentence is a tree, or part of one; leaves out what the criterion cannot learn from.
+        """Check that every sentence is a tree, or part of one; leaves out what the criterion cannot learn from.
 
         The sentences of the unlabelled corpus follow, without their trees.
         """
@@ -150,7 +150,7 @@ class Parser(DependencyScores, StructurePredictor):
         return self._trees(self.scores(batch.inputs, batch.lengths)[0], batch.lengths)
 
     def scores(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Of arcs `(batch, n, n + 1)`, and the vectors `(batch, n + 1, size)` that `label_scores` reads."""
+        """Score arcs `(batch, n, n + 1)`; the vectors `(batch, n + 1, size)` are for `label_scores`."""
         vectors = self._encoded(inputs, lengths)
         return self.arc_scores(vectors), vectors
 
@@ -200,7 +200,7 @@ class Parser(DependencyScores, StructurePredictor):
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Raises DataError if a sentence is no tree with one root, as the script of CoNLL 2018 refuses it, too."""
+        """Raise DataError if a sentence is no tree with one root, as the script of CoNLL 2018 refuses it, too."""
         conllu.require_tree(_conllu(sentence))
 
     def observed(self, sentence: Sentence) -> list[tuple[int, str]]:
@@ -234,7 +234,7 @@ class Parser(DependencyScores, StructurePredictor):
         return predictions
 
     def _arc_losses(self, arcs: Tensor, heads: Tensor, lengths: Tensor) -> Tensor:
-        """Of the heads of each sentence: ``(batch,)``."""
+        """Compute the losses of the heads of each sentence: ``(batch,)``."""
         if self.config.criterion == "head":
             candidates = mask_of(lengths + 1, arcs.shape[-1]).unsqueeze(1)
             return cross_entropies(arcs.masked_fill(~candidates, -torch.inf), heads)
@@ -246,7 +246,7 @@ class Parser(DependencyScores, StructurePredictor):
     def _log_likelihood(
         self, arcs: Tensor, heads: Tensor, autoencoder: CRFAutoencoder, batch: Batch
     ) -> Tensor:
-        """That of words and tree, and of the words alone where there is no tree: ``(batch,)``."""
+        """Compute that of words and tree, and of the words alone where there is no tree: ``(batch,)``."""
         both = arcs + autoencoder(batch.inputs["words"])
         of_tree = both.gather(-1, _gatherable(heads)).squeeze(-1).masked_fill(heads < 0, 0).sum(-1)
         of_all = self._trees(both, batch.lengths).log_partition
@@ -285,5 +285,5 @@ def _heads(sentence: Sentence) -> list[int | None]:
 
 
 def _sparsity(trees: int) -> dict[str, tuple[int, int]]:
-    """What evaluation adds up of the number of trees of a sentence."""
+    """Return the terms of the scores that tell of the number of trees of a sentence."""
     return {"trees": (trees, 1), "one tree": (100 * (trees == 1), 1)}

@@ -106,7 +106,7 @@ class ReverseDictionary(Classifier):
 
     @override
     def loss(self, batch: Batch) -> Tensor:
-        """Of given vectors 1 less the mean cosine of the definition with its word; else that of a classifier."""
+        """Compute 1 less the mean cosine with given vectors of words; without any, the loss of a classifier."""
         if self.vectors is None:
             return super().loss(batch)
         wanted = self.vectors[batch.targets["label"].squeeze(1)]
@@ -136,7 +136,7 @@ class ReverseDictionary(Classifier):
 
     @override
     def save_assets(self, folder: Path) -> None:
-        """Writes what the encoder needs, and the given vectors."""
+        """Write what the encoder needs, and the given vectors."""
         super().save_assets(folder)
         if self.vectors is not None:
             folder.mkdir(parents=True, exist_ok=True)

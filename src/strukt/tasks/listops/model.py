@@ -59,7 +59,7 @@ class ListModel(StructuredModel):
     @classmethod
     @override
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Checks that values are given and right, if they are to be learned; long expressions are left out."""
+        """Check that values are given and right, if they are to be learned; long expressions are left out."""
         if config.target == "value":
             for sentence in sentences:
                 _require_right_value(sentence)
@@ -91,7 +91,7 @@ class ListModel(StructuredModel):
 
     @property
     def is_latent(self) -> bool:
-        """Whether the trees are latent."""
+        """True if the trees are latent."""
         return self.config.structure in ("tree", "tree-budget")
 
     @property
@@ -120,7 +120,7 @@ class ListModel(StructuredModel):
 
     @override
     def distribution_of(self, batch: Batch) -> NonProjectiveTree:
-        """That over latent trees, whatever the budget.
+        """Return the distribution over latent trees, whatever the budget.
 
         Raises:
             SettingError: There are none.
@@ -185,7 +185,7 @@ class ListModel(StructuredModel):
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Raises DataError if a value that is compared is missing, or is not that of the expression."""
+        """Raise DataError if a value that is compared is missing, or is not that of the expression."""
         super().require_annotated(sentence)
         if self.config.target == "value":
             _require_right_value(sentence)
@@ -225,7 +225,7 @@ class ListModel(StructuredModel):
         return FixedTrees.of_heads(FIXED[structure](lengths, n))
 
     def _label_log_probs(self, arcs: Tensor, projected: Tensor, lengths: Tensor, _: Batch) -> Tensor:
-        """Of each symbol, or of all that hangs on the root."""
+        """Compute those of the label of each symbol, or of all that hangs on the root."""
         states = self.network.read(projected, arcs, lengths)
         if self.config.target == "value":
             states = (arcs[..., :1] * states).sum(1, keepdim=True)
@@ -235,7 +235,7 @@ class ListModel(StructuredModel):
     def _shares(
         self, batch: Batch, mixture: Mixture, arcs: Tensor, heads: Tensor
     ) -> list[dict[str, tuple[float, float]]]:
-        """What evaluation adds up, of each expression."""
+        """Compute the terms of further scores, of each expression."""
         links, counts = (arcs > 0).sum((-1, -2)).tolist(), counts_of(mixture, self.latent.estimator)
         shares = []
         for row, sentence in enumerate(batch.sentences):

@@ -1,4 +1,4 @@
-"""What the model of ListOps says of an expression."""
+"""The predicted arities or value of an expression."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from strukt.viz.diagram import Diagram
 
 @dataclass(frozen=True)
 class ListPrediction:
-    """What is said of an expression.
+    """The arities of the operators of an expression, or its value.
 
     Attributes:
         target: What the labels are: arities or values.
@@ -37,7 +37,7 @@ class ListPrediction:
     shares: Mapping[str, tuple[float, float]]
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Notes the arities, or puts the value before the expression."""
+        """Note the arities, or puts the value before the expression."""
         notes = {"p": " ".join(probability_notes(self.certain))} if self.with_notes else {}
         if self.target == "value":
             return sentence.annotated(label=self.labels[0], **notes)

@@ -122,7 +122,7 @@ class LanguageModel(Model):
 
     @override
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
-        """Counts n-grams, if the model is made of them."""
+        """Count n-grams, if the model is made of them."""
         if isinstance(self.source, KneserNey):
             self.source.count([self._numbers(sentence) for sentence in sentences])
 
@@ -166,7 +166,7 @@ class LanguageModel(Model):
 
     @override
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
-        """Notes the probability of each word given those before it; a grammar gives trees."""
+        """Note the probability of each word given those before it; a grammar gives trees."""
         for group, words, lengths in self._groups(sentences):
             with self.predicting():
                 annotated = self.text().annotated(group, words, lengths)
@@ -194,7 +194,7 @@ class LanguageModel(Model):
     def step_pictures(
         self, sentence: Sentence, step: int, spanning: Spanning = "minimum"
     ) -> Mapping[str, Picture]:
-        """Of mean-field attention, how it looks back from the place in front of a word; the first sees nothing."""
+        """Draw how mean-field attention looks back from the place in front of a word; the first sees nothing."""
         source = self.source
         if not isinstance(source, RecurrentLanguageModel) or not isinstance(
             source.attention, MeanFieldAttention
@@ -212,7 +212,7 @@ class LanguageModel(Model):
             )
 
     def generate(self, count: int, longest: int) -> list[list[str]]:
-        """Draws sentences.
+        """Draw sentences.
 
         Args:
             count: How many.
@@ -227,7 +227,7 @@ class LanguageModel(Model):
 
     @override
     def infill(self, sentences: Iterable[Sentence], mark: str) -> Iterator[list[str]]:
-        """As a model of hidden states knows them."""
+        """Fill missing words by a model of hidden states."""
         for group, words, lengths in self._groups(sentences):
             rows = [torch.tensor([form == mark for form in self._forms(sentence)]) for sentence in group]
             gaps = pad_sequence(rows, batch_first=True).to(words.device)

@@ -1,4 +1,4 @@
-"""What distributions over texts are made of."""
+"""Networks of language models, and counts of n-grams."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from strukt.tasks.lm.config import GRAMMARS, Config
 
 
 def source_of(config: Config, words: int) -> nn.Module:
-    """The network or the counts of a configuration.
+    """Build the network, or the counts, that a configuration asks for.
 
     Args:
         config: Of the task.

@@ -69,7 +69,7 @@ class MaskedLanguageModel(EncodedModel):
 
     @property
     def biases(self) -> Tensor:
-        """What is added to the scores of words, `(words,)`."""
+        """The biases of the scores of words, `(words,)`."""
         owner: Any = self if self.tied else self.project
         found: Tensor = owner.bias
         return found
@@ -98,7 +98,7 @@ class MaskedLanguageModel(EncodedModel):
 
     @override
     def collate(self, sentences: list[Sentence]) -> Batch:
-        """Hides some words, other ones each time: `words` `(batch, n)` are the hidden ones, and -1 elsewhere."""
+        """Hide some words, other ones each time: `words` `(batch, n)` are the hidden ones, and -1 elsewhere."""
         return self._hidden(sentences, [self._drawn(sentence) for sentence in sentences])
 
     @property
@@ -151,13 +151,13 @@ class MaskedLanguageModel(EncodedModel):
 
     @override
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
-        """Notes the probability of each word given all others of its sentence; of unknown words 0."""
+        """Note the probability of each word given all others of its sentence; of unknown words 0."""
         for sentence in sentences:
             yield noted(sentence, self._given_others(sentence.forms))
 
     @override
     def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[HeatMap]:
-        """How many bits each word takes, given all others of its sentence; unknown words are shown with none."""
+        """Draw the bits that each word takes, given all others of its sentence; for unknown words none."""
         for sentence in sentences:
             of_words = self._given_others(sentence.forms)
             bits = -of_words.masked_fill(of_words == 0, 1.0).log2()
@@ -222,7 +222,7 @@ class MaskedLanguageModel(EncodedModel):
         return -functional.cross_entropy(scores, words[hidden], reduction="none")
 
     def _log_probs(self, batch: Batch) -> Tensor:
-        """Of each word at each place, `(batch, n, v)`."""
+        """Compute those of each word at each place, `(batch, n, v)`."""
         return self._scores(self.encoder(batch.inputs, batch.lengths)).log_softmax(-1)
 
     def _scores(self, vectors: Tensor) -> Tensor:

@@ -44,7 +44,7 @@ class EntityModel(SpanModel):
 
     @classmethod
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:  # noqa: ARG003
-        """Checks that every sentence is annotated with entities that do not cross."""
+        """Check that every sentence is annotated with entities that do not cross."""
         return [entities.require_nested(_annotated(sentence)) for sentence in sentences]
 
     @classmethod

@@ -13,7 +13,7 @@ class EntityPrediction(SpanPrediction):
     """Nested entities."""
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Replaces the entities; their probabilities, where they are known, go with them."""
+        """Replace the entities; their probabilities, where they are known, go with them."""
         entities = [Entity(bracket.start, bracket.end, bracket.label) for bracket in self.brackets]
         known = [
             round(bracket.probability, DIGITS) for bracket in self.brackets if bracket.probability is not None

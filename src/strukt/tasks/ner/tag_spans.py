@@ -52,7 +52,7 @@ class TagSpans(SpanLayer):
         self.crf.requires_grad_(decoder == "crf")
 
     def scores(self, words: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Of tags ``(batch, n, tags)`` and of transitions ``(tags, tags)``."""
+        """Score tags ``(batch, n, tags)`` and transitions ``(tags, tags)``."""
         scores: Tensor = self.score(words)
         return self.crf.scores(scores.float(), lengths)
 
@@ -65,7 +65,9 @@ class TagSpans(SpanLayer):
         tags = self._tags_of(gold, words.shape[:2])
         return mean_loss(-self.distribution(words, lengths).log_prob(tags), lengths, self.average)
 
-    def found(self, words: Tensor, lengths: Tensor, probabilities: bool = False) -> Iterator[list[PredictedSpan]]:
+    def found(
+        self, words: Tensor, lengths: Tensor, probabilities: bool = False
+    ) -> Iterator[list[PredictedSpan]]:
         chain = self.distribution(words, lengths)
         for item, (length, tags) in enumerate(zip(lengths.tolist(), chain.mode.tolist(), strict=True)):
             named = [

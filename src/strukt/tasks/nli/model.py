@@ -68,7 +68,7 @@ class EntailmentModel(ClassModel):
 
     @override
     def collate(self, sentences: list[Sentence], with_targets: bool = True) -> Batch:
-        """As of any model, but inputs and lengths are of all premises and then of all hypotheses.
+        """Make a batch, whose inputs and lengths are those of all premises and then of all hypotheses.
 
         What is no pair is read as a sentence alone, for pictures of its trees.
         """
@@ -143,7 +143,7 @@ class EntailmentModel(ClassModel):
 
     @override
     def channels(self, sentence: Sentence) -> list[Diagram]:
-        """Those of the premise, then those of the hypothesis."""
+        """Draw those of the premise, then those of the hypothesis."""
         return [
             diagram
             for part in self.parts(sentence)

@@ -20,7 +20,7 @@ class JointMetric:
         self._metrics: dict[str, Metric] = {name: part.metric() for name, part in parts.items()}
 
     def update(self, gold: Mapping[str, Any], predicted: Mapping[str, Any]) -> None:
-        """Counts what was observed in a sentence, by the name of the model."""
+        """Count what was observed in a sentence, by the name of the model."""
         for name, metric in self._metrics.items():
             metric.update(gold[name], predicted[name])
 

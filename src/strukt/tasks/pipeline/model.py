@@ -48,7 +48,7 @@ class Pipeline(SentenceModel):
     @classmethod
     @override
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Checks that every sentence has what is to be learned."""
+        """Check that every sentence has what is to be learned."""
         for part in _chosen(config).values():
             part.model_class.trainable(part.config(config), part.views(sentences))
         return sentences
@@ -74,7 +74,7 @@ class Pipeline(SentenceModel):
         return "mean"
 
     def targets(self, sentence: Sentence) -> dict[str, Tensor]:
-        """Those of each part, whose name stands before theirs."""
+        """Return those of each part, whose name stands before theirs."""
         return {
             f"{name}.{target}": values
             for name, model in self._models().items()
@@ -105,28 +105,28 @@ class Pipeline(SentenceModel):
         ]
 
     def metric(self) -> JointMetric:
-        """Those of the parts, and their mean."""
+        """Make the metrics of the parts, which also have a mean."""
         return JointMetric(self._models())
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Raises DataError if a sentence lacks what a part is measured by."""
+        """Raise DataError if a sentence lacks what a part is measured by."""
         for name, model in self._models().items():
             model.require_annotated(PARTS[name].view(sentence))
 
     def observed(self, sentence: Sentence) -> dict[str, Any]:
-        """What each part compares, by its name."""
+        """Return what each part compares, by its name."""
         return {name: model.observed(PARTS[name].view(sentence)) for name, model in self._models().items()}
 
     @override
     def require_usable(self, sentence: Sentence) -> None:
-        """Raises DataError if a sentence of this format has no place for trees or entities."""
+        """Raise DataError if a sentence of this format has no place for trees or entities."""
         for name, model in self._models().items():
             model.require_usable(PARTS[name].view(sentence))
 
     @override
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
-        """Has each part count what it needs."""
+        """Have each part count what it needs."""
         for name, model in self._models().items():
             model.calibrate(PARTS[name].views(sentences))
 

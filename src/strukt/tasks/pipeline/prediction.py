@@ -22,11 +22,11 @@ class JointPrediction:
 
     @property
     def shares(self) -> Mapping[str, tuple[float, float]]:
-        """Those of all models."""
+        """The terms of all models."""
         return {name: share for part in self.parts.values() for name, share in part.shares.items()}
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Replaces tags, trees and entities."""
+        """Replace tags, trees and entities."""
         for part in self.parts.values():
             sentence = part.annotate(sentence)
         return sentence

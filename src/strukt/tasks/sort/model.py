@@ -22,7 +22,7 @@ from strukt.tasks.sort.config import Config
 
 
 class Sorter(NumberModel):
-    """Writes the numbers of a sentence from the smallest to the largest, as many as it has.
+    """Write the numbers of a sentence from the smallest to the largest, as many as it has.
 
     At each step any number of the training corpus may be written, not those of the sentence alone.
     """
@@ -82,7 +82,7 @@ class Sorter(NumberModel):
 
     @override
     def annotate(self, sentence: Sentence, answer: Answer, probabilities: bool) -> Sentence:
-        """Notes `sorted=` on the first word what comes first, and so on."""
+        """Note `sorted=` on the first word what comes first, and so on."""
         noted = sentence.with_misc(sorted=answer.outputs)
         if not probabilities or answer.probabilities is None:
             return noted

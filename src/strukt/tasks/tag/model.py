@@ -60,7 +60,7 @@ class Tagger(StructurePredictor):
 
     @classmethod
     def trainable(cls, config: Config, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
-        """Checks that the corpus has the tags, in the scheme that the constraints demand."""
+        """Check that the corpus has the tags, in the scheme that the constraints demand."""
         if config.partial:
             return cls._partly_tagged(config, sentences)
         filled = any(tag != "_" for sentence in sentences for tag in _tags(config, sentence))
@@ -134,13 +134,13 @@ class Tagger(StructurePredictor):
         return LinearChain(*self.scores(batch.inputs, batch.lengths), batch.lengths)
 
     def scores(self, inputs: dict[str, Tensor], lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Of tags `(batch, n, labels)` and of transitions `(labels, labels)`."""
+        """Score tags `(batch, n, labels)` and transitions `(labels, labels)`."""
         emissions, _ = self._read(inputs, lengths)
         return self.crf.scores(emissions, lengths)
 
     @override
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
-        """Counts which codes stand for which tags, where there are codes."""
+        """Count which codes stand for which tags, where there are codes."""
         if self.codes is not None:
             with self.predicting():
                 self.codes.count(self._coded(sentences))
@@ -194,7 +194,7 @@ class Tagger(StructurePredictor):
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Raises DataError if a word lacks its tag, or tags break the scheme that the constraints demand."""
+        """Raise DataError if a word lacks its tag, or tags break the scheme that the constraints demand."""
         if UNANNOTATED not in self.vocabularies["labels"]:
             _require_complete(self.config, sentence)
         for problem in scheme_problems(sentence, self.observed(sentence), self.config.constraints):

@@ -66,7 +66,7 @@ class TokenCodes(nn.Module):
         return code_counts.to_tensor(self.vocabulary, self.labels)
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Takes over what `get_extra_state` gave."""
+        """Take over what `get_extra_state` gave."""
         self.vocabulary = code_counts.from_tensor(state, self.labels)
 
 

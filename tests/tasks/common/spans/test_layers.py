@@ -298,7 +298,11 @@ def test_the_label_of_a_code_is_that_of_the_nearest_one():
 def test_shares_count_codes_that_were_never_seen():
     model = layer(LikelihoodCodes)
     model.vocabulary = CodeVocabulary({1: {"A": 1}})
-    spans = [PredictedSpan(0, 2, "A", code=1), PredictedSpan(0, 1, "A", code=2), PredictedSpan(1, 2, "A", code=3)]
+    spans = [
+        PredictedSpan(0, 2, "A", code=1),
+        PredictedSpan(0, 1, "A", code=2),
+        PredictedSpan(1, 2, "A", code=3),
+    ]
     assert model.shares(spans) == {"unseen_codes": (200, 3)}
     assert model.shares([]) == {"unseen_codes": (0, 0)}
     assert layer(LabelSpans).shares(spans) == {}

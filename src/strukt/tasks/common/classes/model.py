@@ -1,4 +1,4 @@
-"""What the models have in common that predict one class of each sentence, or pair of sentences."""
+"""Models that predict one class of each sentence, or pair of sentences."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class ClassModel(StructuredModel):
 
     @override
     def distribution_of(self, batch: Batch) -> NonProjectiveTree:
-        """That over the latent trees.
+        """Return the distribution over the latent trees.
 
         Raises:
             SettingError: There are none.

@@ -34,17 +34,17 @@ class ClassPrediction:
         return sorted(self.probabilities, key=self.probabilities.__getitem__, reverse=True)
 
     def annotate(self, sentence: Sentence) -> Sentence:
-        """Puts the most probable class before the words."""
+        """Put the most probable class before the words."""
         notes = self.notes if self.with_note else {}
         return sentence.annotated(label=self.ranking[0], **notes)
 
     @property
     def notes(self) -> dict[str, str]:
-        """What is noted behind the words."""
+        """The notes behind the words."""
         return {"p": self._written(self.ranking[0])}
 
     def diagram(self, sentence: Sentence) -> HeatMap:  # noqa: ARG002
-        """How probable each class is; of many the most probable ones."""
+        """Draw the probability of each class; of many classes those of the most probable ones."""
         names = list(self.probabilities) if len(self.probabilities) <= DRAWN else self.ranking[:DRAWN]
         return self._drawn("class", names)
 

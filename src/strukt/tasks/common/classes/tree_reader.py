@@ -51,7 +51,7 @@ class TreeReader(nn.Module):
 
     @property
     def estimator(self) -> Estimator:
-        """What selects the trees that are read."""
+        """The estimator that selects the trees that are read."""
         return self.latent.estimator
 
     def forward(self, vectors: Tensor, lengths: Tensor, heads: Tensor | None) -> Mixture:

@@ -12,7 +12,7 @@ from strukt.nn.probabilistic_transformer import Encoding
 
 
 class Encoder(nn.Module, ABC):
-    """What turns the forms of sentences into a vector for each word.
+    """An encoder of sentences: from the forms of their words to a vector for each word.
 
     Attributes:
         size: Size of these vectors.
@@ -28,34 +28,34 @@ class Encoder(nn.Module, ABC):
 
     @abstractmethod
     def inputs(self, sentences: list[list[str]]) -> dict[str, Tensor]:
-        """What `forward` reads, on the CPU."""
+        """Make the tensors that `forward` reads, on the CPU."""
 
     @abstractmethod
     def forward(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """Vectors `(batch, n, size)`."""
+        """Encode words: vectors `(batch, n, size)`."""
 
     def sizes(self, sentences: list[list[str]]) -> list[int]:
         """Count what is read of each sentence: its words."""
         return [len(forms) for forms in sentences]
 
     def mean_field(self, inputs: dict[str, Tensor], lengths: Tensor) -> Encoding | None:  # noqa: ARG002
-        """All that mean field says of the words, if that is what encodes them."""
+        """Return all that mean field says of the words, if it encodes them."""
         return None
 
     def of_sentences(self, inputs: dict[str, Tensor], lengths: Tensor) -> Tensor:
-        """A vector `(batch, sentence_size)` for each sentence: that of its last word."""
+        """Encode sentences: for each the vector of its last word, `(batch, sentence_size)`."""
         vectors = self(inputs, lengths)
         last = (lengths - 1).clamp(min=0).reshape(-1, 1, 1).expand(-1, -1, vectors.shape[-1])
         found: Tensor = vectors.gather(1, last).squeeze(1)
         return found
 
     def penalty(self) -> Tensor | float:
-        """What is added to the loss, whatever the sentences."""
+        """Compute a term of the loss that does not depend on sentences."""
         return 0.0
 
     def rates(self) -> dict[str, float]:
-        """Of parameters, by name, the share of the learning rate that they have; of all others it is 1."""
+        """Return the shares of the learning rate that some parameters have, by name; all others have 1."""
         return {}
 
     def save_assets(self, folder: Path) -> None:
-        """Writes what is neither weight, nor vocabulary, nor configuration."""
+        """Write what is neither weight, nor vocabulary, nor configuration."""

@@ -13,7 +13,7 @@ from strukt.tasks.common.encoder.words import AFFIXES, FromWords, word_of
 
 
 def build_encoder(config: EncoderConfig, vocabularies: dict[str, Vocabulary], assets: Path | None) -> Encoder:
-    """The encoder that a configuration asks for.
+    """Build the encoder that a configuration asks for.
 
     Args:
         config: Its options.
@@ -26,7 +26,7 @@ def build_encoder(config: EncoderConfig, vocabularies: dict[str, Vocabulary], as
 
 
 def count_vocabularies(config: EncoderConfig, words: Iterable[str]) -> dict[str, Vocabulary]:
-    """The vocabularies that an encoder needs.
+    """Count the vocabularies that an encoder needs.
 
     Args:
         config: Its options.

@@ -10,7 +10,7 @@ from strukt.tasks.common.options import changed
 
 @dataclass
 class MeanFieldConfig:
-    """Which Probabilistic Transformer, for encoders of kind pt; see `strukt.nn.ProbabilisticTransformer`.
+    """The Probabilistic Transformer of encoders of kind pt; see `strukt.nn.ProbabilisticTransformer`.
 
     Args:
         published: Whether this is the model of Wu and Tu (2023): label_scores is table, dropout is updates, and of
@@ -79,7 +79,7 @@ class MeanFieldConfig:
 
 @dataclass
 class TransformerConfig:
-    """Which Transformer, for encoders of kind transformer; see `strukt.nn.Transformer`.
+    """The Transformer of encoders of kind transformer; see `strukt.nn.Transformer`.
 
     Args:
         published: Whether this is the Transformer that Wu and Tu (2023) compare with, as their code has it
@@ -106,7 +106,7 @@ class TransformerConfig:
 
 @dataclass
 class FineTuningConfig:
-    """How a pretrained model learns, for encoders of kind pretrained.
+    """The fine-tuning of a pretrained model, for encoders of kind pretrained.
 
     Args:
         rate: The share of the learning rate that its last layer has; 0 leaves the whole model as it is.
@@ -125,7 +125,7 @@ class FineTuningConfig:
 
 @dataclass
 class EncoderConfig:
-    """How words become vectors.
+    """The encoder, which makes vectors of words.
 
     Args:
         kind: LSTMs that read both ways or one way, gated convolutions over windows of words, which are fastest, a
@@ -168,7 +168,7 @@ class EncoderConfig:
     pt: MeanFieldConfig = field(default_factory=MeanFieldConfig)
 
     def __post_init__(self) -> None:
-        """Gives options that a published model sets their values; `ranges` refuses others than these."""
+        """Give options that a published model sets their values; `ranges` refuses others than these."""
         for name, value in self.published_options().items():
             group, _, option = name.rpartition(".")
             part = getattr(self, group) if group else self
@@ -177,7 +177,7 @@ class EncoderConfig:
 
     @property
     def is_published(self) -> bool:
-        """Whether it is one of those of Wu and Tu (2023)."""
+        """True if the encoder is one of those of Wu and Tu (2023)."""
         return {"pt": self.pt.published, "transformer": self.transformer.published}.get(self.kind, False)
 
     def published_options(self) -> dict[str, Any]:
@@ -199,5 +199,5 @@ class EncoderConfig:
 
     @property
     def has_root(self) -> bool:
-        """Whether a root stands for a sentence."""
+        """True if a root stands for a sentence."""
         return self.kind == "pt" and self.pt.root_labels > 0

@@ -59,9 +59,9 @@ class Pretrained(Encoder):
         return encoded
 
     def rates(self) -> dict[str, float]:
-        """Those of the layers."""
+        """Return those of the layers."""
         return self._rates
 
     def save_assets(self, folder: Path) -> None:
-        """Writes tokenizer and configuration."""
+        """Write tokenizer and configuration."""
         self.words.save_assets(folder)

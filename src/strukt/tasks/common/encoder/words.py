@@ -1,4 +1,4 @@
-"""From the forms of sentences to a vector for each word: what every task begins with."""
+"""Encoders that make vectors of words, characters and affixes, and read these in their sentences."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class _Indices(NamedTuple):
 
 
 def word_of(config: EncoderConfig) -> Callable[[str], str]:
-    """From a form to its entry among the word vectors."""
+    """Return the function from a form to its entry among the word vectors."""
     return normalised if config.normalise else str
 
 
 def normalised(form: str) -> str:
-    """The entry of a form among the word vectors; its characters tell upper case and digits.
+    """Return the entry of a form among the word vectors; its characters tell upper case and digits.
 
     Examples:
         >>> normalised("B-52s")
@@ -153,7 +153,7 @@ class FromWords(Encoder):
         return vectors
 
     def penalty(self) -> Tensor | float:
-        """That of the scores of labels and heads of a Probabilistic Transformer."""
+        """Compute that of the scores of labels and heads of a Probabilistic Transformer."""
         if self.penalty_weight == 0 or not isinstance(self.context, MeanFieldEncoder):
             return 0.0
         mean_field = self.context.mean_field

@@ -1,4 +1,4 @@
-"""What the models have in common that read lines of numbers by an encoder, a decoder and an attention."""
+"""Models that read lines of numbers by an encoder, a decoder and an attention."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Shares = Mapping[str, tuple[float, float]]
 
 
 class Answer(NamedTuple):
-    """What a model says of one sentence.
+    """The answer of a model to one sentence.
 
     Attributes:
         outputs: What is written at each step of the output.
@@ -103,7 +103,7 @@ class NumberModel(Model):
 
     @override
     def require_annotated(self, sentence: Sentence) -> None:
-        """Raises DataError if the model does not know a word; the answer follows from the words."""
+        """Raise DataError if the model does not know a word; the answer follows from the words."""
         self._indices(sentence)
 
     @abstractmethod
@@ -112,7 +112,7 @@ class NumberModel(Model):
 
     @abstractmethod
     def answers(self, memory: Memory) -> list[Answer]:
-        """What the model says of sentences that it has read."""
+        """Return the answers to sentences that the model has read."""
 
     @abstractmethod
     def decoded(self, memory: Memory, answer: Answer) -> Decoded:
@@ -120,7 +120,7 @@ class NumberModel(Model):
 
     @abstractmethod
     def judged(self, batch: Batch) -> Iterator[Shares]:
-        """What evaluation adds up, sentence by sentence."""
+        """Compute the terms of the scores, sentence by sentence."""
 
     @abstractmethod
     def annotate(self, sentence: Sentence, answer: Answer, probabilities: bool) -> Sentence:
@@ -144,11 +144,11 @@ class NumberModel(Model):
         )
 
     def read(self, batch: Batch) -> Memory:
-        """What the decoder knows of a batch."""
+        """Encode a batch for the decoder."""
         return self.network.read(batch.inputs["words"], batch.lengths)
 
     def divergence(self, decoded: Decoded, inside: Tensor) -> Tensor | float:
-        """What random contexts add to the loss: their divergence at the steps inside, times its weight."""
+        """Compute the loss of random contexts: their divergence at the steps inside, times its weight."""
         if decoded.divergence is None:
             return 0.0
         return self.config.kl_weight * decoded.divergence.masked_fill(~inside, 0).sum()
@@ -172,7 +172,7 @@ class NumberModel(Model):
 
     @override
     def annotations(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Sentence]:
-        """Notes the answers in the MISC column."""
+        """Note the answers in the MISC column."""
         for group in runs(sentences, self.sizes, self.config.trainer.tokens, TOGETHER):
             with self.predicting():
                 answers = self.answers(self.read(self.collate(group).to(self.device)))
@@ -184,7 +184,7 @@ class NumberModel(Model):
 
     @override
     def diagrams(self, sentences: Iterable[Sentence], probabilities: bool = False) -> Iterator[Picture]:
-        """How much each step of the output attends to each word; without attention the answer alone."""
+        """Draw the attention of each step of the output to each word; without attention the answer alone."""
         for sentence in sentences:
             with self.predicting():
                 picture = self._picture(sentence, probabilities)
@@ -194,7 +194,7 @@ class NumberModel(Model):
     def step_pictures(
         self, sentence: Sentence, step: int, spanning: Spanning = "minimum"
     ) -> Mapping[str, Picture]:
-        """Of mean-field attention, its interactions, their spanning tree, and the weights after each sweep."""
+        """Draw mean-field attention: its interactions, their spanning tree, and the weights after each sweep."""
         attention = self.network.network.attention
         if not isinstance(attention, MeanFieldAttention):
             return {}
@@ -249,7 +249,7 @@ class _Means:
 
 
 def encoder_decoder(config: NumberConfig) -> EncoderDecoder:
-    """The encoder and decoder that a configuration asks for."""
+    """Build the encoder and decoder that a configuration asks for."""
     encoder = _ENCODERS[config.encoder](config)
     attention = _attention(config, encoder.size)
     ways = config.input_feeding, config.output_context

@@ -45,11 +45,11 @@ class CodeSpans(SpanLayer):
 
     @abstractmethod
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """Of the bits of spans, ``(batch, n + 1, n + 1, bits)``."""
+        """Score the bits of spans: ``(batch, n + 1, n + 1, bits)``."""
 
     @abstractmethod
     def agreeing(self, trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> SpanTree:
-        """The distribution over the trees without codes that contain the known spans."""
+        """Return the distribution over the trees without codes that contain the known spans."""
 
     def distribution(self, words: Tensor, lengths: Tensor) -> BitSpanTree:
         return BitSpanTree(self.scores(words, lengths), lengths, validate_args=False)
@@ -60,7 +60,9 @@ class CodeSpans(SpanLayer):
             "give one with --criterion likelihood"
         )
 
-    def found(self, words: Tensor, lengths: Tensor, probabilities: bool = False) -> Iterator[list[PredictedSpan]]:
+    def found(
+        self, words: Tensor, lengths: Tensor, probabilities: bool = False
+    ) -> Iterator[list[PredictedSpan]]:
         trees = self.distribution(words, lengths)
         logs = trees.bit_marginals.log() if probabilities else None
         for item, event in enumerate(trees.mode):
@@ -80,19 +82,19 @@ class CodeSpans(SpanLayer):
         return self.vocabulary.codes
 
     def label(self, code: int) -> str:
-        """What a code means; nothing before anything was counted."""
+        """Return the label that a code means; `EMPTY` before anything was counted."""
         return self.vocabulary.label(code) if len(self.vocabulary) else EMPTY
 
     def distances(self) -> HeatMap:
         return code_counts.distances(self.vocabulary)
 
     def shares(self, spans: Sequence[PredictedSpan]) -> dict[str, tuple[int, int]]:
-        """How many percent of the codes were never seen in training."""
+        """Return the percentage of codes that were never seen in training."""
         unseen = sum(span.code not in self.vocabulary for span in spans)
         return {"unseen_codes": (100 * unseen, len(spans))}
 
     def calibrate(self, batches: Iterable[tuple[Tensor, GoldSpans, Tensor]]) -> None:
-        """Counts which codes stand for which labels (section 3.5); what is not known of a tree is as is best."""
+        """Count which codes stand for which labels (section 3.5), in the best trees with the known spans."""
         self.vocabulary = CodeVocabulary.count(pair for batch in batches for pair in self._pairs(*batch))
 
     def _pairs(self, words: Tensor, gold: GoldSpans, lengths: Tensor) -> Iterator[tuple[int, str]]:
@@ -103,21 +105,21 @@ class CodeSpans(SpanLayer):
             yield code, self.labels.symbols[label]
 
     def get_extra_state(self) -> Tensor:
-        """What codes mean."""
+        """Return the labels that codes mean."""
         return code_counts.to_tensor(self.vocabulary, self.labels)
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Takes over what `get_extra_state` gave."""
+        """Restore what `get_extra_state` gave."""
         self.vocabulary = code_counts.from_tensor(state, self.labels)
 
 
 def with_any_codes(trees: BitSpanTree, gold: GoldSpans, lengths: Tensor) -> SpanTree:
-    """The distribution over the trees that contain the known spans, whatever codes they have."""
+    """Return the distribution over the trees that contain the known spans, with any codes."""
     return gold.trees(functional.softplus(trees.scores[0]).sum(-1), lengths)
 
 
 def _probability(log_marginals: Tensor, code: int) -> float:
-    """Of a span with a code, from the log-marginals ``(bits, 2)``: the bits of a span are independent."""
+    """Multiply the probabilities of a span's bits, which are independent; log-marginals are ``(bits, 2)``."""
     bits = len(log_marginals)
     chosen = sum(log_marginals[bit, code >> bit & 1] for bit in range(bits))
     return float(not_nan(chosen - (bits - 1) * log_marginals[0].logsumexp(-1)).exp())

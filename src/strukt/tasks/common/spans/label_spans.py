@@ -39,7 +39,7 @@ class LabelSpans(SpanLayer):
         )
 
     def scores(self, words: Tensor, lengths: Tensor) -> Tensor:  # noqa: ARG002
-        """Of labelled spans, ``(batch, n + 1, n + 1, labels)``."""
+        """Score labelled spans: ``(batch, n + 1, n + 1, labels)``."""
         scores: Tensor = self.scorer(fenceposts(words))
         return scores.float()
 
@@ -47,24 +47,28 @@ class LabelSpans(SpanLayer):
         return SpanTree(self.scores(words, lengths), lengths, labelled=True, validate_args=False)
 
     def loss(self, views: Sequence[Tensor], gold: GoldSpans, lengths: Tensor) -> Tensor:
-        """The mean loss per word."""
+        """Compute the mean loss per word."""
         (words,) = views
         trees = self.distribution(words, lengths)
         return self.criterion(trees, agreeing(gold, trees.scores[0], self.empty)).sum() / lengths.sum()
 
-    def found(self, words: Tensor, lengths: Tensor, probabilities: bool = False) -> Iterator[list[PredictedSpan]]:
+    def found(
+        self, words: Tensor, lengths: Tensor, probabilities: bool = False
+    ) -> Iterator[list[PredictedSpan]]:
         trees = self.distribution(words, lengths)
         marginals = not_nan(trees.marginals) if probabilities else None
         symbols = self.labels.symbols
         for item, event in enumerate(trees.mode):
             yield [
-                PredictedSpan(i, j, symbols[k], None if marginals is None else marginals[item, i, j, k].item())
+                PredictedSpan(
+                    i, j, symbols[k], None if marginals is None else marginals[item, i, j, k].item()
+                )
                 for i, j, k in spans_of(event)
             ]
 
 
 def agreeing(gold: GoldSpans, spans: Tensor, empty: int) -> Tensor:
-    """Which labels the spans of a tree can have that agrees with what is known: the shape of ``spans``.
+    """Find the labels that the spans of a tree can have if it agrees with the known spans: the shape of ``spans``.
 
     The known spans have their labels, so that all that cross them are no spans; all others are empty ones.
     """
@@ -76,12 +80,12 @@ def agreeing(gold: GoldSpans, spans: Tensor, empty: int) -> Tensor:
 
 
 def _likelihood(trees: SpanTree, allowed: Tensor) -> Tensor:
-    """The negative logarithm of the probability of the trees that agree: ``(batch,)``."""
+    """Compute the negative log-probability of the trees that agree: ``(batch,)``."""
     return trees.log_partition - trees.condition(forbidden=~allowed).log_partition
 
 
 def _margin(trees: SpanTree, allowed: Tensor) -> Tensor:
-    """How much better the best tree is than the best that agrees, wrong spans counting 1 more: ``(batch,)``."""
+    """Compute the lead of the best tree over the best that agrees, wrong spans counting 1 more: ``(batch,)``."""
     best = trees.condition(forbidden=~allowed).mode
     return fenchel_young_loss(trees, best, regularizer=None, cost=(~allowed).to(trees.scores[0].dtype))
 

@@ -1,4 +1,4 @@
-"""What stands on top of the encoder when spans are predicted: a distribution over trees, its loss, its answers."""
+"""Layers of spans on top of an encoder: a distribution over trees, its loss, and its best spans."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class GoldSpans:
         return values[self.items, self.starts, self.ends]
 
     def used(self, batch: int, size: int) -> Tensor:
-        """Which spans are among them: ``(batch, size, size)`` booleans."""
+        """Mark these spans: ``(batch, size, size)`` booleans."""
         used = torch.zeros(batch, size, size, dtype=torch.bool, device=self.starts.device)
         used[self.items, self.starts, self.ends] = True
         return used
@@ -75,7 +75,7 @@ class GoldSpans:
 
 
 class SpanLayer(nn.Module, ABC):
-    """From vectors of words to labelled spans.
+    """A layer from vectors of words to labelled spans.
 
     Args:
         labels: All labels, `EMPTY` among them: that of a span which is nothing.
@@ -127,8 +127,10 @@ class SpanLayer(nn.Module, ABC):
         """
 
     @abstractmethod
-    def found(self, words: Tensor, lengths: Tensor, probabilities: bool = False) -> Iterator[list[PredictedSpan]]:
-        """For each sentence the spans of the best structure, outer before inner, left before right.
+    def found(
+        self, words: Tensor, lengths: Tensor, probabilities: bool = False
+    ) -> Iterator[list[PredictedSpan]]:
+        """Find the spans of the best structure of each sentence, outer before inner, left before right.
 
         Empty ones are among them, where the structure is a tree.
         """
@@ -139,15 +141,15 @@ class SpanLayer(nn.Module, ABC):
         return ()
 
     def distances(self) -> HeatMap | None:
-        """How far the codes of labels are apart, where there are codes."""
+        """Draw the distances between the codes of labels, where there are codes."""
         return None
 
     def shares(self, spans: Sequence[PredictedSpan]) -> dict[str, tuple[int, int]]:  # noqa: ARG002
-        """What evaluation adds up of the spans of a sentence; see `Prediction`."""
+        """Compute the terms of further scores from the spans of a sentence; see `Prediction`."""
         return {}
 
     def calibrate(self, batches: Iterable[tuple[Tensor, GoldSpans, Tensor]]) -> None:
-        """Counts what is not learned by gradients.
+        """Count what is not learned by gradients.
 
         Args:
             batches: Vectors of words, known spans and lengths of the whole training corpus, without dropout.
@@ -155,7 +157,7 @@ class SpanLayer(nn.Module, ABC):
 
 
 def spans_of(event: Tensor) -> list[tuple[int, int, int]]:
-    """Start, end and label of the spans of one tree, outer before inner, left before right.
+    """List start, end and label of the spans of one tree, outer before inner, left before right.
 
     Args:
         event: ``(n + 1, n + 1)``, as of `SpanTree`.

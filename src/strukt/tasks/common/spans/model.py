@@ -1,4 +1,4 @@
-"""What the models of labelled spans have in common: an encoder, a layer of spans, and targets that are spans."""
+"""Models of labelled spans: an encoder, a layer of spans, and targets that are spans."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class SpanModel(StructurePredictor):
         return self.layer.distances()
 
     def calibrate(self, sentences: Sequence[Sentence]) -> None:
-        """Counts the codes of all spans of trees that contain the known ones, where there are codes."""
+        """Count the codes of all spans of trees that contain the known ones, where there are codes."""
         with self.predicting():
             self.layer.calibrate(self._known(sentences))
 

@@ -30,7 +30,7 @@ class PredictedSpan(NamedTuple):
 
 @dataclass(frozen=True)
 class SpanPrediction:
-    """Spans that nest.
+    """The predicted spans of a sentence, which nest.
 
     Attributes:
         brackets: What a picture shows of them, outer ones first, then from left to right.
@@ -46,5 +46,5 @@ class SpanPrediction:
 
 
 def bracket(span: PredictedSpan, label: str) -> Bracket:
-    """What a picture shows of a span."""
+    """Draw a span as a bracket."""
     return Bracket(label, span.start, span.end, span.code, span.probability)

@@ -59,7 +59,7 @@ class HiddenMarkovText(Text):
 
     @override
     def picture(self, forms: Sequence[str], x: Tensor) -> HeatMap:
-        """How probable states are behind each word: the most probable ones, with the words that they say most."""
+        """Draw the probabilities of the most probable states behind words, with the words that they emit most."""
         behind = self.hmm.smooth(x)[0]
         most = behind.max(0).values.topk(min(SHOWN_STATES, behind.shape[1])).indices
         order = most[behind[:, most].argmax(0).argsort(stable=True)]

@@ -52,7 +52,7 @@ class GrammaticalText(Text):
 
     @override
     def word_log_probs(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """Raises SettingError: a grammar does not read from left to right."""
+        """Raise SettingError: a grammar does not read from left to right."""
         raise SettingError("a grammar gives probabilities to whole sentences, not to each word")
 
     @override
@@ -65,7 +65,7 @@ class GrammaticalText(Text):
         return drawn
 
     def _rules(self) -> Iterator[_Rules]:
-        """Those of each sentence, without end: of a compound grammar each has its own."""
+        """Yield the rules of each sentence, without end: of a compound grammar each has its own."""
         words, grammar = torch.arange(len(self.symbols))[None], self.grammar
         if not isinstance(grammar, CompoundPCFG):
             yield from repeat(_Rules(grammar(words)))

@@ -1,4 +1,4 @@
-"""Distributions over texts: what a language model is asked, whatever it is made of."""
+"""Distributions over texts: the questions that every language model answers."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Text(ABC):
         ]
 
     def picture(self, forms: Sequence[str], x: Tensor) -> Picture:
-        """What there is to see of a text: how many bits each word takes.
+        """Draw a text: the bits that each word takes.
 
         Args:
             forms: The words, as they are written.
