@@ -16,7 +16,7 @@ from strukt.errors import DataError, SettingError
 from strukt.nn import CompoundPCFG
 from strukt.nn.feature_maps import FEATURE_MAPS, feature_map
 from strukt.tasks.common.config import OptimizerConfig, TrainerConfig
-from strukt.tasks.lm import GRAMMARS, Config
+from strukt.tasks.lm.config import GRAMMARS, Config
 from strukt.tasks.lm.model import LanguageModel
 
 WITH_STATES = ["lowrank-hmm", "hmm", "rnn", "lstm", "mfa", "ngram"]
