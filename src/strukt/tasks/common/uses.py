@@ -17,9 +17,9 @@ class Use:
     """Options that are read only if others have certain values.
 
     Attributes:
-        names: Those of the options; one that ends in a dot stands for all options of that group.
-        needs: When they are read, in words.
-        is_read: The same as a test of the configuration.
+        names: The names of the options; one that ends in a dot stands for all options of that group.
+        needs: The condition in words, for messages.
+        is_read: Tells if they are read with a configuration.
     """
 
     names: Sequence[str]
