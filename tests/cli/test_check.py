@@ -174,3 +174,42 @@ def test_escape_sequences_of_a_corpus_do_not_reach_the_terminal(tmp_path, capsys
         out, err = capsys.readouterr()
         assert task != "tag" or "]0;title" in out  # shown as it is, without what would steer
         assert not {"\x1b", "\x07"} & set(out + err)
+
+
+HALF = GOOD.replace("NOUN\tNNS", "_\tNNS").replace("\t2\tnsubj", "\t_\t_")
+
+
+def test_with_partial_an_underscore_is_any_tag_or_head(corpus, capsys):
+    path = corpus(HALF * 2)
+    assert main(["check", "dependency", path]) == 2
+    assert "corpus.conllu:2: word 1, 'Dogs', has no head" in capsys.readouterr().out
+    assert main(["check", "dependency", path, "--partial"]) == 0
+    assert "annotated words   2" in capsys.readouterr().out
+    assert main(["check", "tag", path, "--column", "upos"]) == 2
+    assert main(["check", "tag", path, "--column", "upos", "--partial"]) == 0
+    assert "upos  VERB 2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "message"),
+    [
+        ("dependency", HALF.replace("\t_\t_\t_\t_\n2", "\t_\tnsubj\t_\t_\n2"), "has a relation and no head"),
+        ("dependency", GOOD.replace("\t2\tnsubj", "\t0\t_"), "word 2 has head 0, as has word 1"),
+    ],
+)
+def test_what_no_tree_has_is_refused_with_partial_too(corpus, capsys, task, text, message):
+    assert main(["check", task, corpus(text), "--partial"]) == 2
+    assert message in capsys.readouterr().out
+
+
+def test_a_scheme_holds_between_words_without_tags(corpus, capsys):
+    path = corpus("the\tO\nold\t_\nman\tE-PER\n\nthe\tO\nman\tE-PER\n\n", "tags.tsv")
+    assert main(["check", "tag", path, "--constraints", "bioes", "--partial"]) == 2
+    out = capsys.readouterr().out
+    assert "tags.tsv:6: E-PER cannot stand behind O, whatever the words without a tag are" in out
+    assert out.count("E-PER cannot") == 1
+
+
+def test_partial_is_an_option_of_two_tasks(corpus, capsys):
+    assert main(["check", "ner", corpus(GOOD), "--partial"]) == 2
+    assert "--partial is an option of the tasks tag and dependency, not of ner" in capsys.readouterr().err

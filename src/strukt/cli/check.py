@@ -15,6 +15,9 @@ from strukt.tasks import TASKS
 from strukt.viz.width import printable
 
 FAULTY = 2
+PARTIAL = ("tag", "dependency")
+"""The tasks that learn from sentences of which only some words are annotated."""
+
 SHOWN_LABELS = 12
 """Labels of a column that are listed with their counts, the most frequent ones."""
 
@@ -28,7 +31,9 @@ def run(arguments: list[str]) -> int:
     for name, value in chosen.items():
         if value is not None and task != "tag":
             raise UsageError(f"--{name} is an option of the task tag, not of {task}")
-    report = check(task, options.file, options.format, **chosen)
+    if options.partial and task not in PARTIAL:
+        raise UsageError(f"--partial is an option of the tasks {' and '.join(PARTIAL)}, not of {task}")
+    report = check(task, options.file, options.format, partial=options.partial, **chosen)
     for problem in report.problems:
         print(printable(f"{problem} [repaired]" if problem.repaired else str(problem)))
     unlisted = report.problem_count + report.repair_count - len(report.problems)
@@ -79,6 +84,12 @@ def _parser() -> Parser:
         "--constraints",
         choices=["none", *(name.lower() for name in SCHEMES)],
         help="of the task tag: the scheme of tags that mark spans, as in training",
+    )
+    parser.add_argument(
+        "--partial",
+        action="store_true",
+        help="of the tasks tag and dependency: words with _ in place of a tag or head are not annotated, as in "
+        "training",
     )
     add_format(parser)
     return parser

@@ -18,6 +18,7 @@ from strukt.data import (
     conllu_pairs,
     labelled,
     pairs,
+    partial_annotation,
     synthetic,
     text,
     trees,
@@ -32,7 +33,12 @@ from strukt.errors import DataError
 
 
 def check(
-    task: str, source: Source, format: str | None = None, kept: int = 1000, **options: str | None
+    task: str,
+    source: Source,
+    format: str | None = None,
+    kept: int = 1000,
+    partial: bool = False,
+    **options: str | None,
 ) -> Report:
     r"""Reads a whole corpus and says everything that is wrong with it, for one task, and what is in it.
 
@@ -45,6 +51,8 @@ def check(
         format: "conllu", "columns", "brackets", "jsonl", "cogs", "labelled", "pairs", "listops" or "text", as the
             task has it; if None it is known from the name of the file.
         kept: The number of problems to keep; all are counted.
+        partial: Whether words with `_` in place of a tag or head are not annotated, in the tasks "tag" and
+            "dependency", as for training.
         options: Of the task "tag", as for training: `column`, "upos" or "xpos", in CoNLL-U, both if None; and
             `constraints`, the scheme of the tags, such as "bioes".
 
@@ -71,20 +79,27 @@ def check(
     chosen = {name: value for name, value in options.items() if value is not None}
     if chosen and (task != "tag" or not chosen.keys() <= {"column", "constraints"}):
         raise ValueError(f"{', '.join(chosen)}: the task {task} has no such option")
+    if partial and task not in ("tag", "dependency"):
+        raise ValueError(f"partial: the task {task} has no such option")
     report = Report(name_of(source), kept)
-    _CHECKS[task, format](source, report, **chosen)
+    _CHECKS[task, format](source, report, **chosen, **({"partial": True} if partial else {}))
     return report
 
 
-def _check_dependency(source: Source, report: Report) -> None:
+def _check_dependency(source: Source, report: Report, partial: bool = False) -> None:
+    problems = partial_annotation.tree_problems if partial else tree_problems
     for sentence in read_conllu(source, report):
-        faults = list(tree_problems(sentence))
+        faults = list(problems(sentence))
         for problem in faults:
             report.add(problem)
         if not faults:
             report.count(sentence)
-            report.count_labels("deprel", sentence.deprels)
-            report.counts["non-projective sentences"] += not trees.is_projective(sentence.heads)
+            report.count_labels("deprel", (label for label in sentence.deprels if label != "_"))
+            heads = [word.head for word in sentence.words if word.head is not None]
+            if partial:
+                report.counts["annotated words"] += len(heads)
+            if len(heads) == len(sentence):
+                report.counts["non-projective sentences"] += not trees.is_projective(heads)
 
 
 def _check_layers(source: Source, report: Report) -> None:

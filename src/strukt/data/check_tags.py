@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from strukt.data import columns, conllu, sentence
+from strukt.data import columns, conllu, partial_annotation, sentence
 from strukt.data.blocks import blocks
 from strukt.data.check_report import Report, read_conllu
 from strukt.data.files import Source
+from strukt.data.partial_annotation import UNANNOTATED
 from strukt.data.problems import Problem
 from strukt.data.tag_schemes import Scheme, scheme_of, sequence_faults
 
@@ -16,7 +17,11 @@ COLUMNS = ("upos", "xpos")
 
 
 def check_conllu(
-    source: Source, report: Report, column: str | None = None, constraints: str | None = None
+    source: Source,
+    report: Report,
+    column: str | None = None,
+    constraints: str | None = None,
+    partial: bool = False,
 ) -> None:
     """Checks the tags in one column of CoNLL-U, or in those that are used."""
     untagged: dict[str, Problem] = {}
@@ -28,10 +33,11 @@ def check_conllu(
             continue
         for name in checked:
             tags = found.column(name)
-            for problem in scheme_problems(found, tags, constraints) if "_" not in tags else ():
-                report.add(problem)
-            report.count_labels(name, (tag for tag in tags if tag != "_"))
-            if name not in untagged and (untagged_here := untagged_problem(found, name)):
+            if partial or UNANNOTATED not in tags:
+                for problem in scheme_problems(found, tags, constraints, partial):
+                    report.add(problem)
+            report.count_labels(name, (tag for tag in tags if tag != UNANNOTATED))
+            if not partial and name not in untagged and (untagged_here := untagged_problem(found, name)):
                 untagged[name] = untagged_here
         if report.problem_count == before:
             report.count(found)
@@ -47,6 +53,7 @@ def check_columns(
     report: Report,
     column: str | None = None,  # noqa: ARG001  # there is one column of tags only
     constraints: str | None = None,
+    partial: bool = False,
 ) -> None:
     """Checks a file of words and tags; what no scheme is stated for may be any tags, but spans begin with B."""
     for block in blocks(source, report.add):
@@ -56,23 +63,31 @@ def check_columns(
             continue
         untagged = list(columns.missing(found))
         tags = [] if untagged else found.column("tag")
-        problems = scheme_problems(found, tags, constraints) if constraints else span_problems(found, tags)
+        problems = (
+            scheme_problems(found, tags, constraints, partial)
+            if constraints
+            else span_problems(found, () if partial else tags)
+        )
         for problem in untagged or problems:
             report.add(problem)
         if report.problem_count > before:
             continue
         report.count(found)
-        report.count_labels("tag", tags)
+        report.count_labels("tag", (tag for tag in tags if not (partial and tag == UNANNOTATED)))
 
 
 def scheme_problems(
-    found: sentence.Sentence, tags: Sequence[str], constraints: str | None
+    found: sentence.Sentence, tags: Sequence[str], constraints: str | None, partial: bool = False
 ) -> Iterator[Problem]:
-    """The words at which tags break a scheme, which is named as in `--constraints`; none if that is None."""
+    """The words at which tags break a scheme, which is named as in `--constraints`; none if that is None.
+
+    With ``partial`` a word without a tag may have any.
+    """
     if constraints is None or constraints == "none":
         return
     scheme = scheme_of(constraints)
-    for position, message in sequence_faults(tags, scheme):
+    faults = partial_annotation.sequence_faults if partial else sequence_faults
+    for position, message in faults(tags, scheme):
         remedy = f"{_remedy(tags[position], scheme)}, or choose other --constraints"
         yield Problem("span", message, remedy, found.path, line_of(found, position))
 

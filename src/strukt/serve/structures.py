@@ -13,11 +13,11 @@ from torch import Tensor
 from typing_extensions import override
 
 from strukt.data.binarisation import EMPTY
+from strukt.data.partial_annotation import UNANNOTATED
 from strukt.data.sentence import Sentence
 from strukt.errors import StruktError
 from strukt.serve.messages import Arc, FoundPart, Kind, Part, Span, Tag
 from strukt.tasks.common.batch import Batch
-from strukt.tasks.common.partial_annotation import UNANNOTATED
 from strukt.tasks.common.spans.code_spans import CodeSpans
 from strukt.tasks.common.spans.layer import spans_of
 from strukt.tasks.common.spans.model import SpanModel

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import torch
 
 from strukt.data import conllu
 from strukt.data.check_tags import line_of
+from strukt.data.partial_annotation import UNANNOTATED, tree_problems
 from strukt.data.problems import Problem
 from strukt.data.sentence import Sentence
 from strukt.data.trees import is_projective
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import ProjectiveTree
 from strukt.nn import Constraints
-
-UNANNOTATED = "_"
-"""What stands in a column for a word that is not annotated."""
 
 
 def with_annotation(sentences: Sequence[Sentence], annotated: Sequence[bool]) -> list[Sentence]:
@@ -77,7 +75,7 @@ def require_partial_tree(sentence: conllu.Sentence) -> conllu.Sentence:
         >>> require_partial_tree(sentence) is sentence
         True
     """
-    for problem in _tree_problems(sentence):
+    for problem in tree_problems(sentence):
         raise problem.error()
     return sentence
 
@@ -97,20 +95,6 @@ def may_be_projective(heads: Sequence[int | None]) -> bool:
     event = torch.tensor([-1 if head is None else head for head in heads])
     trees = ProjectiveTree(torch.zeros(len(heads), len(heads) + 1))
     return bool(trees.partial_log_prob(event, event >= 0) > -torch.inf)
-
-
-def _tree_problems(sentence: conllu.Sentence) -> Iterator[Problem]:
-    if not sentence.words:
-        yield conllu.no_words(sentence)
-        return
-    for word in sentence.words:
-        if word.head is None and word.deprel != UNANNOTATED:
-            message = f"word {word.id}, {word.form!r}, has a relation and no head"
-            yield Problem(
-                "head", message, "fill in the column HEAD, or write _ in both", sentence.path, word.line
-            )
-    yield from conllu.root_problems(sentence)
-    yield from conllu.cycle_problems(sentence, [word.head or 0 for word in sentence.words])
 
 
 def _no_way(sentence: Sentence, position: int, message: str) -> Problem:

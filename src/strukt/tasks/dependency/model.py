@@ -12,6 +12,7 @@ from torch import Tensor
 from typing_extensions import override
 
 from strukt.data import conllu, corpus
+from strukt.data.partial_annotation import UNANNOTATED
 from strukt.data.sentence import Sentence
 from strukt.data.vocabulary import Vocabulary
 from strukt.distributions import NonProjectiveTree, ProjectiveTree
@@ -27,7 +28,6 @@ from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder
 from strukt.tasks.common.mean_loss import cross_entropies, mean_loss
 from strukt.tasks.common.partial_annotation import (
-    UNANNOTATED,
     may_be_projective,
     require_partial_tree,
     with_annotation,

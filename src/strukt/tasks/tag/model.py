@@ -12,6 +12,7 @@ from typing_extensions import override
 from strukt.data import conllu
 from strukt.data.batching import batches
 from strukt.data.check_tags import scheme_problems, untagged_problem
+from strukt.data.partial_annotation import UNANNOTATED
 from strukt.data.sentence import Sentence
 from strukt.data.tag_schemes import scheme_of, tag_fault
 from strukt.data.vocabulary import Vocabulary
@@ -24,7 +25,7 @@ from strukt.tasks.common import code_counts
 from strukt.tasks.common.batch import Batch
 from strukt.tasks.common.encoder.base import Encoder
 from strukt.tasks.common.mean_loss import Average, cross_entropies, mean_loss
-from strukt.tasks.common.partial_annotation import UNANNOTATED, require_possible_tags, with_annotation
+from strukt.tasks.common.partial_annotation import require_possible_tags, with_annotation
 from strukt.tasks.common.prediction import WordPrediction, probability_notes
 from strukt.tasks.common.structure_predictor import StructurePredictor
 from strukt.tasks.common.symbols import COLUMN, Forms

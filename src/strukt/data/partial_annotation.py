@@ -1,0 +1,75 @@
+"""Sentences of which people have annotated some words only: `_` in the column of a tag or head stands for any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from strukt.data import conllu
+from strukt.data.problems import Problem
+from strukt.data.tag_schemes import OUTSIDE, Scheme
+
+UNANNOTATED = "_"
+"""What stands in a column for a word that is not annotated."""
+
+OTHER = "other"
+"""A type of span that no annotated word has."""
+
+
+def tree_problems(sentence: conllu.Sentence) -> Iterator[Problem]:
+    """Find what keeps all trees with one root from having the heads that are annotated.
+
+    Examples:
+        >>> sentence = conllu.from_forms(["It", "works", "well"]).annotated(head=[2, 1, "_"])
+        >>> [problem.message for problem in tree_problems(sentence)]
+        ['the heads run in a circle: 1 -> 2 -> 1']
+    """
+    if not sentence.words:
+        yield conllu.no_words(sentence)
+        return
+    for word in sentence.words:
+        if word.head is None and word.deprel != UNANNOTATED:
+            message = f"word {word.id}, {word.form!r}, has a relation and no head"
+            yield Problem(
+                "head", message, "fill in the column HEAD, or write _ in both", sentence.path, word.line
+            )
+    yield from conllu.root_problems(sentence)
+    yield from conllu.cycle_problems(sentence, [word.head or 0 for word in sentence.words])
+
+
+def sequence_faults(tags: Sequence[str], scheme: Scheme) -> Iterator[tuple[int, str]]:
+    """Find the words at which tags break a scheme, whatever those that are not annotated are.
+
+    Args:
+        tags: Of the words of a sentence; `UNANNOTATED` for those without.
+        scheme: Of the others.
+
+    Yields:
+        The position of a word, counted from 0, and a message.
+
+    Complexity: O(n c^2) for n words and tags of c marks and types.
+
+    Examples:
+        >>> from strukt.data.tag_schemes import scheme_of
+        >>> list(sequence_faults(["B-LOC", "_", "I-LOC", "_", "_", "I-PER"], scheme_of("BIO")))
+        []
+        >>> list(sequence_faults(["O", "_", "E-LOC"], scheme_of("BIOES")))
+        []
+        >>> list(sequence_faults(["O", "E-LOC", "_"], scheme_of("BIOES")))
+        [(1, 'E-LOC cannot stand behind O, whatever the words without a tag are')]
+    """
+    known = [tag for tag in tags if tag != UNANNOTATED]
+    kinds = {tag.partition("-")[2] for tag in known if tag != OUTSIDE} | {OTHER}
+    every = [OUTSIDE, *(f"{mark}-{kind}" if kind else mark for kind in sorted(kinds) for mark in scheme.marks)]
+    possible, last = [OUTSIDE], "the beginning"
+    for position, tag in enumerate(tags):
+        if tag != UNANNOTATED and not scheme.has(tag):
+            yield position, f"{tag!r} is no tag of {scheme.name}; expected {scheme.expected}"
+            return
+        choices = every if tag == UNANNOTATED else [tag]
+        possible = [each for each in choices if any(scheme.follows(before, each) for before in possible)]
+        if not possible:
+            yield position, f"{tag} cannot stand behind {last}, whatever the words without a tag are"
+            return
+        last = last if tag == UNANNOTATED else tag
+    if tags and not any(map(scheme.ends, possible)):
+        yield len(tags) - 1, f"the sentence cannot end behind {last}, whatever the words without a tag are"
