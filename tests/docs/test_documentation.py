@@ -63,7 +63,7 @@ COMMANDS = [
     pytest.param(shlex.split(command, comments=True), id=f"{name_of(page)}: {command.strip()}")
     for page in PAGES
     for block in blocks(page, "console")
-    for line in block.split("\n")
+    for line in block.replace("\\\n", " ").split("\n")
     if line.startswith("$ ")
     for command in re.split(r"[|>]", line.removeprefix("$ "))
     if command.split()[0:1] == ["strukt"]

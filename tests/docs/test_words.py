@@ -1,0 +1,113 @@
+"""Pages are plain British English: short sentences, no known calques, code that fits its column."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+NOT_HELD = {"concepts", "structures", "recipes", "reference", "benchmarks.md"}
+"""Folders and pages of docs/ that are not held to this yet."""
+
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *(page for page in sorted(DOCS.rglob("*.md")) if page.relative_to(DOCS).parts[0] not in NOT_HELD),
+]
+
+WORDS, COLUMN = 35, 88
+"""The most words of a sentence, and characters of a line of code."""
+
+AMERICAN = re.compile(
+    r"\b("
+    r"(un)?labeled|labeling|modeling|(color|behavior|neighbor|favorite)\w*|center(s|ed)?|gray|licenses?|percent"
+    r"|(normal|initial|regular|general|optim|minim|maxim|token|recogn|serial|summar|penal|local)iz"
+    r"(e[ds]?|ing|ations?)|analyz\w+"
+    r")\b",
+    re.IGNORECASE,
+)
+
+CALQUES = re.compile(
+    r"the later wins|as many as there are|has it not|it is said|what stands|stands? (below|beyond|there|in its)"
+    r"|all else|behind (it|each|a|the (last|prompt|batch))\b|hangs? (on|from)|(is|are) (told|refused)"
+    r"|(be|were) (it|they) \w+|slip of the pen|graphics cards?|of one's own|\bwho (comes|has) (from|not)"
+    r"|a sentence a line|other programs kept|(tells?|says?|asks?) of (which|what|whom)",
+    re.IGNORECASE,
+)
+"""Phrases that are translated, mostly from German, and not written by native speakers."""
+
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NO_PROSE = re.compile(r"^( {4}(?![-*])|\||#|--8<--).*$|<!--.*?-->", re.MULTILINE)
+PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )")
+PICTURE, LINK = re.compile(r"!\[[^\]]*\]\([^)]*\)"), re.compile(r"\[([^\]]*)\]\([^)]*\)")
+NAMES = re.compile(r"`[^`]*`(?:(?:,| and| or|, and|, or) `[^`]*`)*")
+END = re.compile(r"(?<=[.!?])[)\"*]*\s+(?=[A-Z0-9\"“(*§])")
+WORD = re.compile(r"\w[\w'’.,-]*|§")
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of a page, outside code, tables and headings; a list of names in code is one §."""
+    text = NO_PROSE.sub("", PICTURE.sub("", FENCED.sub("", text)))
+    for paragraph in PARAGRAPH.split(text):
+        line = NAMES.sub("§", LINK.sub(r"\1", " ".join(paragraph.split())))
+        yield from END.split(line)
+
+
+def code(text: str) -> Iterator[str]:
+    """The lines of code of a page, without what commands print."""
+    for language, block in FENCED.findall(text):
+        if language != "text":
+            yield from block.splitlines()
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+EXAMPLES = {line for path in (ROOT / "examples").glob("*.py") for line in text_of(path).splitlines()}
+"""Lines that pages copy, which are as long as those of modules may be."""
+
+AWK = "awk -F"
+"""The beginning of a program that is one argument of a command."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_sentences_are_short(page):
+    assert [line for line in sentences(text_of(page)) if len(WORD.findall(line)) > WORDS] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_sentences_begin_with_their_subject(page):
+    opening = re.compile(r"(What|Which|How|Whether)\b(?!.*\?)")
+    assert [line for line in sentences(text_of(page)) if opening.match(line)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize("words", [AMERICAN, CALQUES], ids=["British", "idiomatic"])
+def test_words(page, words):
+    prose = re.sub(r"`[^`\n]*`|\]\([^)]*\)", "", FENCED.sub("", text_of(page)))
+    assert [found[0] for found in words.finditer(" ".join(prose.split()))] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_code_fits_its_column(page):
+    long = [line for line in code(text_of(page)) if len(line) > COLUMN and line not in EXAMPLES]
+    assert [line for line in long if AWK not in line] == []
+
+
+def test_sentences_are_found():
+    page = "# Heading\n\nOne. Two of `a`, `b` and `c`\n(see [three](x.md)). Four!\n\n- five\n- six\n\n| a | b |\n"
+    assert [line for line in sentences(page) if line] == [
+        "One.",
+        "Two of § (see three).",
+        "Four!",
+        "- five",
+        "- six",
+    ]
