@@ -18,3 +18,9 @@ def pytest_configure() -> None:
 
     jit.kernel = jit.inner = lambda function: function
     jit.UNAVAILABLE = None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Draw samples last: that takes most of the time, and most bugs show without it."""
+    items.sort(key=lambda item: "samples" in item.name)

@@ -115,7 +115,7 @@ TREES = [
                 ],
                 "kernels/engine/items": [
                     ("total > SMALLEST", "total > 2.0"),
-                    ("if ring is None and found[b] == np.inf:", "if False:"),
+                    ("not LEAST_ENTROPY < found[b] < np.inf:", "found[b] == np.inf:"),
                 ],
                 "kernels/engine/chosen": [
                     ("shift + score", "score"),
