@@ -1,4 +1,4 @@
-"""`python -m strukt` is the same as `strukt`."""
+"""Run the command line: ``python -m strukt`` is ``strukt``."""
 
 import sys
 

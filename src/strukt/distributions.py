@@ -1,4 +1,4 @@
-"""The public structures as ``torch.distributions``: a folder of `strukt.structures` for each, and a line here."""
+"""The public structures, named as in ``torch.distributions``: one line for each folder of `strukt.structures`."""
 
 from strukt.structures.binary_crf.distribution import BinaryCRF as BinaryCRF
 from strukt.structures.bit_span_tree.distribution import BitSpanTree as BitSpanTree

@@ -6,23 +6,23 @@ import os
 
 
 class StruktError(Exception):
-    """Base of every error that strukt raises on purpose."""
+    """The base class of all errors that strukt raises on purpose."""
 
 
 class InfeasibleError(StruktError, ValueError):
-    """Every structure of some batch items is forbidden, so that they have no mode and no sample."""
+    """Every structure of some batch items is forbidden, so these items have no mode and no sample."""
 
 
 class OutOfRangeError(StruktError, ValueError):
-    """A number is NaN, infinite, or so large that nothing can be computed or drawn from it."""
+    """A number is NaN, infinite, or too large to compute with or to sample from."""
 
 
 class SettingError(StruktError, ValueError):
-    """An option or an environment variable has a value that cannot be."""
+    """An option or an environment variable has an invalid value."""
 
 
 class DataError(StruktError):
-    """A file cannot be used as it is.
+    """A file is malformed or unsuitable for the task.
 
     Args:
         message: What is wrong and how to mend it, in one line.
@@ -48,7 +48,7 @@ class DataError(StruktError):
 
 
 class MissingExtraError(StruktError, ImportError):
-    """A package is missing that one of strukt's optional extras brings.
+    """A package of one of strukt's optional extras is not installed.
 
     Args:
         package: The package that could not be imported.

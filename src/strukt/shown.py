@@ -1,19 +1,19 @@
-"""Results show themselves as pictures in notebooks, though what draws them stands far above them in the house."""
+"""Pictures of results in notebooks; the code that draws them is imported only when a notebook asks for one."""
 
 from __future__ import annotations
 
 from importlib import import_module
 
 DRAWER = "strukt.viz.notebook"
-"""The module that draws; it is named here and imported where a notebook asks: nothing below depends on it."""
+"""The module that draws, given by name so that nothing below `strukt.viz` imports it."""
 
 
 class Shown:
-    """What Jupyter and its like draw as SVG where it is the value of a cell."""
+    """Mix-in that lets Jupyter and similar notebooks draw a value as SVG."""
 
     __slots__ = ()
 
     def _repr_svg_(self) -> str | None:
-        """The picture as a file by itself; None if there is none, then the text of the object is shown."""
+        """Return the picture as a standalone SVG document, or None to have the notebook show the text instead."""
         drawn: str | None = import_module(DRAWER).svg_of(self)
         return drawn

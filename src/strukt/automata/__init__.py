@@ -1,4 +1,4 @@
-"""Regular languages over tokens, as automata: phrases, regular expressions, and what can be made of them."""
+"""Regular languages over tokens as finite automata: phrases, regular expressions, and operations on them."""
 
 from strukt.automata.automaton import Automaton
 from strukt.automata.languages import any_of, anything, avoiding, containing, phrase

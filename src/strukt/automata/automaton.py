@@ -1,4 +1,4 @@
-"""Regular languages over tokens, and what can be made of them."""
+"""Finite automata (DFA) over tokens: membership, union, intersection, complement, concatenation, repetition."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Automaton:
 
     Args:
         transitions: ``(q, c)``: the state after each state and a token of each class. State 0 is the first.
-        accepting: ``(q,)``, Boolean: the sequences that end in these states are in the set.
+        accepting: ``(q,)``, Boolean: the sequences that end in an accepting state are in the set.
         classes: ``(v,)``: the class of each token, 0 to c - 1, so that the table is small for large vocabularies.
 
-    ``a & b``, ``a | b`` and ``~a`` are the intersection, the union and the complement, ``a + b`` all sequences of
-    ``a`` followed by one of ``b``, and `repeat` any number of them in a row. ``==`` compares the sets themselves.
-    The automata are deterministic and complete, and minimised after each of these. An intersection or union has at
-    most the product of the states of its parts, a concatenation or repetition up to 2^q of them, but mostly few.
+    ``a & b``, ``a | b`` and ``~a`` are the intersection, the union and the complement, ``a + b`` is the
+    concatenation, and `repeat` any number of sequences in a row. ``==`` compares the sets themselves. The automata
+    are deterministic and complete, and minimised after each of these. An intersection or union has at most as many
+    states as the product of its parts, a concatenation or repetition up to 2^q, but usually few.
 
     Attributes:
         transitions: ``(q, c)``, of the smallest automaton; tokens of different classes differ somewhere.
@@ -61,12 +61,12 @@ class Automaton:
 
     @property
     def states(self) -> int:
-        """Q."""
+        """The number of states, q."""
         return self.transitions.shape[0]
 
     @property
     def words(self) -> int:
-        """V, the number of tokens."""
+        """The number of tokens, v."""
         return self.classes.shape[0]
 
     @property
@@ -75,14 +75,14 @@ class Automaton:
         return not bool(self.accepting.any())
 
     def after(self, states: Tensor, tokens: Tensor) -> Tensor:
-        """The states after states ``(*,)`` and one token for each, ``(*,)``."""
+        """Return the states after states ``(*,)`` and one token for each, ``(*,)``."""
         return self.transitions[states, self.classes[tokens]]
 
     def accepts(self, tokens: Sequence[int] | Tensor) -> bool:
-        """True if a sequence ``(n,)`` of tokens is in the set.
+        """Return True if a sequence ``(n,)`` of tokens is in the set.
 
         Raises:
-            ValueError: If a token is none of 0 to v - 1.
+            ValueError: If a token is not one of 0 to v - 1.
         """
         given = tokens.tolist() if isinstance(tokens, Tensor) else [int(token) for token in tokens]
         require_tokens(given, self.words)
@@ -119,7 +119,8 @@ class Automaton:
         )
 
     def repeat(self, least: int = 0, most: int | None = None) -> Self:
-        """Sequences of the set one behind the other: at least ``least`` of them, and at most ``most`` if given.
+        """Return concatenations of sequences of the set: at least ``least`` of them, and at most ``most`` if
+        given.
 
         Raises:
             ValueError: If ``least`` is negative, or ``most`` less than it.
@@ -182,7 +183,7 @@ class Automaton:
         )
 
     def _tables(self, other: Automaton) -> tuple[list[list[int]], list[list[int]], Tensor]:
-        """The transitions of both by common classes of tokens, and these."""
+        """Return the transitions of both automata by common classes of tokens, and these classes."""
         if self.words != other.words:
             raise ValueError(
                 f"the automata are over {self.words} and {other.words} tokens; expected the same number"
@@ -194,7 +195,7 @@ class Automaton:
 
 
 def require_tokens(tokens: Sequence[int], words: int) -> None:
-    """Check that tokens are some of 0 to v - 1.
+    """Raise an error unless all tokens are in 0 to v - 1.
 
     Raises:
         ValueError: If one is not.

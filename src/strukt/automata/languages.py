@@ -1,4 +1,4 @@
-"""The languages that others are made of: single tokens, phrases, and texts with or without phrases."""
+"""Basic regular languages: single tokens, phrases, texts with or without given phrases."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from strukt.automata.automaton import Automaton, require_tokens
 
 
 def anything(words: int) -> Automaton:
-    """All sequences of tokens 0 to v - 1, the empty one among them.
+    """Return the set of all sequences of tokens 0 to v - 1, including the empty one.
 
     Args:
-        words: V.
+        words: The number of tokens, v.
 
     Raises:
         ValueError: If there are no tokens.
@@ -26,14 +26,14 @@ def anything(words: int) -> Automaton:
 
 
 def any_of(tokens: Iterable[int], words: int) -> Automaton:
-    """One token out of some.
+    """Return the set of sequences of a single token, one of ``tokens``.
 
     Args:
         tokens: The tokens.
-        words: V, the number of tokens that there are.
+        words: The number of tokens, v.
 
     Raises:
-        ValueError: If one is none of 0 to v - 1.
+        ValueError: If one is not in 0 to v - 1.
 
     Examples:
         >>> word = any_of([1, 2], words=4)
@@ -48,14 +48,14 @@ def any_of(tokens: Iterable[int], words: int) -> Automaton:
 
 
 def phrase(tokens: Sequence[int], words: int) -> Automaton:
-    """One sequence alone.
+    """Return the set of one sequence.
 
     Args:
-        tokens: Its tokens.
-        words: V.
+        tokens: The tokens of the sequence.
+        words: The number of tokens, v.
 
     Raises:
-        ValueError: If one is none of 0 to v - 1.
+        ValueError: If one is not in 0 to v - 1.
 
     Examples:
         >>> phrase([2, 0], words=4).accepts([2, 0])
@@ -73,18 +73,18 @@ def phrase(tokens: Sequence[int], words: int) -> Automaton:
 
 
 def containing(phrases: Iterable[Sequence[int]], words: int) -> Automaton:
-    """Sequences in which each of some phrases stands somewhere, in any order; they may overlap.
+    """Return the set of sequences that contain each phrase somewhere, in any order; phrases may overlap.
 
     For one phrase of m tokens the automaton is that of Knuth, Morris and Pratt (1977), of m + 1 states. For
-    several, at most the product of these numbers. ``containing([a], v) | containing([b], v)`` are those with
-    one phrase or the other.
+    several, it has at most the product of these numbers. ``containing([a], v) | containing([b], v)`` are the
+    sequences with at least one of two phrases.
 
     Args:
-        phrases: The tokens of each.
-        words: V.
+        phrases: The tokens of each phrase.
+        words: The number of tokens, v.
 
     Raises:
-        ValueError: If a token is none of 0 to v - 1.
+        ValueError: If a token is not in 0 to v - 1.
 
     Examples:
         >>> both = containing([[1, 2], [3]], words=4)
@@ -96,14 +96,14 @@ def containing(phrases: Iterable[Sequence[int]], words: int) -> Automaton:
 
 
 def avoiding(phrases: Iterable[Sequence[int]], words: int) -> Automaton:
-    """Sequences in which none of some phrases stands.
+    """Return the set of sequences that contain none of the phrases.
 
     Args:
-        phrases: The tokens of each.
-        words: V.
+        phrases: The tokens of each phrase.
+        words: The number of tokens, v.
 
     Raises:
-        ValueError: If a token is none of 0 to v - 1.
+        ValueError: If a token is not in 0 to v - 1.
 
     Examples:
         >>> polite = avoiding([[1, 2], [3]], words=4)

@@ -1,4 +1,4 @@
-"""Automata as plain tables: those that are made of others, and the smallest one of a language."""
+"""Automata as plain tables: construction by breadth-first search, and minimisation."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class Table(NamedTuple):
 def explored(
     first: State, step: Callable[[State, int], State], accepts: Callable[[State], bool], classes: Tensor
 ) -> Table:
-    """The automaton of all states that can be reached, numbered in the order of breadth-first search.
+    """Return the automaton of all reachable states, numbered in the order of breadth-first search.
 
     Args:
         first: The state before any token.
-        step: The state after a state and a token of a class.
-        accepts: Whether a state accepts.
+        step: Function of a state and a class of tokens to the next state.
+        accepts: Function of a state to whether it accepts.
         classes: ``(v,)``, the class of each token.
     """
     numbers, queue, rows = {first: 0}, [first], []
     letters = range(int(classes.max()) + 1)
-    for state in queue:  # grows meanwhile
+    for state in queue:  # the queue grows during the loop
         row = []
         for letter in letters:
             after = step(state, letter)
@@ -52,9 +52,9 @@ def explored(
 
 
 def smallest(table: Table) -> Table:
-    """The smallest automaton of a language, with equal numbers for equal languages.
+    """Return the minimal automaton of a language, numbered canonically: equal languages have equal tables.
 
-    States that nothing tells apart are merged (Moore 1956): O(q) passes over the table, and mostly few.
+    Equivalent states are merged (Moore 1956): at most O(q) passes over the table, usually few.
     """
     table = _reachable(_with_distinct_columns(table))
     blocks, count = torch.unique(table.accepting, return_inverse=True)[1], 0
@@ -70,7 +70,7 @@ def smallest(table: Table) -> Table:
 
 
 def distinct(numbers: Tensor) -> tuple[Tensor, Tensor]:
-    """The numbers that occur ``(u,)``, rising, and which of them each one is ``(v,)``."""
+    """Return the distinct numbers ``(u,)`` in rising order, and the index ``(v,)`` of each number among them."""
     found, places = np.unique(numbers.numpy(), return_inverse=True)  # torch.unique takes 20 times as long
     return torch.from_numpy(found), torch.from_numpy(places)
 

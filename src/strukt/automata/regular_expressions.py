@@ -1,4 +1,4 @@
-"""Regular expressions over the text that tokens spell."""
+"""Regular expressions over the text of tokens, compiled to automata."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from strukt.automata.automaton import Automaton
 from strukt.automata.languages import any_of, phrase
 
 ESCAPES = "dDwWsSnrtfv"
-"""Letters that stand for characters behind a backslash; others would be anchors or references."""
+"""The escapes of characters; other escaped letters would be anchors or references."""
 
 
 def matching(pattern: str, spellings: Sequence[str | None]) -> Automaton:
-    r"""Sequences of tokens whose text matches a regular expression as a whole, however tokens cut it.
+    r"""Return the set of token sequences whose text matches a regular expression in full, however tokens split it.
 
     Args:
         pattern: In the syntax of Python's `re`: ``. [ ] ( ) (?: ) | * + ? { }``, and backslashes in front of these
-            and of ``d w s D W S n r t f v``. Only what is regular: no anchors, references or looking around.
-        spellings: ``(v,)``, what each token adds to a text; None forbids a token, such as a special one.
+            and of ``d w s D W S n r t f v``. Regular constructs only: no anchors, references or lookaround.
+        spellings: ``(v,)``, the text of each token; None forbids a token, such as a special one.
 
     A pattern of m characters takes O(m) operations on automata, and a state O(1) for each character of all tokens.
 
@@ -42,13 +42,13 @@ def matching(pattern: str, spellings: Sequence[str | None]) -> Automaton:
         re.compile(pattern)
     except re.error as error:
         raise ValueError(f"pattern is {pattern!r}, which is malformed: {error}") from None
-    # With one more character there is always some alphabet; where no token spells it, nothing depends on it.
+    # One more character makes the alphabet non-empty; no token spells it, so it changes nothing.
     alphabet = "".join(sorted({*"".join(text for text in spellings if text), "\0"}))
     return _of_tokens(_Parser(pattern, alphabet).parsed(), alphabet, spellings)
 
 
 class _Parser:
-    """Reads a well-formed pattern from left to right, as automata over the characters of an alphabet."""
+    """Parser of well-formed patterns, from left to right, to automata over the characters of an alphabet."""
 
     def __init__(self, pattern: str, alphabet: str) -> None:
         self.pattern, self.alphabet, self.place = pattern, alphabet, 0
@@ -79,7 +79,7 @@ class _Parser:
                 least = int(found[1] or 0)
                 most = int(found[3]) if found[3] else None if found[2] else least
             result = result.repeat(least, most)
-            self._matched(r"\?")  # a lazy one prefers other matches, but matches the same texts
+            self._matched(r"\?")  # laziness changes which match is preferred, not which texts match
             if self.pattern[self.place :].startswith("+"):
                 raise self._unknown(self.place)
         return result
@@ -104,7 +104,7 @@ class _Parser:
         return self._matched(re.escape(text)) is not None
 
     def _matched(self, pattern: str) -> re.Match[str] | None:
-        """Match a pattern here, and go on behind it if it does."""
+        """Match a pattern at the current place, and move behind it if it matches."""
         found = re.compile(pattern, re.DOTALL).match(self.pattern, self.place)
         self.place = found.end() if found else self.place
         return found
@@ -121,7 +121,7 @@ def _is_special(letter: str) -> bool:
 
 
 def _of_tokens(automaton: Automaton, alphabet: str, spellings: Sequence[str | None]) -> Automaton:
-    """Read all characters of a token at once: an automaton over tokens, by one over an alphabet."""
+    """Turn an automaton over characters into one over tokens, which reads all characters of a token at once."""
     numbers = {letter: number for number, letter in enumerate(alphabet)}
     texts = [spelling or "" for spelling in spellings]
     dead = automaton.states

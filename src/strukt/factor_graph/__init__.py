@@ -1,4 +1,4 @@
-"""Factor graphs: binary variables, factors that tie them together, and solvers for the whole."""
+"""Factor graphs: binary variables, factors that connect them, and solvers for the whole graph."""
 
 from strukt.factor_graph import factors
 from strukt.factor_graph.factor import Factor

@@ -1,8 +1,8 @@
-"""Loopy belief propagation on a factor graph: sum-product messages as pairs of logarithms.
+"""Loopy belief propagation (BP, sum-product) on a factor graph, with messages as pairs of log-weights.
 
-A message holds the log-weights of 0 and of 1, the larger of which is 0, so that -inf rules out a value for
-good and nothing overflows. Fixed points are stationary points of the Bethe free energy (Yedidia, Freeman and
-Weiss 2005, section V); if no two factors are connected twice there is one, and it is exact.
+A message holds the log-weights of 0 and of 1, the larger of which is 0, so that -inf rules out a value and nothing
+overflows. Fixed points are stationary points of the Bethe free energy (Yedidia, Freeman and Weiss 2005, section
+V); on a graph without cycles the fixed point is unique and exact.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from strukt.kernels.semiring import NEG_INF, logsumexp
 
 @dataclass(frozen=True)
 class BeliefPropagation:
-    """Beliefs of the variables of a factor graph.
+    """The beliefs about the variables of a factor graph.
 
     Attributes:
-        marginals: The estimated probability of each 1, in the shape of the variables; differentiable. 0 if nothing
-            is permitted.
-        log_partition: ``batch``, the Bethe estimate; differentiable. -inf if nothing is permitted.
-        status: ``batch``, Boolean: whether the messages came to rest.
-        residual: ``batch``, by how much the last round would have changed a log-weight, at most, relative to its
+        marginals: The estimated probability of each 1, in the shape of the variables; differentiable. 0 if no
+            assignment is permitted.
+        log_partition: ``batch``, the Bethe estimate; differentiable. -inf if no assignment is permitted.
+        status: ``batch``, Boolean: whether the messages converged.
+        residual: ``batch``, the largest change of a log-weight in the last round without damping, relative to its
             size.
-        iterations: ``batch``, the rounds.
+        iterations: ``batch``, the number of rounds.
     """
 
     marginals: Tensor | tuple[Tensor, ...]
@@ -44,18 +44,18 @@ class BeliefPropagation:
 def belief_propagation(
     problem: Problem, arrays: Arrays, iterations: int, damping: float, tol: float
 ) -> BeliefPropagation:
-    """All messages at once in each round; derivatives by unrolling.
+    """Run loopy belief propagation with all messages updated in parallel; derivatives are unrolled.
 
     Args:
         problem: The graph.
-        arrays: Its variables.
-        iterations: Bound on the rounds. An item of the batch that came to rest stays as it is.
-        damping: The share of its old value that a message keeps, from 0 to below 1.
-        tol: On the residual.
+        arrays: The arrays of its variables.
+        iterations: Bound on the rounds. An item of the batch that has converged is not changed any more.
+        damping: The weight of the old message in the new one, from 0 to below 1.
+        tol: The residual at which an item has converged.
 
     Raises:
         ValueError: If there are no iterations, or the damping is out of range.
-        NotImplementedError: If a factor knows no sums over its assignments.
+        NotImplementedError: If a factor cannot sum over its assignments.
     """
     require_iterations(iterations)
     require_damping(damping)
@@ -96,7 +96,9 @@ def belief_propagation(
 
 
 class _Messages:
-    """The graph as belief propagation sees it. Messages, from factors to variables, are ``(batch, copies, 2)``."""
+    """The graph as belief propagation needs it. Messages, from factors to variables, are
+    ``(batch, copies, 2)``.
+    """
 
     def __init__(self, problem: Problem) -> None:
         device = problem.scores.device
@@ -110,10 +112,9 @@ class _Messages:
         self._order = torch.from_numpy(np.argsort(order)).to(device)
 
     def answers(self, messages: Tensor) -> tuple[Tensor, Tensor]:
-        """New messages for old ones, and the log-sums ``(batch, factors)`` of all factors.
+        """Return the new messages ``(batch, copies, 2)``, and the log-sums ``(batch, factors)`` of all factors.
 
-        To a variable whose value is certain without it a factor need not know what to say, and does not change
-        what it said before.
+        A factor need not compute a message to a variable that all others fix already; it repeats its last one.
         """
         heard = self._oriented(self.cavities(messages))
         told, totals = [heard[:, :0]], [heard[:, :0, 0]]
@@ -126,12 +127,14 @@ class _Messages:
         return torch.where(unknown, messages, _normalised(new)), torch.cat(totals, 1)
 
     def beliefs(self, messages: Tensor) -> Tensor:
-        """Log-weights of the values of each variable, ``(batch, V, 2)``."""
+        """Return the log-weights of the values of each variable, ``(batch, V, 2)``."""
         finite, ruled_out = self._totals(messages)
         return torch.where(ruled_out > 0, NEG_INF, self._scores + finite)
 
     def cavities(self, messages: Tensor) -> Tensor:
-        """What each factor hears of its variables: their scores and the messages of all *other* factors."""
+        """Return the messages from variables to factors, ``(batch, copies, 2)``: scores and messages of all
+        *other* factors.
+        """
         finite, ruled_out = (total[:, self._copies] for total in self._totals(messages))
         mine = messages == NEG_INF
         others = (
@@ -140,7 +143,9 @@ class _Messages:
         return _normalised(torch.where(ruled_out > mine.to(messages), NEG_INF, others))
 
     def log_partition(self, messages: Tensor, beliefs: Tensor) -> Tensor:
-        """The Bethe estimate: a term for each factor and variable, less one for each message."""
+        """Return the Bethe estimate ``(batch,)``: a term for each factor and variable, minus one for
+        each message.
+        """
         _, factors = self.answers(messages)
         variables = logsumexp(beliefs, -1)
         edges = logsumexp(self.cavities(messages) + messages, -1)
@@ -152,7 +157,7 @@ class _Messages:
         )
 
     def _totals(self, messages: Tensor) -> tuple[Tensor, Tensor]:
-        """Of each variable, the sum of the messages that are finite and the number of those that are not."""
+        """Return, for each variable, the sum of its finite messages and the number of its infinite ones."""
         nothing = torch.zeros_like(self._scores)
         mine = messages == NEG_INF
         finite = torch.where(mine, torch.zeros_like(messages), messages)
@@ -162,19 +167,19 @@ class _Messages:
         )
 
     def _oriented(self, pairs: Tensor) -> Tensor:
-        """From variables to what factors see of them, and back."""
+        """Convert messages between variables and the factors' view of them, in which some are negated."""
         return torch.where(self._negated, pairs.flip(-1), pairs)
 
 
 def _normalised(pairs: Tensor) -> Tensor:
-    """With 0 as the larger of the two; two values that are both ruled out become (0, 0)."""
+    """Shift the larger of two log-weights to 0; two values that are both ruled out become (0, 0)."""
     top = pairs.detach().amax(-1, keepdim=True)
     none = top == NEG_INF
     return torch.where(none, torch.zeros_like(pairs), pairs - torch.where(none, torch.zeros_like(top), top))
 
 
 def _change(old: Tensor, new: Tensor) -> Tensor:
-    """The largest difference of log-weights, relative to their size; inf where one more value is ruled out."""
+    """Return the largest difference of log-weights, relative to their size; inf if another value is ruled out."""
     old, new = old.detach(), new.detach()
     same = old == new
     size = 1 + torch.maximum(old.abs(), new.abs())

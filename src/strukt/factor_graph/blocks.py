@@ -1,4 +1,4 @@
-"""Blocks of variables that mean field sets at once: single ones, and groups of which exactly one is 1."""
+"""Blocks of variables that mean field updates at once: single variables, and groups of which exactly one is 1."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from strukt.factor_graph.soft import Places, Soft
 from strukt.factor_graph.variables import VariablesLike, collect
 
 Block = tuple[Places, bool]
-"""The variables, and whether they are a group."""
+"""The variables of a block, and whether they are a group."""
 
 
 def blocks_of(variables: int, factors: Sequence[AnyFactor]) -> list[Block]:
-    """The groups of all factors, and each variable that is in none.
+    """Return the groups of all factors, and each variable outside any group as a block.
 
     Raises:
         ValueError: If two groups overlap without being the same, or a group has a negated variable.
@@ -44,7 +44,9 @@ def blocks_of(variables: int, factors: Sequence[AnyFactor]) -> list[Block]:
 
 
 def colours(blocks: Sequence[Block], factors: Sequence[AnyFactor]) -> list[list[Block]]:
-    """Steps of blocks that share no term of a factor, by greedy colouring; those of one size are stacked."""
+    """Return steps of blocks that share no term of a factor, by greedy colouring; blocks of one size
+    are stacked.
+    """
     variables = sum(len(variables) for variables, _ in blocks)
     owner = np.empty(variables, dtype=np.int64)
     for number, (members, _) in enumerate(blocks):
@@ -65,7 +67,7 @@ def colours(blocks: Sequence[Block], factors: Sequence[AnyFactor]) -> list[list[
 
 
 def groupwise(blocks: Sequence[Block], groups: Sequence[VariablesLike]) -> list[list[Block]]:
-    """Steps of all blocks over the variables of each group.
+    """Return steps that update all blocks of one group of variables at once.
 
     Raises:
         ValueError: If a variable is in no group or in two, or the variables of a block are in different groups.
@@ -89,7 +91,7 @@ def groupwise(blocks: Sequence[Block], groups: Sequence[VariablesLike]) -> list[
 
 
 def stacked(blocks: Sequence[Block]) -> list[Block]:
-    """Blocks of one size as rows of one."""
+    """Stack blocks of one size into the rows of one array."""
     stacks: dict[tuple[int, bool], list[Places]] = {}
     for members, grouped in blocks:
         stacks.setdefault((len(members), grouped), []).append(members)

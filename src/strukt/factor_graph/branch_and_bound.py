@@ -1,7 +1,8 @@
-"""The best assignment of a factor graph: the linear relaxation, split where it is not whole (Land and Doig 1960).
+"""Exact MAP by branch and bound over the linear relaxation (Land and Doig 1960).
 
-A node fixes some variables. Its relaxation bounds the scores of all assignments in it, whether or not it has
-converged; rounded, its point may be an assignment that is permitted, whose score bounds the best one from below.
+A node fixes some variables. Its relaxation bounds the scores of all its assignments from above, even before
+convergence. Rounding the relaxed point may yield a permitted assignment, whose score bounds the best one from
+below.
 """
 
 from __future__ import annotations
@@ -24,25 +25,25 @@ from strukt.kernels.undifferentiated import numpy_of, plain
 Bits = npt.NDArray[np.int8]
 
 OPEN = -1
-"""Stands for a variable that a node does not fix."""
+"""The mark of a variable that a node does not fix."""
 
 SLACK = 1e-9
-"""The share of the best score that another assignment must gain to be looked for."""
+"""The relative improvement below which no better assignment is sought."""
 
 NODE_ITERATIONS = 300
-"""Iterations in a node: what has not converged by then is split, too."""
+"""The bound on the iterations in a node; a node that has not converged is split, too."""
 
 
 @dataclass(frozen=True)
 class Best:
-    """What the search in one item found.
+    """The result of the search for one item.
 
     Attributes:
         assignment: ``(V,)``, 0 and 1.
-        score: Of the assignment.
-        bound: No assignment has a larger score.
+        score: The score of the assignment.
+        bound: An upper bound on the scores of all assignments.
         nodes: The number of relaxations that were solved.
-        iterations: In all of them.
+        iterations: The number of iterations in all relaxations.
     """
 
     assignment: Tensor
@@ -53,21 +54,21 @@ class Best:
 
     @property
     def proven(self) -> bool:
-        """Whether no assignment is better."""
+        """True if the assignment is proven to be the best."""
         return self.bound <= self.score + _slack(self.score)
 
 
 def best_assignment(problem: Problem, most_nodes: int, tol: float) -> Best:
-    """Search the assignments of one item, the most promising node first.
+    """Search the assignments of one item, best bound first.
 
     Args:
-        problem: Of one item; derivatives in its scores are not carried on.
-        most_nodes: Bound on the relaxations.
-        tol: Of these.
+        problem: The graph with the scores of one item; derivatives do not pass through.
+        most_nodes: Bound on the number of relaxations.
+        tol: The tolerance of the relaxations.
 
     Raises:
         InfeasibleError: If no assignment is permitted.
-        ValueError: If none was found in so many nodes, though there may be one.
+        ValueError: If no permitted assignment was found in that many nodes, though one may exist.
     """
     order, nodes, iterations = itertools.count(), 0, 0
     best, bound = -np.inf, np.inf
@@ -107,7 +108,7 @@ def best_assignment(problem: Problem, most_nodes: int, tol: float) -> Best:
 
 
 def total_score(problem: Problem, assignment: Tensor) -> float:
-    """The score ``(V,)`` of an assignment in a graph of one item; -inf if it is not permitted."""
+    """Return the score of an assignment ``(V,)`` in a graph of one item; -inf if it is not permitted."""
     scores = problem.scores[0]
     total = torch.where(assignment > 0, scores, 0.0).sum()
     for factor in problem.factors:
@@ -126,9 +127,9 @@ def _slack(score: float) -> float:
 
 
 def _relax(problem: Problem, fixed: Bits, tol: float) -> Solution | None:
-    """The relaxation with variables fixed to 1 replaced by their negation; None if a factor permits nothing.
+    """Solve the relaxation with the fixed variables of value 1 negated; return None if a factor permits nothing.
 
-    What is 0 then, as what is fixed to 0, has the score -inf.
+    All fixed variables are then 0, with score -inf.
     """
     flipped = fixed == 1
     layout = replace(problem.layout, negated=problem.layout.negated ^ flipped[problem.layout.copies])
@@ -143,7 +144,7 @@ def _relax(problem: Problem, fixed: Bits, tol: float) -> Solution | None:
 
 
 def _earned(problem: Problem, fixed: Bits) -> float:
-    """The scores of the variables that are fixed to 1."""
+    """Return the sum of the scores of the variables fixed to 1."""
     return float(problem.scores[0][torch.from_numpy(fixed == 1)].sum())
 
 
@@ -152,7 +153,7 @@ def _unflipped(marginals: Tensor, fixed: Bits) -> Tensor:
 
 
 def _children(fixed: Bits, marginals: Tensor) -> list[Bits]:
-    """The two halves of a node by the open variable that is least decided."""
+    """Split a node in two by its least decided open variable."""
     doubt = np.where(fixed == OPEN, 0.5 - np.abs(numpy_of(marginals) - 0.5), -1.0)
     halves = [fixed.copy(), fixed.copy()]
     for value, half in enumerate(halves):

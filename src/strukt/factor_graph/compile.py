@@ -1,4 +1,4 @@
-"""From a graph and the scores of its variables to what solvers work on: plain arrays, along one batch axis."""
+"""Compile a graph and the scores of its variables to the plain arrays of the solvers, with one batch axis."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Arrays:
     """The arrays of variables of a graph, in order of creation.
 
     Attributes:
-        shapes: Of each array.
+        shapes: The shape of each array.
     """
 
     shapes: tuple[tuple[int, ...], ...]
@@ -37,7 +37,7 @@ class Arrays:
         return [int(np.prod(shape, dtype=np.int64)) for shape in self.shapes]
 
     def flat(self, scores: Scores) -> tuple[Tensor, torch.Size]:
-        """Scores of all variables ``batch + (V,)``, and their batch shape.
+        """Return the scores of all variables ``batch + (V,)``, and their batch shape.
 
         Raises:
             ValueError: If they do not fit the arrays.
@@ -66,7 +66,9 @@ class Arrays:
         return torch.cat(flat, -1), batch_shape
 
     def shaped(self, flat: Tensor) -> Tensor | tuple[Tensor, ...]:
-        """Values ``(..., V)`` of all variables in the shapes of the arrays: a tuple if there are several."""
+        """Return values ``(..., V)`` of all variables in the shapes of the arrays: a tuple if there
+        are several.
+        """
         parts = torch.split(flat, self.sizes, -1)
         found = tuple(
             part.reshape(flat.shape[:-1] + torch.Size(shape))
@@ -77,16 +79,16 @@ class Arrays:
 
 @dataclass(frozen=True)
 class Problem:
-    """A graph with the scores of a batch.
+    """A graph with the scores of one batch.
 
     Attributes:
-        layout: The graph.
-        batch_shape: Of the scores of variables and factors, broadcast.
+        layout: The factors, as the solvers read them.
+        batch_shape: The batch shapes of the scores of variables and factors, broadcast.
         scores: ``(batch, V)``.
-        pair_scores: ``(batch or 1, q)``, of all pairs.
-        oracles: Those of the factors of kind `ORACLE`, in their order.
+        pair_scores: ``(batch or 1, q)``, the scores of all pairs.
+        oracles: The oracles of the factors of kind `ORACLE`, in order.
         factors: All factors of the graph, bound to the batch.
-        type: Of the scores as they were given.
+        type: The type of the scores that the user passed.
     """
 
     layout: Layout
@@ -98,7 +100,7 @@ class Problem:
     type: torch.dtype
 
     def of_item(self, item: int) -> Problem:
-        """The same for one item of the batch."""
+        """Return the problem of one item of the batch."""
         factors = [factor.of_item(item) for factor in self.factors]
         pairs = self.pair_scores if len(self.pair_scores) == 1 else self.pair_scores[item : item + 1]
         oracles = [oracle for oracle in map(_oracle, factors) if oracle is not None]
@@ -118,9 +120,9 @@ def compile_graph(
     Args:
         arrays: The variables.
         factors: The factors, in the order in which they were added.
-        layout: What `layout_of` gives for them.
-        scores: Of the variables.
-        dtype: To compute with; that of the scores, and at least float32, if None.
+        layout: The result of `layout_of` for them.
+        scores: The scores of the variables.
+        dtype: The type to compute in; None for that of the scores, at least float32.
 
     Raises:
         ValueError: If shapes or types do not fit, or scores are NaN or +inf.
@@ -144,7 +146,7 @@ def compile_graph(
 
 
 def layout_of(variables: int, factors: Sequence[AnyFactor]) -> Layout:
-    """The arrays that describe a graph to the solvers."""
+    """Return the arrays that describe a graph to the solvers."""
     entries = [(factor, entry) for factor in factors for entry in factor.entries()]
     sizes = [len(entry.places) for _, entry in entries]
     firsts = np.cumsum([0, *(sum(e.own >= 0 for e in factor.entries()) for factor in factors)])
@@ -172,7 +174,7 @@ def _joined(parts: list[Any], dtype: type) -> Any:
 
 
 def _oracle(factor: AnyFactor) -> Oracle | None:
-    """A bound factor as the solvers ask it; None if they know it by its kind."""
+    """Return the oracle of a bound factor; None if the solvers handle its kind themselves."""
     if isinstance(factor, (Structure, Knapsack)):
         return factor.oracle
     if isinstance(factor, Dense):
@@ -185,10 +187,10 @@ def _oracle(factor: AnyFactor) -> Oracle | None:
 
 
 def _broadcast(shapes: list[torch.Size], what: str) -> torch.Size:
-    """The common shape.
+    """Return the common shape.
 
     Raises:
-        ValueError: If there is none.
+        ValueError: If the shapes do not broadcast.
     """
     try:
         return arguments.broadcast_shapes(*shapes)

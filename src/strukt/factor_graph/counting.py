@@ -1,8 +1,8 @@
-"""Sums over the assignments of factors that count ones, or add up costs: one dynamic program for all of them.
+"""Sums over the assignments of counting and knapsack factors, all by one dynamic program.
 
-A table holds the log-weight of each total that the first variables reach, another that of reaching a permitted
-one from there with the rest; together they give the sums for either value of each variable, in which no logarithm
-is subtracted, so that they are exact for weights of any size.
+The forward table holds the log-weight of each total of the first variables, the backward table that of reaching a
+permitted total with the remaining ones. Combining both gives the sums for either value of each variable without
+subtracting logarithms, so they are exact for weights of any size.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from strukt.kernels.semiring import NEG_INF, logsumexp
 
 
 def count(weights: Tensor, costs: list[int], terminal: Tensor, saturating: bool) -> tuple[Tensor, Tensor]:
-    """Sum over all assignments, O(n s) time for s totals.
+    """Return the sums over all assignments; O(n s) time for s totals.
 
     Args:
         weights: Log-weights of 0 and of 1 of each variable, ``(..., n, 2)``; -inf for a value that is ruled out.
-        costs: What a 1 of each variable adds to the total.
+        costs: The cost that a 1 of each variable adds to the total.
         terminal: Log-weights of the totals 0 to s - 1, ``(..., s)``; higher ones are forbidden.
-        saturating: Whether the last total stands for all higher ones as well instead.
+        saturating: Whether the last total collects all higher ones, too, instead of their being forbidden.
 
     Returns:
-        Log-sums for a 0 and for a 1 of each variable ``(..., n, 2)``, its own weight left out; and the log-weights
+        Log-sums for a 0 and for a 1 of each variable ``(..., n, 2)``, without its own weight; and the log-weights
         of the totals ``(..., s)`` before ``terminal``.
 
     Examples:
@@ -54,10 +54,10 @@ def count(weights: Tensor, costs: list[int], terminal: Tensor, saturating: bool)
 
 
 def whole(costs: Iterable[float]) -> list[int]:
-    """Costs as whole numbers.
+    """Return the costs as integers.
 
     Raises:
-        NotImplementedError: If they are not.
+        NotImplementedError: If they are not whole numbers.
     """
     given = [float(cost) for cost in costs]
     if any(cost != round(cost) or cost < 0 for cost in given):
@@ -73,7 +73,7 @@ def _either(left: Tensor, right: Tensor) -> Tensor:
 
 
 def _forward(totals: Tensor, cost: int, saturating: bool) -> Tensor:
-    """The log-weights of the totals once ``cost`` is added."""
+    """Return the log-weights of the totals after adding ``cost``."""
     size = totals.shape[-1]
     cost = min(cost, size)
     moved = torch.cat([torch.full_like(totals[..., :cost], NEG_INF), totals[..., : size - cost]], -1)
@@ -84,7 +84,7 @@ def _forward(totals: Tensor, cost: int, saturating: bool) -> Tensor:
 
 
 def _backward(rest: Tensor, cost: int, saturating: bool) -> Tensor:
-    """For each total, the log-weight that stands where it leads once ``cost`` is added."""
+    """Return, for each total, the log-weight of the total reached by adding ``cost``."""
     size = rest.shape[-1]
     cost = min(cost, size)
     beyond = (

@@ -1,4 +1,4 @@
-"""Tables over a few variables, or over a few groups of which one variable each is 1."""
+"""Dense factors: tables of scores over a few variables, or over a few groups of which one variable each is 1."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ class Dense(AnyFactor, Soft):
 
     @property
     def assignments(self) -> Tensor:
-        """The 0/1 assignments in the order of the table, ``(entries, size)``, on its device and of its type."""
+        """Return the 0/1 assignments in the order of the table, ``(entries, size)``, on its device and of its
+        type.
+        """
         values = torch.from_numpy(np.stack(np.unravel_index(np.arange(self.table.shape[-1]), self.sizes), -1))
         if self.grouped:
             hot = [
@@ -63,7 +65,7 @@ class Dense(AnyFactor, Soft):
         return torch.where(permitted, found, NEG_INF)
 
     def _places(self, assignments: Tensor) -> tuple[Tensor, Tensor]:
-        """Where assignments stand in the table, and which of them have one 1 in each group."""
+        """Return the index in the table of each assignment, and which assignments have one 1 in each group."""
         if self.grouped:
             parts = torch.split(assignments, list(self.sizes), -1)
             values = [part.argmax(-1) for part in parts]
@@ -98,13 +100,13 @@ class Dense(AnyFactor, Soft):
         return bool(self.table.isfinite().all())
 
     def _alternatives(self, probabilities: Tensor) -> list[Tensor]:
-        """The probabilities along each axis of the table, ``(batch, entries)``."""
+        """Return the probabilities along each axis of the table, ``(batch, entries)`` each."""
         if self.grouped:
             return list(torch.split(probabilities, list(self.sizes), -1))
         return [torch.stack([1 - p, p], -1) for p in probabilities.unbind(-1)]
 
     def _mean(self, alternatives: list[Tensor], kept: int | None) -> Tensor:
-        """The mean of the table over all axes but one, ``(batch, entries)``; over all, ``(batch, 1)``."""
+        """Return the mean of the table over all axes but one, ``(batch, entries)``; over all, ``(batch, 1)``."""
         table = self.table.reshape(-1, *self.sizes)
         table = table.unsqueeze(-1) if kept is None else table.movedim(kept + 1, -1)
         others = [p for axis, p in enumerate(alternatives) if axis != kept]
@@ -114,7 +116,7 @@ class Dense(AnyFactor, Soft):
 
 
 class DenseOracle(Oracle):
-    """A `Dense` with the tensors of one batch."""
+    """The oracle of a `Dense` factor with the tensors of one batch."""
 
     def __init__(self, factor: Dense) -> None:
         self._factor = factor
@@ -150,7 +152,7 @@ class DenseOracle(Oracle):
 
 
 def _groups(variables: VariablesLike) -> list[Variables] | None:
-    """The groups of one-hot variables that are meant; None if single variables are."""
+    """Return the groups of one-hot variables; None if the variables are single ones."""
     parts: Sequence[VariablesLike] = list(variables) if _ndim(variables) == 2 else ()
     if not isinstance(variables, Variables):
         parts = list(itertools.chain([] if variables is None else variables))

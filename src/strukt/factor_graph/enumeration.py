@@ -1,4 +1,4 @@
-"""All assignments of a small graph: the truth that other operators are tested against."""
+"""Brute-force enumeration of a small graph: the ground truth for all other operators."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ MOST_VARIABLES = 20
 
 @dataclass(frozen=True)
 class Enumeration:
-    """All permitted assignments of a graph's variables.
+    """All permitted assignments of a graph's variables, with their scores.
 
     Attributes:
-        assignments: ``(k, V)``, integers 0 and 1: those that the factors permit for some item of the batch.
-        scores: ``batch + (k,)``, of variables and factors together; -inf where an item forbids it. Differentiable.
-        arrays: The variables.
+        assignments: ``(k, V)``, integers 0 and 1: the assignments that the factors permit for some item of the
+            batch.
+        scores: ``batch + (k,)``, the scores of variables and factors together; -inf where an item forbids an
+            assignment. Differentiable.
+        arrays: The arrays of variables.
     """
 
     assignments: Tensor
@@ -32,12 +34,12 @@ class Enumeration:
 
     @property
     def log_partition(self) -> Tensor:
-        """``batch``; differentiable."""
+        """The log-partition, ``batch``; differentiable."""
         return logsumexp(self._some, -1)
 
     @property
     def probabilities(self) -> Tensor:
-        """Of the assignments, ``batch + (k,)``; differentiable."""
+        """The probabilities of the assignments, ``batch + (k,)``; differentiable."""
         return log_softmax(self._some, -1).exp()[..., : len(self.assignments)]
 
     @property
@@ -47,7 +49,7 @@ class Enumeration:
 
     @property
     def entropy(self) -> Tensor:
-        """``batch``, in nats; differentiable."""
+        """The entropy in nats, ``batch``; differentiable."""
         log_probability = log_softmax(self._some, -1)
         finite = torch.where(log_probability == NEG_INF, torch.zeros_like(log_probability), log_probability)
         return -(log_probability.exp() * finite).sum(-1)
@@ -65,12 +67,12 @@ class Enumeration:
 
     @property
     def max_score(self) -> Tensor:
-        """``batch``; differentiable."""
+        """The score of the best assignment, ``batch``; differentiable."""
         return self._some.amax(-1)
 
     @property
     def _some(self) -> Tensor:
-        """The scores, and an impossible one where there is no assignment at all."""
+        """The scores, with one entry of -inf if there is no assignment at all."""
         nothing = self.scores.new_full((*self.scores.shape[:-1], 0 if len(self.assignments) else 1), NEG_INF)
         return torch.cat([self.scores, nothing], -1)
 
@@ -105,7 +107,9 @@ def enumerate_assignments(problem: Problem, arrays: Arrays) -> Enumeration:
 
 
 def _potential(factor: AnyFactor, assignments: Tensor, scores: Tensor) -> Tensor:
-    """The factor's log-potential ``(k, batch or 1)`` of all assignments; each pattern is asked once."""
+    """Return the factor's log-potential ``(k, batch or 1)`` of all assignments, computed once for each distinct
+    one.
+    """
     device = assignments.device
     distinct, places = np.unique(factor.variables.index, return_inverse=True)
     values = assignments[:, torch.from_numpy(distinct).to(device)]

@@ -1,4 +1,4 @@
-"""What every factor says of itself, and the base of factors that know no more than their best assignment."""
+"""The base classes of factors: `AnyFactor`, and `Factor` for those that only know their best assignment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from strukt.inference.consensus import ORACLE
 from strukt.kernels.semiring import NEG_INF
 
 CERTAIN = 1e6
-"""Scores that leave a factor no choice but the assignment asked for, if it is permitted."""
+"""The size of scores that leave a factor no choice but the requested assignment, if that is permitted."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class Entry:
 
     Attributes:
         kind: `BAND`, `OR_OUT`, `PAIR` or `ORACLE`.
-        places: Which of the factor's variables it is over.
-        costs: Of a `BAND`, in the order of ``places``.
-        low: Of a `BAND`.
-        high: Of a `BAND`.
-        own: The place of a `PAIR`'s score among those of the factor; -1 elsewhere.
+        places: The indices of its variables among those of the factor.
+        costs: The costs of a `BAND`, in the order of ``places``.
+        low: The lower bound of a `BAND`.
+        high: The upper bound of a `BAND`.
+        own: The index of a `PAIR`'s score among those of the factor; -1 for other kinds.
     """
 
     kind: int
@@ -44,22 +44,22 @@ class Entry:
 
 
 class AnyFactor(abc.ABC):
-    """A set of permitted 0/1 assignments of some variables, each with a score of its own.
+    """The permitted 0/1 assignments of some variables, each with a local score.
 
-    Factors never see that a variable is negated: the graph hands them one minus it.
+    Factors never see that a variable is negated: the graph passes one minus its value.
 
     Args:
         variables: Variables of one graph, in any shape.
 
     Attributes:
-        variables: The same, along one axis.
+        variables: The variables along one axis.
 
     Raises:
         ValueError: If there are none, or they are of different graphs.
     """
 
     tensors: ClassVar[dict[str, int]] = {}
-    """The attributes that are tensors, each with the number of its axes behind those of the batch."""
+    """The names of the attributes that are tensors, each with its number of axes after those of the batch."""
 
     def __init__(self, variables: VariablesLike) -> None:
         self.variables: Variables = collect(variables, "variables").flatten()
@@ -68,29 +68,29 @@ class AnyFactor(abc.ABC):
 
     @abc.abstractmethod
     def log_potential(self, assignments: Tensor) -> Tensor:
-        """Own scores ``(k, batch)`` of assignments ``(k, batch, size)``; -inf for what is not permitted.
+        """Return the local scores ``(k, batch)`` of assignments ``(k, batch, size)``; -inf if not permitted.
 
-        The batch axis of either may be 1.
+        The batch axis of either may have size 1.
         """
 
     def entries(self) -> list[Entry]:
-        """What the factor is to the solvers: one entry, or one for each of several given at once."""
+        """Return the entries of the layout: one, or one for each of several factors added together."""
         return [Entry(ORACLE, np.arange(self.variables.size))]
 
     @property
     def batch_shape(self) -> torch.Size:
-        """The batch axes of its tensors."""
+        """The batch shape of its tensors, broadcast."""
         shapes = [getattr(self, name).shape for name in self.tensors]
         return arguments.broadcast_shapes(
             *(shape[: len(shape) - axes] for shape, axes in zip(shapes, self.tensors.values(), strict=True))
         )
 
     def bound(self, batch_shape: torch.Size, scores: Tensor) -> Self:
-        """The factor for a batch: its tensors with one batch axis, of size 1 where all items share them.
+        """Return the factor for a batch: its tensors get one batch axis, of size 1 where all items share them.
 
         Args:
-            batch_shape: That of the batch.
-            scores: Of the type and on the device to compute with.
+            batch_shape: The batch shape of the problem.
+            scores: A tensor of the type and on the device to compute with.
         """
         if not self.tensors:
             return self
@@ -104,7 +104,7 @@ class AnyFactor(abc.ABC):
         return bound
 
     def of_item(self, item: int) -> Self:
-        """The factor, bound to a batch, for one of its items."""
+        """Return the factor for one item of the batch that it is bound to."""
         one = copy.copy(self)
         for name in self.tensors:
             value = getattr(self, name)
@@ -116,10 +116,9 @@ class AnyFactor(abc.ABC):
 
 
 class Factor(AnyFactor):
-    """A factor of your own: `map` is all it needs.
+    """A user-defined factor; `map` is all that it needs.
 
-    SparseMAP over its assignments follows from `map` by an active set, and so do `lp_sparsemap`, `lp_map` and
-    their derivatives.
+    An active set derives SparseMAP from `map`, and with it `lp_sparsemap`, `lp_map` and their derivatives.
 
     Args:
         variables: Variables of one graph, in any shape; `map` sees them along one axis.
@@ -144,7 +143,7 @@ class Factor(AnyFactor):
 
     @abc.abstractmethod
     def map(self, scores: Tensor) -> Tensor:
-        """The permitted assignment that maximises the sum of the scores of its ones, and its own score.
+        """Return the permitted assignment of the largest sum of the scores of its ones and its local score.
 
         Args:
             scores: ``(batch, size)``.
@@ -154,7 +153,7 @@ class Factor(AnyFactor):
         """
 
     def score(self, assignments: Tensor) -> Tensor:
-        """Own scores of permitted assignments, differentiable; 0 unless overridden.
+        """Return the local scores of permitted assignments, differentiable; 0 unless overridden.
 
         Args:
             assignments: 0/1 ``(k, batch, size)``.
@@ -172,10 +171,10 @@ class Factor(AnyFactor):
         return torch.where(permitted, self.own(assignments), NEG_INF)
 
     def best(self, scores: Tensor) -> Tensor:
-        """What `map` gives, checked and in the type of the scores.
+        """Return the result of `map`, checked, in the type of the scores.
 
         Raises:
-            ValueError: If it is of another shape than the scores, or not of 0 and 1.
+            ValueError: If its shape differs from that of the scores, or it has values other than 0 and 1.
         """
         found = self.map(scores)
         if not isinstance(found, Tensor) or found.shape != scores.shape:
@@ -192,7 +191,7 @@ class Factor(AnyFactor):
         return found
 
     def own(self, assignments: Tensor) -> Tensor:
-        """What `score` gives, checked.
+        """Return the result of `score`, checked.
 
         Raises:
             ValueError: If it is not one number for each assignment.
@@ -210,7 +209,7 @@ class Factor(AnyFactor):
 
 
 def require_trailing(name: str, value: Tensor, shape: tuple[int, ...]) -> None:
-    """Check that a tensor is ``batch +`` a shape.
+    """Raise ValueError unless the shape of a tensor is ``batch + shape``.
 
     Raises:
         ValueError: If it is not.

@@ -1,4 +1,4 @@
-"""All factors: ``from strukt.factor_graph import factors``."""
+"""All factors by name: ``from strukt.factor_graph import factors``."""
 
 from strukt.factor_graph.dense import Dense
 from strukt.factor_graph.factor import Factor

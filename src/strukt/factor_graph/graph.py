@@ -1,4 +1,4 @@
-"""FactorGraph: binary variables, the factors over them, and what can be asked of the whole."""
+"""`FactorGraph`: binary variables, factors over them, and inference in the whole graph."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ F = TypeVar("F", bound=AnyFactor)
 class FactorGraph(FactorGraphPeerNames):
     """Binary variables and factors, each of which permits some assignments of some variables and may score them.
 
-    The score of an assignment that all factors permit is the sum of the scores of its ones and of the factors' own
-    scores. A graph holds no scores of variables: solvers take them, in batches.
+    The score of an assignment that all factors permit is the sum of the scores of its ones and the factors' local
+    scores. A graph holds no scores of variables: they are arguments of the solvers, in batches.
 
     Examples:
         >>> import torch
@@ -43,15 +43,15 @@ class FactorGraph(FactorGraphPeerNames):
 
     def __init__(self) -> None:
         self._shapes: list[tuple[int, ...]] = []
-        self._singles = False  # whether the last array is of variables made one at a time
+        self._singles = False  # whether the last array has the variables created one at a time
         self._factors: list[AnyFactor] = []
         self._layout: Layout | None = None
 
     def variables(self, *shape: int) -> Variables:
-        """A new array of binary variables.
+        """Create an array of binary variables.
 
         Raises:
-            ValueError: If the shape is not made of whole numbers from 1 on.
+            ValueError: If the shape is not made of integers of 1 or more.
         """
         if any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1 for n in shape):
             raise ValueError(f"the shape of variables is {shape}; expected whole numbers from 1 on")
@@ -63,10 +63,10 @@ class FactorGraph(FactorGraphPeerNames):
         return Variables(self, index, np.zeros(shape, dtype=np.bool_))
 
     def variable(self) -> Variables:
-        """One new binary variable.
+        """Create one binary variable.
 
-        Those made one after another form one array: solvers take their scores as ``batch + (k,)``, in order of
-        creation.
+        Variables created one after another form one array: solvers take their scores as ``batch + (k,)``, in order
+        of creation.
 
         Examples:
             >>> import torch
@@ -85,10 +85,10 @@ class FactorGraph(FactorGraphPeerNames):
         return Variables(self, np.array(first, dtype=np.int64), np.array(False))
 
     def add(self, factor: F) -> F:
-        """Add a factor, and give it back.
+        """Add a factor to the graph and return it.
 
         Raises:
-            ValueError: If it is no factor, or over variables of another graph, or over one variable twice.
+            ValueError: If it is not a factor, has variables of another graph, or has a variable twice.
         """
         if not isinstance(factor, AnyFactor):
             raise ValueError(f"got a {type(factor).__name__}; expected a factor, e.g. factors.Xor(variables)")
@@ -122,7 +122,7 @@ class FactorGraph(FactorGraphPeerNames):
 
     @property
     def layout(self) -> Layout:
-        """What the graph looks like to the solvers."""
+        """The factors as the solvers read them."""
         if self._layout is None:
             self._layout = layout_of(sum(self.arrays.sizes), self._factors)
         return self._layout
@@ -135,18 +135,18 @@ class FactorGraph(FactorGraphPeerNames):
         tol: float = 1e-9,
         start: Relaxation | None = None,
     ) -> Relaxation:
-        """The sparse marginals of the graph's linear relaxation: LP-SparseMAP (Niculae and Martins 2020).
+        """Return the sparse marginals of the graph's linear relaxation: LP-SparseMAP (Niculae and Martins 2020).
 
-        The point nearest to the scores at which each factor sees a mean of assignments that it permits. With one
-        factor it is that factor's SparseMAP.
+        They are the point nearest to the scores at which the variables of each factor are a convex combination of
+        its permitted assignments. With a single factor this is the factor's SparseMAP.
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
-            max_iterations: Bound on the rounds in which the factors come to agree, kept in silence: `status` tells
-                which items have converged. A factor that searches for its assignments looks for at most five times
-                as many in a round. Without a bound, an item that has not after 10,000 rounds is warned of.
-            tol: On the error of the marginals.
-            start: A former result for the same graph and batch, to start from.
+            max_iterations: Bound on the rounds of ADMM, reached without a warning: `status` says which items have
+                converged. A factor with an oracle may call it at most five times as often in a round. If None, at
+                most 10,000 rounds, and a warning for items that have not converged.
+            tol: The tolerated error of the marginals.
+            start: The state of an earlier result for the same graph and batch, as a warm start.
 
         Raises:
             ValueError: If scores do not fit.
@@ -163,23 +163,25 @@ class FactorGraph(FactorGraphPeerNames):
         tol: float = 1e-9,
         start: Relaxation | None = None,
     ) -> Relaxation:
-        """The best point of the graph's linear relaxation: an upper bound on the best score (Martins et al. 2015).
+        """Return the optimum of the graph's linear relaxation (LP-MAP): an upper bound on the best score (Martins
+        et al. 2015).
 
-        Where it is whole, it is the best assignment. Marginals are constant where there are no ties: they have no
-        derivative in the scores.
+        If its marginals are integers, they are the best assignment. They are locally constant in the scores, so
+        they have no derivative.
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
-            exact: Whether to branch until the best assignment itself is found, each item on its own.
-            max_iterations: Bound on the rounds in which the factors come to agree, kept in silence: `status` tells
-                which items have converged. Without one, an item that has not after 10,000 rounds is warned of.
-            max_nodes: Bound on the relaxations solved on the way to an exact answer.
-            tol: On the error of the marginals.
-            start: A former result for the same graph and batch, to start from; an exact answer needs none.
+            exact: Whether to find the best assignment itself by branch and bound, one item after another.
+            max_iterations: Bound on the rounds of ADMM, reached without a warning: `status` says which items have
+                converged. If None, at most 10,000 rounds, and a warning for items that have not converged.
+            max_nodes: Bound on the relaxations solved for an exact solution.
+            tol: The tolerated error of the marginals.
+            start: The state of an earlier result for the same graph and batch, as a warm start; ignored if
+                ``exact``.
 
         Raises:
             ValueError: If scores do not fit.
-            InfeasibleError: If an exact answer is asked for and no assignment of some item is permitted.
+            InfeasibleError: If ``exact`` and no assignment of some item is permitted.
         """
         if max_nodes < 1:
             raise ValueError(f"max_nodes is {max_nodes}; expected at least 1")
@@ -200,23 +202,23 @@ class FactorGraph(FactorGraphPeerNames):
         regularizer: Literal["entropy", "sparsemax"] = "entropy",
         gradients: Literal["unrolled", "implicit"] = "unrolled",
     ) -> MeanField[Tensor | tuple[Tensor, ...]]:
-        """The product of independent variables that is nearest to the distribution, as far as it is found.
+        """Return the mean-field approximation: a product of independent variables close to the distribution.
 
-        With all weights 1, the entropy and a sequential schedule the free energy falls with each sweep.
+        With weights of 1, the entropy and a sequential schedule, no sweep raises the free energy.
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
             iterations: Bound on the sweeps over all variables.
-            tol: On the change of the probabilities in a sweep; None to make all sweeps.
-            schedule: ``sequential``: one variable or group of alternatives after the other, those that share no
-                factor at once; ``parallel``: all at once; or a list of arrays of variables, one after the other,
-                the variables of each at once.
-            step_size: Share of its new value that a probability takes, above 0 and up to 1.
-            damping: Share of its old value that a message to a variable keeps, from 0 to below 1.
-            weights: Of the regulariser; by it messages are divided. These three are numbers, or tensors in the
-                shapes of the variables; all variables of a group of alternatives have the same.
-            regularizer: ``entropy``, or ``sparsemax`` for probabilities of which most are 0.
-            gradients: ``unrolled`` through all sweeps, or ``implicit``, of the point of rest alone.
+            tol: The change of the probabilities in a sweep at which to stop; None to make all sweeps.
+            schedule: ``sequential``: one variable or group of alternatives after another, but those that share no
+                factor at once; ``parallel``: all at once; or a list of arrays of variables, the variables of each
+                at once.
+            step_size: The weight of the new value of a probability, above 0 and up to 1.
+            damping: The weight of the old message to a variable, from 0 to below 1.
+            weights: The weights of the regulariser, by which messages are divided. These three are numbers, or
+                tensors in the shapes of the variables, equal within a group of alternatives.
+            regularizer: ``entropy``, or ``sparsemax`` for sparse probabilities.
+            gradients: ``unrolled`` through all sweeps, or ``implicit``, at the fixed point only.
 
         Raises:
             ValueError: If scores or options do not fit, or a factor forbids assignments.
@@ -231,22 +233,22 @@ class FactorGraph(FactorGraphPeerNames):
     def belief_propagation(
         self, scores: Scores, *, iterations: int = 200, damping: float = 0.5, tol: float = 1e-6
     ) -> BeliefPropagation:
-        """Marginals by messages between factors and variables; exact if the graph has no cycle.
+        """Return marginals by loopy belief propagation; exact if the graph has no cycle.
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
             iterations: Bound on the rounds of messages.
-            damping: The share of its old value that a message keeps, from 0 to below 1.
-            tol: On the change of the messages in a round.
+            damping: The weight of the old message in the new one, from 0 to below 1.
+            tol: The change of the messages in a round at which to stop.
 
         Raises:
             ValueError: If scores do not fit.
-            NotImplementedError: If a factor knows no sums over its assignments.
+            NotImplementedError: If a factor cannot sum over its assignments.
         """
         return belief_propagation(self._problem(scores), self.arrays, iterations, damping, tol)
 
     def enumerate(self, scores: Scores) -> Enumeration:
-        """All assignments with their scores; for up to 20 variables.
+        """Return all assignments with their scores, for graphs of up to 20 variables.
 
         Args:
             scores: ``batch +`` the shape of the variables; a sequence of these if there are several arrays.
@@ -260,7 +262,7 @@ class FactorGraph(FactorGraphPeerNames):
         return f"FactorGraph({sum(self.arrays.sizes)} variables, {len(self._factors)} factors)"
 
     def _problem(self, scores: Scores, as_given: bool = False) -> Problem:
-        """The graph bound to a batch: in the type of the scores, or in double precision, as iterations need it."""
+        """Bind the graph to a batch: in the type of the scores, or in double precision, as iterations need it."""
         if not self._shapes:
             raise ValueError("the graph has no variables; make some with graph.variables(...)")
         return compile_graph(
@@ -268,7 +270,7 @@ class FactorGraph(FactorGraphPeerNames):
         )
 
     def _named(self, variable: int) -> str:
-        """A variable's place in its array, for a message."""
+        """Return the name of a variable, by its place in its array, for a message."""
         for number, (shape, size) in enumerate(zip(self._shapes, self.arrays.sizes, strict=True)):
             if variable < size:
                 place = tuple(int(axis) for axis in np.unravel_index(variable, shape)) if shape else ()

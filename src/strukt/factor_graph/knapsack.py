@@ -1,4 +1,4 @@
-"""Knapsacks: what the ones cost together has a bound."""
+"""Knapsack factors: the total cost of the ones has an upper bound."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Floats = npt.NDArray[np.float64]
 class RelaxedKnapsack(Band):
     """The cost of all ones together is at most ``budget``; in linear relaxations fractions of ones count, too.
 
-    `Knapsack` takes means of whole assignments alone. This factor has a closed form and permits a larger polytope:
+    `Knapsack` is the convex hull of whole assignments. This factor has a closed form and a larger polytope:
     ``0 <= u <= 1`` with ``costs'u <= budget``.
 
     Args:
         variables: Variables of any shape.
-        costs: Numbers from 0 on, in the shape of the variables or flattened.
-        budget: A number from 0 on.
+        costs: Numbers of 0 or more, in the shape of the variables or flattened.
+        budget: A number of 0 or more.
 
     Raises:
         ValueError: If there is not one cost for each variable, or a number is below 0 or not finite.
@@ -62,14 +62,14 @@ class RelaxedKnapsack(Band):
 class Knapsack(RelaxedKnapsack):
     """The cost of all ones together is at most ``budget``.
 
-    SparseMAP over its whole assignments, by an active set; the best one is found by dynamic programming over the
-    assignments that no other beats in both score and cost (Nemhauser and Ullmann 1969): few for costs that are
-    whole, or random, up to 2^n at worst.
+    SparseMAP runs an active set over whole assignments. The best assignment comes from dynamic programming over
+    the Pareto-optimal assignments, which no other beats in both score and cost (Nemhauser and Ullmann 1969): few
+    for integer or random costs, up to 2^n at worst.
 
     Args:
         variables: Variables of any shape.
-        costs: Numbers from 0 on, in the shape of the variables or flattened.
-        budget: A number from 0 on.
+        costs: Numbers of 0 or more, in the shape of the variables or flattened.
+        budget: A number of 0 or more.
 
     Raises:
         ValueError: If there is not one cost for each variable, or a number is below 0 or not finite.
@@ -88,17 +88,17 @@ class Knapsack(RelaxedKnapsack):
 
     @property
     def oracle(self) -> KnapsackOracle:
-        """The factor as solvers ask it."""
+        """Return the oracle of the factor."""
         return KnapsackOracle(self.costs, self.high, self.slack)
 
 
 class KnapsackOracle(Oracle):
-    """A knapsack with the scores of one batch.
+    """The oracle of a `Knapsack` with the scores of one batch.
 
     Args:
-        costs: One for each variable.
-        budget: Their bound.
-        slack: By how much a sum of costs may exceed it.
+        costs: The cost of each variable.
+        budget: The bound on their sum.
+        slack: The rounding error by which a sum of costs may exceed the budget.
     """
 
     def __init__(self, costs: Floats, budget: float, slack: float) -> None:
@@ -125,12 +125,12 @@ class KnapsackOracle(Oracle):
 
 
 def fill(scores: Floats, costs: Floats, budget: float) -> npt.NDArray[np.bool_]:
-    """The items of the highest total score that cost at most so much together.
+    """Return the items of the largest total score whose total cost is at most ``budget``.
 
     Args:
-        scores: ``(n,)``; items with 0 or less stay out.
-        costs: ``(n,)``, from 0 on.
-        budget: Bound on their sum.
+        scores: ``(n,)``; items of score 0 or less are left out.
+        costs: ``(n,)``, 0 or more.
+        budget: The bound on their sum.
 
     Returns:
         ``(n,)``, whether each item is taken.
@@ -143,7 +143,7 @@ def fill(scores: Floats, costs: Floats, budget: float) -> npt.NDArray[np.bool_]:
     totals, values = np.zeros(1), np.zeros(1)
     origins = []
     for item in items:
-        # Selections without the item, then with it: kept if they score more than all that cost no more.
+        # Selections without the item, then with it; keep those that score more than all that cost no more.
         totals = np.concatenate([totals, totals + costs[item]])
         values = np.concatenate([values, values + scores[item]])
         order = np.lexsort((-values, totals))

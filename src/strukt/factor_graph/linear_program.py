@@ -1,4 +1,4 @@
-"""The linear relaxation of a factor graph, with and without the square: LP-SparseMAP and LP-MAP."""
+"""The linear relaxation of a factor graph, with a quadratic term (LP-SparseMAP) and without (LP-MAP)."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from strukt.kernels.undifferentiated import plain
 
 @dataclass(frozen=True)
 class Relaxation:
-    """A point at which each factor sees a mean of assignments that it permits.
+    """A point at which the variables of each factor are a convex combination of its permitted assignments.
 
     Attributes:
-        marginals: In the shape of the variables. Those of `lp_sparsemap` are differentiable.
-        status: ``batch``, Boolean: whether the factors came to agree.
-        gap: ``batch``, between the value of the point and its bound.
-        bound: ``batch``: no point has a larger value, converged or not. That of `lp_map` bounds all scores.
-        iterations: ``batch``, the rounds.
-        primal_residual: ``batch``, by how much factors disagree.
-        dual_residual: ``batch``, by how much the last round moved the point.
-        state: For ``start=`` of the next call.
+        marginals: The marginals in the shape of the variables; differentiable after `lp_sparsemap`.
+        status: ``batch``, Boolean: whether the factors agree.
+        gap: ``batch``, the duality gap: the difference between the bound and the value of the point.
+        bound: ``batch``, an upper bound on the objective, valid without convergence, too. After `lp_map` it bounds
+            the scores of all assignments.
+        iterations: ``batch``, the number of rounds.
+        primal_residual: ``batch``, the largest disagreement of factors.
+        dual_residual: ``batch``, the change of the point in the last round.
+        state: The value of ``start=`` for another call.
     """
 
     marginals: Tensor | tuple[Tensor, ...]
@@ -48,7 +49,8 @@ def solve_relaxation(
     tol: float,
     start: Relaxation | None,
 ) -> Relaxation:
-    """Solve with a curvature of 1 (LP-SparseMAP) or 0 (LP-MAP); warn if that takes too long, unless bounded.
+    """Solve the relaxation with a curvature of 1 (LP-SparseMAP) or 0 (LP-MAP); warn if that takes too long, unless
+    bounded.
 
     Raises:
         ValueError: If there are no iterations, or the tolerance is below 0.
@@ -83,7 +85,7 @@ def solve_relaxation(
 
 
 def solve_exactly(problem: Problem, arrays: Arrays, most_nodes: int, tol: float) -> Relaxation:
-    """The best assignments, by `branch_and_bound`; the state is None. Nothing has a derivative.
+    """Return the best assignments by branch and bound, without derivatives and with None as the state.
 
     Raises:
         InfeasibleError: If no assignment of some item is permitted.

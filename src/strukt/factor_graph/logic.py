@@ -1,4 +1,4 @@
-"""Factors that say which assignments are permitted, and nothing more: logic and counting."""
+"""Hard factors: constraints of logic and counting, which permit or forbid assignments without scoring them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from strukt.inference.consensus import BAND, OR_OUT
 from strukt.kernels.semiring import NEG_INF
 
 ROUNDING = 1e-9
-"""By how much a sum of costs may exceed its bound, relative to the costs."""
+"""The rounding error, relative to the costs, by which a sum may exceed its bound."""
 
 
 class Band(AnyFactor):
-    """Assignments whose ones cost no less than ``low`` and no more than ``high`` together.
+    """Permit the assignments whose ones have a total cost from ``low`` to ``high``.
 
     Args:
         variables: Variables of any shape.
-        costs: One for each variable, flattened; all 1 if None.
-        low: -inf if there is no lower end.
-        high: inf if there is no upper end.
+        costs: The cost of each variable, flattened; all 1 if None.
+        low: The lower bound; -inf if there is none.
+        high: The upper bound; inf if there is none.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Band(AnyFactor):
 
 
 class Xor(Band, Soft):
-    """Exactly one is 1."""
+    """Exactly one variable is 1."""
 
     def __init__(self, variables: VariablesLike) -> None:
         super().__init__(variables, 1, 1)
@@ -73,14 +73,14 @@ class Xor(Band, Soft):
 
 
 class Or(Band):
-    """At least one is 1."""
+    """At least one variable is 1."""
 
     def __init__(self, variables: VariablesLike) -> None:
         super().__init__(variables, 1, math.inf)
 
 
 class AtMostOne(Band):
-    """At most one is 1."""
+    """At most one variable is 1."""
 
     def __init__(self, variables: VariablesLike) -> None:
         super().__init__(variables, -math.inf, 1)
@@ -102,7 +102,7 @@ class Imply(Band):
 
 
 class XorOut(Band):
-    """The output is 1 if exactly one input is, and 0 if none is; two may not be.
+    """The output is 1 if exactly one input is, and 0 if none is; two inputs must not both be 1.
 
     Args:
         inputs: Variables of any shape.
@@ -115,12 +115,12 @@ class XorOut(Band):
 
 
 class Budget(Band):
-    """At most so many are 1, or exactly so many.
+    """At most, or exactly, ``budget`` variables are 1.
 
     Args:
         variables: Variables of any shape.
-        budget: A whole number from 0 on.
-        exactly: Whether no fewer may be 1.
+        budget: An integer of 0 or more.
+        exactly: Whether fewer are forbidden, too.
     """
 
     def __init__(self, variables: VariablesLike, budget: int, exactly: bool = False) -> None:
@@ -134,7 +134,7 @@ class Budget(Band):
 
 
 class OrOut(AnyFactor):
-    """The output is 1 exactly if at least one input is.
+    """The output is 1 if and only if at least one input is.
 
     Args:
         inputs: Variables of any shape.
@@ -153,7 +153,7 @@ class OrOut(AnyFactor):
 
 
 class And(OrOut):
-    """The output is 1 exactly if all inputs are: an `OrOut` of what is not.
+    """The output is 1 if and only if all inputs are: an `OrOut` of the negated variables.
 
     Args:
         inputs: Variables of any shape.
@@ -169,7 +169,7 @@ def _in_a_row(values: Sequence[VariablesLike], name: str) -> Variables:
 
 
 def _with_output(inputs: VariablesLike, output: VariablesLike | None) -> Variables:
-    """Inputs and then the output.
+    """Return the inputs followed by the output.
 
     Raises:
         ValueError: If there is no input, or not one output.

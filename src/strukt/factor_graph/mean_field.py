@@ -1,4 +1,4 @@
-"""Mean field on a factor graph: which variables are groups, and what is set at once."""
+"""Mean field on a factor graph: the groups of its variables, and the order of updates."""
 
 from __future__ import annotations
 
@@ -16,22 +16,24 @@ from strukt.inference import mean_field as inference
 from strukt.inference.mean_field import Blocks, Course, MeanField
 
 Setting = float | Tensor | Sequence[Tensor]
-"""A number for all variables, or tensors in their shapes."""
+"""The type of a setting: a number for all variables, or tensors in their shapes."""
 
 Ordering = str | Sequence[VariablesLike]
-"""``sequential``, ``parallel``, or groups of variables that are set one after the other."""
+"""The type of an order: ``sequential``, ``parallel``, or arrays of variables that are updated one
+after another.
+"""
 
 
 def mean_field(
     problem: Problem, arrays: Arrays, course: Course, ordering: Ordering
 ) -> MeanField[Tensor | tuple[Tensor, ...]]:
-    """Updates of blocks in the order that is asked for.
+    """Run mean field with blocks updated in the requested order.
 
     Args:
         problem: The graph.
-        arrays: Its variables.
-        course: How to proceed.
-        ordering: What is set at once.
+        arrays: The arrays of its variables.
+        course: The settings of the iterations.
+        ordering: The blocks that are updated at once.
 
     Raises:
         ValueError: If a factor forbids assignments, or the ordering or a setting does not fit.
@@ -69,7 +71,7 @@ def _steps(blocks: list[Block], factors: Sequence[AnyFactor], ordering: Ordering
 
 
 class _Model:
-    """A graph of soft factors."""
+    """A graph of soft factors as mean field needs it."""
 
     def __init__(self, problem: Problem) -> None:
         self.scores = problem.scores
@@ -95,7 +97,7 @@ class _Model:
 
 
 def setting_of(arrays: Arrays, name: str, setting: Setting) -> float | Tensor:
-    """One setting for all variables, or one for each, in the shape of their arrays, in a row.
+    """Return a setting for each variable, in a row, from one number or from tensors in the shapes of the arrays.
 
     Raises:
         ValueError: If they have other shapes.
@@ -113,10 +115,10 @@ def setting_of(arrays: Arrays, name: str, setting: Setting) -> float | Tensor:
 
 
 def _require_even(blocks: Sequence[Block], course: Course) -> None:
-    """Check that the variables of a group have the same settings.
+    """Raise an error unless the variables of a group have equal settings.
 
     Raises:
-        ValueError: If some have others.
+        ValueError: If they differ.
     """
     for name in ("weight", "step_size", "damping"):
         setting = getattr(course, name)
@@ -135,7 +137,7 @@ def _seen(point: Tensor, negated: Tensor) -> Tensor:
 
 
 def _require_soft(factor: AnyFactor) -> Soft:
-    """The factor as one that forbids nothing.
+    """Return the factor as a soft one, which forbids nothing.
 
     Raises:
         ValueError: If it forbids assignments.

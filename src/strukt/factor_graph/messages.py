@@ -1,4 +1,4 @@
-"""Sums over the assignments of factors, all factors of one kind and size at once."""
+"""Sums over the assignments of factors, batched over all factors of one kind and size."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class FactorGroup(abc.ABC):
     """Factors of one kind and size.
 
     Args:
-        copies: Where their variables stand among all copies, ``(factors, size)``.
-        device: That of the scores.
+        copies: The indices of their variables among all copies, ``(factors, size)``.
+        device: The device of the scores.
     """
 
     def __init__(self, copies: Places, device: torch.device) -> None:
@@ -31,20 +31,20 @@ class FactorGroup(abc.ABC):
 
     @abc.abstractmethod
     def sums(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Sums over all assignments, weighted by what each variable's value weighs.
+        """Return the sums over all assignments, weighted by the values of the variables.
 
         Args:
             weights: Log-weights of 0 and of 1, ``(batch, factors, size, 2)``; -inf for a value that is ruled out.
 
         Returns:
-            Log-sums over the assignments in which a variable is 0 or 1, its own weight left out, in the shape of
-            ``weights``, or -inf for both if they are not known; and the log-sum over all assignments,
+            Log-sums over the assignments in which a variable is 0 or 1, without its own weight, in the shape of
+            ``weights``, or -inf for both if they cannot be computed; and the log-sum over all assignments,
             ``(batch, factors)``.
         """
 
 
 class Bands(FactorGroup):
-    """Factors that bound a sum of whole costs from below and above."""
+    """Factors that bound a sum of integer costs from below and above."""
 
     def __init__(
         self, copies: Places, device: torch.device, costs: tuple[float, ...], low: float, high: float
@@ -64,7 +64,7 @@ class Bands(FactorGroup):
 
 
 class OrOuts(FactorGroup):
-    """Factors whose last variable is 1 exactly if another one is."""
+    """Factors whose last variable is 1 if and only if another one is."""
 
     def sums(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         inputs, output = weights[..., :-1, :], weights[..., -1, :]
@@ -88,7 +88,7 @@ class Pairs(FactorGroup):
 
 
 class Single(FactorGroup):
-    """One factor that is asked through its oracle."""
+    """A single factor, evaluated by its oracle."""
 
     def __init__(self, copies: Places, device: torch.device, oracle: Oracle) -> None:
         super().__init__(copies, device)
@@ -100,10 +100,10 @@ class Single(FactorGroup):
 
 
 def factor_groups(problem: Problem) -> list[FactorGroup]:
-    """The factors of a graph in groups.
+    """Return the factors of a graph in groups of one kind and size.
 
     Raises:
-        NotImplementedError: If a factor has costs that are not whole.
+        NotImplementedError: If a factor has costs that are not integers.
     """
     layout, device = problem.layout, problem.scores.device
     members: dict[tuple[object, ...], list[int]] = {}
@@ -137,5 +137,5 @@ def factor_groups(problem: Problem) -> list[FactorGroup]:
 
 
 def _on_ones(scores: Tensor) -> Tensor:
-    """Scores of ones as log-weights of both values, on a new last axis."""
+    """Return scores of ones as log-weights of both values, on a new last axis."""
     return torch.stack([torch.zeros_like(scores), scores], -1)

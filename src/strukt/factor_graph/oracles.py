@@ -1,4 +1,6 @@
-"""Factors as the solvers know them (`strukt.inference.consensus.OracleFactor`), and SparseMAP of one factor."""
+"""Oracles: factors as the solvers call them (`strukt.inference.consensus.OracleFactor`), and SparseMAP of one
+factor.
+"""
 
 from __future__ import annotations
 
@@ -21,23 +23,26 @@ TOLERANCE = 1e-12
 
 
 class Oracle(abc.ABC):
-    """A factor with the tensors of one batch."""
+    """The base class of a factor with the tensors of one batch."""
 
     @abc.abstractmethod
     def best(self, scores: Tensor) -> Tensor:
-        """The best assignment, 0/1 ``(batch, size)``, own scores included; a score of -inf forbids a 1."""
+        """Return the best assignment, 0/1 ``(batch, size)``, local scores included; a score of -inf
+        forbids a 1.
+        """
 
     @abc.abstractmethod
     def own(self, vertices: Tensor) -> Tensor:
-        """Own scores ``(k, batch)`` of assignments ``(k, batch, size)``; differentiable."""
+        """Return the local scores ``(k, batch)`` of assignments ``(k, batch, size)``; differentiable."""
 
     def project(self, scores: Tensor, scale: Tensor, start: Face | None, calls: int) -> Face:
-        """SparseMAP for main scores ``(batch, size)``, with own scores divided by ``scale`` ``(batch,)``.
+        """Return the SparseMAP solution for main scores ``(batch, size)``, with local scores divided by ``scale``
+        ``(batch,)``.
 
         Args:
             scores: Main scores.
-            scale: What to divide own scores by; those of the result are undivided.
-            start: The last result, to start from, or None.
+            scale: The divisor of the local scores; those of the result are undivided.
+            start: The previous result as a warm start, or None.
             calls: Bound on the calls of `best`.
         """
 
@@ -65,7 +70,9 @@ class Oracle(abc.ABC):
             return self.face(weights, chosen(answers, started, found))
 
     def face(self, weights: Tensor, vertices: Tensor) -> Face:
-        """Face of weights ``(batch, k)`` and assignments ``(batch, k, size)``; below 0 where an item has fewer."""
+        """Return the face of weights ``(batch, k)`` and assignments ``(batch, k, size)``, which are -1 in unused
+        rows.
+        """
         used = (vertices >= 0).all(-1)
         weights = torch.where(used, weights, torch.zeros_like(weights))
         vertices = torch.where(used.unsqueeze(-1), vertices, vertices[:, :1])
@@ -73,18 +80,18 @@ class Oracle(abc.ABC):
         return Face(point, weights, vertices, plain(self.own(vertices.movedim(1, 0))).T)
 
     def messages(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Sums over all assignments, weighted by what each variable's value weighs.
+        """Return the sums over all assignments, weighted by the values of the variables.
 
         Args:
             weights: ``(batch, size, 2)``, log-weights of 0 and of 1; -inf for a value that is ruled out.
 
         Returns:
-            Log-sums ``(batch, size, 2)`` over the assignments in which a variable is 0 or 1, of the own score and
-            the weights of all *other* variables, or -inf for both if they are not known; and the log-sum over all,
-            ``(batch,)``.
+            Log-sums ``(batch, size, 2)`` over the assignments in which a variable is 0 or 1, of the local score
+            and the weights of all *other* variables, or -inf for both if they cannot be computed; and the log-sum
+            over all, ``(batch,)``.
 
         Raises:
-            NotImplementedError: If the factor knows no sums.
+            NotImplementedError: If the factor cannot sum over its assignments.
         """
         raise NotImplementedError(
             f"{self} knows its best assignment, but not the sums over all that belief propagation needs: give "
@@ -94,13 +101,13 @@ class Oracle(abc.ABC):
 
 
 class MapOracle(Oracle):
-    """A factor of a user, who gives `map` and perhaps `score`."""
+    """The oracle of a user-defined `Factor`, which provides `map` and perhaps `score`."""
 
     def __init__(self, factor: Factor) -> None:
         self._factor = factor
 
     def best(self, scores: Tensor) -> Tensor:
-        # Sums in the user's code would make NaN of 0 times -inf.
+        # The user's code may multiply scores by 0, and 0 times -inf is NaN.
         forbidden = scores == NEG_INF
         finite = torch.where(forbidden, torch.zeros_like(scores), scores)
         lowest = -CERTAIN * (1 + finite.abs().amax(-1, keepdim=True))
@@ -114,7 +121,7 @@ class MapOracle(Oracle):
 
 
 def _start(face: Face, own: Tensor, scale: Tensor) -> Start:
-    """The assignments of a former face, to begin with, and their own scores now ``(batch, k)``."""
+    """Return the assignments of an earlier face as a start, with their current local scores ``(batch, k)``."""
     used = face.vertices.cpu().numpy() > 0
     extra = own / scale.unsqueeze(-1)
     return Start(*listed(used, used.shape[-1]), numpy_of(extra), numpy_of(face.weights))

@@ -1,4 +1,4 @@
-"""Scores of pairs of variables."""
+"""Pairwise factors: scores of pairs of variables."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from strukt.inference.consensus import PAIR
 class Pairwise(AnyFactor, Soft):
     """Pairs of variables, each of which earns a score if both are 1.
 
-    One call makes as many factors as there are pairs: ``a[i]`` with ``b[i]``.
+    One call creates a factor for each pair of ``a[i]`` and ``b[i]``.
 
     Args:
         a: The first variables of the pairs.
-        b: The second ones; the same shape.
+        b: The second variables, in the same shape.
         scores: ``batch +`` that shape; finite.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What mean field needs of a factor: finite own scores, and their mean over independent variables."""
+"""Soft factors, which mean field needs: finite local scores, and their mean over independent variables."""
 
 from __future__ import annotations
 
@@ -12,28 +12,30 @@ Places = npt.NDArray[np.int64]
 
 
 class Soft(abc.ABC):
-    """A factor that forbids nothing, except that of each of its groups exactly one variable is 1.
+    """A factor that forbids nothing, except that exactly one variable of each of its groups must be 1.
 
-    Probabilities are those of its variables ``(batch, size)``; variables of a group depend on each other, and on
-    nothing else.
+    Probabilities ``(batch, size)`` are of its variables; variables of a group depend on each other, and on no
+    others.
     """
 
     def groups(self) -> list[Places]:
-        """The places of the variables of which exactly one is 1."""
+        """The indices of the variables of each group, of which exactly one is 1."""
         return []
 
     @abc.abstractmethod
     def cliques(self) -> list[Places]:
-        """The places of variables that one term of the own score is over."""
+        """The indices of the variables of each term of the local score."""
 
     @abc.abstractmethod
     def expected(self, probabilities: Tensor) -> Tensor:
-        """The mean of the own score, ``(batch,)``: linear in the probability of each variable or group."""
+        """Return the mean of the local score, ``(batch,)``: linear in the probability of each variable
+        or group.
+        """
 
     @abc.abstractmethod
     def fields(self, probabilities: Tensor) -> Tensor:
-        """The derivative of `expected` by each probability, ``(batch, size)``."""
+        """Return the derivative of `expected` in each probability, ``(batch, size)``."""
 
     @abc.abstractmethod
     def is_finite(self) -> bool:
-        """Whether no own score is -inf."""
+        """Return True if no local score is -inf."""

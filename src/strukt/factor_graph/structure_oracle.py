@@ -1,4 +1,6 @@
-"""Structures as factors: the main scores are those of the variables, all other scores the factor's own."""
+"""Oracles of structures as factors: main scores come from the variables, all other scores are local to
+the factor.
+"""
 
 from __future__ import annotations
 
@@ -14,23 +16,23 @@ from strukt.structures.distribution import StructuredDistribution
 from strukt.structures.sparse import ACTIVE_SET, find
 
 ALWAYS = 1e-12
-"""A part is in all structures if fewer than this share of them lack it."""
+"""A part is in all structures if less than this share of them lack it."""
 
 
 class StructureOracle(Oracle):
-    """A structure with the scores of one batch, the main ones apart.
+    """The oracle of a structure, with the scores of one batch.
 
     Args:
         template: The structure with main scores of 0, along one batch axis.
-        scores: Of the type to compute with.
-        name: For messages.
+        scores: A tensor of the type to compute in.
+        name: The name of the factor in error messages.
     """
 
     def __init__(self, template: StructuredDistribution, scores: Tensor, name: str) -> None:
         main, *others = template.scores
-        self._template = template._with_scores(main, *others)  # from here on, events are not checked
+        self._template = template._with_scores(main, *others)  # which does not check events
         self._main, self._others = main, others
-        self._plain = [plain(score) for score in template.scores]  # for searches, which no derivative follows
+        self._plain = [plain(score) for score in template.scores]  # for searches, which need no derivative
         self._type = plain(scores)
         self._name = name
         self._shape = main.shape[1:]
@@ -39,7 +41,7 @@ class StructureOracle(Oracle):
         self._support = main
 
     def of_item(self, item: int) -> StructureOracle:
-        """The same for one item of the batch."""
+        """Return the oracle of one item of the batch."""
         given = self._template
         scores = tuple(_row(score, item) for score in given.scores)
         constants = tuple(_row(constant, item) for constant in given.constants)
@@ -74,7 +76,9 @@ class StructureOracle(Oracle):
         return self._events(face.vertices.movedim(1, 0)).movedim(0, 1)
 
     def log_potential(self, assignments: Tensor) -> Tensor:
-        """Own scores ``(k, batch)`` of any assignments; -inf for what is no structure."""
+        """Return the local scores ``(k, batch)`` of any assignments; -inf for assignments that are not
+        structures.
+        """
         batch = len(self._main)
         assignments = assignments.expand(-1, batch, -1)
         events = self._events(assignments)
@@ -102,13 +106,15 @@ class StructureOracle(Oracle):
         off = (1 - probability).clamp(min=tiny.eps).log() - torch.where(required, 0, zero)
         off = torch.where(1 - support < ALWAYS, NEG_INF, off)
         told = torch.stack([off, on], -1) + torch.where(total == NEG_INF, 0.0, total)[:, None, None]
-        # The marginals do not tell what a value that is ruled out already would have had for a sum.
+        # Marginals do not determine the sum for a value that is ruled out already.
         given = (required | forbidden | (total == NEG_INF).unsqueeze(-1)).unsqueeze(-1)
         return torch.where(given, NEG_INF, told), total
 
     @torch.no_grad()
     def _support_of(self, structures: StructuredDistribution, given: Tensor) -> Tensor:
-        """The share of the structures that use each part, to tell 0 and 1 in all of them from rounding."""
+        """Return the share of the structures that use each part, to tell 0 and 1 in all of them from rounding
+        errors.
+        """
         if self._given is None or not torch.equal(self._given, given):
             counting = structures._with_scores(*(forbidden_only(score) for score in structures.scores))
             self._given, self._support = given, self._flat(counting.marginals)
@@ -135,5 +141,5 @@ class StructureOracle(Oracle):
 
 
 def _row(value: Tensor, item: int) -> Tensor:
-    """One item of a batch; what all items share stays as it is."""
+    """Return one item of a batch; tensors shared by all items stay as they are."""
     return value if len(value) == 1 else value[item : item + 1]

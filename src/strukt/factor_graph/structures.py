@@ -1,4 +1,4 @@
-"""Factors that are structures: their assignments are the parts of trees, matchings, sequences ..."""
+"""Factors whose assignments are the parts of structures: trees, matchings, sequences ..."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ Make = Callable[[Tensor], StructuredDistribution]
 
 
 class Structure(AnyFactor):
-    """Any structure of the library, or one of your own.
+    """A factor made of any structure of the library, or a user-defined one.
 
     Args:
         variables: One for each part, in the shape of the structure's main scores.
-        make: From main scores ``batch + shape`` to the structure. It may add other scores, of transitions say,
-            and lengths; they are the factor's own scores and what it permits.
+        make: Function of main scores ``batch + shape`` to the structure. It may add lengths, and other scores such
+            as transitions, which become the factor's local scores.
 
     Raises:
-        ValueError: If there are no variables. When the graph is solved: if ``make`` gives no structure, or one of
-            other shape.
+        ValueError: If there are no variables. When the graph is solved: If ``make`` returns no structure, or one
+            of another shape.
 
     Examples:
         >>> import torch, strukt
@@ -69,12 +69,12 @@ class Structure(AnyFactor):
 
     @property
     def oracle(self) -> StructureOracle:
-        """What solvers ask, once the factor is bound to a batch."""
+        """Return the oracle of a factor that is bound to a batch."""
         assert self._oracle is not None
         return self._oracle
 
     def _template(self, batch_shape: torch.Size, scores: Tensor) -> StructuredDistribution:
-        """The structure with main scores of 0, along one batch axis."""
+        """Return the structure with main scores of 0, along one batch axis."""
         shape = batch_shape + torch.Size(self.shape)
         made: Any = self.make(torch.zeros(shape, dtype=scores.dtype, device=scores.device))
         if not isinstance(made, StructuredDistribution):
@@ -90,7 +90,7 @@ class Chain(Structure, Soft):
     """A tag for each position, and scores of neighbouring tags: `LinearChain`.
 
     Args:
-        tags: ``(n, c)``; of each row exactly one variable is 1.
+        tags: ``(n, c)``; exactly one variable of each row is 1.
         transition: ``[i, j]`` scores tag i followed by tag j: ``(c, c)`` for all steps, ``batch + (n - 1, c, c)``
             for each one, or ``batch + (1, c, c)``.
 
@@ -151,7 +151,7 @@ class Tree(Structure):
 
     Args:
         arcs: ``(n, n + 1)``; ``[m, h]`` is the arc from head h to word m + 1, and h = 0 is the root.
-        single_root: Whether exactly one word hangs on the root, or any number from one on.
+        single_root: Whether exactly one word depends on the root, instead of one or more.
 
     Raises:
         ValueError: If shapes do not fit.

@@ -1,4 +1,4 @@
-"""Arrays of binary variables of a factor graph, indexed as NumPy's arrays are."""
+"""Arrays of binary variables of a factor graph, indexed like NumPy arrays."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ VariablesLike: TypeAlias = Union["Variables", "Sequence[VariablesLike]", npt.NDA
 
 
 class Variables:
-    """An array of variables, some of them negated; ``FactorGraph.variables`` makes one.
+    """An array of variables, some of them negated; create one by ``FactorGraph.variables``.
 
     Slices, masks and integer arrays select as in NumPy; ``~x`` negates: a factor over ``~x`` sees one minus x.
 
     Args:
         owner: The graph.
         index: The number of each variable in its graph.
-        negated: Which of them are negated; the shape of ``index``.
+        negated: Mask of the negated ones, in the shape of ``index``.
 
     Examples:
         >>> from strukt import FactorGraph
@@ -47,15 +47,15 @@ class Variables:
 
     @property
     def T(self) -> Variables:  # noqa: N802
-        """With the axes in the opposite order."""
+        """The variables with the axes in reverse order."""
         return Variables(self.owner, self.index.T, self.negated.T)
 
     def reshape(self, *shape: Any) -> Variables:
-        """In another shape, as NumPy's ``reshape``."""
+        """Return the variables in another shape, like NumPy's ``reshape``."""
         return Variables(self.owner, self.index.reshape(*shape), self.negated.reshape(*shape))
 
     def flatten(self) -> Variables:
-        """Along one axis."""
+        """Return the variables along one axis."""
         return self.reshape(-1)
 
     def __getitem__(self, key: Any) -> Variables:
@@ -75,7 +75,7 @@ class Variables:
 
 
 def concatenate(parts: Sequence[Variables], axis: int = 0) -> Variables:
-    """Arrays of variables of one graph, one after the other along an axis.
+    """Concatenate arrays of variables of one graph along an axis.
 
     Raises:
         ValueError: If there are none, they are of different graphs, or their shapes do not fit.
@@ -92,7 +92,8 @@ def concatenate(parts: Sequence[Variables], axis: int = 0) -> Variables:
 
 
 def collect(value: VariablesLike, name: str) -> Variables:
-    """Variables, or lists and NumPy arrays of them, as one array: stacked if of one shape, else joined.
+    """Return variables, or nested lists or NumPy arrays of them, as one array: stacked if of one shape, else
+    joined.
 
     Raises:
         ValueError: If it holds anything else, nothing, or variables of different graphs.
@@ -114,7 +115,7 @@ def collect(value: VariablesLike, name: str) -> Variables:
 
 
 def _owner(parts: Sequence[Variables], name: str) -> object:
-    """The graph that all parts are of."""
+    """Return the graph of all parts."""
     if not parts:
         raise ValueError(f"{name} is empty; expected Variables of a graph, or a list of them")
     for part in parts:

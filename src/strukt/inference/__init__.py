@@ -1,1 +1,1 @@
-"""Algorithms over the oracles of a structure; they know no class."""
+"""Inference over the oracles of a structure (mode, marginals, log-partition), independent of any class."""

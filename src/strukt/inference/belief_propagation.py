@@ -1,8 +1,8 @@
-"""Loopy belief propagation for binary variables in pairs.
+"""Loopy belief propagation (BP, sum-product) in pairwise models of binary variables.
 
-Messages are log-odds: what variable i says to j is the log of the factor by which it favours a 1 at j. Fixed
-points are stationary points of the Bethe free energy (Yedidia, Freeman and Weiss 2005); where the pairs form no
-cycle there is one, and it is exact.
+Messages are log-odds: the message from variable i to j is the log of the factor by which i favours a 1 at j. Fixed
+points are stationary points of the Bethe free energy (Yedidia, Freeman and Weiss 2005); if the pairs form no
+cycle, the fixed point is unique and exact.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from strukt.kernels.semiring import logsumexp
 
 @dataclass(frozen=True)
 class BeliefPropagation:
-    """Beliefs of binary variables.
+    """The beliefs of binary variables.
 
     Attributes:
         marginals: ``batch + (n,)``, the estimated probability of each 1; differentiable.
-        pairwise_marginals: ``batch + (n, n)``, that both are 1, and on the diagonal that one is; differentiable.
+        pairwise_marginals: ``batch + (n, n)``, the probability that both are 1, on the diagonal that one is;
+            differentiable.
         log_partition: ``batch``, the Bethe estimate: minus the Bethe free energy; differentiable.
-        change: ``batch``, by how much the last round changed the messages, summed; 0 at a fixed point.
+        change: ``batch``, the total change of the messages in the last round; 0 at a fixed point.
     """
 
     marginals: Tensor
@@ -34,14 +35,14 @@ class BeliefPropagation:
 
 
 def belief_propagation(unary: Tensor, pairwise: Tensor, iterations: int, damping: float) -> BeliefPropagation:
-    """All messages at once in each round; derivatives by unrolling.
+    """Run loopy belief propagation with all messages updated in parallel; derivatives are unrolled.
 
     Args:
-        unary: ``batch + (n,)``, the score of each 1; -inf for a variable that is 0.
+        unary: ``batch + (n,)``, the score of each 1; -inf fixes the variable to 0.
         pairwise: ``batch + (n, n)``, symmetric with a zero diagonal: the score of two ones; -inf if they exclude
             each other.
         iterations: Rounds of messages, O(n^2) time each.
-        damping: The share of its old value that a message keeps, from 0 to below 1.
+        damping: The weight of the old message in the new one, from 0 to below 1.
 
     Raises:
         ValueError: If there are no iterations, or the damping is out of range.
@@ -70,12 +71,12 @@ def belief_propagation(unary: Tensor, pairwise: Tensor, iterations: int, damping
 
 
 def _cavity(unary: Tensor, messages: Tensor) -> Tensor:
-    """Log-odds ``[i, j]`` of variable i without what j tells it."""
+    """Return the log-odds ``[i, j]`` of variable i without the message from j."""
     return (unary + messages.sum(-2)).unsqueeze(-1) - messages.mT
 
 
 def _pair_weights(cavity: Tensor, pairwise: Tensor) -> Tensor:
-    """Log-weights of the four values of each pair, on a last axis: 00, 10, 01, 11."""
+    """Return the log-weights of the four values of each pair on a last axis: 00, 10, 01, 11."""
     return torch.stack([torch.zeros_like(cavity), cavity, cavity.mT, cavity + cavity.mT + pairwise], -1)
 
 
@@ -85,7 +86,7 @@ def _joint(cavity: Tensor, pairwise: Tensor) -> Tensor:
 
 
 def _bethe(field: Tensor, cavity: Tensor, pairwise: Tensor) -> Tensor:
-    """A term for each variable, less one for each pair (Mezard and Montanari 2009, chapter 14)."""
+    """Return the negative Bethe free energy (Mezard and Montanari 2009, chapter 14), ``batch``."""
     variables = _log_one_plus_exp(field).sum(-1)
     alone = _log_one_plus_exp(cavity)
     pairs = logsumexp(_pair_weights(cavity, pairwise), -1) - alone - alone.mT
@@ -93,5 +94,5 @@ def _bethe(field: Tensor, cavity: Tensor, pairwise: Tensor) -> Tensor:
 
 
 def _log_one_plus_exp(x: Tensor) -> Tensor:
-    """To full precision, which ``softplus`` has not above its threshold."""
+    """Return log(1 + exp(x)) to full precision, which ``softplus`` loses above its threshold."""
     return -torch.nn.functional.logsigmoid(-x)

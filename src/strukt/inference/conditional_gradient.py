@@ -1,11 +1,10 @@
-"""SparseMAP by conditional gradients: slower than the active set, simpler, and the algorithms it is compared with.
+"""SparseMAP by conditional gradients (Frank-Wolfe): simpler and slower than the active set, kept for comparison.
 
-Each step asks the mode oracle for the structure that gains most (Frank and Wolfe 1956) and moves some weight:
-from all structures to it; or from the worst structure to all others if that gains more (away steps, Wolfe
-1970); or from the worst structure to it (pairwise; Lacoste-Julien and Jaggi 2015). The objective is quadratic,
-so that the best step is known. The first converges like 1 / t, the others linearly. Where scores tie, the
-structures that they find need not span the face that the solution can move in: only the active set completes
-these.
+Each step calls the mode oracle for the structure of the largest gain (Frank and Wolfe 1956) and moves weight: from
+all structures to it; or from the worst structure to all others if that gains more (away steps, Wolfe 1970); or
+from the worst structure to it (pairwise; Lacoste-Julien and Jaggi 2015). The objective is quadratic, so that the
+best step length has a closed form. The first converges like 1 / t, the others linearly. If scores tie, the
+structures found need not span the optimal face, which derivatives need: only the active set completes it.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def conditional_gradient(
     main: Tensor, p: int, start: Start, settings: Settings,
     best: Best, to_parts: Callable[[Tensor], Tensor], extra: Callable[[Tensor], Tensor], method: str,
 ) -> tuple[Found, list[Tensor]]:  # fmt: skip
-    """The same as `strukt.inference.sparsemap.active_set`, by one of `METHODS`."""
+    """Compute what `strukt.inference.sparsemap.active_set` does by one of `METHODS`."""
     batch = len(main)
     scores = main.reshape(batch, -1).cpu().numpy()
     items = [_Mixture(scores[b], method, settings) for b in range(batch)]
@@ -52,14 +51,14 @@ def conditional_gradient(
 
 
 class _Structure:
-    """A structure with its weight."""
+    """One structure of the convex combination, with its weight."""
 
     def __init__(self, parts: Array, score: float, weight: float, origin: int) -> None:
         self.parts, self.score, self.weight, self.origin = parts, score, weight, origin
 
 
 class _Mixture:
-    """The structures of one item, by their parts."""
+    """The convex combination of one item, keyed by the parts of its structures."""
 
     def __init__(self, scores: Array, method: str, settings: Settings) -> None:
         self.scores, self.method, self.settings = scores, method, settings
@@ -68,7 +67,7 @@ class _Mixture:
         self.phase, self.calls, self.gap = OPTIMISING, 0, np.inf
 
     def resume(self, start: Start, b: int) -> None:
-        """Begin with structures found before."""
+        """Start from the structures of an earlier solution."""
         for j, weight in enumerate(start.weights[b]):
             parts = start.parts[b, j, : start.counts[b, j]].astype(np.int64)
             score = float(self.scores[parts].sum() + start.extra[b, j])
@@ -77,7 +76,7 @@ class _Mixture:
         self._mix()
 
     def advance(self, parts: Array, extra: float, feasible: bool, call: int) -> None:
-        """Take in the structure that gains most."""
+        """Add the structure of the largest gain, and take a step."""
         self.calls += 1
         if not feasible:
             self.phase = INFEASIBLE
@@ -99,7 +98,7 @@ class _Mixture:
             self.phase = STOPPED
 
     def _step(self, new: _Structure, level: float) -> None:
-        """Move weight along the direction of the method; ``level`` is the mean gain of the structures."""
+        """Move weight in the direction of the method; ``level`` is the mean gain of the structures."""
         worst = min((each for each in self.structures.values() if each.weight > 0.0), key=self._gain)
         loss = level - self._gain(worst)
         if self.method == "pairwise":
@@ -131,7 +130,7 @@ class _Mixture:
         return vector
 
     def _mix(self) -> None:
-        """Drop structures without weight, and set the point."""
+        """Drop structures of weight 0, normalise the weights, and recompute the point."""
         self.structures = {key: each for key, each in self.structures.items() if each.weight > 1e-16}
         total = sum(each.weight for each in self.structures.values())
         self.point[:] = 0.0
@@ -140,7 +139,7 @@ class _Mixture:
             self.point[each.parts] += each.weight
 
     def write(self, found: Found, b: int) -> None:
-        """Write down what was found."""
+        """Write the structures into row ``b`` of the result."""
         for j, each in enumerate(self.structures.values()):
             found.parts[b, j, : len(each.parts)] = each.parts
             found.counts[b, j], found.origins[b, j] = len(each.parts), each.origin

@@ -1,7 +1,7 @@
-"""Factor graphs as plain data: which factors there are and what each is a factor of.
+"""Factor graphs as plain data for LP-SparseMAP: variables, factors and their kinds.
 
-A `Layout` holds what all items of a batch share. Factors whose SparseMAP has a closed form are described by
-numbers alone; any other is an `OracleFactor`, which solves its own SparseMAP.
+A `Layout` is shared by all items of a batch. Factors whose SparseMAP has a closed form are described by numbers
+alone; any other factor is an `OracleFactor`, which solves SparseMAP for itself.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from strukt.kernels.consensus.state import BAND, OR_OUT, ORACLE, PAIR
 Array = npt.NDArray[Any]
 
 SLACK = 1e-12
-"""By how much, relative to the costs, rounding may put a bound out of reach."""
+"""The slack of bounds, relative to the costs, that rounding errors may use up."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The factors over binary variables, the same for all items of a batch.
+    """The factors of a graph of binary variables, shared by all items of a batch.
 
     A factor sees copies of its variables; the copies of a factor lie together, factors one after the other.
 
@@ -38,7 +38,7 @@ class Layout:
         costs: float64 ``(m,)``, of bands; unused elsewhere.
         low: float64 ``(F,)``, of bands; -inf for none.
         high: float64 ``(F,)``, of bands; inf for none.
-        own: int64 ``(F,)``, of pairs the column of the score in ``pair_scores``; else -1.
+        own: int64 ``(F,)``, the column of a pair's score in ``pair_scores``; -1 for other kinds.
 
     Raises:
         ValueError: If the arrays do not fit together, a factor repeats a variable, or no point lies in a band.
@@ -66,7 +66,7 @@ class Layout:
         return len(self.kinds)
 
     def __post_init__(self) -> None:
-        """Check the arrays against each other."""
+        """Check that the arrays agree with each other."""
         m, count = len(self.copies), len(self.kinds)
         for name, size in (
             ("negated", m), ("costs", m), ("starts", count + 1), ("low", count), ("high", count), ("own", count),
@@ -117,13 +117,14 @@ class Layout:
 
 @dataclass(frozen=True)
 class Face:
-    """A point of a factor's polytope and the assignments that carry it, the batch in front.
+    """A point of a factor's polytope and the assignments (vertices) whose convex combination it is; batch first.
 
     Attributes:
         point: ``(batch, size)``.
         weights: ``(batch, k)``; 0 for assignments that tie with the others.
-        vertices: ``(batch, k, size)``, 0 or 1; beyond the last one of an item its first again, with weight 0.
-        scores: ``(batch, k)``, own scores of the assignments.
+        vertices: ``(batch, k, size)``, 0 or 1; rows after the last one of an item repeat its first one, with
+            weight 0.
+        scores: ``(batch, k)``, the local scores of the assignments.
     """
 
     point: Tensor
@@ -133,23 +134,26 @@ class Face:
 
 
 class OracleFactor(Protocol):
-    """A factor that solves its own SparseMAP; one object for the whole batch."""
+    """A factor that solves SparseMAP by itself; one object serves the whole batch."""
 
     def project(self, scores: Tensor, scale: Tensor, start: Face | None, calls: int) -> Face:
-        """SparseMAP for main scores ``(batch, size)`` and own scores divided by ``scale (batch,)``.
+        """Return the SparseMAP solution for main scores ``(batch, size)`` and local scores divided by
+        ``scale (batch,)``.
 
         Args:
             scores: Main scores.
-            scale: What to divide own scores by; those of the result are undivided.
-            start: The face of the last call, to start from, or None.
-            calls: Bound on the assignments that are looked for; if they do not suffice, the best so far is given.
+            scale: The divisor of the local scores; those of the result are undivided.
+            start: The face of the previous call as a warm start, or None.
+            calls: Bound on the calls of the mode oracle; the best face so far is returned if they do not suffice.
         """
 
     def own(self, vertices: Tensor) -> Tensor:
-        """Own scores ``(k, batch)`` of assignments ``(k, batch, size)``, differentiable; 0 if there are none."""
+        """Return the local scores ``(k, batch)`` of assignments ``(k, batch, size)``, differentiable;
+        0 if none.
+        """
 
     def best(self, scores: Tensor) -> Tensor:
-        """The best assignment ``(batch, size)`` for main scores of this shape, own scores included."""
+        """Return the best assignment ``(batch, size)`` for main scores ``(batch, size)`` plus the local scores."""
 
 
 def require_oracles(layout: Layout, oracles: Sequence[OracleFactor]) -> None:

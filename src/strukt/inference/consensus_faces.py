@@ -1,6 +1,6 @@
-"""The derivative of marginals on which factors agree: the projection onto the directions of all their faces.
+"""Derivatives of LP-SparseMAP: the projection onto the directions that all faces of the factors allow.
 
-Inside its faces the solution is linear in the scores: ``mu = Pi (scores + own scores) + constant`` for the
+Inside its faces the solution is linear in the scores: ``mu = Pi (scores + local scores) + constant`` for the
 symmetric projection Pi onto the intersection of the faces, so that derivatives of any order follow from Pi alone.
 """
 
@@ -25,11 +25,11 @@ from strukt.kernels.undifferentiated import carries_derivative, numpy_of
 Array = npt.NDArray[Any]
 
 DEPENDENT = 1e-9
-"""Assignments whose differences are shorter than this, relative to the longest, do not span a direction."""
+"""Differences of assignments shorter than this, relative to the longest, span no direction."""
 
 
 def all_faces(graph: Graph, state: State, faces: Sequence[Face | None]) -> Faces:
-    """The faces of a batch, with the batch in front; ``tilts`` are those of pairs with a score of 1."""
+    """Return the faces of all factors, batch first; the ``tilts`` of pairs are for a score of 1."""
     batch, m, count = len(state.mode), len(graph.copies), graph.kinds.shape[0]
     starts, counts = np.zeros((batch, count), np.int64), np.zeros((batch, count), np.int64)
     rows, used = [np.zeros(0)], 0
@@ -60,7 +60,7 @@ def differentiable(
     graph: Graph, free: Array, found: Faces, scores: Tensor, pair_scores: Tensor, oracles: Sequence[OracleFactor],
     faces: Sequence[Face | None], marginals: Tensor,
 ) -> Tensor:  # fmt: skip
-    """The marginals with their derivative in the scores, the scores of pairs and the own scores of oracles."""
+    """Return the marginals, differentiable in the scores, the scores of pairs and the local scores of oracles."""
     moved = torch.where(scores > -torch.inf, scores, 0.0).double()
     moved = moved + _pairs(graph, found, pair_scores.double())
     for k, f in enumerate(np.flatnonzero(graph.kinds == ORACLE)):
@@ -71,7 +71,7 @@ def differentiable(
 
 
 def _pairs(graph: Graph, found: Faces, pair_scores: Tensor) -> Tensor:
-    """What the scores of pairs add to the scores of their variables, ``(batch, V)``."""
+    """Return the part ``(batch, V)`` of the scores of variables that the scores of pairs contribute."""
     first = graph.starts[:-1][graph.kinds == PAIR]
     columns = torch.from_numpy(graph.own[graph.kinds == PAIR]).to(pair_scores.device)
     scores = torch.where(pair_scores > -torch.inf, pair_scores, 0.0)[:, columns]
@@ -83,7 +83,7 @@ def _pairs(graph: Graph, found: Faces, pair_scores: Tensor) -> Tensor:
 
 
 def _add_own(graph: Graph, moved: Tensor, oracle: OracleFactor, face: Face, f: int) -> Tensor:
-    """Scores and what the own scores of the assignments of one face add to them."""
+    """Add the local scores of the assignments of one face to the scores of the variables."""
     own = oracle.own(face.vertices.transpose(0, 1)).T
     if not carries_derivative(own):
         return moved

@@ -1,4 +1,4 @@
-"""What oracles do in LP-SparseMAP: their points, the faces of these, and what their best assignments gain."""
+"""The oracles of LP-SparseMAP: their points, their faces, and the gains of their best assignments."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from strukt.kernels.undifferentiated import numpy_of
 Array = npt.NDArray[Any]
 
 MOST_CALLS, CALLS_A_ROUND = 2000, 5
-"""Bounds on the calls of a factor in a round: what is left after few rounds need not be exact inside."""
+"""Bounds on the calls of a factor in all and in one round; early rounds need no exact solution."""
 
 
 def run_with_oracles(
     graph: Graph, state: State, oracles: Sequence[OracleFactor], faces: list[Face | None], most: int,
     device: torch.device,
 ) -> None:  # fmt: skip
-    """Iterations in which every oracle is called once for the whole batch; changes state and faces."""
+    """Iterate ADMM with one call of every oracle for the whole batch; update state and faces in place."""
     threads = thread_count(len(state.mode), 2 * state.points.size)
     calls = min(MOST_CALLS, CALLS_A_ROUND * most)
     for _ in range(most):
@@ -52,7 +52,7 @@ def _call(
     calls: int,
     device: torch.device,
 ) -> None:
-    """Points of all oracles; items that are done keep what they have."""
+    """Compute the points of all oracles; items that are done keep theirs."""
     done = torch.from_numpy(state.mode == DONE).to(device)
     scale = torch.from_numpy(state.step).to(device)
     running = np.flatnonzero(state.mode != DONE)
@@ -69,7 +69,7 @@ def _call(
 
 
 def _merge(kept: Tensor, old: Face | None, new: Face) -> Face:
-    """The old face for the items to keep, the new one for others."""
+    """Return the old face for the items in ``kept``, the new one for all others."""
     if old is None or not kept.any():
         return new
     k = max(old.weights.shape[1], new.weights.shape[1])
@@ -87,7 +87,7 @@ def _merge(kept: Tensor, old: Face | None, new: Face) -> Face:
 
 
 def _item_faces(graph: Graph, faces: Sequence[Face | None], item: int) -> Faces:
-    """Room for the faces of one item, those of its oracles filled in."""
+    """Return the faces of one item: those of its oracles filled in, those of other factors still empty."""
     m, count = len(graph.copies), graph.kinds.shape[0]
     tilts, rows = np.zeros(m), []
     starts, counts = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -113,7 +113,7 @@ def _item_faces(graph: Graph, faces: Sequence[Face | None], item: int) -> Faces:
 def oracle_gain(
     graph: Graph, state: State, oracle: OracleFactor, face: Face, f: int, device: torch.device
 ) -> tuple[Array, Array]:
-    """The largest sums of multipliers and own score of an assignment, and those at the marginals: ``(batch,)``."""
+    """Return the largest sum of multipliers and local score, and that of the marginals: ``(batch,)`` each."""
     part = slice(graph.starts[f], graph.starts[f + 1])
     signs = graph.signs[part]
     shown = state.marginals[:, graph.copies[part]]

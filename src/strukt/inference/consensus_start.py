@@ -1,4 +1,4 @@
-"""Where the iterations of LP-SparseMAP begin: the layout as a graph, and the first state, new or of a solution."""
+"""The start of the ADMM iterations of LP-SparseMAP: the graph for the kernels, and a fresh or a resumed state."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 CERTAIN = 1e-3
-"""The part of the tolerance that the error of the copies must reach: marginals may be further off than these."""
+"""The fraction of the tolerance allowed for the residual of copies; marginals can be further off than copies."""
 
 ROUNDING = 4e-15
-"""The error that is left of scores of size 1."""
+"""The rounding error to expect for scores of size 1."""
 
 PROXIMAL = 0.04
-"""The first weight of the proximal term of LP-MAP, in steps."""
+"""The first weight of the proximal term of LP-MAP, in units of the step."""
 
 
 @dataclass(frozen=True)
 class Position:
-    """Where a solution was found, to start the next from: marginals, multipliers, steps, faces of the oracles."""
+    """The state of a solution, to start the next from: marginals, multipliers, steps, faces of the oracles."""
 
     marginals: Array
     multipliers: Array
@@ -34,7 +34,7 @@ class Position:
 
 
 def graph_of(layout: Layout, curvature: float) -> Graph:
-    """The layout as the kernels read it."""
+    """Return the layout as the structure that the kernels read."""
     sizes = np.diff(layout.starts)
     return Graph(
         copies=np.ascontiguousarray(layout.copies, np.int64),
@@ -54,7 +54,7 @@ def graph_of(layout: Layout, curvature: float) -> Graph:
 def first_state(
     graph: Graph, scores: Array, pair_scores: Array, tol: float, start: Position | None
 ) -> State:
-    """Multipliers share what the marginals leave of the scores equally."""
+    """Return the first state; multipliers share equally the scores that the marginals do not explain."""
     possible = scores > -np.inf
     eta = np.where(possible, scores, 0.0)
     lonely = graph.degrees == 0
@@ -83,7 +83,7 @@ def first_state(
 
 
 def _first_step(graph: Graph, state: State) -> None:
-    """A penalty of the scale of the scores; where factors share no variables the first points are the solution."""
+    """Set the penalty to the scale of the scores; without shared variables the first points are the solution."""
     overlap = (graph.degrees > 1).any()
     if graph.curvature == 0.0:
         state.step[:] = state.scale
@@ -95,7 +95,7 @@ def _first_step(graph: Graph, state: State) -> None:
 
 
 def _resume(graph: Graph, state: State, possible: Mask, start: Position) -> None:
-    """Go on where a solution was found, with 0 for what is forbidden now."""
+    """Resume from an earlier solution, with marginal 0 for variables forbidden now."""
     if start.marginals.shape != state.marginals.shape or start.multipliers.shape != state.multipliers.shape:
         raise ValueError(
             f"start is of a solution with marginals of shape {start.marginals.shape}; expected "

@@ -1,13 +1,13 @@
-"""LP-SparseMAP and LP-MAP: marginals that every factor of a graph agrees with.
+"""LP-SparseMAP and LP-MAP by ADMM: marginals on which all factors of a graph agree.
 
-    argmax over mu  <scores, mu> - curvature / 2 ||mu||^2 + sum_f E[own score of f]
+    argmax over mu  <scores, mu> - curvature / 2 ||mu||^2 + sum_f E[local score of f]
     such that the variables of each factor lie in its polytope
 
 (Niculae and Martins 2020, equation 8, with curvature 1; the linear relaxation of MAP with curvature 0.) The
-alternating direction method of multipliers brings the factors to agree up to a point at which the faces of their
-solutions are the right ones; the optimum on these faces, from conjugate gradients, is exact. Whether it is, the
-next solutions of the factors say. LP-MAP is solved by the proximal point method: a few such problems of small
-curvature, each drawn to the solution of the last.
+alternating direction method of multipliers (ADMM) runs until the faces of the factors' solutions no longer change;
+conjugate gradients then give the exact optimum on these faces, and the next solutions of the factors verify it.
+LP-MAP is solved by the proximal point method: a few such problems of small curvature, each centred at the solution
+of the previous one.
 """
 
 from __future__ import annotations
@@ -37,31 +37,32 @@ from strukt.kernels.undifferentiated import numpy_of, undifferentiated
 Array = npt.NDArray[np.float64]
 
 MAX_ITERATIONS = 10_000
-"""Bound on how often each factor is solved, unless another is given."""
+"""The default bound on the number of times that each factor is solved."""
 
 CONSISTENT = 1e-7
-"""The gap, relative to the bound, that is left where points and multipliers belong together."""
+"""The gap, relative to the bound, that remains from rounding once points and multipliers are consistent."""
 
 LARGEST = 1e100
-"""The squares of larger scores overflow."""
+"""The largest score allowed: the squares of larger ones overflow."""
 
 NOTHING = 1e-14
-"""Marginals of variables in factors that are nearer to a bound than this are at the bound."""
+"""The distance from 0 or 1 within which a marginal is set to 0 or 1."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """What `solve` returns; the batch is the first axis.
+    """The result of `solve`, with the batch as the first axis.
 
     Attributes:
         marginals: ``(batch, V)``; differentiable with curvature.
         status: ``(batch,)``, True where the error is within the tolerance.
-        gap: ``(batch,)``, the duality gap: how far the marginals are from the factors' best assignments, summed.
-        bound: ``(batch,)``: no marginals have a larger value of the objective, converged or not.
-        iterations: ``(batch,)``, how often the factors were solved.
+        gap: ``(batch,)``, the duality gap: the total difference between the factors' best assignments and the
+            marginals.
+        bound: ``(batch,)``, an upper bound on the objective, valid without convergence, too.
+        iterations: ``(batch,)``, the number of times that each factor was solved.
         primal_residual: ``(batch,)``, the largest difference of a factor's copy from its variable.
         dual_residual: ``(batch,)``, the step times the largest change of a marginal in the last iteration.
-        state: To start the next call from, for the same layout and batch.
+        state: A warm start for another call with the same layout and batch.
     """
 
     marginals: Tensor
@@ -79,7 +80,7 @@ def solve(
     curvature: float = 1.0, max_iterations: int = MAX_ITERATIONS, tol: float = 1e-9,
     start: Position | None = None,
 ) -> Solution:  # fmt: skip
-    """Solve a batch of graphs of one layout.
+    """Solve LP-SparseMAP or LP-MAP for a batch of graphs of one layout.
 
     Args:
         layout: The factors.
@@ -87,12 +88,12 @@ def solve(
         pair_scores: ``(batch, q)``, earned when both variables of a pair are 1; -inf if they exclude each other.
         oracles: One for each factor of kind ORACLE, in the order of the factors.
         curvature: 1.0 for LP-SparseMAP, 0.0 for LP-MAP. The marginals of LP-MAP have no gradient.
-        max_iterations: Bound on how often each factor is solved.
+        max_iterations: Bound on the number of times that each factor is solved.
         tol: The error allowed in the marginals.
         start: The state of an earlier solution of the same shape.
 
     Returns:
-        The solution; its status tells which items have converged. Those of an infeasible graph never do.
+        The solution; its status says which items have converged. Infeasible graphs never do.
 
     Raises:
         ValueError: If a shape, type or value does not fit.
@@ -140,7 +141,7 @@ def _check(
 
 
 def _settled(graph: Graph, state: State) -> Array:
-    """The marginals, exact where a factor puts them at a bound."""
+    """Return the marginals, set exactly to 0 or 1 where a factor has them at a bound."""
     found = np.clip(state.marginals, 0.0, 1.0)
     bound = (state.points == 0.0) | (state.points == 1.0)
     exact = bound & (np.abs(state.points - found[:, graph.copies]) < 1e-6)
@@ -152,7 +153,7 @@ def _settled(graph: Graph, state: State) -> Array:
 
 
 class _Job:
-    """One solution of a batch; afterwards it holds where that was found."""
+    """The solution of one batch; after a call it holds the state and the faces."""
 
     def __init__(
         self, graph: Graph, oracles: tuple[OracleFactor, ...], most: int, tol: float, start: Position | None
@@ -164,7 +165,7 @@ class _Job:
         self.along: Faces | None = None
 
     def __call__(self, scores: Tensor, pair_scores: Tensor) -> tuple[Tensor, ...]:
-        """Marginals, status, gap, bound, iterations, primal and dual residuals."""
+        """Return marginals, status, gap, bound, iterations, primal and dual residuals."""
         for name, value in (("scores", scores), ("pair_scores", pair_scores)):
             if not ((value < LARGEST) & ((value > -LARGEST) | (value == -torch.inf))).all():
                 raise OutOfRangeError(
@@ -199,7 +200,7 @@ class _Job:
         return tuple(torch.from_numpy(value.copy()).to(scores.device) for value in values)
 
     def _run(self, scores: Array, pair_scores: Array, device: torch.device) -> None:
-        """Iterate from the start for these scores, until all items have converged or the bound is met."""
+        """Iterate from the start for these scores, until all items have converged or the bound is reached."""
         self.state = state = first_state(self.graph, scores, pair_scores, self._tol, self._start)
         if self._oracles:
             run_with_oracles(self.graph, state, self._oracles, self.faces, self._most, device)
@@ -208,7 +209,7 @@ class _Job:
 
 
 def _left(graph: Graph, state: State, scores: Array) -> Array:
-    """The largest value ``(batch,)`` of what the multipliers leave of the objective, for any marginals in [0, 1].
+    """Return the largest value ``(batch,)``, over marginals in [0, 1], of the objective minus the multipliers.
 
     With the largest gains of the factors it bounds the objective, whatever the multipliers are (weak duality).
     """
@@ -226,7 +227,7 @@ def _left(graph: Graph, state: State, scores: Array) -> Array:
 
 
 def warn_unless_converged(found: Solution) -> None:
-    """Say how far off the items are that did not converge."""
+    """Warn about the items that did not converge, with their gap and residual."""
     failed = ~found.status
     if failed.any():
         warnings.warn(

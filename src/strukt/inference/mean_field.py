@@ -1,11 +1,11 @@
-"""Mean field: the product of independent variables, or groups of them, that is nearest to a distribution.
+"""Mean field: the nearest product distribution of independent variables or groups of variables.
 
-Of a group exactly one variable is 1. With the product q of blocks, variables or groups, the free energy
--E_q[score] - sum_b lambda_b H(q_b) bounds -log Z from above if all weights lambda are 1 (Wainwright and Jordan
-2008, section 5). Setting a block to the best value given all others never raises it. Blocks that share no term of
-the score may be set at once, others at the same time only by small steps. With other weights this is the
-regularised Frank-Wolfe algorithm of Lê-Huu and Alahari (2021), and with another regulariser than the entropy it is
-sparse.
+In a group, exactly one variable is 1. For a product q of blocks (variables or groups), the free energy
+``-E_q[score] - sum_b lambda_b H(q_b)`` bounds -log Z from above if all weights lambda are 1 (Wainwright and Jordan
+2008, section 5). Setting a block to its best value given all others (coordinate ascent) never raises it. Blocks
+that share no term of the score may be set at once, others at the same time only by small steps. With other weights
+this is the regularised Frank-Wolfe algorithm of Lê-Huu and Alahari (2021), and with another regulariser than the
+entropy it is sparse.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from strukt.kernels.semiring import NEG_INF, log_softmax
 from strukt.mappings.simplex import sparsemax
 
 BACKWARD_ITERATIONS = 1000
-"""Bound on the iterations for an implicit gradient."""
+"""Bound on the iterations of an implicit gradient."""
 
 Marginals = TypeVar("Marginals", covariant=True)
 
 
 @dataclass(frozen=True)
 class MeanField(Generic[Marginals]):
-    """Independent variables, or groups of them.
+    """Marginals of independent variables or groups, and the course of the free energy.
 
     Attributes:
         marginals: The probability of each 1, in the shape of the variables; differentiable.
         energy: ``batch + (sweeps,)``, minus the expected score after each sweep; differentiable.
         free_energy: ``batch + (sweeps,)``, the energy less the weighted entropies; differentiable. If all weights
-            are 1 it is never below minus the log-partition, and if blocks that depend on each other are not set
-            at once, it never rises. Infinite where what is forbidden has a probability.
-        status: ``batch``, Boolean: whether the probabilities came to rest.
-        residual: ``batch``, by how much the last sweep changed a probability, at most.
-        iterations: ``batch``, the sweeps.
+            are 1 it is never below minus the log-partition, and if blocks that depend on each other are not set at
+            once, it never rises. Infinite if something forbidden has a positive probability.
+        status: ``batch``, Boolean: whether the probabilities converged.
+        residual: ``batch``, the largest change of a probability in the last sweep.
+        iterations: ``batch``, the number of sweeps.
     """
 
     marginals: Marginals
@@ -52,29 +52,29 @@ class MeanField(Generic[Marginals]):
 
     @property
     def lower_bound(self) -> Tensor:
-        """``batch``, on the log-partition, if all weights are 1."""
+        """Return a lower bound on the log-partition, ``batch``, if all weights are 1."""
         return -self.free_energy[..., -1]
 
 
 @dataclass(frozen=True)
 class Course:
-    """How mean field proceeds.
+    """The settings of mean field.
 
     Attributes:
         iterations: Bound on the sweeps over all blocks.
-        tol: An item of the batch whose residual is at most this is at rest, and stays as it is; None to make all
-            sweeps.
-        step_size: Share of its new value that a probability takes, above 0 and up to 1, or ``(V,)``; the rest
-            stays.
-        damping: Share of its old value that a message to a variable keeps, from 0 to below 1, or ``(V,)``. The
-            first ones are the scores.
+        tol: An item of the batch whose residual is at most this has converged, and is not changed any more; None
+            to make all sweeps.
+        step_size: The weight of the new value of a probability, above 0 and up to 1, or ``(V,)``; the old value
+            has the remaining weight.
+        damping: The weight of the old message to a variable, from 0 to below 1, or ``(V,)``. The first messages
+            are the scores.
         weight: lambda, of the regulariser of all blocks, or ``(V,)``.
         regularizer: The entropy, whose best block is a softmax; or half the squared norm, with a sparsemax.
-        gradients: ``unrolled`` through all sweeps; or ``implicit``, of the point of rest alone, in memory for one
-            sweep, and of first order.
+        gradients: ``unrolled`` through all sweeps; or ``implicit``, at the fixed point only: first order, in the
+            memory of one sweep.
 
     Raises:
-        ValueError: If something is out of range.
+        ValueError: If a setting is out of range.
     """
 
     iterations: int
@@ -98,11 +98,11 @@ class Course:
 
 
 class Blocks(NamedTuple):
-    """Blocks of one size that are set at once.
+    """Blocks of one size that are updated at once.
 
     Attributes:
         variables: ``(blocks, size)``.
-        grouped: Whether of each block one variable is 1; otherwise the size is 1.
+        grouped: Whether exactly one variable of each block is 1; otherwise the size is 1.
     """
 
     variables: Tensor
@@ -110,25 +110,27 @@ class Blocks(NamedTuple):
 
 
 Schedule = Sequence[Sequence[Blocks]]
-"""The steps of a sweep, of which each sets some blocks at once. Each variable is in one block."""
+"""The steps of a sweep, each with the blocks that it updates at once. Each variable is in one block."""
 
 
 class Model(Protocol):
-    """What is asked of a distribution over binary variables, of which a batch ``(batch, V)`` is at some point."""
+    """The operations that mean field needs of a model of V binary variables, at a batch of points
+    ``(batch, V)``.
+    """
 
     @property
     def scores(self) -> Tensor:
-        """``(batch, V)``, the score of each 1 by itself."""
+        """The score of each 1 by itself, ``(batch, V)``."""
 
     def fields(self, point: Tensor, variables: Sequence[Tensor]) -> list[Tensor]:
-        """Derivatives ``(batch, k, m)`` of `expected` by the probabilities of variables ``(k, m)``."""
+        """Return the derivatives ``(batch, k, m)`` of `expected` in the probabilities of variables ``(k, m)``."""
 
     def expected(self, point: Tensor) -> Tensor:
-        """The mean of all other scores, ``(batch,)``: linear in the probabilities of each block."""
+        """Return the mean of all other scores, ``(batch,)``: linear in the probabilities of each block."""
 
 
 class Solution(NamedTuple):
-    """As `MeanField`, with the variables in a row: ``point (batch, V)``."""
+    """The values of `MeanField` with the variables in a row: ``point (batch, V)``."""
 
     point: Tensor
     energy: Tensor
@@ -139,7 +141,7 @@ class Solution(NamedTuple):
 
 
 def mean_field(model: Model, schedule: Schedule, course: Course) -> Solution:
-    """Sweeps over the steps of a schedule, from independent variables; warns where these do not come to rest."""
+    """Sweep over the steps of a schedule, starting from independent variables; warn if this does not converge."""
     solver = _Solver(model, schedule, course)
     with torch.set_grad_enabled(torch.is_grad_enabled() and course.gradients == "unrolled"):
         found = solver.run()
@@ -161,7 +163,7 @@ def mean_field(model: Model, schedule: Schedule, course: Course) -> Solution:
 
 
 class _State(NamedTuple):
-    """Where a sweep begins: probabilities, and the messages to the variables."""
+    """The state before a sweep: probabilities ``(batch, V)`` and messages to the variables ``(batch, V)``."""
 
     point: Tensor
     messages: Tensor
@@ -202,7 +204,7 @@ class _Solver:
         return Solution(state.point, energy, free, status, residual, sweeps)
 
     def implicit(self, rest: Tensor) -> Tensor:
-        """The point of rest with its derivative (Bai et al. 2019): of p = f(p), dp = (1 - df/dp)^-1 df."""
+        """Return the fixed point p = f(p) with its derivative dp = (1 - df/dp)^-1 df (Bai et al. 2019)."""
         found = self._sweep(_State(rest, rest), False).point
         if not found.requires_grad:
             return found
@@ -217,7 +219,7 @@ class _Solver:
                 (back,) = torch.autograd.grad(again, leaf, total, retain_graph=True)
                 total, change = grad + back, (grad + back - total).abs().max()
                 if not bool(change.isfinite()):
-                    total = grad  # from such a point of rest updates lead away: only the last one counts
+                    total = grad  # the fixed point is unstable: keep the gradient of the last update only
                     break
                 if bool(change <= exact * total.abs().max()):
                     return total
@@ -233,13 +235,13 @@ class _Solver:
         return found
 
     def energies(self, point: Tensor) -> tuple[Tensor, Tensor]:
-        """Minus the expected score, and this less the weighted entropies: ``(batch,)`` each."""
+        """Return the negative expected score, and the free energy: ``(batch,)`` each."""
         scores = self._model.scores
         scores = torch.where(scores == NEG_INF, torch.zeros_like(scores), scores)
         energy = -(scores * point).sum(-1) - self._model.expected(point)
         for step in self._schedule:
             for variables, grouped in step:
-                if grouped:  # of a group that permits nothing no variable is 1
+                if grouped:  # a group whose scores are all -inf has no variable of 1
                     none = (point[:, variables].sum(-1) == 0).any(-1)
                     energy = energy.masked_fill(none, -NEG_INF)
         free = energy
@@ -251,7 +253,7 @@ class _Solver:
         return energy, free
 
     def _independent(self) -> Tensor:
-        """The probabilities if there were no factors."""
+        """Return the probabilities without any factors."""
         scores = self._model.scores
         point = torch.zeros_like(scores)
         for step in self._schedule:
@@ -261,7 +263,7 @@ class _Solver:
         return point
 
     def _sweep(self, state: _State, damped: bool) -> _State:
-        """Update each block once; undamped, the messages before do not matter."""
+        """Update each block once; without damping, earlier messages have no effect."""
         point, messages = state
         for step in self._schedule:
             moved = self._model.fields(point, [blocks.variables for blocks in step])
@@ -287,14 +289,14 @@ class _Solver:
 
 
 def _shannon(p: Tensor) -> Tensor:
-    """-p log p, with derivative 0 at 0."""
+    """Return -p log p, with derivative 0 at 0."""
     inside = p > 0
     found = torch.special.entr(torch.where(inside, p, torch.ones_like(p)))
     return torch.where(inside, found, torch.zeros_like(p))
 
 
 def _gini(p: Tensor) -> Tensor:
-    """(p - p^2) / 2, which adds up to (1 - |p|^2) / 2."""
+    """Return (p - p^2) / 2, whose sum over a group is (1 - |p|^2) / 2."""
     return (p - p.square()) / 2
 
 

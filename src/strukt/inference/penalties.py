@@ -1,7 +1,7 @@
-"""Penalties far larger than all other scores, as masks are: eased, so that the iterations of solvers converge.
+"""Penalties that are far larger than all other scores, such as masks: eased so that iterative solvers converge.
 
-The best point under eased scores is the best one under the scores as given if it has nothing of what is penalised
-and all of what is rewarded: there easing costs nothing, and everywhere else it is a gain.
+The optimum under eased scores is also the optimum under the original scores if it uses no penalised variable and
+every rewarded one: easing leaves the value of such a point unchanged, and never lowers that of any other.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 FAR = 1e3
-"""A penalty is more than so many times the next smaller score plus 1; -1e5 beside scores of 1 did not converge."""
+"""A penalty exceeds this many times the next smaller score plus 1; -1e5 beside scores of 1 did not converge."""
 
 CLEAR = 1e-9
-"""A marginal so near to 0 or 1 counts as being there."""
+"""The distance from 0 or 1 within which a marginal counts as 0 or 1."""
 
 
 def limits_of(scores: Array, pair_scores: Array) -> Array:
-    """The size ``(batch,)`` to which penalties are eased; infinity where an item has none.
+    """Return the size ``(batch,)`` to which penalties are eased; infinity for items without penalties.
 
     Args:
         scores: ``(batch, V)``; -inf is no penalty.
-        pair_scores: ``(batch, q)``, too.
+        pair_scores: ``(batch, q)``; -inf is no penalty.
     """
     given = np.concatenate((np.zeros((len(scores), 1)), scores, pair_scores), axis=1)
     sizes = np.sort(np.where(np.isfinite(given), np.abs(given), 0.0), axis=1)
@@ -36,12 +36,12 @@ def limits_of(scores: Array, pair_scores: Array) -> Array:
 
 
 def eased(scores: Array, limits: Array) -> Array:
-    """Scores ``(batch, k)``, none larger than its limit ``(batch,)``; -inf stays."""
+    """Return scores ``(batch, k)`` clipped to the limits ``(batch,)``; -inf stays."""
     return np.where(scores > -np.inf, np.clip(scores, -limits[:, None], limits[:, None]), scores)
 
 
 def keep_clear(graph: Graph, marginals: Array, scores: Array, pair_scores: Array, limits: Array) -> Mask:
-    """Whether marginals ``(batch, V)`` have nothing that is penalised and all that is rewarded: ``(batch,)``."""
+    """Return a mask ``(batch,)`` of items whose marginals use nothing penalised and everything rewarded."""
     seen = np.where(graph.signs > 0.0, marginals[:, graph.copies], 1.0 - marginals[:, graph.copies])
     pairs = graph.kinds == PAIR
     first, own = graph.starts[:-1][pairs], graph.own[pairs]

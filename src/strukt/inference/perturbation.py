@@ -1,11 +1,11 @@
-"""Random scores in place of random structures: perturb-and-MAP, and gradients through structures.
+"""Perturb-and-MAP, and gradients through discrete structures (straight-through, I-MLE, SPIGOT).
 
-A structure of the highest perturbed score is a cheap approximate sample (Papandreou and Yuille 2011). Gradients
-pass through it in three ways: its relaxation by the marginals at a temperature (stochastic softmax tricks, Paulus
-et al. 2020), the same relaxation behind the discrete structure (straight-through), and the difference of two
+The mode under randomly perturbed scores is a cheap approximate sample (Papandreou and Yuille 2011). Gradients pass
+through it in three ways: its relaxation by the marginals at a temperature (stochastic softmax tricks, Paulus et
+al. 2020), the same relaxation behind the discrete structure (straight-through), and the difference of two
 structures (implicit maximum likelihood, Niepert et al. 2021). Without noise, gradients pass through the best
-structure as through the identity (straight-through), as in the structured perceptron, or as in SPIGOT (Peng et
-al. 2018).
+structure as through the identity (straight-through), as in the structured perceptron, or as in SPIGOT (Peng et al.
+2018).
 """
 
 from __future__ import annotations
@@ -17,45 +17,45 @@ import torch
 from torch import Tensor
 
 Parts = Callable[[Tensor], Tensor]
-"""Scores of parts to parts, both of one shape."""
+"""A function of scores of parts to parts of the same shape."""
 
 Target = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""Scores, the parts of their best structures, and a move against both, to the parts that it asks for."""
+"""A function of scores, parts of the best structures, and a step against a gradient, to the target parts."""
 
 
 def gumbel_noise(scores: Tensor) -> Tensor:
-    """Independent standard Gumbel noise in the shape of ``scores``."""
+    """Return independent standard Gumbel noise in the shape of ``scores``."""
     return -torch.empty_like(scores).exponential_().log()
 
 
 def straight_through(parts: Tensor, relaxed: Tensor) -> Tensor:
-    """The value of ``parts`` with the gradient of ``relaxed``, which has the same shape."""
+    """Return the value of ``parts`` with the gradient of ``relaxed``, which has the same shape."""
     return parts + (relaxed - relaxed.detach())
 
 
 def implicit_mle(scores: Tensor, best_parts: Parts, step: float) -> Tensor:
-    """The parts of the best structures, with the gradient of implicit maximum likelihood.
+    """Return the parts of the best structures, with the gradient of implicit maximum likelihood (I-MLE).
 
-    Without a perturbation of the scores it is that of the structured perceptron, whose target is the structure
-    that the gradient asks for.
+    Without perturbed scores the gradient is that of the structured perceptron, with the structure that lowers the
+    loss as its target.
 
     Args:
         scores: Main scores, perturbed.
-        best_parts: Main scores to the 0/1 parts of the best structures, of the same shape.
-        step: How far the scores are moved against a gradient to see which structure it asks for (lambda in Niepert
-            et al. 2021, equation 8); the gradient is the difference of the structures divided by it.
+        best_parts: Function of main scores to the 0/1 parts of the best structures, of the same shape.
+        step: The step of the scores against a gradient, to find the target structure (lambda in Niepert et al.
+            2021, equation 8); the gradient is the difference of the structures divided by it.
     """
     return _towards(scores, best_parts, lambda scores, _, move: best_parts(scores - move), step)
 
 
 def spigot(scores: Tensor, best_parts: Parts, project: Parts, step: float) -> Tensor:
-    """The parts of the best structures, with the gradient of SPIGOT (Peng et al. 2018, equation 4).
+    """Return the parts of the best structures, with the gradient of SPIGOT (Peng et al. 2018, equation 4).
 
     Args:
         scores: Main scores.
-        best_parts: Main scores to the 0/1 parts of the best structures, of the same shape.
-        project: Points to the nearest ones of the marginal polytope, of the same shape.
-        step: How far the parts are moved against a gradient before they are projected.
+        best_parts: Function of main scores to the 0/1 parts of the best structures, of the same shape.
+        project: Function of points to the nearest points of the marginal polytope, of the same shape.
+        step: The step of the parts against a gradient before they are projected.
     """
     return _towards(scores, best_parts, lambda _, parts, move: project(parts - move), step)
 
@@ -69,7 +69,7 @@ def _towards(scores: Tensor, best_parts: Parts, target: Target, step: float) -> 
 
 
 class _Towards(torch.autograd.Function):
-    """The best structures; the gradient is how they differ from a target that the gradient of the parts names."""
+    """Autograd function of the best structures whose gradient is their difference from a target structure."""
 
     @staticmethod
     def forward(scores: Tensor, parts: Tensor, target: Target, step: float) -> Tensor:  # noqa: ARG004
@@ -88,7 +88,7 @@ class _Towards(torch.autograd.Function):
 
 
 class _Once(torch.autograd.Function):
-    """A value whose derivative is undefined: asking for it is an error, not 0."""
+    """Autograd function of a value without second derivative: asking for one is an error, not 0."""
 
     @staticmethod
     def forward(value: Tensor, origin: Tensor) -> Tensor:  # noqa: ARG004

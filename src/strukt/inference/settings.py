@@ -9,17 +9,17 @@ from torch import Tensor
 
 
 def require_iterations(iterations: int) -> None:
-    """Check that there is at least one iteration.
+    """Raise an error unless there is at least one iteration.
 
     Raises:
-        ValueError: If there is none.
+        ValueError: If there are fewer.
     """
     if iterations < 1:
         raise ValueError(f"iterations is {iterations}; expected at least 1")
 
 
 def require_damping(damping: float | Tensor, name: str = "damping") -> None:
-    """Check that what is damped still moves.
+    """Raise an error unless the damping is from 0 to below 1.
 
     Raises:
         ValueError: If the damping is out of range.
@@ -30,7 +30,7 @@ def require_damping(damping: float | Tensor, name: str = "damping") -> None:
 
 
 def require_step(step_size: float | Tensor, name: str = "step_size") -> None:
-    """Check that a step goes somewhere, and not too far.
+    """Raise an error unless the step size is above 0 and at most 1.
 
     Raises:
         ValueError: If the step size is out of range.
@@ -41,10 +41,10 @@ def require_step(step_size: float | Tensor, name: str = "step_size") -> None:
 
 
 def require_one_of(name: str, value: str, known: Sequence[str]) -> None:
-    """Check that an option is one that there is.
+    """Raise an error unless an option has one of its known values.
 
     Raises:
-        ValueError: If it is another.
+        ValueError: If its value is another.
     """
     if value not in known:
         raise ValueError(f"{name} is {value!r}; expected {', '.join(known[:-1])} or {known[-1]}")

@@ -3,8 +3,8 @@
     argmax over mu in M of  <scores, mu> - 1/2 ||mu||^2        (Niculae et al. 2018, equation 5)
 
 The solution is a convex combination of few structures, found by an active set (`strukt.kernels.sparsemap`), or for
-comparison by `strukt.inference.conditional_gradient`. Its derivative needs these structures only, whatever found
-them: on their affine hull the solution is a linear function of their scores (equation 9).
+comparison by `strukt.inference.conditional_gradient`. Its derivative depends on these structures only: on their
+affine hull the solution is a linear function of their scores (equation 9).
 """
 
 from __future__ import annotations
@@ -28,29 +28,32 @@ from strukt.kernels.undifferentiated import carries_derivative, numpy_of
 from strukt.shown import Shown
 
 MAX_ITERATIONS = 1000
-"""Calls of the mode oracle for an item, where no other bound is given."""
+"""The default bound on the calls of the mode oracle for an item."""
 
 TOL = 1e-9
 """The error in the marginals at which to stop."""
 
 Best = Callable[[Tensor], tuple[Tensor, Tensor]]
-"""The mode oracle: scores ``(batch, *parts)`` to events ``(batch, *event)`` and their scores, -inf without one."""
+"""The mode oracle: from scores ``(batch, *parts)`` to events ``(batch, *event)`` and scores, -inf if
+infeasible.
+"""
 
 
 @dataclass(frozen=True)
 class SparseMAP(Shown):
-    """Sparse marginals and the structures that carry them. Notebooks draw these with their weights.
+    """Sparse marginals and the structures whose convex combination they are. Notebooks draw these with their
+    weights.
 
     Attributes:
         marginals: The shape of the main scores; differentiable.
         weights: ``batch + (k,)``, probabilities of the structures; differentiable. 0 where an item needs fewer,
-            and for structures that tie with the others: they say how the solution moves, but are not needed to
-            carry it.
+            and for tied structures, which the derivative needs but the solution does not.
         events: ``batch + (k,) + event_shape``; -1 where an item needs fewer.
-        status: ``batch``, whether the solution is as exact as was asked for, or as rounding allows.
+        status: ``batch``, whether the solution is as exact as requested, or as rounding allows.
         gap: ``batch``, the duality gap: at least half the squared error of the marginals.
         iterations: ``batch``, calls of the mode oracle.
-        family: The class of the distribution, which tells how its structures are drawn, if they are of one.
+        family: The class of the distribution, which determines how its structures are drawn; None if there is no
+            class.
     """
 
     marginals: Tensor
@@ -66,19 +69,19 @@ def active_set(
     main: Tensor, p: int, start: Start, settings: Settings,
     best: Best, to_parts: Callable[[Tensor], Tensor], extra: Callable[[Tensor], Tensor],
 ) -> tuple[Found, list[Tensor]]:  # fmt: skip
-    """The active sets of a batch, side by side, for an oracle that answers all items in one call.
+    """Run the active sets of all items of a batch side by side, with one call of the oracle in each round.
 
     Args:
         main: Scores ``(batch, *parts)`` in double precision.
         p: The largest number of parts in a structure.
-        start: Structures to begin with.
-        settings: How long to look.
+        start: The structures to start from.
+        settings: The bound on the calls and the tolerance.
         best: The mode oracle.
-        to_parts: Events ``(batch, *event)`` to 0/1 parts ``(batch, *parts)``.
-        extra: What events ``(batch, *event)`` score beyond their parts, ``(batch,)``.
+        to_parts: Function of events ``(batch, *event)`` to their 0/1 parts ``(batch, *parts)``.
+        extra: Function of events ``(batch, *event)`` to scores ``(batch,)`` that are not of parts.
 
     Returns:
-        What was found, and the oracle's answers.
+        The active sets, and the events that the oracle returned, one tensor ``(batch, *event)`` a round.
     """
     batch, d = len(main), main[0].numel()
     most = capacity(d, start, settings)
@@ -100,12 +103,12 @@ def active_set(
 
 
 def chosen(answers: list[Tensor], started: Tensor | None, found: Found) -> Tensor:
-    """The events ``(batch, k, *event)`` that were found, -1 beyond the last.
+    """Return the events ``(batch, k, *event)`` of the active sets, padded with -1.
 
     Args:
-        answers: The oracle's, each ``(batch, *event)``.
-        started: The events to begin with ``(batch, k, *event)``, if there were any.
-        found: What was found, cut to the largest size.
+        answers: The events that the oracle returned in each round, ``(batch, *event)`` each.
+        started: The events of the start ``(batch, k, *event)``, or None.
+        found: The active sets, cut to the largest one.
     """
     origins = torch.from_numpy(found.origins)
     given = [] if started is None else list(started.flip(1).unbind(1))
@@ -117,7 +120,7 @@ def chosen(answers: list[Tensor], started: Tensor | None, found: Found) -> Tenso
 
 
 def cut(found: Found) -> Found:
-    """Without the room that no item needed."""
+    """Trim the active sets to the largest one of the batch."""
     size = int(found.sizes.max(initial=1))
     return found._replace(
         parts=found.parts[:, :size], counts=found.counts[:, :size],
@@ -126,13 +129,13 @@ def cut(found: Found) -> Found:
 
 
 def solution(main: Tensor, found: Found, events: Tensor, score: Callable[[Tensor], Tensor]) -> SparseMAP:
-    """Marginals and weights with their derivatives, any number of them.
+    """Return marginals and weights, differentiable any number of times.
 
     Args:
         main: Scores ``(batch, *parts)``.
-        found: The structures, cut to the largest size.
-        events: The same as events ``(batch, k, *event)``.
-        score: Scores of events ``(k, batch, *event)``: ``(k, batch)``, differentiable.
+        found: The active sets, cut to the largest one.
+        events: Their structures as events ``(batch, k, *event)``.
+        score: Function of events ``(k, batch, *event)`` to scores ``(k, batch)``, differentiable.
     """
     batch, k, p = found.parts.shape
     device, dtype, exact = main.device, main.dtype, precise(main).dtype
@@ -163,7 +166,7 @@ def solution(main: Tensor, found: Found, events: Tensor, score: Callable[[Tensor
 
 
 def warn_unless_converged(result: SparseMAP) -> None:
-    """Say how far off the items are that did not converge."""
+    """Warn about the items that did not converge, with their largest duality gap."""
     if not bool(result.status.all()):
         wrong = ~result.status
         gap, calls = result.gap[wrong].max().item(), result.iterations[wrong].max().item()

@@ -1,4 +1,4 @@
-"""Marginals of a subset as a mixture of few subsets: systematic sampling (Madow 1949) for all starts."""
+"""Systematic sampling (Madow 1949): the marginals of a subset as a mixture of few subsets."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import torch
 from torch import Tensor
 
 NEGLIGIBLE = 1e-13
-"""Weights so small come from rounding."""
+"""Weights below this come from rounding."""
 
 
 def systematic_mixture(marginals: Tensor) -> tuple[Tensor, Tensor]:
-    """At most n + 1 subsets whose mean the marginals are, in sizes that differ by at most one.
+    """Return at most n + 1 subsets whose mixture has the given marginals, with sizes that differ by at most one.
 
-    The items lie in a row, each as long as its marginal. A grid of step 1 falls on a subset of them; which one
-    changes with the start of the grid only where a boundary of items passes.
+    Lay the items out in a row, each as long as its marginal. A grid of step 1 selects a subset of them, which
+    changes with the offset of the grid only when a grid point crosses a boundary between items.
 
     Args:
         marginals: ``(batch, n)`` in [0, 1]; differentiable.
 
     Returns:
-        Weights ``(batch, k)``, 0 beyond the last; and subsets ``(batch, k, n)``, Boolean. Time O(n^2).
+        Weights ``(batch, k)``, padded with 0, and Boolean subsets ``(batch, k, n)``. Time O(n^2).
 
     Examples:
         >>> systematic_mixture(torch.tensor([[1.0, 0.5, 0.5, 0.0]]))
@@ -37,7 +37,7 @@ def systematic_mixture(marginals: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _without_empty(weights: Tensor, subsets: Tensor) -> tuple[Tensor, Tensor]:
-    """The subsets of positive weight in front, in their order, and no more columns than some item needs."""
+    """Move the subsets of positive weight to the front, in their order, and drop columns that no item needs."""
     used = weights.detach() > NEGLIGIBLE
     size = max(int(used.sum(-1).max()), 1) if len(used) else 1
     order = used.int().sort(dim=-1, descending=True, stable=True).indices[:, :size]

@@ -1,9 +1,9 @@
-"""Distinct random structures: each drawn from what the distribution has left after those before it.
+"""Sampling structures without replacement: each sample excludes the structures drawn before it.
 
-The structures that are left are kept as a partition into cells, each given by parts that must be used and parts
-that must not be. When a structure is drawn from a cell, the rest of the cell falls into new cells, one for each of
-the parts that tell it from all others: the first t parts are as it has them, the next is not (as Lawler 1972
-enumerates the best structures).
+The remaining structures are partitioned into cells, each defined by required and forbidden parts. When a structure
+is drawn from a cell, the remainder of the cell is split into new cells, one for each part that distinguishes the
+structure: in cell t, the first t of these parts agree with the structure and the next one differs (as in Lawler's
+1972 enumeration of the k best).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from strukt.inference.perturbation import gumbel_noise
 
 @dataclass(frozen=True)
 class _Cells:
-    """What one drawn structure of each item leaves of the cell that it came from, in cells of their own.
+    """The cells into which the remainder of a cell falls after one structure was drawn from it, for each item.
 
     Attributes:
         required: Parts required in the old cell, ``(batch, *parts)``.
         forbidden: Parts forbidden in it.
-        used: The parts of the structure.
-        rank: The number of each part that tells it from others, from 0; -1 for the rest.
+        used: Parts of the structure drawn.
+        rank: The number, from 0, of each part that distinguishes the structure; -1 for all other parts.
     """
 
     required: Tensor
@@ -39,14 +39,14 @@ class _Cells:
         return int(self.rank.max()) + 1 if self.rank.numel() else 0
 
     def masks(self, index: Tensor) -> tuple[Tensor, Tensor]:
-        """The required and the forbidden parts of one cell of each item, by its index ``(batch,)``."""
+        """Return the required and the forbidden parts of one cell of each item, by its index ``(batch,)``."""
         index = _as_column(index, self.rank)
         same, other = (self.rank >= 0) & (self.rank < index), self.rank == index
         required = self.required | (same & self.used) | (other & ~self.used)
         return required, self.forbidden | (same & ~self.used) | (other & self.used)
 
     def weigh(self, log_weight: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-        """The log-partition of each cell, ``(count, batch)``; -inf where an item has fewer."""
+        """Return the log-partition of each cell, ``(count, batch)``; -inf where an item has fewer."""
         rows = []
         for number in range(self.count):
             index = torch.full((len(self.rank),), number, device=self.rank.device)
@@ -64,19 +64,21 @@ def sample_without_replacement(
     telling: Callable[[Tensor], Tensor],
     device: torch.device,
 ) -> Tensor:
-    """Distinct events ``(batch, k, *event)`` in the order in which they were drawn; -1 where none is left.
+    """Return distinct events ``(batch, k, *event)`` in the order in which they were drawn, padded with -1.
 
     Args:
-        k: How many.
+        k: The number of events.
         parts_shape: ``(batch, *parts)``.
-        log_weight: Required and forbidden parts, ``(batch, *parts)`` each, to log-partitions ``(batch,)``.
-        draw: The same to one sample of each item ``(batch, *event)``; any event for an item of weight zero.
-        to_parts: Events to their 0/1 parts ``(batch, *parts)``.
-        telling: Parts that are used to those that tell the structure from all others, ``(batch, *parts)`` each:
-            the used ones, where no structure has all parts of another one and more.
-        device: Of the masks.
+        log_weight: Function of required and forbidden parts, ``(batch, *parts)`` each, to log-partitions
+            ``(batch,)``.
+        draw: Function of required and forbidden parts to one sample of each item ``(batch, *event)``; any event
+            for an item of weight zero.
+        to_parts: Function of events to their 0/1 parts ``(batch, *parts)``.
+        telling: Function of used parts to the parts that distinguish the structure from all others,
+            ``(batch, *parts)`` each: the used parts themselves, if no structure contains all parts of another.
+        device: The device of the masks.
 
-    Takes k times as many log-partitions as there are parts that tell.
+    Computes k log-partitions for each distinguishing part.
     """
     nothing = torch.zeros(parts_shape, dtype=torch.bool, device=device)
     everything = _Cells(nothing, nothing, nothing, nothing.long() - 1)
@@ -95,7 +97,7 @@ def sample_without_replacement(
 
 
 def _take(found: list[tuple[_Cells, Tensor]]) -> tuple[Tensor, Tensor, Tensor]:
-    """One cell of each item, drawn and taken out: its required and forbidden parts, and if there was one."""
+    """Draw and remove a cell of each item; return its required and forbidden parts, and which items had one."""
     log_weights = torch.cat([weights for _, weights in found])
     left = log_weights.amax(0) > -torch.inf
     chosen = (log_weights + gumbel_noise(log_weights)).argmax(0)
@@ -113,5 +115,5 @@ def _take(found: list[tuple[_Cells, Tensor]]) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _as_column(values: Tensor, like: Tensor) -> Tensor:
-    """One value for each item, so that it broadcasts to a tensor ``(batch, ...)``."""
+    """Reshape one value for each item to broadcast to a tensor ``(batch, ...)``."""
     return values.reshape(-1, *(1,) * (like.dim() - 1))

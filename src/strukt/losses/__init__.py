@@ -1,4 +1,5 @@
-"""Losses by convex duality, for each mapping and for every structure, and those of binary codes and of speech.
+"""Fenchel-Young losses of mappings and structures, losses of binary codes (contrastive hashing), and of speech
+(CTC).
 
 Examples:
     >>> import torch

@@ -1,4 +1,4 @@
-"""The loss that teaches binary codes from labels by comparing two views of the same spans: contrastive hashing."""
+"""Contrastive hashing: learn binary codes of spans from labels by comparing two views of the same spans."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def contrastive_hashing(
     temperature: float = 0.1,
     codes: tuple[Tensor, Tensor] | None = None,
 ) -> Tensor:
-    """How badly the codes of spans tell their labels apart, by comparison with all other spans of the batch.
+    """Return the contrastive hashing loss: how badly the codes of spans separate their labels within a batch.
 
     Spans are numbered 1 to m; y_i is the label of span i and mu_k(i, c) the marginal probability of the value c
     of its bit k. The code of a span in a view is, by equation 13, the value of the larger marginal in each bit, -1
@@ -39,20 +39,21 @@ def contrastive_hashing(
     | ``"max"`` | -log (sum over p in P of exp s(i, p) / sum over j in N and S of exp s(i, j)) | 19 |
 
     and the result is the mean over i of L(i, mu of ``first``, codes of ``second``) + L(i, mu of ``second``, codes
-    of ``first``) (equation 20). ``"max"`` asks for one similar span of the same label, not for all of them, so
-    that a label may have several codes; it may become negative.
+    of ``first``) (equation 20). ``"max"`` needs one similar span of the same label, not all of them, so that a
+    label may have several codes; it can be negative.
 
     Args:
         first: Marginals ``(m, K, 2)`` of the values -1 and +1 of each bit of the m spans, as
-            `BitSpanTree.bit_marginals` has them for the spans of the gold trees, from all sentences of a batch.
-        second: The marginals of the same spans, from another pass with other dropout.
+            `BitSpanTree.bit_marginals` returns them for the spans of the gold trees, from all sentences of a
+            batch.
+        second: The marginals of the same spans from a second pass, with different dropout.
         labels: The label of each span, ``(m,)``, any integers.
-        variant: Which loss.
-        temperature: The similarities lie between 0 and 1 and hardly differ in their exponentials; divided by
-            0.1 they do.
+        variant: The loss, a row of the table above.
+        temperature: The divisor of the similarities, which lie between 0 and 1; 0.1 makes their exponentials
+            differ clearly.
         codes: The codes of the spans in both views, ``(m,)`` integers in which bit b of value +1 counts 2^b; those
-            of equation 13 if None. Codes that are drawn from the marginals give ``"max"`` a gradient that can
-            tell labels apart that have the same best code, between which equation 13 finds no difference.
+            of equation 13 if None. Codes sampled from the marginals give ``"max"`` a gradient that separates
+            labels with the same best code, which equation 13 cannot distinguish.
 
     Returns:
         A scalar, twice differentiable in the marginals; 0 without spans.
@@ -95,13 +96,13 @@ def contrastive_hashing(
 
 @dataclass(frozen=True)
 class Comparison:
-    """The spans of one view beside the U different codes of the other one.
+    """The spans of one view, compared with the U distinct codes of the other view.
 
     Attributes:
-        similarity: ``(m, U)``: of each span to each code.
-        own: ``(m, 1)``: which of the codes the same span has in the other view.
-        labels: ``(m,)``: numbers from 0 on.
-        counts: ``(labels, U)``: how many spans of each label have each code.
+        similarity: ``(m, U)``, of each span to each code.
+        own: ``(m, 1)``, the index of the code that the same span has in the other view.
+        labels: ``(m,)``, numbered from 0.
+        counts: ``(labels, U)``, the number of spans of each label with each code.
     """
 
     similarity: Tensor
@@ -110,31 +111,31 @@ class Comparison:
     counts: Tensor
 
     def to_itself(self) -> Tensor:
-        """The similarity of each span to itself: ``(m,)``."""
+        """Return the similarity of each span to itself: ``(m,)``."""
         return self.similarity.gather(-1, self.own).squeeze(-1)
 
     def to_all(self) -> Tensor:
-        """The log of the sum over N and P."""
+        """Return the log of the sum over N and P: ``(m,)``."""
         return self._log_sum(self.counts.sum(0).log())
 
     def to_label(self) -> Tensor:
-        """The log of the sum over P, which holds the span itself."""
+        """Return the log of the sum over P, which includes the span itself: ``(m,)``."""
         return self._log_sum(self.counts.log()[self.labels])
 
     def to_label_mean(self) -> Tensor:
-        """The mean similarity over P."""
+        """Return the mean similarity over P: ``(m,)``."""
         weights = self.counts / self.counts.sum(-1, keepdim=True)
         return (weights[self.labels] * self.similarity).sum(-1)
 
     def to_others(self) -> Tensor:
-        """The log of the sum over N and S."""
+        """Return the log of the sum over N and S: ``(m,)``."""
         strangers = self.counts.sum(0) - self.counts
         log_counts = strangers.log()[self.labels]
         with_itself = (strangers[self.labels, self.own.squeeze(-1)] + 1.0).log()
         return self._log_sum(log_counts.scatter_(-1, self.own, with_itself.unsqueeze(-1)))
 
     def _log_sum(self, log_counts: Tensor) -> Tensor:
-        # Each sum holds a span at least, so that its largest term is finite and no derivative is NaN.
+        # Each sum has at least one term, so its largest term is finite and no derivative is NaN.
         return (self.similarity + log_counts).logsumexp(-1)
 
 
@@ -144,13 +145,13 @@ VARIANTS: dict[str, Callable[[Comparison], Tensor]] = {
     "hash": lambda spans: spans.to_others() - spans.to_itself(),
     "max": lambda spans: spans.to_others() - spans.to_label(),
 }
-"""The loss of each span ``(m,)``."""
+"""The variants by name, each a function of a `Comparison` to the loss of each span ``(m,)``."""
 
 
 def _compared(
     marginals: Tensor, others: Tensor, labels: Tensor, count: int, temperature: float
 ) -> Comparison:
-    """The spans of one view beside their codes in the other view."""
+    """Compare the spans of one view with their codes in the other view."""
     codes, own = others.unique(return_inverse=True)  # type: ignore[no-untyped-call]
     bits = marginals.shape[1]
     positive = to_bits(codes, bits)

@@ -1,9 +1,9 @@
-"""What all Fenchel-Young losses have in common (Blondel, Martins and Niculae 2020).
+"""The common form of all Fenchel-Young losses (Blondel, Martins and Niculae 2020).
 
     L(x; y) = max over p of (<x, p> - Omega(p)) + Omega(y) - <x, y>
 
-The loss is convex, not negative, and 0 where the prediction is the target; its gradient in the scores is the
-prediction less the target.
+The loss is convex, never negative, and 0 if the prediction equals the target. Its gradient in the scores is the
+prediction minus the target.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ Extra = Callable[[Tensor, Tensor], Tensor]
 
 
 class _Loss(Batched):
-    """Values whose gradients are known: ``prediction - target`` in the scores, a slope in the parameter."""
+    """Autograd function of losses with known gradients: ``prediction - target``, and the slope in the
+    parameter.
+    """
 
     @staticmethod
     def forward(*arguments: Tensor) -> Tensor:
-        """The first of ``value, scores, prediction, target, parameter, slope``."""
+        """Return the first of ``value, scores, prediction, target, parameter, slope``; the others are saved."""
         return arguments[0].clone()
 
     @staticmethod
@@ -60,18 +62,18 @@ def loss(
     extra: Extra | None = None,
     constant: bool = False,
 ) -> Tensor:
-    """The losses of rows ``(rows, d)``.
+    """Return the Fenchel-Young loss of each row, ``(rows,)``.
 
-    Omega is the negative entropy of Tsallis for alpha, plus something that depends on the parameter.
+    Omega is the negative Tsallis entropy for alpha, plus an extra term that depends on the parameter.
 
     Args:
-        scores: -inf where the prediction must be 0; a target there makes the loss infinite.
-        prediction: What the mapping gives, differentiable in the scores and the parameter.
-        target: The point that the prediction should be, or where there is nothing extra its class, ``(rows,)``.
-        parameter: Of the regulariser, ``(rows,)``; differentiable.
+        scores: ``(rows, d)``; -inf where the prediction must be 0. A target there makes the loss infinite.
+        prediction: ``(rows, d)``, the result of the mapping, differentiable in the scores and the parameter.
+        target: ``(rows, d)``, the point to predict; or its class ``(rows,)``, if there is no extra term.
+        parameter: ``(rows,)``, the parameter of the regulariser; differentiable.
         alpha: ``(rows,)``, constant; None if it is the parameter.
-        extra: ``extra(points, parameter)`` gives what Omega has beside, ``(rows,)``; 0 by default.
-        constant: Whether nobody will ask for the derivative in the parameter.
+        extra: ``extra(points, parameter)`` returns the extra term of Omega, ``(rows,)``; 0 by default.
+        constant: Whether the parameter needs no derivative.
 
     Returns:
         ``(rows,)``, differentiable any number of times.
@@ -94,7 +96,7 @@ def loss(
 
 
 def _slope(prediction: Tensor, target: Tensor, parameter: Tensor, extra: Extra | None) -> Tensor:
-    """The derivative of the loss in the parameter while the prediction stays."""
+    """Return the derivative of the loss in the parameter at a fixed prediction, ``(rows,)``."""
     if extra is not None:
 
         def surplus(each: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Losses of transcripts whose alignment to the frames is unknown, with the arguments of PyTorch's."""
+"""CTC and RNN-T: losses of transcripts of unknown alignment to the frames, with PyTorch's arguments."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ def ctc_loss(
     """Return -log p(target), as ``torch.nn.functional.ctc_loss`` does, with derivatives of any order.
 
     The gradient is that in ``log_probs``: minus the probability of each label at each frame, given the target.
-    PyTorch's is ``exp(log_probs)`` less that, which holds for the input of ``log_softmax`` and for nothing else;
-    behind ``log_softmax`` both are the same. A target that does not fit into its frames has gradient 0 here, and
-    NaN there.
+    PyTorch returns ``exp(log_probs)`` minus that probability, which is right only for the input of
+    ``log_softmax``; after ``log_softmax`` both agree. A target that does not fit into its frames has gradient 0
+    here and NaN in PyTorch.
 
     Args:
         log_probs: ``(T, N, C)`` or ``(T, C)``: T frames, N items, C labels with the blank, from ``log_softmax``.
-        targets: Labels other than the blank, ``(N, S)``, padded with anything, or ``(sum of target_lengths,)``,
-            one target behind the other; ``(S,)`` without N.
+        targets: Labels other than the blank, ``(N, S)``, padded with anything, or concatenated to
+            ``(sum of target_lengths,)``; ``(S,)`` without N.
         input_lengths: ``(N,)``, frames of each item; a number, or one in a list, without N.
         target_lengths: ``(N,)``, labels of each target; may be 0.
-        blank: The label that stands for none.
+        blank: The blank label.
         reduction: ``"none"``: ``(N,)``, or a number without N. ``"sum"`` over the items. ``"mean"`` over the items
             of the loss divided by the length of the target, at least 1.
-        zero_infinity: Whether targets that do not fit into their frames have loss 0 in place of infinity.
+        zero_infinity: Whether targets that do not fit into their frames have loss 0 instead of infinity.
 
     Raises:
         ValueError: If shapes, types or values do not fit, or there is no such reduction.
@@ -96,8 +96,8 @@ def rnnt_loss(
 ) -> Tensor:
     """Return -log p(target) of a transducer (RNN-T), as ``torchaudio.functional.rnnt_loss`` does.
 
-    The softmax is part of the loss: of the size of the logits only their gradient is made, and padding is not
-    read.
+    The softmax is part of the loss, so that only the gradient takes as much memory as the logits. Padding is
+    ignored.
 
     Args:
         logits: ``(B, T, U + 1, V)``: B items, T frames, U labels of the longest target, V labels with the blank;
@@ -105,11 +105,12 @@ def rnnt_loss(
         targets: ``(B, U)``, labels other than the blank, padded with anything.
         logit_lengths: ``(B,)``, frames of each item.
         target_lengths: ``(B,)``, labels of each target.
-        blank: The label that goes on to the next frame; below 0 counted from the end.
-        clamp: The bound of the gradient of each item's loss in the logits, at both sides; none if not above 0.
-            With a bound there are no second derivatives.
+        blank: The blank label, which moves on to the next frame; counted from the end if negative.
+        clamp: Clip the gradient of each item's loss in the logits to ``[-clamp, clamp]``; not positive for no
+            clipping. With clipping there are no second derivatives.
         reduction: ``"none"``: ``(B,)``. ``"sum"`` or ``"mean"`` over the items.
-        fused_log_softmax: Whether the loss takes the ``log_softmax`` of the logits; False if that was done.
+        fused_log_softmax: Whether to apply ``log_softmax`` to the logits; False if they are log-probabilities
+            already.
 
     Raises:
         ValueError: If shapes, types or values do not fit, or there is no such reduction.
@@ -151,7 +152,7 @@ def rnnt_loss(
 
 
 def _with_bounded_gradient(losses_of: Callable[[Tensor], Tensor], logits: Tensor, bound: float) -> Tensor:
-    """Losses ``(batch,)`` of which each has a bounded gradient, before it is weighted."""
+    """Return the losses ``(batch,)``, with the gradient of each clipped before any reduction weights it."""
     with torch.enable_grad():
         leaf = logits.detach().requires_grad_()
         losses = losses_of(leaf)
@@ -161,7 +162,7 @@ def _with_bounded_gradient(losses_of: Callable[[Tensor], Tensor], logits: Tensor
 
 
 class _WithGradient(Function):
-    """Losses ``(batch,)`` with a gradient that is known."""
+    """Autograd function of losses ``(batch,)`` with a precomputed gradient."""
 
     @staticmethod
     def forward(ctx: Any, _logits: Tensor, losses: Tensor, gradient: Tensor) -> Tensor:
@@ -189,7 +190,7 @@ def _reduced(losses: Tensor, reduction: str) -> Tensor:
 def _lengths(
     name: str, value: Lengths, batch: int, longest: int | None, device: torch.device, batched: bool
 ) -> Tensor:
-    """Lengths ``(batch,)`` on a device, at most ``longest`` unless it is None; for one item also a number."""
+    """Return lengths ``(batch,)`` on a device, at most ``longest`` if given; one item may have a plain number."""
     tensor = as_tensor(value, device, name)
     if isinstance(tensor, Tensor):
         tensor = tensor.to(device)
@@ -199,7 +200,7 @@ def _lengths(
 
 
 def _padded(targets: Tensor, target_lengths: Tensor, device: torch.device, batched: bool) -> Tensor:
-    """Targets ``(batch, S)``, also from those that stand one behind the other."""
+    """Return targets as rows ``(batch, S)``, also if they are concatenated."""
     arguments.integers("targets", targets, "(N, S) or (sum of target_lengths,)", targets.device)
     targets = targets.to(device)
     if targets.dim() == 2 or not batched:

@@ -1,4 +1,4 @@
-"""Losses of structures: the CRF's, the SparseMAP's, and those with a margin, from one formula."""
+"""Fenchel-Young losses of structures: CRF, SparseMAP, structured perceptron and structured hinge (SVM)."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ def fenchel_young_loss(
     cost: str | Tensor | None = None,
     max_iterations: int | None = None,
 ) -> Tensor:
-    """How far a distribution is from a structure y.
+    """Return the Fenchel-Young loss of a distribution for a target structure y.
 
         max over mu of (<scores, mu> - Omega(mu)) + Omega(y) - <scores, y>
 
     | regularizer | loss | gradient in the scores |
     |---|---|---|
-    | ``"entropy"`` | of a CRF: ``-log_prob(target)`` | marginals less target |
-    | ``"sparsemap"`` | SparseMAP (Niculae et al. 2018, equation 11) | sparse marginals less target |
-    | None | the structured perceptron's; with a cost the structured hinge (SVM) | mode less target |
+    | ``"entropy"`` | CRF: ``-log_prob(target)`` | marginals minus target |
+    | ``"sparsemap"`` | SparseMAP (Niculae et al. 2018, equation 11) | sparse marginals minus target |
+    | None | structured perceptron; with a cost, structured hinge (SVM) | mode minus target |
 
     Args:
-        distribution: The scores, in any structure that has what the loss needs.
-        target: Events ``batch + event_shape``; or their parts, also in part, as marginals in the shape of the main
-            scores: then all others must be 0, and the constant Omega(y) of the entropy is left out.
-        regularizer: Omega.
-        cost: What a structure costs beyond its score, for each part used, so that a margin is asked for: a tensor
-            that broadcasts to the main scores, or ``"hamming"``: 1 for each part that the target lacks.
-        max_iterations: Bound on the calls of the mode oracle for a SparseMAP. With one the maximum is that over
-            the structures found by then, and the loss at most as large.
+        distribution: The predicted distribution, of any structure that supports the regulariser.
+        target: Events ``batch + event_shape``; or their parts, also fractional ones, as marginals in the shape of
+            the main scores: then all other scores must be 0, and the constant Omega(y) of the entropy is left out.
+        regularizer: Omega, a row of the table above.
+        cost: The margin required for each part used: a tensor that broadcasts to the main scores, or ``"hamming"``
+            for 1 on each part that the target lacks.
+        max_iterations: Bound on the calls of the mode oracle for SparseMAP. A bound restricts the maximum to the
+            structures seen so far, which can only lower the loss.
 
     Returns:
-        ``batch``, not negative, differentiable any number of times where the answer of the regularizer is.
-        Infinite where the target is forbidden.
+        ``batch``, never negative, differentiable as often as the regularised marginals. Infinite if the target is
+        forbidden.
 
     Raises:
-        ValueError: If the target or the cost does not fit, or there is no such regularizer.
-        NotImplementedError: If the structure cannot answer.
+        ValueError: If the target or the cost does not fit, or the regularizer is unknown.
+        NotImplementedError: If the structure does not support the regulariser.
 
     Examples:
         >>> from strukt.distributions import LinearChain
@@ -93,7 +93,7 @@ def _marginals(distribution: StructuredDistribution, target: Tensor) -> Tensor:
 def _raised(
     distribution: StructuredDistribution, parts: Tensor, cost: str | Tensor
 ) -> StructuredDistribution:
-    """The distribution with the cost of each part added to its score."""
+    """Return the distribution with the cost of each part added to its score."""
     main, *others = distribution.scores
     if isinstance(cost, str):
         if cost != "hamming":
@@ -106,7 +106,7 @@ def _raised(
 
 
 def _linear(distribution: StructuredDistribution, parts: Tensor) -> Tensor:
-    """The expected score under marginals, -inf if they use a forbidden part."""
+    """Return the expected score under marginals ``(batch,)``; -inf if they use a forbidden part."""
     main = distribution.scores[0]
     terms = torch.where(parts == 0, 0.0, main * parts)
     return terms.flatten(len(distribution.batch_shape)).sum(-1)
@@ -117,11 +117,11 @@ def _half_square(distribution: StructuredDistribution, parts: Tensor) -> Tensor:
 
 
 def _sparse_value(distribution: StructuredDistribution, max_iterations: int | None) -> Tensor:
-    """The largest expected score less half the squared norm of the marginals, attained by few structures."""
+    """Return the SparseMAP value ``(batch,)``: the largest of expected score minus half the squared marginals."""
     found = distribution.sparsemap(max_iterations)
     axis = len(distribution.batch_shape)
     named = (found.events >= 0).flatten(axis + 1).any(-1)
-    used = named | (found.weights > 0)  # structures of weight 0 that tie tell how the optimum moves
+    used = named | (found.weights > 0)  # tied structures of weight 0 determine the derivative
     shape = (*used.shape, *(1,) * len(distribution.event_shape))
     events = torch.where(used.reshape(shape), found.events, found.events.narrow(axis, 0, 1))
     scores = distribution._score(events.movedim(axis, 0)).movedim(0, -1)

@@ -1,4 +1,4 @@
-"""The losses of mappings of vectors: of sparsemax, entmax, normmax, fusedmax and relaxed subsets."""
+"""Fenchel-Young losses of vector mappings: sparsemax, entmax, normmax, fusedmax, oscarmax, relaxed subsets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from strukt.mappings.rows import check, of_rows, to_rows
 
 
 class Options(TypedDict, total=False):
-    """What all losses of vectors can be told.
+    """The options of all losses of vectors.
 
     Attributes:
         dim: The axis of the scores of one example; the last by default.
@@ -35,16 +35,16 @@ class Options(TypedDict, total=False):
 
 
 def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **options: Unpack[Options]) -> Tensor:
-    """The loss of `strukt.mappings.entmax`; cross-entropy at alpha = 1.
+    """Return the Fenchel-Young loss of `strukt.mappings.entmax`; cross-entropy at alpha = 1.
 
     Args:
         x: Scores, of any shape.
         target: Classes in the shape of ``x`` without the axis of scores, or probabilities in the shape of ``x``.
-        alpha: As for entmax; differentiable.
+        alpha: As for `strukt.mappings.entmax`; differentiable.
         options: See `Options`.
 
     Returns:
-        A number, or one for each example with ``reduction="none"``. Its gradient is the prediction less the
+        A number, or one for each example with ``reduction="none"``. Its gradient is the prediction minus the
         target; above alpha = 1 it is exactly 0 where the target's score exceeds all others by 1 / (alpha - 1).
 
     Raises:
@@ -67,19 +67,19 @@ def entmax_loss(x: Tensor, target: Tensor, alpha: float | Tensor = 1.5, **option
 
 
 def sparsemax_loss(x: Tensor, target: Tensor, **options: Unpack[Options]) -> Tensor:
-    """`entmax_loss` with alpha = 2 (Martins and Astudillo 2016)."""
+    """Return `entmax_loss` with alpha = 2 (Martins and Astudillo 2016)."""
     return entmax_loss(x, target, 2.0, **options)
 
 
 def entmax15_loss(x: Tensor, target: Tensor, **options: Unpack[Options]) -> Tensor:
-    """`entmax_loss` with alpha = 1.5."""
+    """Return `entmax_loss` with alpha = 1.5."""
     return entmax_loss(x, target, 1.5, **options)
 
 
 def normmax_loss(
     x: Tensor, target: Tensor, alpha: float | Tensor = 2.0, **options: Unpack[Options]
 ) -> Tensor:
-    """The loss of `strukt.mappings.normmax`; arguments, result and errors are those of `entmax_loss`."""
+    """Return the loss of `strukt.mappings.normmax`; arguments, result and errors are those of `entmax_loss`."""
     each = of_rows("alpha", alpha, x, options.get("dim", -1), 1.0, "more than 1", strict=True)
     return _loss(x, target, mappings.normmax, each, options, not isinstance(alpha, Tensor), math.inf, _norm)
 
@@ -87,9 +87,9 @@ def normmax_loss(
 def fusedmax_loss(
     x: Tensor, target: Tensor, weight: float | Tensor = 1.0, **options: Unpack[Options]
 ) -> Tensor:
-    """The loss of `strukt.mappings.fusedmax`; arguments, result and errors are those of `entmax_loss`.
+    """Return the loss of `strukt.mappings.fusedmax`; arguments, result and errors are those of `entmax_loss`.
 
-    A mask takes scores out, and with them the differences to their neighbours.
+    A masked score is left out together with the differences to its neighbours.
     """
     each = of_rows("weight", weight, x, options.get("dim", -1), 0.0, "0 or more")
     within = _within(x, options)
@@ -104,7 +104,7 @@ def fusedmax_loss(
 def oscarmax_loss(
     x: Tensor, target: Tensor, weight: float | Tensor = 1.0, **options: Unpack[Options]
 ) -> Tensor:
-    """The loss of `strukt.mappings.oscarmax`; arguments, result and errors are those of `entmax_loss`."""
+    """Return the loss of `strukt.mappings.oscarmax`; arguments, result and errors are those of `entmax_loss`."""
     each = of_rows("weight", weight, x, options.get("dim", -1), 0.0, "0 or more")
     ranks = torch.arange(x.shape[options.get("dim", -1)], device=x.device)
     below = _within(x, options).sum(-1, keepdim=True) - 1 - ranks
@@ -117,19 +117,19 @@ def oscarmax_loss(
 
 
 def ksubset_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[Options]) -> Tensor:
-    """The loss of `strukt.mappings.ksubset`; the target has entries from 0 to 1 that sum to k, a constant."""
+    """Return the loss of `strukt.mappings.ksubset`; targets have entries from 0 to 1 that sum to k, a constant."""
     each = of_rows("k", k, x, options.get("dim", -1), 0.0, "0 or more")
     return _loss(x, target, mappings.ksubset, each.detach(), options, True, 2.0, _half_sum)
 
 
 def budget_loss(x: Tensor, target: Tensor, k: float | Tensor, **options: Unpack[Options]) -> Tensor:
-    """The loss of `strukt.mappings.budget`; the target has entries from 0 to 1 that sum to at most k."""
+    """Return the loss of `strukt.mappings.budget`; targets have entries from 0 to 1 that sum to at most k."""
     each = of_rows("k", k, x, options.get("dim", -1), 0.0, "0 or more")
     return _loss(x, target, mappings.budget, each.detach(), options, True, 2.0, _half_sum)
 
 
 def _half_sum(p: Tensor, _: Tensor) -> Tensor:
-    """What half the square exceeds the negative entropy for alpha = 2 by, which sums of one would cancel."""
+    """Return half the sum of p: half the square minus the negative Tsallis entropy for alpha = 2."""
     return 0.5 * p.sum(-1)
 
 
@@ -158,7 +158,7 @@ def _loss(
     alpha: float | None = None,
     extra: Extra | None = None,
 ) -> Tensor:
-    """The loss of a mapping; the last three are those of `strukt.losses.fenchel_young.loss`."""
+    """Return the loss of any mapping; the last three arguments are those of `strukt.losses.fenchel_young.loss`."""
     unknown = set(options) - set(Options.__annotations__)
     if unknown:
         raise TypeError(
@@ -191,14 +191,14 @@ def _loss(
 
 
 def _points(target: Tensor, x: Tensor, axis: int, scores: Tensor) -> Tensor:
-    """Target rows ``(rows, d)`` that are given as such."""
+    """Return targets of the shape of x as rows ``(rows, d)``."""
     if target.shape != x.shape:
         raise ValueError(f"target has shape {tuple(target.shape)}; expected that of x, {tuple(x.shape)}")
     return target.movedim(axis, -1).reshape(scores.shape).to(scores.dtype)
 
 
 def _classes(target: Tensor, x: Tensor, axis: int, options: Options) -> tuple[Tensor, Tensor]:
-    """Target classes ``(rows,)``, 0 where they do not count, and which of them count."""
+    """Return target classes ``(rows,)``, 0 where ignored, and a mask ``(rows,)`` of those that count."""
     examples, d = x.shape[:axis] + x.shape[axis + 1 :], x.shape[axis]
     if target.shape != examples:
         raise ValueError(
@@ -213,7 +213,7 @@ def _classes(target: Tensor, x: Tensor, axis: int, options: Options) -> tuple[Te
 
 
 def _smoothed(wanted: Tensor, scores: Tensor, smoothing: float) -> Tensor:
-    """Target points ``(rows, d)`` of which a share is spread evenly over what is not forbidden."""
+    """Return target points ``(rows, d)`` with a share of their mass spread evenly over all scores above -inf."""
     open_ = scores > -torch.inf
     size = open_.sum(-1, keepdim=True).clamp(min=1)
     if wanted.is_floating_point():

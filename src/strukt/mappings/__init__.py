@@ -1,4 +1,4 @@
-"""Sparse alternatives to softmax, for scores along any axis: regularised argmaxes over vectors.
+"""Sparse alternatives to softmax along any axis: sparsemax, entmax, normmax, fusedmax, relaxed subsets.
 
 Examples:
     >>> import torch

@@ -23,24 +23,24 @@ def scaled_dot_product_attention(
     *,
     mapping: Callable[[Tensor], Tensor] = sparsemax,
 ) -> Tensor:
-    """`torch.nn.functional.scaled_dot_product_attention` with another mapping in the place of softmax.
+    """Compute `torch.nn.functional.scaled_dot_product_attention` with another mapping in place of softmax.
 
     Args:
         query: ``(..., heads, l, e)``.
         key: ``(..., heads, s, e)``.
         value: ``(..., heads, s, v)``.
-        attn_mask: Broadcasts to ``(..., heads, l, s)``: Boolean, True where a query may look, or scores to add.
+        attn_mask: Broadcasts to ``(..., heads, l, s)``: Boolean, True where a query may attend, or scores to add.
         dropout_p: The probability with which a weight is dropped.
         is_causal: Whether query i sees keys 0 to i only; not together with ``attn_mask``.
-        scale: What scores are multiplied by; ``1 / sqrt(e)`` if None.
+        scale: The factor of the scores; ``1 / sqrt(e)`` if None.
         enable_gqa: Whether each head of keys and values serves several heads of queries.
         mapping: Scores to weights, along the last axis; scores of -inf must have the weight 0.
 
     Returns:
-        ``(..., heads, l, v)``. A query that may look nowhere gets zeros.
+        ``(..., heads, l, v)``. A query that may attend to nothing gets zeros.
 
     Raises:
-        ValueError: If both a mask and ``is_causal`` are given, or ``dropout_p`` is no probability.
+        ValueError: If both a mask and ``is_causal`` are given, or ``dropout_p`` is not a probability.
 
     Examples:
         >>> import torch

@@ -1,4 +1,4 @@
-"""Sparse probabilities of which some are equal: of neighbours, or of any."""
+"""Sparse mappings that make probabilities equal: those of neighbours (fusedmax), or any (OSCAR)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from strukt.mappings.rows import of_rows, on_rows
 
 
 def fusedmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tensor | None = None) -> Tensor:
-    """Sparsemax that gives neighbours equal probabilities: contiguous segments.
+    """Return sparsemax with total variation: neighbours share probabilities, in contiguous segments.
 
         argmax over p in the simplex of  <p, x> - sum p ** 2 / 2 - weight sum_j |p_j - p_{j-1}|
 
@@ -19,8 +19,8 @@ def fusedmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
         weight: Not negative; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``.
             Differentiable.
         dim: The axis of the probabilities.
-        mask: Boolean, broadcast to ``x``; scores where it is False have probability 0 and part their neighbours,
-            as scores of -inf do. Where all are masked, all probabilities are 0.
+        mask: Boolean, broadcast to ``x``; scores where it is False have probability 0 and separate their
+            neighbours, as scores of -inf do. If all are masked, all probabilities are 0.
 
     Returns:
         Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
@@ -41,12 +41,12 @@ def fusedmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tenso
 
 
 def oscarmax(x: Tensor, weight: float | Tensor = 1.0, dim: int = -1, mask: Tensor | None = None) -> Tensor:
-    """Sparsemax that gives equal probabilities to scores that are close, wherever they stand.
+    """Return sparsemax with the OSCAR penalty: scores that are close share a probability, wherever they are.
 
         argmax over p in the simplex of  <p, x> - sum p ** 2 / 2 - weight sum_{i<j} max(p_i, p_j)
 
     Arguments, result and errors are those of `fusedmax`; time O(d log d) a row. The published algorithm compares
-    the sizes of scores and cuts them at 0, and so finds this only where they are well above 0.
+    absolute scores and clips them at 0, so it returns this solution only if all scores are well above 0.
 
     Examples:
         >>> import torch

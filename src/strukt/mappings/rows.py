@@ -1,4 +1,4 @@
-"""What all mappings share: rows of scores out of tensors of any shape, masks, parameters of rows."""
+"""Shared parts of all mappings: scores of any shape as rows, masks, and one parameter for each row."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from strukt.checks import arguments, guards
 def on_rows(
     x: Tensor, dim: int, mask: Tensor | None, compute: Callable[..., Tensor], *parameters: Tensor
 ) -> Tensor:
-    """Apply ``compute(rows, *parameters)`` along an axis, half types in float32.
+    """Apply ``compute(rows, *parameters)`` along an axis, computing half types in float32.
 
     Args:
         x: Scores.
         dim: The axis.
         mask: Boolean, broadcast to ``x``; where it is False the score counts as -inf.
         compute: ``(rows, d)`` and parameters ``(rows,)`` to ``(rows, d)``.
-        parameters: What `of_rows` gave.
+        parameters: One tensor ``(rows,)`` each, as `of_rows` returns them.
 
     Raises:
         ValueError: If the scores are not floating-point, there is no such axis, or the mask does not fit.
@@ -31,7 +31,7 @@ def on_rows(
 
 
 def to_rows(x: Tensor, dim: int, mask: Tensor | None) -> Tensor:
-    """Scores along an axis as rows ``(rows, d)``, -inf where they are masked, half types in float32.
+    """Return the scores along an axis as rows ``(rows, d)``, -inf where they are masked, half types as float32.
 
     Raises:
         ValueError: If the scores are not floating-point, there is no such axis, or the mask does not fit.
@@ -47,7 +47,7 @@ def to_rows(x: Tensor, dim: int, mask: Tensor | None) -> Tensor:
 
 
 def check(x: Tensor, dim: int) -> int:
-    """The axis from 0 on.
+    """Return the axis counted from the front, 0 or more.
 
     Raises:
         ValueError: If the scores are not floating-point, or there is no such axis.
@@ -64,16 +64,16 @@ def of_rows(
     name: str, value: float | Tensor, x: Tensor, dim: int, least: float, expected: str, below: float | None = None,
     strict: bool = False,
 ) -> Tensor:  # fmt: skip
-    """A parameter for each row, in the order of the rows of `on_rows`.
+    """Return one parameter for each row, ``(rows,)``, in the order of the rows of `on_rows`.
 
     Args:
-        name: Of the parameter, for messages.
+        name: The name of the parameter in error messages.
         value: A number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``.
         x: Scores.
         dim: The axis.
         least: The smallest value allowed, or with ``strict`` the bound that it must exceed.
-        expected: What to say of other values.
-        below: A bound that no value reaches, if there is one.
+        expected: The values expected, for error messages.
+        below: An exclusive upper bound, or None.
         strict: Whether the smallest value itself is excluded.
 
     Raises:
@@ -97,7 +97,7 @@ def of_rows(
 
 
 def capped(x: Tensor, most: int | None) -> Tensor:
-    """Rows of which only the ``most`` largest scores are left, the others -inf."""
+    """Return the rows with their ``most`` largest scores, all others replaced by -inf."""
     if most is None or most >= x.shape[-1]:
         return x
     kept = x.topk(most, dim=-1).indices
@@ -105,6 +105,6 @@ def capped(x: Tensor, most: int | None) -> Tensor:
 
 
 def check_cap(most: int | None) -> None:
-    """Raise ValueError unless the bound on the support is None or an integer from 1 on."""
+    """Raise ValueError unless the bound on the support is None or an integer of 1 or more."""
     if most is not None and (not isinstance(most, int) or most < 1):
         raise ValueError(f"max_support is {most!r}; expected an integer from 1 on, or None")

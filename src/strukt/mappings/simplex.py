@@ -1,4 +1,4 @@
-"""Scores to probabilities, of which few may be positive: sparsemax, entmax, normmax."""
+"""Mappings from scores to probabilities, many of them exactly 0: sparsemax, entmax, normmax."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ def entmax(
     mask: Tensor | None = None,
     max_support: int | None = None,
 ) -> Tensor:
-    """Softmax (alpha = 1), sparsemax (alpha = 2), all between, beyond and below; sparse for alpha above 1.
+    """Return the entmax of scores: softmax (alpha = 1), sparsemax (alpha = 2), or any alpha; sparse above 1.
 
         argmax over p in the simplex of  <p, x> - (sum p ** alpha - 1) / (alpha (alpha - 1))
 
-    Below alpha = 1 every score but -inf has a probability. It falls like a power of the distance from the largest
-    score, not exponentially: tails are heavier than those of softmax.
+    Below alpha = 1 every score except -inf has a positive probability. It decays as a power of the distance from
+    the largest score, not exponentially: tails are heavier than those of softmax.
 
     Args:
         x: Scores, of any shape; half types are computed in float32.
         alpha: Above 0; a number, or a tensor that broadcasts to ``x`` with size 1 along ``dim``, for instance
             ``(heads, 1, 1)``. Differentiable.
         dim: The axis of the probabilities.
-        mask: Boolean, broadcast to ``x``; scores where it is False have probability 0, as scores of -inf have.
-            Where all are masked, all probabilities are 0.
-        max_support: At most so many positive probabilities, those of the largest scores.
+        mask: Boolean, broadcast to ``x``; scores where it is False have probability 0, as scores of -inf have. If
+            all are masked, all probabilities are 0.
+        max_support: Bound on the number of positive probabilities; those of the largest scores remain.
 
     Returns:
         Probabilities in the shape and type of ``x``; NaN in a row with NaN or +inf. Differentiable any number of
@@ -58,7 +58,7 @@ def entmax(
 
 
 def sparsemax(x: Tensor, dim: int = -1, mask: Tensor | None = None, max_support: int | None = None) -> Tensor:
-    """The point of the simplex nearest to the scores (Martins and Astudillo 2016): `entmax` with alpha = 2.
+    """Return the point of the simplex nearest to the scores (Martins and Astudillo 2016): `entmax` with alpha = 2.
 
     Examples:
         >>> import torch
@@ -69,7 +69,7 @@ def sparsemax(x: Tensor, dim: int = -1, mask: Tensor | None = None, max_support:
 
 
 def entmax15(x: Tensor, dim: int = -1, mask: Tensor | None = None, max_support: int | None = None) -> Tensor:
-    """`entmax` with alpha = 1.5, half way from softmax to sparsemax.
+    """Return `entmax` with alpha = 1.5, half way from softmax to sparsemax.
 
     Examples:
         >>> import torch
@@ -87,7 +87,8 @@ def normmax(
     mask: Tensor | None = None,
     max_support: int | None = None,
 ) -> Tensor:
-    """Regularised by a norm: ``argmax over p in the simplex of <p, x> - (sum p ** alpha) ** (1 / alpha)``.
+    """Return the argmax regularised by a norm:
+    ``argmax over p in the simplex of <p, x> - (sum p ** alpha) ** (1 / alpha)``.
 
     Args:
         x: Scores, as for `entmax`.

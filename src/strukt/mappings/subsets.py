@@ -1,4 +1,4 @@
-"""Scores to relaxed subsets: each entry between 0 and 1, with a bound on their sum."""
+"""Mappings from scores to relaxed subsets: entries between 0 and 1, with a bound on their sum."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from strukt.mappings.rows import of_rows, on_rows
 
 
 def ksubset(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = None) -> Tensor:
-    """The nearest point with entries from 0 to 1 that sum to k: a subset of exactly k items, relaxed.
+    """Return the nearest point with entries from 0 to 1 that sum to k: a relaxed subset of exactly k items.
 
     Args:
         x: Scores, of any shape; half types are computed in float32.
@@ -19,8 +19,8 @@ def ksubset(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = N
         mask: Boolean, broadcast to ``x``; items where it is False are left out, as those of score -inf are.
 
     Returns:
-        Entries in the shape and type of ``x``, differentiable any number of times; all 1 where no more than k
-        items are left, and NaN in a row with NaN. Time O(d) a row in general.
+        Entries in the shape and type of ``x``, differentiable any number of times; all 1 if at most k items are
+        left, and NaN in a row with NaN. Time O(d) a row in general.
 
     Raises:
         ValueError: If a shape, type or value does not fit.
@@ -35,7 +35,8 @@ def ksubset(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = N
 
 
 def budget(x: Tensor, k: float | Tensor, dim: int = -1, mask: Tensor | None = None) -> Tensor:
-    """The nearest point with entries from 0 to 1 whose sum is at most k: a subset of at most k items, relaxed.
+    """Return the nearest point with entries from 0 to 1 that sum to at most k: a relaxed subset of at most k
+    items.
 
     Arguments, result and errors are those of `ksubset`.
 

@@ -1,8 +1,9 @@
-"""Truth by enumeration: all structures of one small item in a table, operators as sums and maxima over it.
+"""Ground truth by enumeration: a table of all structures of one small item, with operators as sums and maxima over
+it.
 
-Nothing here shares code with the distributions that it judges. An enumerator takes the length and the raw
-scores of one item and returns a `Table`, which has the members of a distribution. All arithmetic is float64
-and stays differentiable in the scores.
+This module shares no code with the distributions under test. An enumerator takes the length and the raw scores of
+one item and returns a `Table`, which has the members of a distribution. All arithmetic is float64 and stays
+differentiable in the scores.
 """
 
 from strukt.structures.binary_crf.brute_force import binary

@@ -1,4 +1,4 @@
-"""The conformance suite: everything that a structure promises, checked against enumeration.
+"""The conformance suite: checks of every property of a structure against enumeration.
 
     SUBJECT = Subject("MyStructure", make=MyStructure, enumerate=..., draw=..., arguments={"scores": 2})
     check_structure(SUBJECT)
@@ -34,7 +34,7 @@ __all__ = ["check_structure", "laws"]
 
 
 def laws(subject: Subject) -> list[Law]:
-    """The laws that speak about members which the subject does not lack."""
+    """Return the laws that apply to the members that the subject supports."""
     return [law for law in LAWS.values() if not law.needs & subject.lacks]
 
 
@@ -42,7 +42,7 @@ def check_structure(subject: Subject, known_failures: Mapping[str, str] | None =
     """Check a structure against every law.
 
     Args:
-        subject: How to draw, build and enumerate the structure.
+        subject: The structure, with its random scores and its enumeration.
         known_failures: Laws that are known to be broken, each with the reason; they are not checked.
 
     Raises:
@@ -56,7 +56,7 @@ def check_structure(subject: Subject, known_failures: Mapping[str, str] | None =
             law.check(subject)
         except AssertionError as error:
             failures.append(f"{law.name}: {error}")
-        except Exception as error:  # the structure's own: the other laws have something to say all the same
+        except Exception as error:  # an error of the structure: go on with the other laws
             failures.append(f"{law.name}: {type(error).__name__}: {error}")
     if failures:
         raise AssertionError("\n".join(failures))

@@ -1,4 +1,4 @@
-"""Comparisons that say which law is broken, for which structure and for which batch item."""
+"""Comparisons that name the broken law, the structure and the batch item."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def demand(holds: bool | Tensor, case: Case, claim: str) -> None:
 
 
 def agree(case: Case, claim: str, actual: Tensor, expected: Sequence[Tensor] | Tensor) -> None:
-    """Raise AssertionError for the first batch item in which `actual` is not `expected`.
+    """Raise AssertionError for the first batch item in which ``actual`` differs from ``expected``.
 
     Args:
-        case: The case that was computed; `actual` starts with its batch dimensions.
-        claim: What should hold, as in "entropy agrees with enumeration".
-        actual: What the distribution says; its dtype decides the tolerance.
-        expected: The truth, item by item in the order of `case.indices`, or for the whole batch at once.
+        case: The case that was computed; ``actual`` starts with its batch dimensions.
+        claim: The claim, as in "entropy agrees with enumeration".
+        actual: The value of the distribution; its dtype decides the tolerance.
+        expected: The true value, item by item in the order of ``case.indices``, or for the whole batch at once.
     """
     if not isinstance(expected, Tensor):
         expected = torch.stack(list(expected)) if len(expected) else actual

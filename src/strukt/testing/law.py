@@ -1,4 +1,4 @@
-"""The register of laws: functions of a subject that raise AssertionError where the law is broken."""
+"""The register of laws: functions of a subject that raise AssertionError if the law is broken."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from strukt.testing.subject import Subject
 
 @dataclass(frozen=True)
 class Law:
-    """One property that every structure has.
+    """A property that every structure must have.
 
     Attributes:
-        name: What holds.
-        needs: Members of the distribution without which the law says nothing.
-        check: Raises AssertionError where it does not hold.
+        name: The name of the property.
+        needs: The members of the distribution that the law needs.
+        check: The function that raises AssertionError if the property does not hold.
     """
 
     name: str
@@ -31,14 +31,14 @@ PYTORCHS_OWN = (
     ".*should not be instantiated.*",  # the tracer of torch.compile does this to every autograd function
     ".*torch.jit.script.* is deprecated",  # forward mode still compiles some operators in this way
 )
-"""Deprecation warnings that PyTorch gives for what it does itself."""
+"""Deprecation warnings that PyTorch raises about its own code."""
 
 IMPOSSIBLE = ".*a mean loss with it is infinite"
-"""The warning for training on impossible events, of which laws ask on purpose."""
+"""The warning for training on impossible events, which some laws provoke on purpose."""
 
 
 def law(*needs: str) -> Callable[[Callable[[Subject], None]], Callable[[Subject], None]]:
-    """Enter a function into the register under its own name."""
+    """Register a function as a law under its own name."""
 
     def enter(check: Callable[[Subject], None]) -> Callable[[Subject], None]:
         @functools.wraps(check)

@@ -1,4 +1,4 @@
-"""The operators, and random questions to ask them: of a distribution, or of a table that holds the truth."""
+"""The operators of distributions with random arguments, for a distribution or for a table of the ground truth."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from strukt.testing.subject import Case
 
 @dataclass(frozen=True)
 class Question:
-    """What the operators are asked about: batches for a distribution, one item for a table.
+    """The arguments of the operators: batches for a distribution, one item for a table.
 
     Attributes:
         event: A permitted structure of each item.
         known: Mask of event entries.
-        values: A number for each part.
-        required: Mask of parts: one that the event uses, if it uses any.
+        values: The value of each part.
+        required: Mask of parts that selects one part of the event, if it has any.
         forbidden: Mask of parts that the event does not use.
         other: A second distribution over the same structures, or its table.
     """
@@ -34,7 +34,7 @@ class Question:
     other: Any
 
     def at(self, index: Any, other: Any) -> Question:
-        """The question about some items of the batch, or one, and their other distribution or table."""
+        """Return the arguments for some items of the batch, or one, with their other distribution or table."""
         return Question(
             self.event[index],
             self.known[index],
@@ -47,13 +47,13 @@ class Question:
 
 @dataclass(frozen=True)
 class Operator:
-    """One member of a distribution that returns numbers.
+    """A member of a distribution that returns numbers.
 
     Attributes:
-        name: The member.
-        of: Its value, given a distribution and a question, or an item's table and the question about it.
+        name: The name of the member.
+        of: The function of a distribution and a question, or of an item's table and its question, to the value.
         smooth: Whether it is twice differentiable, so that its derivatives can be checked numerically.
-        reads: The part of the question that it is differentiable in, if any: "other" or "values".
+        reads: The field of the question that it is differentiable in, if any: "other" or "values".
     """
 
     name: str
@@ -80,23 +80,23 @@ OPERATORS = (
 
 
 def operators(case: Case) -> list[Operator]:
-    """The operators that the case's structure does not lack."""
+    """Return the operators that the structure of a case supports."""
     return [operator for operator in OPERATORS if operator.name not in case.subject.lacks]
 
 
 def smooth_operators(case: Case) -> list[Operator]:
-    """Those of them that are twice differentiable."""
+    """Return the operators that are twice differentiable."""
     return [operator for operator in operators(case) if operator.smooth]
 
 
 def rival(case: Case) -> Case:
-    """The same items with other scores, all finite."""
+    """Return the items of a case with other scores, all finite."""
     drawn = case.subject.case(case.batch_shape, size=case.size, seed=2)
     return replace(drawn.map(lambda score: score.to(case.scores[0].dtype)), lengths=case.lengths)
 
 
 def question(case: Case) -> Question:
-    """Something to ask about each item of a batch in which every item has a permitted structure."""
+    """Return random arguments for a batch in which every item has a permitted structure."""
     generator = torch.Generator().manual_seed(3)
     rows = [_any_row(table.permitted, generator) for table in case.tables]
     event = case.stack([row.events[0] for row in rows])
@@ -112,7 +112,7 @@ def question(case: Case) -> Question:
 
 
 def truth(case: Case, operator: Operator, asked: Question, others: Case | None = None) -> Tensor:
-    """The operator's value for every item, by enumeration; `others` holds the scores of `asked.other`."""
+    """Return the operator's value of every item by enumeration; ``others`` holds the scores of ``asked.other``."""
     items = zip(case.indices, case.tables, (others or rival(case)).tables, strict=True)
     return case.stack([operator.of(table, asked.at(index, other)) for index, table, other in items])
 
@@ -122,5 +122,5 @@ def _any_row(table: Table, generator: torch.Generator) -> Table:
 
 
 def first_entry(mask: Tensor) -> Tensor:
-    """Only the first entry of a mask that holds."""
+    """Return a mask with only the first True entry of a mask."""
     return mask & (mask.flatten().cumsum(0).reshape(mask.shape) == 1)

@@ -1,4 +1,4 @@
-"""Scores at the edge: forbidden parts, a single structure left, none left, ties, huge magnitudes."""
+"""Scores of edge cases: forbidden parts, one structure, no structure, ties, huge magnitudes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from strukt.testing.subject import Case
 
 
 def fill(case: Case, masks: Sequence[Tensor], value: float) -> Case:
-    """The case with a value written wherever the masks, one for each score tensor, hold."""
+    """Return the case with a value filled in under the masks, one for each score tensor."""
     return case.with_scores(
         [score.masked_fill(mask, value) for score, mask in zip(case.scores, masks, strict=True)]
     )
 
 
 def one_row(table: Table) -> Table:
-    """Some row of those with the fewest parts, always the same one: no other row is left of its parts alone."""
+    """Return one of the structures with the fewest parts, always the same, so that its parts permit no other
+    structure.
+    """
     permitted = table.permitted
     counts = permitted.parts.flatten(1).sum(1)
     fewest = permitted.rows(counts == counts.min())
@@ -28,20 +30,20 @@ def one_row(table: Table) -> Table:
 
 
 def forbid_at_random(case: Case, share: float = 0.4) -> Case:
-    """A share of all entries set to -inf, such that every item keeps at least one structure."""
+    """Set a share of all entries to -inf, such that every item keeps at least one structure."""
     generator = torch.Generator().manual_seed(1)
     drawn = [torch.rand(score.shape, generator=generator) < share for score in case.scores]
     return fill(case, [mask & ~kept for mask, kept in zip(drawn, case.used(one_row), strict=True)], -math.inf)
 
 
 def leave_one(case: Case) -> Case:
-    """Every part forbidden that one chosen structure of the item does not use."""
+    """Forbid every part that one chosen structure of the item does not use."""
     kept, *others = case.used(one_row)
     return fill(case, [~kept, *[torch.zeros_like(mask) for mask in others]], -math.inf)
 
 
 def leave_none(case: Case, index: tuple[int, ...]) -> Case:
-    """Parts forbidden in one item until each of its structures uses one of them; others stay permitted."""
+    """Forbid parts in one item until each of its structures uses a forbidden one; other items stay permitted."""
     mask = torch.zeros_like(case.scores[0], dtype=torch.bool)
     mask[index] = _hitting_set(case.item(index).table().permitted.parts > 0)
     return fill(
@@ -50,7 +52,7 @@ def leave_none(case: Case, index: tuple[int, ...]) -> Case:
 
 
 def _hitting_set(used: Tensor) -> Tensor:
-    """Parts of which every structure, a row of `used`, has at least one."""
+    """Return parts of which every structure, a row of ``used``, has at least one."""
     rows = used.flatten(1)
     hit = torch.zeros_like(rows[0])
     while len(rows):
@@ -63,22 +65,22 @@ def _hitting_set(used: Tensor) -> Tensor:
 
 
 def tied(case: Case) -> Case:
-    """Few distinct scores, so that many structures share the best one."""
+    """Round the scores, so that many structures tie."""
     return case.map(torch.round)
 
 
 def zero(case: Case) -> Case:
-    """All scores 0: every structure equally likely."""
+    """Set all scores to 0, so that all structures are equally probable."""
     return case.map(torch.zeros_like)
 
 
 def huge(case: Case) -> Case:
-    """Scores of -1e4, 0 and 1e4."""
+    """Replace the scores by -1e4, 0 and 1e4."""
     return case.map(lambda score: 1e4 * torch.round(score).clamp(-1, 1))
 
 
 def steep(case: Case) -> Case:
-    """Differences of hundreds of nats, too large for probabilities in double precision."""
+    """Scale differences to hundreds of nats, too large for probabilities in double precision."""
     return case.map(lambda score: 300 * score)
 
 

@@ -1,10 +1,10 @@
-"""The truth for LP-SparseMAP and LP-MAP on small graphs: an interior-point method and a last exact step.
+"""Ground truth for LP-SparseMAP and LP-MAP on small graphs: an interior-point method and a final exact step.
 
-    max  <scores, mu> - curvature / 2 |mu|^2 + sum_f <own scores of f, w_f>
+    max  <scores, mu> - curvature / 2 |mu|^2 + sum_f <local scores of f, w_f>
     such that the variables of f are  sum_y w_f(y) y,  w_f >= 0,  sum w_f = 1
 
-Factors enter through their enumerated assignments, bands through their inequalities: nothing is shared with the
-solvers that are tested. Dense linear algebra in float64, for some hundred unknowns.
+Factors are given by their enumerated assignments, bands by their inequalities: no code is shared with the solvers
+under test. Dense linear algebra in float64, for some hundred unknowns.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from strukt.inference.consensus import BAND, OR_OUT, PAIR, Layout
 Array = npt.NDArray[Any]
 
 STEPS = 100
-"""Of the interior-point method, which needs about fifteen."""
+"""Bound on the steps of the interior-point method, which needs about fifteen."""
 
 
 class Program(NamedTuple):
-    """``min 1/2 sum h z^2 - <c, z>`` such that ``equal z = right`` and ``rows z <= bounds``."""
+    """The quadratic program ``min 1/2 sum h z^2 - <c, z>`` such that ``equal z = right`` and
+    ``rows z <= bounds``.
+    """
 
     h: Array
     c: Array
@@ -40,13 +42,13 @@ def consensus_marginals(
     layout: Layout, scores: Array, pair_scores: Array | None = None, tables: Sequence[tuple[Array, Array]] = (),
     curvature: float = 1.0,
 ) -> tuple[Array, float]:  # fmt: skip
-    """Marginals ``(V,)`` of one graph and the value of the objective.
+    """Return the marginals ``(V,)`` of one graph and the value of the objective.
 
     Args:
         layout: The factors.
         scores: ``(V,)``; -inf for a variable that must be 0.
         pair_scores: ``(q,)``; -inf if two variables exclude each other.
-        tables: For each oracle its assignments ``(k, size)`` and their own scores ``(k,)``.
+        tables: The assignments ``(k, size)`` of each oracle and their local scores ``(k,)``.
         curvature: 1.0, or 0.0 for the linear program, whose marginals may not be unique.
 
     Raises:
@@ -62,9 +64,9 @@ def consensus_program(
     layout: Layout, scores: Array, pair_scores: Array | None = None, tables: Sequence[tuple[Array, Array]] = (),
     curvature: float = 1.0,
 ) -> Program:  # fmt: skip
-    """The program over the marginals, followed by the weights of the assignments of all factors but bands."""
+    """Return the program over the marginals and the weights of the assignments of all factors except bands."""
     v, remaining = layout.variables, list(tables)
-    weighed: list[tuple[Array, Array, Array, Array]] = []  # variables, negated, assignments, own scores
+    weighed: list[tuple[Array, Array, Array, Array]] = []  # variables, negated, assignments, local scores
     rows, bounds = [np.eye(v), -np.eye(v)], [np.ones(v), np.zeros(v)]
     level: list[tuple[Array, float]] = []  # planes
     for f, kind in enumerate(layout.kinds):
@@ -117,7 +119,9 @@ def _pad(rows: Array, count: int) -> Array:
 def _assignments(
     layout: Layout, f: int, pair_scores: Array | None, tables: list[tuple[Array, Array]]
 ) -> tuple[Array, Array]:
-    """What a factor permits of what it sees, ``(k, size)``, and the own scores ``(k,)``."""
+    """Return the assignments ``(k, size)`` that a factor permits, as it sees them, and their local scores
+    ``(k,)``.
+    """
     size = int(layout.starts[f + 1] - layout.starts[f])
     if layout.kinds[f] == OR_OUT:
         inputs = list(itertools.product((0.0, 1.0), repeat=size - 1))
@@ -132,9 +136,9 @@ def _assignments(
 
 
 def minimise(program: Program) -> Array:
-    """The solution z, by Mehrotra's predictor and corrector (Nocedal and Wright 2006, algorithm 16.4).
+    """Return the solution z by Mehrotra's predictor-corrector method (Nocedal and Wright 2006, algorithm 16.4).
 
-    Linear programs, of which the solution may not be unique, are left to SciPy.
+    Linear programs, whose solution may not be unique, are solved by SciPy.
 
     Raises:
         ValueError: If it does not converge, or is infeasible.
@@ -154,7 +158,7 @@ def minimise(program: Program) -> Array:
 
 
 def _interior(program: Program) -> tuple[Array, float]:
-    """The best point of the method, and its error."""
+    """Return the best point of the interior-point method, and its error."""
     h, c, equal, right, rows, bounds = program
     z, y, dual = np.zeros(len(c)), np.zeros(len(right)), np.ones(len(bounds))
     slack = np.maximum(bounds - rows @ z, 1.0)
@@ -230,9 +234,9 @@ def _length(slack: Array, d_slack: Array, dual: Array, d_dual: Array, part: floa
 
 
 def _on_face(program: Program, near: Array, active: Array) -> Array | None:
-    """The solution nearest to a point with these inequalities as equations, if it is feasible and optimal.
+    """Return the nearest solution with these inequalities as equations; None if infeasible or not optimal.
 
-    It is optimal if multipliers exist, not negative for inequalities, that balance the gradient.
+    It is optimal if multipliers exist, nonnegative for inequalities, that balance the gradient.
     """
     h, c, equal, right, rows, bounds = program
     held = np.vstack([equal, rows[active]])

@@ -1,4 +1,4 @@
-"""What the conformance suite must know about a structure, and the random cases that it draws from it."""
+"""The description of a structure that the conformance suite needs, and the random cases drawn from it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 INFEASIBLE_ITEMS = "infeasible items"
 ALWAYS_FEASIBLE = frozenset({INFEASIBLE_ITEMS})
-"""What a subject lacks of which a structure may use no part at all: no forbidden part ever rules it out."""
+"""The entry in ``lacks`` of a subject whose structures may use no part at all: forbidden parts never
+rule it out.
+"""
 
 
 @dataclass(frozen=True)
@@ -27,20 +29,21 @@ class Subject:
     """A structure under test.
 
     Args:
-        name: How failures call it.
-        make: `make(*scores, lengths=None, validate_args=None)` builds the distribution.
-        enumerate: `enumerate(length, *scores)` lists all structures of one item, given its scores without
-            batch dimensions. The order of the rows does not depend on the scores.
-        draw: `draw(generator, batch_shape, size)` gives random float64 scores for items of `size` positions,
-            first the tensor that has the shape of the marginals. One without batch dimensions is shared.
+        name: The name in messages of failures.
+        make: ``make(*scores, lengths=None, validate_args=None)`` builds the distribution.
+        enumerate: ``enumerate(length, *scores)`` lists all structures of one item, from its scores without batch
+            dimensions. The order of the rows does not depend on the scores.
+        draw: ``draw(generator, batch_shape, size)`` returns random float64 scores for items of ``size`` positions,
+            first the tensor that has the shape of the marginals. A tensor without batch dimensions is shared.
         arguments: Name of each score argument, and its number of dimensions in one item.
-        size: Positions in the largest item of a case; small enough to enumerate.
+        size: The number of positions in the largest item of a case; small enough to enumerate.
         free: Names of the score arguments whose last axis may have any size.
-        lacks: Members that raise NotImplementedError; the laws that need them are not checked. And
-            `INFEASIBLE_ITEMS` for structures that are `ALWAYS_FEASIBLE`.
-        within: `within(length, *scores)` gives a mask for each score tensor of one item: what is not padding.
-            Needed only where the structures of short items leave entries unused that are no padding.
-        shortest: The smallest length above 0 of which there are structures.
+        lacks: Members that raise NotImplementedError; laws that need them are skipped. Also `INFEASIBLE_ITEMS` for
+            structures that are `ALWAYS_FEASIBLE`.
+        within: ``within(length, *scores)`` returns a mask of the entries that are not padding, for each score
+            tensor of one item. Needed only if the structures of short items leave entries unused that are not
+            padding.
+        shortest: The smallest length above 0 that has structures.
     """
 
     name: str
@@ -62,9 +65,9 @@ class Subject:
         size: int | None = None,
         seed: int = 0,
     ) -> Case:
-        """Random scores; `lengths` are repeated over the items, by default the full one, 0, 1 and others.
+        """Return a case of random scores; ``lengths`` repeat over the items, by default full, 0, 1 and others.
 
-        Lengths of which there are no structures become the shortest of which there are some.
+        Lengths without structures are raised to the shortest one that has some.
         """
         size = self.size if size is None else size
         cycle = itertools.cycle([size, 0, 1, size - 1, size, 2] if lengths is None else lengths)
@@ -78,7 +81,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Case:
-    """A batch of items of one subject: raw scores and lengths, of which `size` is the largest possible."""
+    """A batch of items of one subject: raw scores, lengths, and ``size``, the largest possible length."""
 
     subject: Subject
     scores: tuple[Tensor, ...]
@@ -86,37 +89,37 @@ class Case:
     size: int
 
     def distribution(self, validate_args: bool | None = None) -> StructuredDistribution:
-        """The distribution under test."""
+        """Return the distribution under test."""
         return self.subject.make(*self.scores, lengths=self.lengths, validate_args=validate_args)
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """Leading dimensions."""
+        """The leading dimensions."""
         return tuple(self.lengths.shape)
 
     @property
     def indices(self) -> list[tuple[int, ...]]:
-        """Index of each item."""
+        """The index of each item."""
         return list(itertools.product(*map(range, self.batch_shape)))
 
     def at(self, tensors: Sequence[Tensor], index: tuple[int, ...]) -> list[Tensor]:
-        """Views of one item in tensors that are shaped as the scores; shared tensors as they are."""
+        """Return views of one item in tensors that are shaped as the scores; shared tensors as they are."""
         dimensions = self.subject.arguments.values()
         return [
             tensor[index if tensor.dim() > d else ()] for tensor, d in zip(tensors, dimensions, strict=True)
         ]
 
     def item(self, index: tuple[int, ...]) -> Case:
-        """One item as a case without batch dimensions."""
+        """Return one item as a case without batch dimensions."""
         return replace(self, scores=tuple(self.at(self.scores, index)), lengths=self.lengths[index])
 
     def expand(self, *batch_shape: int) -> Case:
-        """A case without batch dimensions as a batch of equal items that share their memory."""
+        """Return a case without batch dimensions as a batch of equal items that share their memory."""
         copies = self.map(lambda score: score.expand(*batch_shape, *score.shape))
         return replace(copies, lengths=self.lengths.expand(batch_shape))
 
     def table(self) -> Table:
-        """All structures of a case without batch dimensions."""
+        """Return all structures of a case without batch dimensions."""
         return self.subject.enumerate(int(self.lengths), *self.scores)
 
     @cached_property
@@ -125,23 +128,23 @@ class Case:
         return [self.item(index).table() for index in self.indices]
 
     def stack(self, values: Sequence[Tensor]) -> Tensor:
-        """One tensor from a value for each item of a batch that is not empty."""
+        """Stack the values of all items of a batch, at least one, to a tensor."""
         return torch.stack(list(values)).reshape((*self.batch_shape, *values[0].shape))
 
     def with_scores(self, scores: Sequence[Tensor]) -> Case:
-        """The same lengths with other scores."""
+        """Return the case with other scores."""
         return replace(self, scores=tuple(scores))
 
     def map(self, function: Callable[[Tensor], Tensor]) -> Case:
-        """Every score tensor replaced by a function of it."""
+        """Return the case with a function applied to every score tensor."""
         return self.with_scores([function(score) for score in self.scores])
 
     def leaves(self) -> Case:
-        """Copies of the scores that require gradients."""
+        """Return the case with copies of the scores that require gradients."""
         return self.map(lambda score: score.detach().clone().requires_grad_())
 
     def used(self, choose: Callable[[Table], Table] = lambda table: table) -> list[Tensor]:
-        """Masks of the score entries that some structure uses, of those that `choose` takes from a table."""
+        """Return masks of the score entries used by the structures that ``choose`` selects from a table."""
         masks = [torch.zeros_like(score, dtype=torch.bool) for score in self.scores]
         for index in self.indices:
             leaves = self.item(index).map(torch.zeros_like).leaves()
@@ -152,11 +155,11 @@ class Case:
         return masks
 
     def padding(self) -> list[Tensor]:
-        """Masks of the score entries beyond each item's length.
+        """Return masks of the score entries that are padding.
 
-        These are what the longest structures use and none of the item's own length, in tensors that grow with
-        the length: a matrix of tag pairs is no padding, although a single tag does not use it. A subject of which
-        this is not true says itself what is `within`.
+        These are the entries that the longest structures use and no structure of the item's length, in tensors
+        that grow with the length: a matrix of tag pairs is not padding, although a single tag does not use it. A
+        subject for which this does not hold defines ``within``.
         """
         if self.subject.within is not None:
             return self._not_within(self.subject.within)

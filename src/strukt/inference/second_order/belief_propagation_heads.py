@@ -1,16 +1,16 @@
-"""Loopy belief propagation for second-order dependency scores: words tell each other which heads fit.
+"""Loopy belief propagation for second-order dependency scores, with one variable for the head of each word.
 
 Each word is a variable, its head; each pair of words {m, k} is a factor, which holds all scores of pairs of arcs
-that the two can make: one head for both, or one as the head of the other. Of the (n + 1)^2 values of a pair only
-3 n are scored, so that what word k says to word m, for each head h of m, takes O(n) time in all:
+that the two can make: one head for both, or one as the head of the other. Only 3 n of the (n + 1)^2 values of a
+pair are scored, so that the message from word k to word m, for all heads h of m, takes O(n) time:
 
     h a third word or the root:   sum over g other than h and m of c(g)
                                   + c(h) exp(siblings[m, k, h]) + c(m) exp(grandparents[k, m, h])
     h = k:                        sum over g of c(g) exp(grandparents[m, k, g])
 
-where c is the belief of k without what m told it (Wang and Tu 2020; Smith and Eisner 2008).
-Fixed points are stationary points of the Bethe free energy (Yedidia, Freeman and Weiss 2005); where the pairs of
-nonzero score form no cycle there is one, and it is exact.
+where c is the belief of k without the message from m (Wang and Tu 2020; Smith and Eisner 2008). Fixed points are
+stationary points of the Bethe free energy (Yedidia, Freeman and Weiss 2005); if the pairs of nonzero score form no
+cycle, the fixed point is unique and exact.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from strukt.kernels.semiring import NEG_INF, log_softmax, logsumexp
 
 @dataclass(frozen=True)
 class SecondOrderBeliefs:
-    """Beliefs about heads.
+    """The beliefs about the head of each word.
 
     Attributes:
         log_marginals: ``batch + (n, n + 1)``, the estimated log-probability of each head of each word; -inf in
             the padding; differentiable.
         log_partition: ``batch``, the Bethe estimate of the log-partition over all choices of heads: minus the
             Bethe free energy; differentiable.
-        change: ``batch``, by how much the last round changed the messages, as probabilities, summed; 0 at a fixed
+        change: ``batch``, the total change of the messages, as probabilities, in the last round; 0 at a fixed
             point.
     """
 
@@ -45,7 +45,7 @@ class SecondOrderBeliefs:
 
     @property
     def marginals(self) -> Tensor:
-        """The estimated probability of each head of each word: ``batch + (n, n + 1)``; 0 in the padding."""
+        """Return the estimated probability of each head of each word: ``batch + (n, n + 1)``; 0 in the padding."""
         return self.log_marginals.exp()
 
 
@@ -57,7 +57,7 @@ def belief_propagation(
     iterations: int = 3,
     damping: float = 0.0,
 ) -> SecondOrderBeliefs:
-    """All messages at once in each round; derivatives by unrolling.
+    """Run loopy belief propagation with all messages updated in parallel; derivatives are unrolled.
 
     Args:
         arcs: ``batch + (n, n + 1)``, scores of the heads of each word; as for `mean_field`, like all scores.
@@ -65,10 +65,10 @@ def belief_propagation(
         grandparents: Likewise.
         lengths: ``batch``; all n if None.
         iterations: Rounds of messages, O(n^3) time and memory each.
-        damping: The share of its old value that a message keeps, from 0 to below 1.
+        damping: The weight of the old message in the new one, from 0 to below 1.
 
-    A score of -inf excludes an arc or a pair of arcs. An item that is found to allow no heads at all has the
-    log-partition -inf and marginals 0.
+    A score of -inf excludes an arc or a pair of arcs. An item that allows no choice of heads has log-partition
+    -inf and marginals 0.
 
     Raises:
         ValueError: If shapes or values do not fit, there are no iterations, or the damping is out of range.
@@ -95,14 +95,14 @@ def belief_propagation(
 
 
 def _field(scores: SecondOrderScores, messages: Tensor) -> Tensor:
-    """Log-weights of the heads of each word, by all that it was told."""
+    """Return the log-weights ``[m, h]`` of the heads of each word, from scores and all messages."""
     return scores.arcs + messages.sum(-2)
 
 
 def _cavity(scores: SecondOrderScores, messages: Tensor) -> Tensor:
-    """Log-weights ``[m, k, h]`` of the heads of word m without what word k told it, normalised.
+    """Return the normalised log-weights ``[m, k, h]`` of the heads of word m without the message from word k.
 
-    A head that word k excludes stays excluded: with it, m would only tell k of choices that k cannot make.
+    A head that word k excludes stays excluded: k could not use a message about it.
     """
     return log_softmax(_cavity_weights(scores, messages), -1)
 
@@ -113,7 +113,7 @@ def _cavity_weights(scores: SecondOrderScores, messages: Tensor) -> Tensor:
 
 
 def _heard(scores: SecondOrderScores, cavity: Tensor) -> Tensor:
-    """What each word hears from each other: ``[m, k, h]``; 0 where there is no pair."""
+    """Return the messages ``[m, k, h]`` from word k to word m; 0 where there is no pair."""
     n = scores.words.shape[-1]
     teller = cavity.transpose(-2, -3)  # [m, k, g]: heads of k without what m said
     listener = torch.eye(n, dtype=torch.bool, device=cavity.device).unsqueeze(-2)
@@ -131,10 +131,10 @@ def _heard(scores: SecondOrderScores, cavity: Tensor) -> Tensor:
 
 
 def _log_sum_of_others(x: Tensor) -> Tensor:
-    """For each entry, the log of the summed exponentials of all others on the last axis.
+    """Return, for each entry, the log of the summed exponentials of all others on the last axis.
 
-    The largest entry is left out of the sum for itself; what is taken from the sum for any other entry is at
-    most half of it. So nothing cancels.
+    For the largest entry, the sum is computed without it. Any other entry is subtracted from the full sum, of
+    which it is at most half. So nothing cancels.
     """
     largest = torch.arange(x.shape[-1], device=x.device) == x.argmax(-1, keepdim=True)
     top = finite(x.detach().amax(-1, keepdim=True))
@@ -152,7 +152,7 @@ def _damped(old: Tensor, new: Tensor, damping: float) -> Tensor:
 
 
 def _result(scores: SecondOrderScores, messages: Tensor, before: Tensor) -> SecondOrderBeliefs:
-    """Bethe's estimate: a term for each word and each pair, less one for each word in a pair."""
+    """Return beliefs and Bethe's estimate: a term for each word and pair, minus one for each word in a pair."""
     cavity, field = _cavity(scores, messages), _field(scores, messages)
     words = torch.where(scores.words, logsumexp(field, -1), 0.0)
     joint = torch.where(scores.pairs, logsumexp(cavity + _heard(scores, cavity), -1), 0.0)

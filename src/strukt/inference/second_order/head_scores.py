@@ -1,10 +1,10 @@
-"""The model of second-order dependency scores: one head for each word, and a score for pairs of arcs.
+"""Second-order dependency scores: one head for each word, and a score for each pair of adjacent arcs.
 
     score(heads) = sum_m arcs[m, heads[m]]
                  + sum over pairs {m, k} with one head h     of siblings[m, k, h]
                  + sum over m whose head is word k + 1       of grandparents[m, k, heads[k]]
 
-Heads are chosen freely (head selection): cycles have a probability too, because already the best tree is NP-hard
+Heads are chosen freely (head selection): cycles have positive probability, because even the best tree is NP-hard
 to find (McDonald and Satta 2007). A tree is then read from the marginals.
 """
 
@@ -22,14 +22,14 @@ from strukt.kernels.semiring import NEG_INF
 
 @dataclass(frozen=True)
 class SecondOrderScores:
-    """Scores without padding: whatever no choice of heads can use is -inf among arcs, and 0 among pairs.
+    """Scores without padding: entries that no choice of heads can use are -inf among arcs, and 0 among pairs.
 
     Attributes:
         arcs: ``batch + (n, n + 1)``.
         siblings: ``batch + (n, n, n + 1)``, symmetric in the two words.
         grandparents: ``batch + (n, n, n + 1)``.
-        words: ``batch + (n,)``, which words lie within the lengths.
-        pairs: ``batch + (n, n)``, which two different words do.
+        words: ``batch + (n,)``, mask of the words within the lengths.
+        pairs: ``batch + (n, n)``, mask of the pairs of two different words within the lengths.
     """
 
     arcs: Tensor
@@ -40,14 +40,14 @@ class SecondOrderScores:
 
 
 def finite(scores: Tensor) -> Tensor:
-    """Scores with 0 in place of -inf, and gradient 0 there."""
+    """Replace -inf by 0, with gradient 0."""
     return torch.where(scores == NEG_INF, 0.0, scores)
 
 
 def second_order_scores(
     arcs: Tensor, siblings: Tensor | None, grandparents: Tensor | None, lengths: Lengths | None
 ) -> SecondOrderScores:
-    """Checked scores of at least single precision; arguments are those of `mean_field`.
+    """Check the scores and convert them to at least single precision; arguments are those of `mean_field`.
 
     Raises:
         ValueError: If shapes or values do not fit.
@@ -92,7 +92,7 @@ def _require_floating(name: str, value: Tensor) -> None:
 
 
 def _pair_scores(name: str, value: Tensor | None, shape: torch.Size, arcs: Tensor) -> Tensor:
-    """Scores of pairs of arcs in their full shape; zeros if there are none."""
+    """Check scores of pairs of arcs and return them in full shape; zeros if there are none."""
     if value is None:
         return arcs.new_zeros(()).expand(shape)
     _require_floating(name, value)

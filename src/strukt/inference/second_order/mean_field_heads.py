@@ -1,6 +1,6 @@
-"""Mean field for second-order dependency scores: every word chooses its head on its own.
+"""Mean field for second-order dependency scores: every word chooses its head independently.
 
-Among all products q of one distribution over heads for each word, mean field seeks the one of the highest
+Among all products q of one distribution over heads for each word, mean field seeks the one with the largest
 E_q[score] + H(q), a lower bound on the log-partition. Given all other words, the best choice of a word is
 
     q_m(h) ~ exp(arcs[m, h] + sum_k siblings[m, k, h] q_k(h)                   k: other words of the same head
@@ -25,13 +25,13 @@ from strukt.kernels.semiring import NEG_INF, log_softmax
 
 @dataclass(frozen=True)
 class SecondOrderMeanField:
-    """A product of independent choices of heads.
+    """The product of independent distributions over the heads of words.
 
     Attributes:
         log_marginals: ``batch + (n, n + 1)``, the log-probability of each head of each word; -inf in the padding;
             differentiable.
-        lower_bound: ``batch``, on the log-partition over all choices of heads; differentiable.
-        change: ``batch``, by how much the last iteration changed the marginals, summed.
+        lower_bound: ``batch``, lower bound on the log-partition over all choices of heads; differentiable.
+        change: ``batch``, the total change of the marginals in the last iteration.
     """
 
     log_marginals: Tensor
@@ -40,7 +40,7 @@ class SecondOrderMeanField:
 
     @property
     def marginals(self) -> Tensor:
-        """The probability of each head of each word: ``batch + (n, n + 1)``; 0 in the padding."""
+        """Return the probability of each head of each word: ``batch + (n, n + 1)``; 0 in the padding."""
         return self.log_marginals.exp()
 
 
@@ -52,7 +52,7 @@ def mean_field(
     iterations: int = 3,
     together: int | None = None,
 ) -> SecondOrderMeanField:
-    """Repeated best choices from those that arcs alone would make; derivatives by unrolling.
+    """Run mean field from the choices that arcs alone would make; derivatives are unrolled.
 
     Args:
         arcs: ``batch + (n, n + 1)``; ``[m, h]`` scores head h for word m + 1, and h = 0 is the root. A word as its
@@ -62,9 +62,9 @@ def mean_field(
         grandparents: Likewise; ``[m, k, h]`` scores that word m + 1 has head k + 1, and that has head h. A word as
             its own grandparent is ignored.
         lengths: ``batch``; all n if None.
-        iterations: How often each word chooses, O(n^3) time each.
-        together: How many words choose at once. All, if None, as Wang and Tu do: fastest, but choices that
-            depend strongly on each other may swing. With 1, n steps one after another, no step lowers the bound.
+        iterations: The number of updates of each word, O(n^3) time each.
+        together: The number of words updated at once. None for all, as Wang and Tu do: fastest, but words that
+            depend strongly on each other may oscillate. With 1, in n sequential steps, no step lowers the bound.
 
     A second-order score of -inf excludes a pair of arcs: a word then chooses among the heads that are least
     likely to meet an excluded pair. If some remain possible, the bound is -inf; ``together=1`` avoids them best.
@@ -104,13 +104,13 @@ def mean_field(
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Values of pairs of arcs: of siblings and of grandparents."""
+    """Values of pairs of arcs: siblings and grandparents, ``batch + (n, n, n + 1)`` each."""
 
     siblings: Tensor
     grandparents: Tensor
 
     def expected(self, marginals: Tensor, block: slice) -> Tensor:
-        """The sum over the pairs that each arc of some words makes on average: ``batch + (words, n + 1)``."""
+        """Return the expected sum over the pairs of each arc of a block of words: ``batch + (words, n + 1)``."""
         siblings, dependents = self.siblings[..., block, :, :], self.grandparents[..., block, :, :]
         beside = torch.einsum("...mkh,...kh->...mh", siblings, marginals)
         above = torch.einsum("...mkg,...kg->...mk", dependents, marginals)
@@ -120,13 +120,13 @@ class _Pairs:
 
 
 def _pairs(scores: SecondOrderScores) -> tuple[_Pairs, _Pairs]:
-    """Scores of the pairs that are not excluded, and indicators of those that are."""
+    """Return the scores of the pairs that are not excluded, and indicators of those that are."""
     both = scores.siblings, scores.grandparents
     return _Pairs(*map(finite, both)), _Pairs(*((each == NEG_INF).to(each.dtype) for each in both))
 
 
 def _least(arcs: Tensor, clash: Tensor) -> Tensor:
-    """Which of the heads that are not forbidden are least likely to meet an excluded pair."""
+    """Return a mask of the allowed heads that are least likely to meet an excluded pair."""
     clash = torch.where(arcs == NEG_INF, torch.inf, clash)
     return clash == clash.amin(-1, keepdim=True)
 
@@ -136,12 +136,12 @@ def _replaced(rows: Tensor, new: Tensor, block: slice) -> Tensor:
 
 
 def _result(scores: SecondOrderScores, log_marginals: Tensor, before: Tensor) -> SecondOrderMeanField:
-    """The bound, and -inf for items in which a word has no head."""
+    """Return marginals and bound; the bound is -inf for items in which a word has no head."""
     feasible = ((scores.arcs > NEG_INF).any(-1) | ~scores.words).all(-1)
     log_marginals = torch.where(feasible[..., None, None], log_marginals, NEG_INF)
     marginals, every = log_marginals.exp(), slice(None)
     averaged, excluded = _pairs(scores)
-    worth = finite(scores.arcs) + 0.5 * averaged.expected(marginals, every)  # half: a pair has two arcs
+    worth = finite(scores.arcs) + 0.5 * averaged.expected(marginals, every)  # each pair counts at both arcs
     bound = (marginals * (worth - finite(log_marginals))).flatten(-2).sum(-1)
     clash = (marginals * excluded.expected(marginals, every)).detach().flatten(-2).sum(-1)
     change = (marginals - before.exp()).detach().abs().flatten(-2).sum(-1)

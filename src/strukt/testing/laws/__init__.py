@@ -1,1 +1,1 @@
-"""The laws, one file for each kind; importing a file enters its laws into `strukt.testing.law.LAWS`."""
+"""The laws, one file for each kind; importing a file registers its laws in `strukt.testing.law.LAWS`."""

@@ -1,6 +1,6 @@
-"""Wrong arguments are refused, with a message that names the argument and says what was given.
+"""Laws of wrong arguments: errors that name the argument and what was given.
 
-Validation is asked for here, because `torch.compile` switches it off for all distributions of a process.
+Validation is requested explicitly, because `torch.compile` switches it off for all distributions of a process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from strukt.testing.subject import Case, Subject
 
 @law()
 def wrong_scores_are_refused(subject: Subject) -> None:
-    """Integers, complex numbers, no data, sparse, too few dimensions, sizes that do not fit, NaN and +inf."""
+    """Check that scores are refused if integer, complex, empty, sparse, of a wrong shape, NaN or +inf."""
     case = _case(subject)
     for place, (name, mask) in enumerate(zip(subject.arguments, case.used(), strict=True)):
         score, entry = case.scores[place], first_entry(mask)
@@ -42,7 +42,7 @@ def wrong_scores_are_refused(subject: Subject) -> None:
 
 @law()
 def wrong_lengths_are_refused(subject: Subject) -> None:
-    """Wrong dtype, shape or device; negative; beyond the size of the scores."""
+    """Check that lengths of a wrong dtype, shape or device, or out of range, are refused."""
     case = _case(subject)
     for wrong, given in (
         (case.lengths.double(), "float64"),
@@ -57,14 +57,14 @@ def wrong_lengths_are_refused(subject: Subject) -> None:
 
 @law()
 def checks_can_be_switched_off(subject: Subject) -> None:
-    """`validate_args=False` builds a distribution over scores that hold NaN without a word."""
+    """Check that ``validate_args=False`` builds a distribution over scores that hold NaN without an error."""
     case = _case(subject).map(lambda score: torch.full_like(score, torch.nan))
     case.distribution(validate_args=False)
 
 
 @law("score", "log_prob", "partial_log_prob")
 def wrong_events_are_refused(subject: Subject) -> None:
-    """No structure, wrong shape, wrong dtype."""
+    """Check that events are refused if they are not structures, or have a wrong shape or dtype."""
     case = _case(subject)
     distribution, asked = case.distribution(validate_args=True), question(case)
     narrow = asked.event[..., :-1]
@@ -84,7 +84,9 @@ def wrong_events_are_refused(subject: Subject) -> None:
 
 @law("condition", "expectation", "topk", "partial_log_prob", "cross_entropy")
 def wrong_questions_are_refused(subject: Subject) -> None:
-    """Masks that are not boolean or not of the right shape, values of another shape, k = 0, another size."""
+    """Check that masks and values of a wrong type or shape, k = 0, and distributions of another size
+    are refused.
+    """
     case = _case(subject)
     p, asked = case.distribution(validate_args=True), question(case)
     narrow, values = asked.required[..., :-1], asked.values.repeat_interleave(2, -1)

@@ -1,4 +1,4 @@
-"""First and second derivatives: numerically right, what theory says, and exactly 0 at forbidden parts."""
+"""Laws of first and second derivatives: numerically right, as theory says, and exactly 0 at forbidden parts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from strukt.testing.subject import Case, Subject
 
 @law()
 def derivatives_pass_numerical_checks(subject: Subject) -> None:
-    """Gradcheck and gradgradcheck of every smooth operator, with lengths 3, 1 and 0 and some parts forbidden."""
+    """Run gradcheck and gradgradcheck on every smooth operator, with lengths 3, 1 and 0 and some parts
+    forbidden.
+    """
     case = forbid_at_random(subject.case((3,), size=3, lengths=[3, 1, 0]))
     inputs = _Inputs.of(case)
     for operator in smooth_operators(case):
@@ -26,7 +28,7 @@ def derivatives_pass_numerical_checks(subject: Subject) -> None:
 
 
 def _check_numerically(inputs: _Inputs, operator: Operator) -> None:
-    """Reverse and forward mode, and both kinds of second derivatives."""
+    """Check reverse and forward mode, and both kinds of second derivatives, by finite differences."""
     case = inputs.case
     function, leaves = partial(inputs.value, operator), inputs.read_by(operator)
     first = gradcheck(function, leaves, fast_mode=True, check_forward_ad=True, raise_exception=False)
@@ -36,7 +38,7 @@ def _check_numerically(inputs: _Inputs, operator: Operator) -> None:
         leaves,
         fast_mode=True,
         check_fwd_over_rev=True,
-        check_undefined_grad=False,  # every subset of the arguments: half of the time, and checked above
+        check_undefined_grad=False,  # checks every subset of the arguments in half of the time; done above
         raise_exception=False,
     )
     demand(second, case, f"{operator.name}: second derivatives agree with finite differences")
@@ -44,7 +46,7 @@ def _check_numerically(inputs: _Inputs, operator: Operator) -> None:
 
 @law()
 def derivatives_agree_with_enumeration(subject: Subject) -> None:
-    """First and second derivatives of a random combination of every smooth operator's values."""
+    """Compare first and second derivatives of every smooth operator with those of the enumeration."""
     for case in (subject.case(), forbid_at_random(subject.case()), steep(subject.case())):
         inputs = _Inputs.of(case)
         for operator in smooth_operators(case):
@@ -57,7 +59,7 @@ def derivatives_agree_with_enumeration(subject: Subject) -> None:
 
 @law("log_partition", "marginals")
 def gradient_of_log_partition_is_the_marginals(subject: Subject) -> None:
-    """As for every exponential family."""
+    """Compare the gradient of the log-partition with the marginals, as in every exponential family."""
     case = forbid_at_random(subject.case()).leaves()
     distribution = case.distribution()
     (gradient,) = grad(distribution.log_partition.sum(), case.scores[:1])
@@ -66,7 +68,7 @@ def gradient_of_log_partition_is_the_marginals(subject: Subject) -> None:
 
 @law("log_partition")
 def hessian_of_log_partition_is_the_covariance(subject: Subject) -> None:
-    """Of the part vectors, by enumeration."""
+    """Compare the Hessian of the log-partition with the covariance of the part vectors, by enumeration."""
     case = forbid_at_random(subject.case(()))
     permitted = case.table().permitted
     centred = (permitted.parts - permitted.marginals).flatten(1)
@@ -82,7 +84,7 @@ def hessian_of_log_partition_is_the_covariance(subject: Subject) -> None:
 
 @law("mode", "max_score")
 def gradient_of_max_score_is_the_mode(subject: Subject) -> None:
-    """The part vector of the best structure."""
+    """Compare the gradient of the best score with the part vector of the best structure."""
     case = forbid_at_random(subject.case()).leaves()
     distribution = case.distribution()
     (gradient,) = grad(distribution.max_score.sum(), case.scores[:1])
@@ -96,7 +98,7 @@ def gradient_of_max_score_is_the_mode(subject: Subject) -> None:
 
 @law("topk")
 def gradient_of_topk_is_the_structures(subject: Subject) -> None:
-    """The gradient of the k-th score is the part vector of the k-th structure."""
+    """Compare the gradient of the k-th score with the part vector of the k-th structure."""
     case = subject.case((2,), lengths=[subject.size]).leaves()
     scores, events = case.distribution().topk(3)
     for rank in range(3):
@@ -112,7 +114,7 @@ def gradient_of_topk_is_the_structures(subject: Subject) -> None:
 
 @law()
 def forbidden_parts_have_zero_derivatives(subject: Subject) -> None:
-    """Exactly 0, to second order; and no derivative is NaN."""
+    """Check that derivatives at forbidden parts are exactly 0, to second order, and that none is NaN."""
     case = forbid_at_random(subject.case()).leaves()
     asked = question(case)
     for operator in smooth_operators(case):
@@ -127,7 +129,7 @@ def forbidden_parts_have_zero_derivatives(subject: Subject) -> None:
 
 @dataclass(frozen=True)
 class _Inputs:
-    """All that an operator is differentiable in: the scores, those of the other distribution, the values."""
+    """The inputs that an operator is differentiable in: scores, scores of the other distribution, values."""
 
     case: Case
     others: Case
@@ -143,12 +145,12 @@ class _Inputs:
         return (*self.case.scores, *self.others.scores, self.asked.values)
 
     def read_by(self, operator: Operator) -> tuple[Tensor, ...]:
-        """The leaves that an operator reads: finite differences in others take their time and are 0."""
+        """Return the leaves that an operator reads: finite differences in others take time and are 0."""
         asked = {"other": self.others.scores, "values": (self.asked.values,)}
         return (*self.case.scores, *asked.get(operator.reads or "", ()))
 
     def value(self, operator: Operator, *leaves: Tensor) -> Tensor:
-        """Ask the distribution, as a function of the leaves that the operator reads."""
+        """Return the operator's value of the distribution, as a function of the leaves that it reads."""
         own = len(self.case.scores)
         distribution, asked = self.case.with_scores(leaves[:own]).distribution(), self.asked
         if operator.reads == "other":
@@ -158,11 +160,13 @@ class _Inputs:
         return operator.of(distribution, asked)
 
     def truth(self, operator: Operator) -> Tensor:
-        """What the tables say."""
+        """Return the operator's value by enumeration."""
         return truth(self.case, operator, self.asked, self.others)
 
     def derivatives(self, value: Tensor) -> tuple[Tensor, Tensor]:
-        """The gradient of a random combination of the entries, and that of a random combination of its entries."""
+        """Return the gradient of a random combination of the entries, and the gradient of one of that gradient's
+        entries.
+        """
         generator = torch.Generator().manual_seed(4)
         combined, found = value, []
         for _ in range(2):

@@ -1,4 +1,4 @@
-"""Structures as events: the mode, the k best, minimum Bayes risk, parts, the support."""
+"""Laws of events: mode, k best, minimum Bayes risk, parts, support."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from strukt.testing.subject import Case, Subject
 
 @law("mode", "max_score")
 def mode_is_the_best_structure(subject: Subject) -> None:
-    """A permitted structure, and none has a higher score; with ties, forbidden parts and huge scores too."""
+    """Check that the mode is permitted and no structure scores higher; with ties, forbidden parts and huge scores,
+    too.
+    """
     for case in _cases(subject):
         modes = case.distribution().mode
         demand(modes.dtype == torch.long, case, f"mode is made of integers, not {modes.dtype}")
@@ -28,7 +30,7 @@ def mode_is_the_best_structure(subject: Subject) -> None:
 
 @law("topk")
 def topk_are_the_best_structures(subject: Subject) -> None:
-    """Distinct, of the best scores, in descending order, and -1 where there are fewer than k."""
+    """Check that `topk` returns distinct structures of the best scores, in descending order, padded with -1."""
     for case in _cases(subject):
         for k in (1, 5, max(len(table.events) for table in case.tables) + 2):
             scores, events = case.distribution().topk(k)
@@ -39,7 +41,9 @@ def topk_are_the_best_structures(subject: Subject) -> None:
 
 @law("topk", "log_partition")
 def probabilities_of_topk_are_those_of_its_structures(subject: Subject) -> None:
-    """In every batch shape, also where the batch is as large as k; 0 where there are fewer than k."""
+    """Compare the probabilities of the k best with those of the structures, in every batch shape; 0 in the
+    padding.
+    """
     many = 2 + max(len(table.events) for table in subject.case().tables)
     for shape, k in (((), 2), ((3,), 3), ((2, 3), 3), ((2,), many)):
         case = subject.case(shape)
@@ -51,7 +55,7 @@ def probabilities_of_topk_are_those_of_its_structures(subject: Subject) -> None:
 
 @law("mbr", "marginals")
 def mbr_has_the_highest_expected_count(subject: Subject) -> None:
-    """No permitted structure shares more parts with a random one, on average."""
+    """Check that no permitted structure shares more parts with a random one, on average."""
     for case in _cases(subject):
         events = case.distribution().mbr
         counts = [
@@ -64,7 +68,7 @@ def mbr_has_the_highest_expected_count(subject: Subject) -> None:
 
 @law()
 def parts_and_events_are_two_forms_of_one_thing(subject: Subject) -> None:
-    """`to_parts` is the enumerated part vector, `from_parts` its inverse."""
+    """Compare `to_parts` with the enumerated part vectors, and `from_parts` with its inverse."""
     case = subject.case((2,), lengths=[subject.size, 1])
     for index, table in zip(case.indices, case.tables, strict=True):
         distribution = case.item(index).distribution()
@@ -83,7 +87,7 @@ def parts_and_events_are_two_forms_of_one_thing(subject: Subject) -> None:
 
 @law("score")
 def gradient_of_score_is_the_parts(subject: Subject) -> None:
-    """A score is a sum over parts."""
+    """Compare the gradient of the score with the parts, since a score is a sum over parts."""
     case = subject.case().leaves()
     event, distribution = question(case).event, case.distribution()
     (gradient,) = grad(distribution.score(event).sum(), case.scores[:1])
@@ -97,7 +101,7 @@ def gradient_of_score_is_the_parts(subject: Subject) -> None:
 
 @law("score", "log_prob")
 def sample_shapes_are_scored(subject: Subject) -> None:
-    """`score` and `log_prob` take events with leading sample dimensions."""
+    """Check that `score` and `log_prob` take events with leading sample dimensions."""
     case = subject.case((2,))
     event, distribution = question(case).event, case.distribution()
     stacked = event.expand(3, *event.shape)
@@ -112,7 +116,7 @@ def sample_shapes_are_scored(subject: Subject) -> None:
 
 @law("enumerate_support")
 def support_is_enumerated(subject: Subject) -> None:
-    """`enumerate_support` lists every structure once."""
+    """Check that `enumerate_support` lists every structure exactly once."""
     case = subject.case((2,), lengths=[subject.size])
     listed = case.distribution().enumerate_support()
     for index, table in zip(case.indices, case.tables, strict=True):
@@ -124,9 +128,9 @@ def support_is_enumerated(subject: Subject) -> None:
 
 @law()
 def support_knows_structures(subject: Subject) -> None:
-    """`support.check` accepts every structure, whatever its padding, and no event that differs from it.
+    """Check that `support.check` accepts every structure, whatever its padding, and no event one entry away.
 
-    `explain` says of each event that is none that it is none, and nothing of that kind of a structure.
+    `explain` must call exactly those events impossible that are not structures.
     """
     size = min(3, subject.size)
     case = subject.case((2,), size=size, lengths=[size, size - 1])
@@ -167,7 +171,7 @@ def _scores(case: Case, member: str, events: Tensor) -> Tensor:
 
 
 def _check_ranking(case: Case, index: tuple[int, ...], table: Table, scores: Tensor, events: Tensor) -> None:
-    """The ranked events of one item: as many as there are, distinct, each with the score given beside it."""
+    """Check the ranked events of one item: as many as exist, distinct, each with its score."""
     real = scores > -math.inf
     found = [_row(case, "topk", table, event).scores[0] for event in events[real]]
     item = case.item(index)
@@ -187,7 +191,7 @@ def _check_ranking(case: Case, index: tuple[int, ...], table: Table, scores: Ten
 
 
 def _neighbourhood(table: Table) -> Tensor:
-    """Every structure, and every event that differs from one in one entry."""
+    """Return every structure, and every event that differs from one in one entry."""
     flat = table.events.flatten(1)
     values = range(int(flat.min()) - 1, int(flat.max()) + 2)
     places = torch.eye(flat.shape[1], dtype=torch.bool)

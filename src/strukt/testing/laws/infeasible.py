@@ -1,4 +1,4 @@
-"""An item of which every structure is forbidden: defined results, zero derivatives, unharmed neighbours."""
+"""Laws of an item whose structures are all forbidden: defined results, zero derivatives, unharmed neighbours."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NEIGHBOURS = [0, 2]
 
 @law(INFEASIBLE_ITEMS, "log_partition", "marginals", "max_score", "log_count")
 def infeasible_item_has_weight_zero(subject: Subject) -> None:
-    """Log-partition, best score and log-count -inf, marginals 0."""
+    """Check that log-partition, best score and log-count are -inf, and marginals 0."""
     case = _cases(subject)[1]
     distribution = case.distribution()
     for name in ("log_partition", "max_score", "log_count", "max_marginals"):
@@ -37,7 +37,7 @@ def infeasible_item_has_weight_zero(subject: Subject) -> None:
 
 @law(INFEASIBLE_ITEMS)
 def infeasible_item_has_zero_derivatives(subject: Subject) -> None:
-    """To second order, in every smooth operator; those of its neighbours are as if it were not there."""
+    """Check that derivatives are 0 to second order in every smooth operator, and unchanged for the neighbours."""
     clean, lost = (case.leaves() for case in _cases(subject))
     asked = question(clean)
     for operator in operators(clean):
@@ -56,7 +56,9 @@ def infeasible_item_has_zero_derivatives(subject: Subject) -> None:
 
 @law(INFEASIBLE_ITEMS, "mode", "sample", "topk")
 def infeasible_item_has_no_event(subject: Subject) -> None:
-    """`mode`, `sample`, `mbr` raise InfeasibleError naming the item; `topk` gives scores -inf and events -1."""
+    """Check that `mode`, `sample`, `mbr` raise InfeasibleError with the item; `topk` has scores -inf,
+    events -1.
+    """
     clean, case = _cases(subject)
     distribution = case.distribution()
     members: dict[str, Callable[[], Any]] = {
@@ -80,13 +82,13 @@ def infeasible_item_has_no_event(subject: Subject) -> None:
 
 
 def _cases(subject: Subject) -> tuple[Case, Case]:
-    """A batch, and the same batch with no structure left in one item."""
+    """Return a batch, and the same batch with no structure left in one item."""
     case = subject.case((3,), lengths=[subject.size, subject.size - 1, 2])
     return case, leave_none(case, (LOST,))
 
 
 def _refusal(member: Callable[[], Any]) -> str:
-    """The message of the InfeasibleError that a member raises; empty if it raises none."""
+    """Return the message of the InfeasibleError that a member raises; empty if it raises none."""
     try:
         member()
     except InfeasibleError as error:
@@ -107,7 +109,7 @@ def _compare_derivatives(
 
 
 def _derivatives(value: Tensor, case: Case) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """Gradients of the summed value, and of the summed squares of these gradients."""
+    """Return the gradients of the summed value, and of the summed squares of these gradients."""
     first = grad(value.sum(), case.scores, create_graph=True, materialize_grads=True)
     squares = torch.stack([gradient.square().sum() for gradient in first]).sum()
     if not squares.requires_grad:

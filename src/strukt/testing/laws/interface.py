@@ -1,4 +1,4 @@
-"""The interface of torch.distributions: shapes, expand, conditioning, partial observation, printing."""
+"""Laws of the interface of torch.distributions: shapes, expand, conditioning, partial observation, printing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from strukt.testing.subject import Subject
 
 @law()
 def shapes_are_announced(subject: Subject) -> None:
-    """A structure is a torch.distributions.Distribution with the right `batch_shape` and `event_shape`."""
+    """Check that it is a torch.distributions.Distribution with the right `batch_shape` and `event_shape`."""
     for shape in ((), (2, 3), (0,)):
         case = subject.case(shape)
         distribution = case.distribution()
@@ -33,7 +33,7 @@ def shapes_are_announced(subject: Subject) -> None:
 
 @law()
 def missing_lengths_mean_full_length(subject: Subject) -> None:
-    """`lengths=None` is the largest length for every item."""
+    """Compare ``lengths=None`` with the largest length for every item."""
     case = subject.case((2, 3), lengths=[subject.size])
     asked = question(case)
     for operator in operators(case):
@@ -43,7 +43,7 @@ def missing_lengths_mean_full_length(subject: Subject) -> None:
 
 @law("mode")
 def expand_repeats_the_items(subject: Subject) -> None:
-    """`expand` adds leading dimensions and gives every operator's value for each copy."""
+    """Check that `expand` adds leading dimensions and keeps every operator's value for each copy."""
     case = subject.case((2,))
     asked, distribution = question(case), case.distribution()
     wide = distribution.expand(torch.Size((3, 2)))
@@ -70,7 +70,9 @@ def expand_repeats_the_items(subject: Subject) -> None:
 
 @law("condition")
 def conditions_compose_with_every_operator(subject: Subject) -> None:
-    """A conditioned distribution agrees with enumeration of the structures that meet the condition."""
+    """Compare every operator of a conditioned distribution with enumeration of the structures that meet the
+    condition.
+    """
     case = forbid_at_random(subject.case(), share=0.2)
     asked = question(case)
     tables = [
@@ -105,7 +107,7 @@ def conditions_compose_with_every_operator(subject: Subject) -> None:
 
 @law("partial_log_prob", "log_prob")
 def partial_observation_has_its_ends(subject: Subject) -> None:
-    """Nothing known has log-probability 0, everything known that of the event."""
+    """Check that log-probabilities are 0 with nothing known, and that of the event with everything known."""
     case = forbid_at_random(subject.case())
     distribution, event = case.distribution(), question(case).event
     nothing = distribution.partial_log_prob(event, torch.zeros_like(event, dtype=torch.bool))

@@ -1,4 +1,6 @@
-"""Padding, empty batches and memory layouts make no difference; the caller's tensors stay as they are."""
+"""Laws of padding, empty batches and memory layouts, which change no result; the caller's tensors stay
+untouched.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ from strukt.testing.subject import Case, Subject
 
 @law()
 def padding_is_never_read(subject: Subject) -> None:
-    """NaN, inf and huge numbers beyond the lengths change no value and no gradient, and get gradient 0."""
+    """Check that NaN, inf and huge numbers in the padding change no value and no gradient, and get gradient 0."""
     case = subject.case()
     masks, asked, clean = case.padding(), question(case), case.leaves()
     expected = {operator: operator.of(clean.distribution(), asked) for operator in operators(case)}
@@ -32,7 +34,7 @@ def padding_is_never_read(subject: Subject) -> None:
 
 @law()
 def empty_batch_is_legal(subject: Subject) -> None:
-    """A batch without items gives empty results of the right shape."""
+    """Check that a batch without items has empty results of the right shape."""
     one, empty = subject.case((1,)), subject.case((0,))
     asked = question(one)
     nothing = asked.at(slice(0), rival(empty).distribution())
@@ -45,7 +47,7 @@ def empty_batch_is_legal(subject: Subject) -> None:
 
 @law("mode", "sample", "topk")
 def empty_batch_has_empty_events(subject: Subject) -> None:
-    """Events of a batch without items are empty tensors of the right shape."""
+    """Check that events of a batch without items are empty tensors of the right shape."""
     distribution, one = subject.case((0,)).distribution(), subject.case((1,)).distribution()
     for claim, actual, expected in (
         ("mode", distribution.mode, one.mode[:0]),
@@ -61,7 +63,7 @@ def empty_batch_has_empty_events(subject: Subject) -> None:
 
 @law()
 def memory_layout_is_irrelevant(subject: Subject) -> None:
-    """Transposed, interleaved and expanded scores give what contiguous ones give, gradients included."""
+    """Compare transposed, interleaved and expanded scores with contiguous ones, gradients included."""
     case = subject.case((3,))
     expanded = case.item((0,)).expand(3)
     layouts = {
@@ -78,7 +80,9 @@ def memory_layout_is_irrelevant(subject: Subject) -> None:
 
 @law("mode", "sample")
 def inputs_are_left_alone(subject: Subject) -> None:
-    """No operator writes into scores or lengths, asks them for gradients, or switches the grad mode."""
+    """Check that no operator writes into scores or lengths, requires gradients of them, or switches
+    the grad mode.
+    """
     case = subject.case()
     before = [tensor.clone() for tensor in (*case.scores, case.lengths)]
     asked = question(case)
@@ -95,7 +99,7 @@ def inputs_are_left_alone(subject: Subject) -> None:
 
 
 def _gradients(value: Tensor, case: Case) -> tuple[Tensor, ...]:
-    """Gradients of a value in the scores of its case."""
+    """Return the gradients of a value in the scores of its case."""
     return grad(value.sum(), case.scores, materialize_grads=True)
 
 
@@ -106,7 +110,7 @@ def _compare_gradients(
     expected: tuple[Tensor, ...],
     padding: list[Tensor],
 ) -> None:
-    """Gradients in the scores: equal to the expected ones, and 0 in the padding."""
+    """Check that gradients in the scores are equal to the expected ones, and 0 in the padding."""
     for mask, gradient, true in zip(padding, actual, expected, strict=True):
         same = torch.allclose(gradient, true, rtol=1e-10, atol=1e-12)
         demand(same, case, f"{claim}: gradients do not change")

@@ -1,4 +1,4 @@
-"""Gradients through structures: relaxed samples, straight-through, implicit maximum likelihood."""
+"""Laws of gradients through structures: relaxed samples, straight-through, implicit maximum likelihood (I-MLE)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STEP = 2.0
 
 @law("mode", "marginals", "rsample_relaxed")
 def relaxed_samples_become_structures(subject: Subject) -> None:
-    """At a low temperature they are the parts of the best structure under the same noise."""
+    """Compare relaxed samples of low temperature with the parts of the best structure under the same noise."""
     case = subject.case()
     distribution = case.distribution()
     torch.manual_seed(0)
@@ -28,7 +28,7 @@ def relaxed_samples_become_structures(subject: Subject) -> None:
 
 @law("marginals", "rsample_relaxed")
 def relaxed_samples_are_differentiable(subject: Subject) -> None:
-    """Numerically, with the noise held fixed."""
+    """Check the derivatives of relaxed samples numerically, with the noise held fixed."""
     case = subject.case((2,)).leaves()
 
     def relaxed(*scores: torch.Tensor) -> torch.Tensor:
@@ -40,7 +40,7 @@ def relaxed_samples_are_differentiable(subject: Subject) -> None:
 
 @law("mode", "marginals", "rsample_relaxed")
 def straight_through_is_discrete_and_differentiable(subject: Subject) -> None:
-    """The value of the structure, the gradient of its relaxation."""
+    """Compare straight-through samples with the structure in value, and with its relaxation in gradient."""
     case = subject.case().leaves()
     distribution = case.distribution()
     found = []
@@ -59,7 +59,9 @@ def straight_through_is_discrete_and_differentiable(subject: Subject) -> None:
 
 @law("mode")
 def implicit_gradients_are_differences_of_structures(subject: Subject) -> None:
-    """Of the one found, and the best one after a step against the gradient, under the same noise."""
+    """Compare implicit gradients with the sampled structure minus the best one after a step, under the
+    same noise.
+    """
     case = subject.case().leaves()
     distribution = case.distribution()
     torch.manual_seed(0)

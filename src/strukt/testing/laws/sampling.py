@@ -1,4 +1,4 @@
-"""Samples: exact, independent, reproducible."""
+"""Laws of samples: exact, independent, reproducible."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from strukt.testing.subject import Case, Subject
 
 DRAWS = 4000
 SIGNIFICANCE = 1e-4
-"""A right sampler fails one chi-square test in ten thousand; with the fixed seed it always fails or never."""
+"""The p-value of a chi-square test that fails; a right sampler has one in ten thousand, and the seed is fixed."""
 
 
 @law("sample")
 def samples_have_the_right_frequencies(subject: Subject) -> None:
-    """Chi-square test of the counts of all structures against their probabilities."""
+    """Test the counts of all structures against their probabilities by chi-square."""
     whole = subject.case((2,), lengths=[subject.size, 2])
     for case in (whole, forbid_at_random(whole)):
         torch.manual_seed(0)
@@ -37,7 +37,7 @@ def samples_have_the_right_frequencies(subject: Subject) -> None:
 
 @law("sample")
 def samples_are_independent(subject: Subject) -> None:
-    """Of one draw after another, and of one item beside another: chi-square test of pairs."""
+    """Test pairs of successive draws, and of neighbouring items, for independence by chi-square."""
     pair = subject.case((), size=2, lengths=[2]).expand(2)
     table = pair.tables[0].permitted
     single = table.log_probs.exp()
@@ -52,7 +52,9 @@ def samples_are_independent(subject: Subject) -> None:
 
 @law("sample")
 def samples_are_reproducible(subject: Subject) -> None:
-    """The same seed gives the same samples, another seed others; every leading shape is legal."""
+    """Check that equal seeds repeat the samples, that another seed changes them, and that any leading
+    shape works.
+    """
     case = subject.case((2, 3), lengths=[subject.size])
     distribution = case.distribution()
     shapes = [(), (5,), (2, 4), (0,)]
@@ -73,7 +75,9 @@ def samples_are_reproducible(subject: Subject) -> None:
 
 @law("sample_without_replacement")
 def distinct_samples_have_the_right_frequencies(subject: Subject) -> None:
-    """Each drawn in proportion to its probability from what is left: chi-square tests of the first two."""
+    """Test samples without replacement by chi-square: each in proportion to its probability among
+    those remaining.
+    """
     pair = forbid_at_random(subject.case((), size=2, lengths=[2]))
     table = pair.table().permitted
     copies = pair.expand(DRAWS).distribution()
@@ -94,7 +98,7 @@ def distinct_samples_have_the_right_frequencies(subject: Subject) -> None:
 
 @law("sample_without_replacement")
 def distinct_samples_find_every_structure(subject: Subject) -> None:
-    """Each permitted structure once, then -1."""
+    """Check that sampling without replacement returns each permitted structure once, then -1."""
     case = forbid_at_random(subject.case((4,), size=min(3, subject.size), lengths=[3, 0, 1, 2]))
     largest = max(len(table.permitted.events) for table in case.tables)
     torch.manual_seed(0)
@@ -109,14 +113,14 @@ def distinct_samples_find_every_structure(subject: Subject) -> None:
 
 
 def _rows(case: Case, table: Table, events: Tensor) -> Tensor:
-    """Row of the table that holds each event."""
+    """Return the row of the table that has each event."""
     equal = (events.unsqueeze(1) == table.events).flatten(2).all(2)
     demand(equal.any(1).all(), case, "every sample is a structure")
     return equal.int().argmax(1)
 
 
 def _p_value(rows: Tensor, probabilities: Tensor) -> float:
-    """Of the chi-square test, rare rows counted as one; 0 if a row of probability 0 occurs."""
+    """Return the p-value of the chi-square test, with rare rows pooled; 0 if a row of probability 0 occurs."""
     counts = torch.bincount(rows, minlength=len(probabilities)).double()
     if counts[probabilities == 0].any():
         return 0.0

@@ -1,4 +1,4 @@
-"""SparseMAP: the point of the marginal polytope that is best up to half its squared norm."""
+"""Laws of SparseMAP: the point of the marginal polytope nearest to the scores."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from strukt.testing.subject import Case, Subject
 
 @law("sparsemap")
 def sparsemap_is_optimal(subject: Subject) -> None:
-    """A convex combination of few structures; no structure improves the objective to first order.
+    """Check that the result is a convex combination of few structures, and that no structure improves it.
 
-    The objective <scores, mu> - |mu|^2 / 2 is concave, so a point is optimal exactly if no structure gains
-    more along its gradient than the point itself does (the duality gap of Frank and Wolfe is 0).
+    The objective <scores, mu> - |mu|^2 / 2 is concave, so a point is optimal if and only if no structure gains
+    more along its gradient than the point itself (the duality gap of Frank and Wolfe is 0).
     """
     for case in (subject.case(()), *(weak for seed in range(6) for weak in _weakly_scored(subject, seed))):
         result = case.distribution().sparsemap()
@@ -31,14 +31,14 @@ def sparsemap_is_optimal(subject: Subject) -> None:
 
 @law("sparsemap")
 def sparsemap_is_differentiable(subject: Subject) -> None:
-    """Gradcheck, with lengths 3, 1 and 0."""
+    """Run gradcheck, with lengths 3, 1 and 0."""
     case = subject.case((3,), size=3, lengths=[3, 1, 0]).leaves()
     right = gradcheck(partial(_marginals, case), case.scores, raise_exception=False)
     demand(right, case, "the gradient of sparsemap agrees with finite differences")
 
 
 def _weakly_scored(subject: Subject, seed: int) -> list[Case]:
-    """Main scores so small that many structures share the weight, some of them tied or forbidden."""
+    """Return main scores so small that many structures share the weight, some of them tied or forbidden."""
     case = subject.case(seed=seed)
     small = case.with_scores([0.1 * case.scores[0], *case.scores[1:]])
     return [case, small, tied(case), forbid_at_random(small)]

@@ -1,4 +1,4 @@
-"""What PyTorch does to functions: no_grad, inference_mode, torch.func, torch.compile, half precision."""
+"""Laws of PyTorch's transforms: no_grad, inference_mode, torch.func, torch.compile, half precision."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from strukt.testing.subject import Case, Subject
 
 @law()
 def graphs_are_built_only_when_asked_for(subject: Subject) -> None:
-    """Under no_grad and inference_mode there is no graph; what was asked there does not spoil later uses."""
+    """Check that no_grad and inference_mode build no graph, and that their results do not spoil later calls."""
     case = subject.case().leaves()
     asked = question(case)
     for operator in smooth_operators(case):
@@ -40,7 +40,7 @@ def graphs_are_built_only_when_asked_for(subject: Subject) -> None:
 
 @law("log_partition", "marginals", "mode", "sample")
 def inference_mode_covers_construction(subject: Subject) -> None:
-    """Distributions can be built and used inside inference_mode."""
+    """Check that distributions can be built and used inside inference_mode."""
     case = subject.case()
     with torch.inference_mode():
         distribution = case.distribution()
@@ -56,7 +56,7 @@ def inference_mode_covers_construction(subject: Subject) -> None:
 
 @law("log_partition", "marginals")
 def functional_transforms_work(subject: Subject) -> None:
-    """torch.func.grad, vmap, their composition, jacrev, jacfwd and hessian."""
+    """Check torch.func.grad, vmap, their composition, jacrev, jacfwd and hessian."""
     case = forbid_at_random(subject.case((3,), lengths=[subject.size, 2, 1]))
     lengths, scores, distribution = case.lengths, case.scores, case.distribution()
     log_partition, marginals = _member(case, "log_partition"), _member(case, "marginals")
@@ -82,7 +82,9 @@ def functional_transforms_work(subject: Subject) -> None:
 
 @law("log_partition", "marginals", "mode")
 def compiled_equals_eager(subject: Subject) -> None:
-    """torch.compile without graph breaks: log-partition and marginals with their gradients, mode."""
+    """Compile log-partition and marginals with their gradients, and the mode, without graph breaks; compare with
+    eager.
+    """
     case = subject.case((2,), lengths=[subject.size, 2]).map(Tensor.float)
 
     def work(lengths: Tensor, *scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -106,7 +108,7 @@ def compiled_equals_eager(subject: Subject) -> None:
 
 @law()
 def half_types_are_computed_in_float32(subject: Subject) -> None:
-    """Half scores give what the same scores in float32 give, in float32; gradients come back in half."""
+    """Compare half types with float32 on equal scores: float32 results, gradients in the half type."""
     for dtype in (torch.float16, torch.bfloat16):
         half = subject.case().map(methodcaller("to", dtype)).leaves()
         full = half.map(Tensor.float)
@@ -133,5 +135,5 @@ def half_types_are_computed_in_float32(subject: Subject) -> None:
 
 
 def _member(case: Case, name: str) -> Callable[..., Tensor]:
-    """A member as a function of lengths and scores."""
+    """Return a member as a function of lengths and scores."""
     return lambda lengths, *scores: getattr(case.subject.make(*scores, lengths=lengths), name)

@@ -1,4 +1,4 @@
-"""Every number equals the one found by enumeration."""
+"""Laws of values: every number equals that of the enumeration."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from strukt.testing.subject import Case, Subject
 
 @law()
 def operators_agree_with_enumeration(subject: Subject) -> None:
-    """In float64, for the full length, 0, 1 and others in one batch, and without batch dimensions."""
+    """Compare all operators in float64, for several lengths in one batch, and without batch dimensions."""
     for shape in ((), (2, 3)):
         _compare_all(subject.case(shape), "float64")
 
 
 @law()
 def operators_agree_with_enumeration_in_float32(subject: Subject) -> None:
-    """To 1e-4 relative."""
+    """Compare all operators in float32, to a relative error of 1e-4."""
     case = subject.case().map(Tensor.float)
     _compare_all(case, "float32")
     _compare_all(forbid_at_random(case), "float32, forbid_at_random")
@@ -30,7 +30,7 @@ def operators_agree_with_enumeration_in_float32(subject: Subject) -> None:
 
 @law()
 def operators_agree_with_enumeration_at_the_edge(subject: Subject) -> None:
-    """With forbidden parts, a single structure left, ties, equal scores, and scores of 1e4."""
+    """Compare all operators on forbidden parts, a single structure, ties, equal scores, and scores of 1e4."""
     for pattern in PATTERNS:
         case = subject.case((4,), lengths=[subject.size, subject.size - 1, 2, 1])
         _compare_all(pattern(case), pattern.__name__)
@@ -38,7 +38,7 @@ def operators_agree_with_enumeration_at_the_edge(subject: Subject) -> None:
 
 @law()
 def batch_equals_its_items(subject: Subject) -> None:
-    """Every operator gives the same numbers for a batch as for its items one by one."""
+    """Compare every operator of a batch with those of its items one by one."""
     case = forbid_at_random(subject.case())
     asked, others = question(case), rival(case)
     for operator in operators(case):
@@ -52,7 +52,7 @@ def batch_equals_its_items(subject: Subject) -> None:
 
 @law("log_partition", "marginals")
 def constant_on_a_position_only_shifts(subject: Subject) -> None:
-    """A constant added to a row of scores of which all structures use equally many parts only shifts."""
+    """Check that a constant on entries of which all structures use equally many only shifts the scores."""
     case = subject.case()
     uses = case.stack([table.parts.sum(-1).amin(0) for table in case.tables])
     constant_rows = uses == case.stack([table.parts.sum(-1).amax(0) for table in case.tables])
@@ -68,7 +68,7 @@ def constant_on_a_position_only_shifts(subject: Subject) -> None:
 
 @law("entropy", "cross_entropy")
 def divergence_is_zero_from_itself_only(subject: Subject) -> None:
-    """KL(p, p) = 0, KL(p, q) > 0, and infinite if q forbids what p permits."""
+    """Check that KL(p, p) = 0, KL(p, q) > 0, and infinite if q forbids something that p permits."""
     case = subject.case((2,), lengths=[subject.size, subject.size - 1])
     p, q = case.distribution(), rival(case).distribution()
     narrow = leave_one(case).distribution()

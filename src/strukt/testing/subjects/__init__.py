@@ -1,4 +1,4 @@
-"""strukt's own structures, as subjects of the conformance suite: a new structure is entered here."""
+"""strukt's structures as subjects of the conformance suite; register new structures here."""
 
 from strukt.testing.subjects import (
     alignments,

@@ -1,4 +1,4 @@
-"""Alignments."""
+"""Subjects: alignments, edit distance, monotone attention, CTC, RNN-T."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def _frames(length: int, logits: Tensor) -> tuple[Tensor]:
 
 
 def _ctc(name: str, target: tuple[int, ...], blank: int, spare: int) -> Subject:
-    """Of a target that loses labels in short items, so that it fits: two frames for a label, but for the first."""
+    """Return CTC for a target that loses labels in short items, so that it fits: two frames a label, except the
+    first.
+    """
 
     def make(logits: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None) -> CTC:
         batch = logits.shape[:-2]
@@ -74,7 +76,7 @@ def _all_of_oblong(length: int, moves: Tensor, transition: Tensor) -> Table:
 
 
 def _columns(rows: Tensor) -> Tensor:
-    """One less than rows, unless none were left."""
+    """Return one less than the number of rows, but 0 for 0."""
     return torch.where(rows > 1, rows - 1, rows)
 
 
@@ -91,7 +93,7 @@ def _lattice(generator: torch.Generator, batch: tuple[int, ...], size: int) -> t
 def _transducer(
     moves: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None
 ) -> Transducer:
-    """A transducer with one label less than it has frames, and none where there are no frames."""
+    """Return a transducer with one label less than its frames, and none without frames."""
     frames = torch.full(moves.shape[:-3], moves.shape[-3]) if lengths is None else lengths
     return Transducer(moves, lengths, (frames - 1).clamp(min=0), validate_args)
 

@@ -1,4 +1,4 @@
-"""Binary variables."""
+"""Subjects: distributions of binary variables."""
 
 from __future__ import annotations
 

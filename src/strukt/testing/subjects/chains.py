@@ -1,4 +1,4 @@
-"""Sequences."""
+"""Subjects: chains of tags and hidden Markov models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees over spans."""
+"""Subjects: constituency trees."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from strukt.testing.subject import ALWAYS_FEASIBLE, Subject
 from strukt.testing.subjects.scores import normal
 
 SPAN_LABELS = 2
-"""Each more than doubles the number of trees, and three take minutes."""
+"""The number of labels; each more than doubles the number of trees, and three take minutes."""
 
 
 def _spans(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
@@ -25,7 +25,7 @@ def _labelled_spans(generator: torch.Generator, batch: tuple[int, ...], size: in
 
 
 def _bits(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor]:
-    """A single bit: two double the number of codes of each span, too many trees to enumerate."""
+    """Return scores of a single bit; two double the number of codes of each span, too many trees to enumerate."""
     return (normal(generator, *batch, size + 1, size + 1, 1),)
 
 

@@ -1,4 +1,4 @@
-"""Dependency trees."""
+"""Subjects: dependency trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grammars."""
+"""Subjects: grammars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matchings."""
+"""Subjects: matchings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random scores of subjects."""
+"""Random scores for all subjects."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ LABELS = 3
 
 
 def normal(generator: torch.Generator, *shape: int) -> Tensor:
-    """Independent standard normal numbers in float64."""
+    """Return independent standard normal numbers in float64."""
     return torch.randn(shape, generator=generator, dtype=torch.float64)

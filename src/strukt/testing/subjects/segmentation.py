@@ -1,4 +1,4 @@
-"""Segmentations."""
+"""Subjects: segmentations (semi-Markov models)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spanning trees."""
+"""Subjects: spanning trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subsets."""
+"""Subjects: distributions of subsets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from strukt.testing.subject import Subject
 from strukt.testing.subjects.scores import normal
 
 LOW = 2
-"""The smallest size of the subsets, where an item is as long."""
+"""The smallest size of the subsets, if an item is that long."""
 
 
 def _make(
@@ -25,7 +25,7 @@ def _make(
     lengths: Tensor | None = None,
     validate_args: bool | None = None,
 ) -> KSubset:
-    """Shorter items than the smallest size get all the items they have: they would have no subset else."""
+    """Build the distribution; items shorter than the smallest size must take all their items."""
     k = (_smallest(lengths), high)
     return KSubset(scores, k, lengths, omitted, validate_args=validate_args)
 
@@ -47,7 +47,7 @@ def _scores(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tu
 
 
 def _both(generator: torch.Generator, batch: tuple[int, ...], size: int) -> tuple[Tensor, Tensor]:
-    """Omission is scored for all items together: where one must be taken, its own score would not be used."""
+    """Return scores of items and of omission, which all items of the batch share."""
     return normal(generator, *batch, size), normal(generator, size)
 
 
@@ -62,7 +62,7 @@ def _enumerate_dpp(length: int, scores: Tensor) -> Table:
 
 
 def _kernel(n: int) -> Tensor:
-    """Items on a line, similar to their neighbours; that of fewer items is a corner of it."""
+    """Return the kernel of items on a line, similar to their neighbours; fewer items use a corner of it."""
     place = torch.arange(n, dtype=torch.float64)
     return 0.6 ** (place - place.unsqueeze(-1)).abs()
 

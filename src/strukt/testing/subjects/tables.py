@@ -1,4 +1,4 @@
-"""Structures of one's own."""
+"""Subjects: user-defined structures, as table programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from strukt.testing.subjects.scores import normal
 
 
 def foldings(n: int) -> Program:
-    """Ways to pair n bases so that no two pairs cross (Nussinov and Jacobson 1980)."""
+    """Return the program of pairing n bases without crossing pairs (Nussinov and Jacobson 1980)."""
     p = ProgramBuilder()
     j, k = np.indices((n, n))
     alone = p.scattered(np.arange(n))
@@ -33,7 +33,9 @@ def foldings(n: int) -> Program:
 
 
 PROGRAMS = {10: foldings(4)}
-"""By the number of their weights; made with the scores, as ``torch.compile`` does not trace how."""
+"""The programs by the number of their weights, compiled before the scores, as ``torch.compile`` cannot
+trace it.
+"""
 
 
 def _make(scores: Tensor, lengths: Tensor | None = None, validate_args: bool | None = None) -> TableStructure:
